@@ -1,0 +1,1 @@
+"""The Forelock client: post results, read verdicts."""

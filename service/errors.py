@@ -1,0 +1,113 @@
+"""Everything that can go wrong, said once: a status, a stable code, a sentence and the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault of one field. Never holds the value a caller sent: it could be an outcome."""
+
+    path: str
+    message: str
+    fix: str = ""
+
+
+class ForelockError(Exception):
+    """Base of every error that becomes a problem document (RFC 9457)."""
+
+    status: ClassVar[int] = 500
+    code: ClassVar[str] = "internal_error"
+    title: ClassVar[str] = "Something failed on our side"
+
+    def __init__(self, detail: str, faults: Sequence[Fault] = (), *, code: str | None = None) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.faults = tuple(faults)
+        self.problem_code = code or self.code
+
+
+class InvalidData(ForelockError):
+    """The request is well formed but its content cannot be used."""
+
+    status, code, title = 422, "invalid_data", "The data cannot be used"
+
+    @classmethod
+    def field(cls, path: str, message: str, fix: str = "") -> InvalidData:
+        """One faulty field: the sentence serves as the detail too."""
+        return cls(f"{path}: {message}", [Fault(path, message, fix)])
+
+
+class MalformedBody(ForelockError):
+    """The body cannot be read as what its content type says."""
+
+    status, code, title = 400, "malformed_body", "The body cannot be read"
+
+
+class MissingIdempotencyKey(ForelockError):
+    """A write that must be retryable came without its key."""
+
+    status, code, title = 400, "idempotency_key_required", "Send an Idempotency-Key"
+
+
+class Unauthorized(ForelockError):
+    """No API key, or one that is unknown, expired or revoked."""
+
+    status, code, title = 401, "unauthorized", "A valid API key is needed"
+
+
+class Forbidden(ForelockError):
+    """The API key lacks the scope."""
+
+    status, code, title = 403, "forbidden", "The API key may not do this"
+
+
+class NotFound(ForelockError):
+    """No such record in this project."""
+
+    status, code, title = 404, "not_found", "No such record"
+
+
+class Conflict(ForelockError):
+    """The record is in a state that does not allow this."""
+
+    status, code, title = 409, "conflict", "The record's state does not allow this"
+
+
+class Blinded(Conflict):
+    """Outcomes may not be read before the planned n is in."""
+
+    code, title = "blinded", "Results are blinded until the planned n is in"
+
+
+class PreconditionFailed(ForelockError):
+    """`If-Match` names an older version."""
+
+    status, code, title = 412, "precondition_failed", "The record has changed"
+
+
+class TooLarge(ForelockError):
+    """The body is larger than `/v1/limits` says."""
+
+    status, code, title = 413, "body_too_large", "The body is too large"
+
+
+class UnsupportedMediaType(ForelockError):
+    """The content type is not one this route reads."""
+
+    status, code, title = 415, "unsupported_media_type", "The content type is not supported"
+
+
+class PreconditionRequired(ForelockError):
+    """The write needs `If-Match`."""
+
+    status, code, title = 428, "precondition_required", "Send If-Match"
+
+
+class Unavailable(ForelockError):
+    """The service cannot answer now; the same request may succeed later."""
+
+    status, code, title = 503, "unavailable", "Try again shortly"

@@ -1,0 +1,95 @@
+"""Intervals for the difference of two proportions on the same items. Counts in, (low, high) out.
+
+Throughout: `only_candidate` (b) and `only_baseline` (c) are the discordant counts of `n` items,
+the estimate is (b - c) / n and `z` is the normal quantile of the wanted two-sided level.
+"""
+
+from __future__ import annotations
+
+import math
+
+from scipy.optimize import brentq
+
+
+def tango_score(only_candidate: int, only_baseline: int, n: int, difference: float) -> float:
+    """Tango's score statistic T(D) for H0: true difference = D; positive when the estimate is above D.
+
+    At the ends of [-1, 1], or wherever the restricted variance is zero, the statistic is
+    an infinity of the right sign, or 0 where the estimate equals D.
+
+    Source: Tango (1998), Stat Med 17:891, eq. 6.
+    """
+    b, c = only_candidate, only_baseline
+    numerator = b - c - n * difference
+    linear = -b - c + (2 * n - b + c) * difference
+    product = -c * difference * (1 - difference)
+    discriminant = max(linear * linear - 8 * n * product, 0.0)
+    # the root sqrt(B^2 - 4AC) - B cancels badly for B > 0: use the conjugate form there
+    root = math.sqrt(discriminant)
+    q = (root - linear) / (4 * n) if linear <= 0 else -2 * product / (root + linear)
+    variance = n * (2 * max(q, 0.0) + difference * (1 - difference))
+    if variance <= 0:
+        return 0.0 if numerator == 0 else math.copysign(math.inf, numerator)
+    return numerator / math.sqrt(variance)
+
+
+def tango_interval(only_candidate: int, only_baseline: int, n: int, z: float) -> tuple[float, float]:
+    """Score interval: every D with |T(D)| <= z. T falls in D, so each end is one bracketed root."""
+    estimate = (only_candidate - only_baseline) / n
+
+    def end(limit: float, target: float) -> float:
+        # An end at -1 or 1 is reached when even the limit is not rejected.
+        if limit == estimate or abs(tango_score(only_candidate, only_baseline, n, limit)) <= z:
+            return limit
+
+        def gap(difference: float) -> float:
+            score = tango_score(only_candidate, only_baseline, n, difference) - target
+            return max(min(score, 1e6), -1e6)
+
+        return float(brentq(gap, min(limit, estimate), max(limit, estimate), xtol=1e-13, rtol=1e-13))
+
+    return end(-1.0, z), end(1.0, -z)
+
+
+def wald_interval(only_candidate: int, only_baseline: int, n: int, z: float) -> tuple[float, float]:
+    """Wald interval, for comparison: too short for small n, and zero width without discordant items."""
+    estimate = (only_candidate - only_baseline) / n
+    variance = (only_candidate + only_baseline) / n - estimate**2
+    half = z * math.sqrt(max(variance, 0.0) / n)
+    return max(estimate - half, -1.0), min(estimate + half, 1.0)
+
+
+def wilson_interval(successes: int, n: int, z: float) -> tuple[float, float]:
+    """Wilson score interval of a single proportion."""
+    p, z2 = successes / n, z * z
+    centre = (p + z2 / (2 * n)) / (1 + z2 / n)
+    half = z * math.sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n)
+    return max(centre - half, 0.0), min(centre + half, 1.0)
+
+
+def newcombe_interval(
+    both_correct: int, only_baseline: int, only_candidate: int, both_wrong: int, z: float
+) -> tuple[float, float]:
+    """Newcombe's hybrid score interval with the corrected phi (his method 10).
+
+    Source: Newcombe (1998), Stat Med 17:2635.
+    """
+    n = both_correct + only_baseline + only_candidate + both_wrong
+    baseline, candidate = both_correct + only_baseline, both_correct + only_candidate
+    p1, p2 = candidate / n, baseline / n
+    l1, u1 = wilson_interval(candidate, n, z)
+    l2, u2 = wilson_interval(baseline, n, z)
+    margins = candidate * (n - candidate) * baseline * (n - baseline)
+    cross = both_correct * both_wrong - only_baseline * only_candidate
+    if margins == 0:
+        phi = 0.0
+    elif cross > n / 2:
+        phi = (cross - n / 2) / math.sqrt(margins)
+    elif cross >= 0:
+        phi = 0.0
+    else:
+        phi = cross / math.sqrt(margins)
+    delta = p1 - p2
+    low = (p1 - l1) ** 2 - 2 * phi * (p1 - l1) * (u2 - p2) + (u2 - p2) ** 2
+    high = (u1 - p1) ** 2 - 2 * phi * (u1 - p1) * (p2 - l2) + (p2 - l2) ** 2
+    return max(delta - math.sqrt(max(low, 0.0)), -1.0), min(delta + math.sqrt(max(high, 0.0)), 1.0)

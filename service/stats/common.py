@@ -1,0 +1,162 @@
+"""What statistical tests share: the shapes of requests, and what every analysis carries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from service.errors import Fault, InvalidData
+
+MAX_ITEMS = 1_000_000
+"""Longest column a stateless request may carry."""
+
+Alternative = Literal["two-sided", "greater", "less"]
+"""`greater`: the candidate is better. `less`: the baseline is better."""
+
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Proportion = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0, le=10**9)]
+Column = Annotated[list[Finite], Field(max_length=MAX_ITEMS)]
+Labels = Annotated[list[str] | list[int], Field(max_length=MAX_ITEMS)]
+
+
+class Request(BaseModel):
+    """A statistical test's request: strict, closed and immutable."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Part(BaseModel):
+    """A piece of an analysis: closed and immutable."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class StatWarning(Part):
+    """Something the reader of a number has to know."""
+
+    code: str = Field(description="Stable, UPPER_SNAKE.")
+    severity: Literal["info", "caution", "serious"]
+    message: str = Field(description="One sentence: what is the matter and what to do.")
+    citation: str | None = Field(None, description="Where this is shown.")
+
+
+class Interval(Part):
+    """A confidence interval. A null end is unbounded or undefined; `reasons` of the analysis says which."""
+
+    low: float | None
+    high: float | None
+    level: float = Field(description="Two-sided coverage, e.g. 0.95.")
+    method: str
+    closed: bool = Field(True, description="True: the ends belong to the interval.")
+
+
+class Resampling(Part):
+    """How a distribution was obtained: computed exactly, or drawn."""
+
+    exact: bool
+    error_bound: float | None = Field(None, description="Absolute error of an exact probability.")
+    n_resamples: int | None = Field(None, description="Draws; null when exact.")
+    seed: int | None = None
+    bit_generator: str | None = None
+
+
+class Analysis(Part):
+    """What a statistical test found.
+
+    `reasons` explains every null by the path of its field; `bounds` names values that are
+    bounds, because the number itself lies below the method's resolution.
+    """
+
+    sentence: str = Field(description="Estimate, interval, test and what was not shown, in plain English.")
+    reasons: dict[str, str] = Field(default_factory=dict, description="Path of a null field to its reason.")
+    bounds: dict[str, str] = Field(default_factory=dict, description="Path of a field to a bound, e.g. '< 1e-300'.")
+    warnings: tuple[StatWarning, ...] = Field(default=(), exclude=True)
+    resampling: Resampling = Field(default=Resampling(exact=True), exclude=True)
+
+
+class Margin(Request):
+    """A difference with its unit, such as a smallest effect size of interest."""
+
+    value: Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False, description="Above 0.")]
+    unit: Literal["pp", "proportion", "score"] = Field(
+        description="`pp`: percentage points; `proportion`: 0.02 is 2 pp; `score`: the endpoint's own unit."
+    )
+
+    def exact(self) -> Fraction:
+        """The margin as a proportion (or in score units), without rounding."""
+        value = Fraction(repr(self.value))
+        return value / 100 if self.unit == "pp" else value
+
+    def for_endpoint(self, *, binary: bool, path: str = "margin") -> Fraction:
+        """The margin in the endpoint's unit; refuses a unit or size that cannot belong to it."""
+        if binary and self.unit == "score":
+            raise InvalidData.field(path, "a binary endpoint has no score unit", "use unit 'pp' or 'proportion'")
+        if not binary and self.unit != "score":
+            raise InvalidData.field(path, f"unit '{self.unit}' belongs to binary endpoints", "use unit 'score'")
+        margin = self.exact()
+        if binary and margin >= 1:
+            raise InvalidData.field(
+                path,
+                "a difference of proportions is below 1",
+                "did you mean {'value': 2, 'unit': 'pp'} or {'value': 0.02, 'unit': 'proportion'}?",
+            )
+        return margin
+
+
+class PairedColumns(Request):
+    """Two arms on the same items, in the same order."""
+
+    baseline: Column = Field(description="Baseline arm, one value per item.")
+    candidate: Column = Field(description="Candidate arm, one value per item, same order.")
+
+    @model_validator(mode="after")
+    def _columns_match(self) -> Self:
+        require_equal_lengths({"baseline": self.baseline, "candidate": self.candidate})
+        return self
+
+    def arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Baseline and candidate as float arrays of shape (n,)."""
+        return np.asarray(self.baseline, dtype=np.float64), np.asarray(self.candidate, dtype=np.float64)
+
+
+def require_equal_lengths(columns: dict[str, Sequence[object]]) -> None:
+    """Refuse columns of different length, naming both; refuse empty ones."""
+    (first, reference), *others = columns.items()
+    for name, column in others:
+        if len(column) != len(reference):
+            raise InvalidData.field(
+                name,
+                f"has {len(column)} values where {first} has {len(reference)}",
+                "send one value per item in every column, in the same order",
+            )
+    if len(reference) == 0:
+        raise InvalidData(
+            "no items were sent", [Fault(name, "is empty", "send at least one item") for name in columns]
+        )
+
+
+def require_binary(values: NDArray[np.float64], path: str) -> None:
+    """Refuse anything but 0 and 1."""
+    if not np.all((values == 0) | (values == 1)):
+        raise InvalidData.field(path, "holds values other than 0 and 1", "this method is for binary outcomes")
+
+
+def is_binary(*columns: NDArray[np.float64]) -> bool:
+    """True when every value is 0 or 1."""
+    return all(bool(np.all((values == 0) | (values == 1))) for values in columns)
+
+
+def percent(proportion: float, digits: int = 2) -> str:
+    """A difference of proportions in percentage points, signed: `+2.00 pp`."""
+    return f"{100 * proportion:+.{digits}f} pp"
+
+
+def p_text(p: float) -> str:
+    """A p-value as prose prints it: `p = 0.033`, never `p = 0`."""
+    return f"p = {p:.3f}" if p >= 0.001 else f"p = {p:.1e}" if p >= 1e-99 else "p < 1e-99"

@@ -1,0 +1,277 @@
+"""McNemar's test in its four forms, with the score interval of the difference."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+from scipy import special
+
+from service.errors import Fault, InvalidData
+from service.kernels.paired_intervals import newcombe_interval, tango_interval, wald_interval
+from service.stats.common import (
+    Alternative,
+    Analysis,
+    Column,
+    Count,
+    Interval,
+    Part,
+    Proportion,
+    Request,
+    p_text,
+    percent,
+    require_binary,
+    require_equal_lengths,
+)
+from service.stats.registry import PlanUse, stat_test
+from service.stats.warnings import define
+
+Method = Literal["exact", "midp", "asymptotic", "corrected"]
+P_FLOOR = 1e-300
+
+NO_DISCORDANT = define(
+    "NO_DISCORDANT",
+    "caution",
+    "No item tells the arms apart: p is 1 by definition and says nothing about equivalence.",
+    "Fagerland, Lydersen & Laake (2013), BMC Med Res Methodol 13:91",
+)
+
+
+class PairedCounts(Part):
+    """The fourfold table of two arms on the same items."""
+
+    both_correct: int = Field(description="Items both arms answer correctly.")
+    only_baseline: int = Field(description="Items only the baseline answers correctly.")
+    only_candidate: int = Field(description="Items only the candidate answers correctly.")
+    both_wrong: int = Field(description="Items both arms answer wrongly.")
+
+
+class McNemarRequest(Request):
+    """Two arms on the same items, each right (1) or wrong (0): two columns, or the four counts."""
+
+    baseline: Column | None = Field(None, description="Baseline arm, 0 or 1 per item.")
+    candidate: Column | None = Field(None, description="Candidate arm, 0 or 1 per item, same order.")
+    both_correct: Count | None = Field(None, description="Count of items.")
+    only_baseline: Count | None = Field(None, description="Count of items.")
+    only_candidate: Count | None = Field(None, description="Count of items.")
+    both_wrong: Count | None = Field(None, description="Count of items.")
+    method: Method = Field("exact", description="How the p-value is computed.")
+    alternative: Alternative = "two-sided"
+    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
+    level: Proportion = Field(0.95, description="Two-sided level of the intervals, a proportion.")
+
+    @model_validator(mode="after")
+    def _columns_or_counts(self) -> Self:
+        columns = (self.baseline, self.candidate)
+        counts = (self.both_correct, self.only_baseline, self.only_candidate, self.both_wrong)
+        has_columns = all(column is not None for column in columns)
+        has_counts = all(count is not None for count in counts)
+        if has_columns == has_counts or any(x is not None for x in (counts if has_columns else columns)):
+            fix = "send baseline and candidate, or both_correct, only_baseline, only_candidate and both_wrong"
+            raise InvalidData(
+                "send either the two columns or all four counts",
+                [Fault("", "neither form is complete, or both were sent", fix)],
+            )
+        self.counts()
+        return self
+
+    def counts(self) -> PairedCounts:
+        """The fourfold table, from either form."""
+        if self.baseline is not None and self.candidate is not None:
+            require_equal_lengths({"baseline": self.baseline, "candidate": self.candidate})
+            baseline = np.asarray(self.baseline, dtype=np.float64)
+            candidate = np.asarray(self.candidate, dtype=np.float64)
+            require_binary(baseline, "baseline")
+            require_binary(candidate, "candidate")
+            code = np.bincount((2 * baseline + candidate).astype(np.intp), minlength=4)
+            both_wrong, only_candidate, only_baseline, both_correct = (int(k) for k in code)
+        else:
+            both_correct, only_baseline = self.both_correct or 0, self.only_baseline or 0
+            only_candidate, both_wrong = self.only_candidate or 0, self.both_wrong or 0
+        if both_correct + only_baseline + only_candidate + both_wrong == 0:
+            raise InvalidData.field("both_correct", "all four counts are 0", "send at least one item")
+        return PairedCounts(
+            both_correct=both_correct,
+            only_baseline=only_baseline,
+            only_candidate=only_candidate,
+            both_wrong=both_wrong,
+        )
+
+
+class OddsRatio(Part):
+    """Conditional odds ratio only_candidate / only_baseline with its exact interval."""
+
+    estimate: float | None
+    ci: Interval
+
+
+class McNemarAnalysis(Analysis):
+    """What McNemar's test found."""
+
+    delta: float = Field(description="(only_candidate - only_baseline) / n, a proportion.")
+    ci: Interval = Field(description="Tango score interval of delta.")
+    p_value: float = Field(description="Of the chosen method and alternative.")
+    method: Method
+    alternative: Alternative
+    statistic: float | None = Field(description="Chi-square on 1 df of the two asymptotic methods, else null.")
+    n: int = Field(description="Items.")
+    counts: PairedCounts
+    n_discordant: int = Field(description="only_baseline + only_candidate, items.")
+    min_attainable_p: float = Field(description="Least p this method can give with that many discordant items.")
+    odds_ratio: OddsRatio
+    cohens_g: float | None = Field(description="Share of discordant items the candidate wins, minus 1/2.")
+    intervals: dict[Literal["tango", "newcombe", "wald"], Interval]
+
+
+@stat_test(
+    name="mcnemar",
+    version=1,
+    title="McNemar's test (paired binary)",
+    example={"both_correct": 1, "only_baseline": 1, "only_candidate": 7, "both_wrong": 12},
+    cost=lambda request: 0.0003 + 4e-8 * len(request.baseline or ()),
+    plan=PlanUse(endpoints=frozenset({"binary"})),
+)
+def mcnemar(request: McNemarRequest) -> McNemarAnalysis:
+    """Test whether two arms answer the same items correctly equally often.
+
+    Under H0 each discordant item is a fair coin, so ``only_candidate`` given
+    ``m = only_baseline + only_candidate`` is Binomial(m, 1/2). Concordant items
+    carry no evidence and enter only the effect size.
+
+    Returns:
+        delta: (only_candidate - only_baseline) / n, a proportion in [-1, 1].
+        p_value: of the chosen method and alternative.
+        ci: Tango score interval of delta; Newcombe and Wald beside it.
+        odds_ratio: only_candidate / only_baseline with its exact interval.
+
+    Raises:
+        InvalidData: columns of different length, values other than 0 and 1, or no item.
+
+    Edge cases:
+        Tie (equal counts above 0): exact p 1, mid-p 1 - P(X = k) / 2.
+        No discordant items: delta 0, p 1 for every alternative, warning NO_DISCORDANT.
+        One discordant count 0: the odds ratio has an infinite end, given as null with a reason.
+        One-sided `corrected` moves the statistic half a step towards H0, as the exact tail does.
+
+    Sources:
+        McNemar (1947), Psychometrika 12:153.
+        Fagerland, Lydersen & Laake (2013), BMC Med Res Methodol 13:91 (mid-p).
+        Tango (1998), Stat Med 17:891 (interval).
+
+    Example:
+        Bentur et al., 21 children, 1 and 7 discordant: exact 18/256, mid-p 10/256.
+    """
+    counts = request.counts()
+    b, c = counts.only_candidate, counts.only_baseline
+    m = b + c
+    n = m + counts.both_correct + counts.both_wrong
+    delta = (b - c) / n
+    raw_p = p_of(b, c, request.method, request.alternative)
+    p_value = max(raw_p, P_FLOOR)
+    z = float(special.ndtri(0.5 + request.level / 2))
+    ends = {
+        "tango": tango_interval(b, c, n, z),
+        "newcombe": newcombe_interval(counts.both_correct, c, b, counts.both_wrong, z),
+        "wald": wald_interval(b, c, n, z),
+    }
+    intervals = {
+        name: Interval(low=low, high=high, level=request.level, method=name)
+        for name, (low, high) in ends.items()
+    }
+    reasons: dict[str, str] = {}
+    if request.method in ("exact", "midp"):
+        reasons["statistic"] = "an exact test has no chi-square"
+    elif m == 0:
+        reasons["statistic"] = "no discordant items"
+    if m == 0:
+        reasons["cohens_g"] = "no discordant items"
+    ci = intervals["tango"]
+    return McNemarAnalysis(
+        delta=delta,
+        ci=ci,
+        p_value=p_value,
+        method=request.method,
+        alternative=request.alternative,
+        statistic=chi_square(b, c, request.method),
+        n=n,
+        counts=counts,
+        n_discordant=m,
+        min_attainable_p=min_attainable_p(m, request.method, request.alternative),
+        odds_ratio=_odds_ratio(b, c, request.level, reasons),
+        cohens_g=None if m == 0 else b / m - 0.5,
+        intervals=intervals,
+        reasons=reasons,
+        bounds={} if raw_p >= P_FLOOR else {"p_value": f"< {P_FLOOR:g}"},
+        warnings=() if m else (NO_DISCORDANT(),),
+        sentence=(
+            f"The candidate differs from the baseline by {percent(delta)} "
+            f"({100 * request.level:g}% CI {percent(ci.low or 0)} to {percent(ci.high or 0)}, n = {n}, "
+            f"{m} discordant); McNemar {request.method}, {request.alternative}, {p_text(p_value)}, "
+            + (
+                f"so equal accuracy is rejected at alpha {request.alpha:g}."
+                if p_value < request.alpha
+                else f"so equal accuracy is not rejected at alpha {request.alpha:g}, which does not show equality."
+            )
+        ),
+    )
+
+
+def p_of(b: int, c: int, method: Method, alternative: Alternative) -> float:
+    """The p-value from the discordant counts: b candidate only, c baseline only."""
+    m = b + c
+    if m == 0:
+        return 1.0
+    if alternative == "less":
+        return p_of(c, b, method, "greater")
+    if method in ("exact", "midp"):
+        half = _half_pmf(b, m) if method == "midp" else 0.0
+        if alternative == "greater":
+            return float(special.bdtr(c, m, 0.5)) - half
+        if b == c:
+            return 1.0 - half
+        return min(1.0, 2 * float(special.bdtr(min(b, c), m, 0.5))) - 2 * half
+    if alternative == "greater":
+        correction = 1 if method == "corrected" else 0
+        return float(special.ndtr(-(b - c - correction) / math.sqrt(m)))
+    statistic = chi_square(b, c, method)
+    return 1.0 if statistic is None else float(special.chdtrc(1, statistic))
+
+
+def chi_square(b: int, c: int, method: Method) -> float | None:
+    """Chi-square on 1 df, plain or continuity corrected; None for exact methods or no discordant item."""
+    if method in ("exact", "midp") or b + c == 0:
+        return None
+    distance = abs(b - c) if method == "asymptotic" else max(abs(b - c) - 1, 0)
+    return distance**2 / (b + c)
+
+
+def min_attainable_p(m: int, method: Method, alternative: Alternative) -> float:
+    """Least p with m discordant items: all of them on one side."""
+    return max(p_of(m, 0, method, alternative if alternative != "less" else "greater"), P_FLOOR)
+
+
+def _half_pmf(k: int, m: int) -> float:
+    log_pmf = special.gammaln(m + 1) - special.gammaln(k + 1) - special.gammaln(m - k + 1) - m * math.log(2)
+    return 0.5 * math.exp(log_pmf)
+
+
+def _odds_ratio(b: int, c: int, level: float, reasons: dict[str, str]) -> OddsRatio:
+    """Clopper-Pearson on b/m, carried to the odds; a null end has its reason in `reasons`."""
+    m, tail = b + c, (1 - level) / 2
+    ends: list[float | None] = [None, None]
+    if m:
+        low = 0.0 if b == 0 else float(special.betaincinv(b, c + 1, tail))
+        high = None if c == 0 else float(special.betaincinv(b + 1, c, 1 - tail))
+        ends = [low / (1 - low), None if high is None else high / (1 - high)]
+    estimate = b / c if c else None
+    for path, value in (
+        ("odds_ratio.estimate", estimate),
+        ("odds_ratio.ci.low", ends[0]),
+        ("odds_ratio.ci.high", ends[1]),
+    ):
+        if value is None:
+            reasons[path] = "infinite" if m else "no discordant items"
+    ci = Interval(low=ends[0], high=ends[1], level=level, method="clopper-pearson")
+    return OddsRatio(estimate=estimate, ci=ci)

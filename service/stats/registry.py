@@ -1,0 +1,183 @@
+"""The register of statistical tests. One object per test; every door reads the rest from it."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+import platform
+import pkgutil
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version as installed_version
+from typing import Any, Generic, Literal, TypeVar, get_type_hints
+
+from pydantic import BaseModel, Field
+
+from service.errors import NotFound
+from service.stats.common import Analysis, Part, Request, Resampling, StatWarning
+
+A = TypeVar("A", bound=Analysis)
+R = TypeVar("R", bound=Request)
+
+SECTIONS = ("Returns", "Raises", "Edge cases", "Sources", "Example")
+
+
+class Provenance(Part):
+    """Enough to repeat the computation."""
+
+    exact: bool
+    error_bound: float | None = Field(description="Absolute error of an exact probability; null when drawn.")
+    n_resamples: int | None
+    seed: int | None
+    bit_generator: str | None
+    input_sha256: str = Field(description="SHA-256 of the validated request, compact JSON in schema order.")
+    versions: dict[str, str]
+
+
+class Answer(BaseModel, Generic[A]):
+    """What `POST /v1/tests/{name}` answers, and what a verdict keeps per test."""
+
+    test: str
+    version: int
+    analysis: A
+    warnings: tuple[StatWarning, ...]
+    provenance: Provenance
+
+
+@dataclass(frozen=True, slots=True)
+class PlanUse:
+    """How a locked plan feeds the test: which endpoints it can judge and what it does with clusters.
+
+    `clusters`: `never` (items are taken as independent), `required`, or `when_planned` (used when
+    the population has them).
+    """
+
+    endpoints: frozenset[Literal["binary", "continuous"]]
+    clusters: Literal["never", "required", "when_planned"] = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class StatTest(Generic[R, A]):
+    """A statistical test: its name, version, schemas, words, example and computation."""
+
+    name: str
+    version: int
+    title: str
+    request: type[R]
+    analysis: type[A]
+    compute: Callable[[R], A]
+    example: Mapping[str, Any]
+    cost: Callable[[R], float]
+    plan: PlanUse | None
+
+    @property
+    def words(self) -> str:
+        """The docstring, dedented."""
+        return inspect.getdoc(self.compute) or ""
+
+    @property
+    def summary(self) -> str:
+        """The docstring's first sentence."""
+        return self.words.split("\n", 1)[0]
+
+    def section(self, name: str) -> str:
+        """One section of the docstring (`Returns`, `Raises`, `Edge cases`, `Sources`, `Example`)."""
+        match = re.search(rf"^{name}:\n((?:[ ]{{4}}.*\n?|\n)+)", self.words + "\n", re.MULTILINE)
+        return inspect.cleandoc(match.group(1)) if match else ""
+
+    def answer(self, request: R) -> Answer[A]:
+        """Compute, and wrap the analysis with its warnings and provenance."""
+        analysis = self.compute(request)
+        drawn: Resampling = analysis.resampling
+        return Answer[self.analysis](  # type: ignore[name-defined]
+            test=self.name,
+            version=self.version,
+            analysis=analysis,
+            warnings=analysis.warnings,
+            provenance=Provenance(
+                **drawn.model_dump(),
+                input_sha256=hashlib.sha256(request.model_dump_json().encode()).hexdigest(),
+                versions=library_versions(),
+            ),
+        )
+
+
+_TESTS: dict[tuple[str, int], StatTest[Any, Any]] = {}
+
+
+def stat_test(
+    *,
+    name: str,
+    version: int,
+    title: str,
+    example: Mapping[str, Any],
+    cost: Callable[[R], float] = lambda _request: 0.001,
+    plan: PlanUse | None = None,
+) -> Callable[[Callable[[R], A]], Callable[[R], A]]:
+    """Register a function `(Request) -> Analysis` as a statistical test.
+
+    `cost` estimates seconds from the request: below .002 the test runs on the event loop,
+    below 1 in a thread, above as a job.
+    """
+
+    def register(compute: Callable[[R], A]) -> Callable[[R], A]:
+        hints = get_type_hints(compute)
+        key = (name, version)
+        if key in _TESTS:
+            raise ValueError(f"statistical test {name} version {version} is registered twice")
+        _TESTS[key] = StatTest(
+            name=name,
+            version=version,
+            title=title,
+            request=hints["request"],
+            analysis=hints["return"],
+            compute=compute,
+            example=example,
+            cost=cost,
+            plan=plan,
+        )
+        return compute
+
+    return register
+
+
+@cache
+def _load() -> None:
+    package = importlib.import_module("service.stats")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"service.stats.{module.name}")
+
+
+def every() -> Iterator[StatTest[Any, Any]]:
+    """Every registered (name, version), by name and then version."""
+    _load()
+    yield from (_TESTS[key] for key in sorted(_TESTS))
+
+
+def latest() -> dict[str, StatTest[Any, Any]]:
+    """The newest version of every test, by name."""
+    return {test.name: test for test in every()}
+
+
+def find(name: str, version: int | None = None) -> StatTest[Any, Any]:
+    """The test of that name, newest version unless one is given."""
+    _load()
+    known = [key for key in _TESTS if key[0] == name and version in (None, key[1])]
+    if not known:
+        names = ", ".join(latest())
+        which = name if version is None else f"{name} version {version}"
+        raise NotFound(f"there is no statistical test '{which}'; the tests are: {names}")
+    return _TESTS[max(known)]
+
+
+@cache
+def library_versions() -> dict[str, str]:
+    """The versions that numbers depend on."""
+    return {
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        **{name: installed_version(name) for name in ("forelock-server", "numpy", "scipy")},
+    }

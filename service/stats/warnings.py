@@ -1,0 +1,71 @@
+"""Warnings: what a reader of a number has to know, each with a stable code and its citation.
+
+Codes used by one family are defined beside it; those that several share are defined here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from service.stats.common import StatWarning
+
+_KINDS: dict[str, WarningKind] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class WarningKind:
+    """A warning before its numbers are filled in. `message` is a format string."""
+
+    code: str
+    severity: Literal["info", "caution", "serious"]
+    message: str
+    citation: str | None
+
+    def __call__(self, **values: object) -> StatWarning:
+        """The warning with `values` put into its sentence."""
+        return StatWarning(
+            code=self.code,
+            severity=self.severity,
+            message=self.message.format(**values),
+            citation=self.citation,
+        )
+
+
+def define(
+    code: str, severity: Literal["info", "caution", "serious"], message: str, citation: str | None = None
+) -> WarningKind:
+    """Register a warning kind; a code is defined once."""
+    if code in _KINDS:
+        raise ValueError(f"warning {code} is defined twice")
+    kind = _KINDS[code] = WarningKind(code, severity, message, citation)
+    return kind
+
+
+def kinds() -> Mapping[str, WarningKind]:
+    """Every defined warning by code."""
+    return dict(_KINDS)
+
+
+FEW_CLUSTERS = define(
+    "FEW_CLUSTERS",
+    "serious",
+    "Only {n_clusters} clusters: the percentile cluster bootstrap is far too liberal here and "
+    "large-sample clustered tests are unreliable; prefer sign_flip or cr2_t and plan more clusters.",
+    "Cameron, Gelbach & Miller (2008), Rev Econ Stat 90:414",
+)
+CAUTION = define(
+    "CAUTION",
+    "caution",
+    "{n_clusters} clusters with a size coefficient of variation of {size_cv:.2f}: below 30 clusters, or "
+    "above .5, cluster intervals tend to be too short.",
+    "Carter, Schnepel & Steigerwald (2017), Rev Econ Stat 99:698",
+)
+MC_UNRESOLVED = define(
+    "MC_UNRESOLVED",
+    "caution",
+    "The Monte-Carlo p {p:.4g} lies within three standard errors ({se:.2g}) of alpha {alpha:g}: "
+    "raise n_resamples before reading it as above or below.",
+    "Davison & Hinkley (1997), Bootstrap Methods and their Application, 4.2",
+)
