@@ -19,19 +19,26 @@ class Settings(BaseSettings):
     database_url: str | None = Field(
         None, description="SQLAlchemy URL of Postgres; unset: SQLite in the data directory."
     )
-    runner_database_url: str | None = Field(None, description="The runner's own Postgres role, if it has one.")
+    runner_database_url: str | None = Field(
+        None, description="The runner's own Postgres role, if it has one."
+    )
     host: str = Field("127.0.0.1", description="Address the API binds.")
     port: int = Field(8321, ge=0, le=65535, description="Port the API binds; 0 takes a free one.")
     workers: int = Field(1, ge=1, le=64, description="Uvicorn worker processes.")
     pool_size: int = Field(20, ge=1, le=500, description="Database connections of one API process.")
     max_body_bytes: int = Field(64 * MIB, ge=1024, description="Largest request body, as sent.")
     max_expanded_bytes: int = Field(256 * MIB, ge=1024, description="Largest body after gzip.")
+    max_rows: int = Field(2_000_000, ge=1, description="Rows of one batch, and items of one manifest.")
     key_cache_seconds: float = Field(5.0, ge=0, le=60, description="How long a revoked key may still work.")
-    job_lease_seconds: float = Field(60.0, gt=0, description="A runner that stays silent this long loses its job.")
+    job_lease_seconds: float = Field(
+        60.0, gt=0, description="A runner that stays silent this long loses its job."
+    )
     job_max_attempts: int = Field(3, ge=1, description="A job that fails this often stays failed.")
     runner_poll_seconds: float = Field(1.0, gt=0, description="How often an idle runner looks for jobs.")
     seal_public_key: str | None = Field(None, description="Base64 X25519 public key rows are sealed to.")
-    seal_private_key: SecretStr | None = Field(None, description="Base64 X25519 private key; the runner only.")
+    seal_private_key: SecretStr | None = Field(
+        None, description="Base64 X25519 private key; the runner only."
+    )
     signing_key_file: Path | None = Field(None, description="Ed25519 key that signs the ledger.")
 
     @property

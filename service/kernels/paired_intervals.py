@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import math
 
-from scipy.optimize import brentq
-
 
 def tango_score(only_candidate: int, only_baseline: int, n: int, difference: float) -> float:
     """Tango's score statistic T(D) for H0: true difference = D; positive when the estimate is above D.
@@ -35,20 +33,28 @@ def tango_score(only_candidate: int, only_baseline: int, n: int, difference: flo
 
 def tango_interval(only_candidate: int, only_baseline: int, n: int, z: float) -> tuple[float, float]:
     """Score interval: every D with |T(D)| <= z. T falls in D, so each end is one bracketed root."""
-    estimate = (only_candidate - only_baseline) / n
+    return (
+        -_upper_end(only_baseline, only_candidate, n, z),
+        _upper_end(only_candidate, only_baseline, n, z),
+    )
 
-    def end(limit: float, target: float) -> float:
-        # An end at -1 or 1 is reached when even the limit is not rejected.
-        if limit == estimate or abs(tango_score(only_candidate, only_baseline, n, limit)) <= z:
-            return limit
 
-        def gap(difference: float) -> float:
-            score = tango_score(only_candidate, only_baseline, n, difference) - target
-            return max(min(score, 1e6), -1e6)
-
-        return float(brentq(gap, min(limit, estimate), max(limit, estimate), xtol=1e-13, rtol=1e-13))
-
-    return end(-1.0, z), end(1.0, -z)
+def _upper_end(b: int, c: int, n: int, z: float) -> float:
+    """The D above the estimate with T(D) = -z, by the secant within a bracket; 1 when 1 is not rejected."""
+    low, high = (b - c) / n, 1.0
+    if tango_score(b, c, n, 1.0) >= -z:
+        return 1.0
+    before, at_before = low, -z
+    # Wald's end, widened a little, is close
+    point = min(low + z * math.sqrt(b + c - (b - c) ** 2 / n + z * z / 2) / n, 0.5 * (low + 1))
+    while True:
+        value = -tango_score(b, c, n, point) - z
+        if abs(value) < 1e-12 or high - low < 1e-15:
+            return point
+        low, high = (point, high) if value < 0 else (low, point)
+        step = value * (point - before) / (value - at_before) if value != at_before else math.inf
+        before, at_before = point, value
+        point = point - step if low < point - step < high else 0.5 * (low + high)
 
 
 def wald_interval(only_candidate: int, only_baseline: int, n: int, z: float) -> tuple[float, float]:

@@ -5,106 +5,38 @@ from __future__ import annotations
 import math
 from typing import Literal, Self
 
-import numpy as np
 from pydantic import Field, model_validator
 from scipy import special
 
-from service.errors import Fault, InvalidData
 from service.kernels.paired_intervals import newcombe_interval, tango_interval, wald_interval
-from service.stats.common import (
-    Alternative,
-    Analysis,
-    Column,
-    Count,
-    Interval,
-    Part,
-    Proportion,
-    Request,
-    p_text,
-    percent,
-    require_binary,
-    require_equal_lengths,
-)
+from service.stats.common import Alternative, Analysis, Interval, Part, Proportion, p_text, percent
+from service.stats.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, PairsRequest
 from service.stats.registry import PlanUse, stat_test
-from service.stats.warnings import define
 
 Method = Literal["exact", "midp", "asymptotic", "corrected"]
-P_FLOOR = 1e-300
-
-NO_DISCORDANT = define(
-    "NO_DISCORDANT",
-    "caution",
-    "No item tells the arms apart: p is 1 by definition and says nothing about equivalence.",
-    "Fagerland, Lydersen & Laake (2013), BMC Med Res Methodol 13:91",
-)
 
 
-class PairedCounts(Part):
-    """The fourfold table of two arms on the same items."""
-
-    both_correct: int = Field(description="Items both arms answer correctly.")
-    only_baseline: int = Field(description="Items only the baseline answers correctly.")
-    only_candidate: int = Field(description="Items only the candidate answers correctly.")
-    both_wrong: int = Field(description="Items both arms answer wrongly.")
-
-
-class McNemarRequest(Request):
+class McNemarRequest(PairsRequest):
     """Two arms on the same items, each right (1) or wrong (0): two columns, or the four counts."""
 
-    baseline: Column | None = Field(None, description="Baseline arm, 0 or 1 per item.")
-    candidate: Column | None = Field(None, description="Candidate arm, 0 or 1 per item, same order.")
-    both_correct: Count | None = Field(None, description="Count of items.")
-    only_baseline: Count | None = Field(None, description="Count of items.")
-    only_candidate: Count | None = Field(None, description="Count of items.")
-    both_wrong: Count | None = Field(None, description="Count of items.")
     method: Method = Field("exact", description="How the p-value is computed.")
-    alternative: Alternative = "two-sided"
+    alternative: Alternative = Field(
+        "two-sided", description="`greater`: the candidate is better; `less`: the baseline is."
+    )
     alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
     level: Proportion = Field(0.95, description="Two-sided level of the intervals, a proportion.")
 
     @model_validator(mode="after")
-    def _columns_or_counts(self) -> Self:
-        columns = (self.baseline, self.candidate)
-        counts = (self.both_correct, self.only_baseline, self.only_candidate, self.both_wrong)
-        has_columns = all(column is not None for column in columns)
-        has_counts = all(count is not None for count in counts)
-        if has_columns == has_counts or any(x is not None for x in (counts if has_columns else columns)):
-            fix = "send baseline and candidate, or both_correct, only_baseline, only_candidate and both_wrong"
-            raise InvalidData(
-                "send either the two columns or all four counts",
-                [Fault("", "neither form is complete, or both were sent", fix)],
-            )
-        self.counts()
+    def _binary(self) -> Self:
+        _ = self.table
         return self
-
-    def counts(self) -> PairedCounts:
-        """The fourfold table, from either form."""
-        if self.baseline is not None and self.candidate is not None:
-            require_equal_lengths({"baseline": self.baseline, "candidate": self.candidate})
-            baseline = np.asarray(self.baseline, dtype=np.float64)
-            candidate = np.asarray(self.candidate, dtype=np.float64)
-            require_binary(baseline, "baseline")
-            require_binary(candidate, "candidate")
-            code = np.bincount((2 * baseline + candidate).astype(np.intp), minlength=4)
-            both_wrong, only_candidate, only_baseline, both_correct = (int(k) for k in code)
-        else:
-            both_correct, only_baseline = self.both_correct or 0, self.only_baseline or 0
-            only_candidate, both_wrong = self.only_candidate or 0, self.both_wrong or 0
-        if both_correct + only_baseline + only_candidate + both_wrong == 0:
-            raise InvalidData.field("both_correct", "all four counts are 0", "send at least one item")
-        return PairedCounts(
-            both_correct=both_correct,
-            only_baseline=only_baseline,
-            only_candidate=only_candidate,
-            both_wrong=both_wrong,
-        )
 
 
 class OddsRatio(Part):
     """Conditional odds ratio only_candidate / only_baseline with its exact interval."""
 
-    estimate: float | None
-    ci: Interval
+    estimate: float | None = Field(description="Odds ratio of a discordant item, a ratio.")
+    ci: Interval = Field(description="Clopper-Pearson interval carried to the odds, ratios.")
 
 
 class McNemarAnalysis(Analysis):
@@ -113,16 +45,20 @@ class McNemarAnalysis(Analysis):
     delta: float = Field(description="(only_candidate - only_baseline) / n, a proportion.")
     ci: Interval = Field(description="Tango score interval of delta.")
     p_value: float = Field(description="Of the chosen method and alternative.")
-    method: Method
-    alternative: Alternative
+    method: Method = Field(description="Form of the test.")
+    alternative: Alternative = Field(description="Direction of the p-value.")
     statistic: float | None = Field(description="Chi-square on 1 df of the two asymptotic methods, else null.")
-    n: int = Field(description="Items.")
-    counts: PairedCounts
-    n_discordant: int = Field(description="only_baseline + only_candidate, items.")
+    n: int = Field(description="Items, a count.")
+    counts: PairedCounts = Field(description="The fourfold table, counts.")
+    n_discordant: int = Field(description="only_baseline + only_candidate, a count of items.")
     min_attainable_p: float = Field(description="Least p this method can give with that many discordant items.")
-    odds_ratio: OddsRatio
-    cohens_g: float | None = Field(description="Share of discordant items the candidate wins, minus 1/2.")
-    intervals: dict[Literal["tango", "newcombe", "wald"], Interval]
+    odds_ratio: OddsRatio = Field(description="Odds that a discordant item is the candidate's, a ratio.")
+    cohens_g: float | None = Field(
+        description="Share of discordant items the candidate wins, minus 1/2, a proportion."
+    )
+    intervals: dict[Literal["tango", "newcombe", "wald"], Interval] = Field(
+        description="Intervals of delta by method, proportions."
+    )
 
 
 @stat_test(
@@ -163,11 +99,9 @@ def mcnemar(request: McNemarRequest) -> McNemarAnalysis:
     Example:
         Bentur et al., 21 children, 1 and 7 discordant: exact 18/256, mid-p 10/256.
     """
-    counts = request.counts()
+    counts = request.table
     b, c = counts.only_candidate, counts.only_baseline
-    m = b + c
-    n = m + counts.both_correct + counts.both_wrong
-    delta = (b - c) / n
+    m, n, delta = b + c, counts.n, counts.delta
     raw_p = p_of(b, c, request.method, request.alternative)
     p_value = max(raw_p, P_FLOOR)
     z = float(special.ndtri(0.5 + request.level / 2))

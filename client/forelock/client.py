@@ -1,0 +1,271 @@
+"""A synchronous client: one request per call, repeated safely when the network or the service stumbles."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any, Literal
+from urllib.parse import quote
+
+import httpx
+
+from forelock import settings
+from forelock.problem import ForelockProblem, JobTimeout, Unreachable, VerdictTimeout
+from forelock.results import Results
+
+Json = dict[str, Any]
+
+BATCH_SIZE = 10_000
+"""Items per batch unless the caller says otherwise."""
+
+RETRIED = frozenset({429, 502, 503, 504})
+LONGEST_PAUSE = 30.0
+LONGEST_POLL = 5.0
+
+
+class Client:
+    """One service, one API key.
+
+    Repeated are connection errors and the answers 429, 502, 503, 504, at most `attempts` times in all, with
+    growing pauses or as `Retry-After` says. Writes carry an `Idempotency-Key` that stays the same over the
+    repetitions, so a write whose answer was lost is not done twice. The key is random, never made from what
+    is sent: it appears in logs.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        timeout: float = 60.0,
+        *,
+        transport: httpx.BaseTransport | None = None,
+        attempts: int = 6,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        key = settings.api_key(api_key)
+        self.url = settings.service_url(url)
+        self._attempts = attempts
+        self._sleep = sleep
+        self._clock = clock
+        try:
+            self._http = httpx.Client(
+                base_url=self.url,
+                timeout=timeout,
+                transport=transport,
+                headers={"Authorization": f"Bearer {key}"} if key else {},
+            )
+        except httpx.InvalidURL as error:
+            raise Unreachable(f"'{self.url}' is no address: {error}") from error
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    # Statistical tests
+
+    def tests(self) -> list[Json]:
+        """The catalogue of statistical tests."""
+        return list(self._pages("/v1/tests"))
+
+    def describe(self, name: str) -> Json:
+        """One test: its request schema, words and example."""
+        return self._json("GET", f"/v1/tests/{_part(name)}")
+
+    def run(self, name: str, request: Mapping[str, Any], *, timeout: float = 600.0) -> Json:
+        """Run a statistical test on the caller's data; waits when the service makes a job of it."""
+        response = self._send("POST", f"/v1/tests/{_part(name)}", json=dict(request))
+        if response.status_code != 202:
+            return _object(response)
+        location = response.headers["Location"]
+        return self._job_result(location, self._clock() + timeout)
+
+    # Preregistrations
+
+    def create_plan(self, plan: Mapping[str, Any]) -> Json:
+        """Make a draft of the plan; answers the record."""
+        return self._json("POST", "/v1/preregistrations", json=dict(plan), key=_new_key())
+
+    def preregistration(self, preregistration_id: str) -> Json:
+        """The record: state, plan, hash, lint findings."""
+        return self._json("GET", _record(preregistration_id))
+
+    def put_items(
+        self,
+        preregistration_id: str,
+        population: str,
+        content: bytes,
+        content_type: str = "application/json",
+    ) -> Json:
+        """Set the population's item manifest, from JSON columns, NDJSON or CSV."""
+        path = f"{_record(preregistration_id)}/populations/{_part(population)}/items"
+        return self._json("PUT", path, content=content, headers={"Content-Type": content_type})
+
+    def lint(self, preregistration_id: str) -> list[Json]:
+        """The gaps of a plan, and what its rule cannot show."""
+        findings: list[Json] = self._json("POST", f"{_record(preregistration_id)}/lint")["findings"]
+        return findings
+
+    def lock(
+        self,
+        preregistration_id: str,
+        acknowledge: Iterable[str] | Literal["all"] = (),
+        *,
+        etag: str | None = None,
+    ) -> Json:
+        """Lock the plan for good, acknowledging warnings by code. Without `etag`, its newest version."""
+        record = _record(preregistration_id)
+        etag = etag or self._send("GET", record).headers["ETag"]
+        codes = acknowledge if isinstance(acknowledge, str) else list(acknowledge)
+        body = {"acknowledge": codes}
+        return self._json("POST", f"{record}/lock", json=body, headers={"If-Match": etag}, key=_new_key())
+
+    # Results
+
+    def submit(
+        self, preregistration_id: str, results: Results, *, batch_size: int = BATCH_SIZE
+    ) -> Iterator[Json]:
+        """Post results in batches; yields the service's answer to each as it comes."""
+        for batch in results.batches(batch_size):
+            yield self.submit_batch(preregistration_id, batch, idempotency_key=_new_key())
+
+    def submit_batch(self, preregistration_id: str, batch: Results, *, idempotency_key: str) -> Json:
+        """Post one batch. The same key and content again: the same answer, and nothing stored twice."""
+        headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+        path = f"{_record(preregistration_id)}/results"
+        return self._json("POST", path, content=batch.body(), headers=headers, key=idempotency_key)
+
+    def progress(self, preregistration_id: str) -> Json:
+        """How many results are in: counts only."""
+        return self._json("GET", f"{_record(preregistration_id)}/progress")
+
+    # Verdicts
+
+    def verdict(
+        self, preregistration_id: str, *, wait: bool = False, timeout: float = 600.0, poll: float = 0.1
+    ) -> Json:
+        """The verdict; with `wait`, polls until it is there, at most `timeout` seconds."""
+        deadline = self._clock() + timeout
+        while True:
+            try:
+                return self._json("GET", f"{_record(preregistration_id)}/verdict")
+            except ForelockProblem as problem:
+                if not wait or problem.code not in ("blinded", "verdict_pending"):
+                    raise
+                if self._clock() + poll > deadline:
+                    raise VerdictTimeout(f"no verdict after {timeout:g} s: {problem.detail}") from problem
+            self._sleep(poll)
+            poll = min(1.5 * poll, LONGEST_POLL)
+
+    def verdicts(
+        self, *, hypothesis: str | None = None, outcome: str | None = None, since: str | None = None
+    ) -> Iterator[Json]:
+        """Every verdict of the project, one item per hypothesis, page after page."""
+        filters = {"hypothesis": hypothesis, "outcome": outcome, "since": since}
+        yield from self._pages("/v1/verdicts", {name: value for name, value in filters.items() if value})
+
+    # Requests
+
+    def _pages(self, path: str, parameters: Mapping[str, str] | None = None) -> Iterator[Json]:
+        query = dict(parameters or {})
+        while True:
+            page = self._json("GET", path, params=query)
+            yield from page["items"]
+            if not page.get("next_cursor"):
+                return
+            query["cursor"] = page["next_cursor"]
+
+    def _job_result(self, location: str, deadline: float) -> Json:
+        pause = 0.05
+        while True:
+            job = self._json("GET", location)
+            if job["state"] == "succeeded":
+                result: Json = job["result"]
+                return result
+            if job["state"] in ("failed", "cancelled"):
+                raise ForelockProblem.from_document(job.get("error") or {"code": f"job_{job['state']}"})
+            if self._clock() + pause > deadline:
+                raise JobTimeout(f"job {job['id']} is still {job['state']}")
+            self._sleep(pause)
+            pause = min(1.5 * pause, LONGEST_POLL)
+
+    def _json(self, method: str, path: str, **arguments: Any) -> Json:
+        return _object(self._send(method, path, **arguments))
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        key: str | None = None,
+        **arguments: Any,
+    ) -> httpx.Response:
+        sent = {**(headers or {}), **({"Idempotency-Key": key} if key else {})}
+        for attempt in range(1, self._attempts + 1):
+            last = attempt == self._attempts
+            try:
+                response = self._http.request(method, path, headers=sent, **arguments)
+            except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
+                raise Unreachable(f"'{self.url}' is no address: {error}") from error
+            except httpx.TransportError as error:
+                if last:
+                    raise Unreachable(f"{self.url} does not answer: {error}") from error
+                self._sleep(_backoff(attempt))
+                continue
+            if response.is_success:
+                return response
+            problem = ForelockProblem.from_response(response)
+            again = response.status_code in RETRIED or problem.code == "idempotency_in_flight"
+            if last or not again:
+                raise problem
+            self._sleep(_pause(response, attempt))
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+
+def _pause(response: httpx.Response, attempt: int) -> float:
+    """Seconds to wait before the next attempt: `Retry-After` (seconds or a date), within bounds."""
+    said = response.headers.get("Retry-After", "")
+    try:
+        if said.isdigit():
+            wait = float(said)
+        else:
+            now = parsedate_to_datetime(response.headers["Date"])
+            wait = (parsedate_to_datetime(said) - now).total_seconds()
+    except (KeyError, ValueError):
+        return _backoff(attempt)
+    return min(max(wait, 0.0), LONGEST_PAUSE)
+
+
+def _backoff(attempt: int) -> float:
+    return min(0.2 * 2.0 ** (attempt - 1), LONGEST_PAUSE)
+
+
+def _object(response: httpx.Response) -> Json:
+    try:
+        document = response.json()
+    except ValueError:
+        document = None
+    if not isinstance(document, dict):
+        raise ForelockProblem(response.status_code, "not_forelock", "the answer is not a JSON object")
+    return document
+
+
+def _record(preregistration_id: str) -> str:
+    return f"/v1/preregistrations/{_part(preregistration_id)}"
+
+
+def _part(text: str) -> str:
+    return quote(text, safe="")
+
+
+def _new_key() -> str:
+    return str(uuid.uuid4())

@@ -1,0 +1,74 @@
+"""What went wrong, as an exception: a problem document of the service, or no answer at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+
+class ForelockError(Exception):
+    """Base of every error this package raises."""
+
+
+class Unreachable(ForelockError):
+    """The service gave no answer, after all retries."""
+
+
+class VerdictTimeout(ForelockError):
+    """The verdict did not come within the time given."""
+
+
+class JobTimeout(ForelockError):
+    """The computation did not end within the time given."""
+
+
+class FileFault(ForelockError):
+    """A file cannot be read as what it should hold. Never names a value: it could be an outcome."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One faulty field and the way out."""
+
+    path: str
+    message: str
+    fix: str = ""
+
+
+class ForelockProblem(ForelockError):
+    """The service refused (RFC 9457): its status, stable code, sentence and faulty fields."""
+
+    def __init__(self, status: int, code: str, detail: str, errors: tuple[Fault, ...] = ()) -> None:
+        super().__init__(f"{code}: {detail}")
+        self.status = status
+        self.code = code
+        self.detail = detail
+        self.errors = errors
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any], status: int = 0) -> ForelockProblem:
+        """A problem from its JSON members."""
+        faults = tuple(
+            Fault(str(error.get("path", "")), str(error.get("message", "")), str(error.get("fix", "")))
+            for error in document.get("errors") or ()
+        )
+        return cls(
+            int(document.get("status") or status),
+            str(document.get("code") or f"http_{status}"),
+            str(document.get("detail") or document.get("title") or "the service gave no reason"),
+            faults,
+        )
+
+    @classmethod
+    def from_response(cls, response: httpx.Response) -> ForelockProblem:
+        """A problem from any refusal, a proxy's HTML page included."""
+        try:
+            document = response.json()
+        except ValueError:
+            document = None
+        if not isinstance(document, dict):
+            document = {"detail": f"{response.reason_phrase or 'refused'}, and not by a Forelock service"}
+        return cls.from_document(document, response.status_code)

@@ -1,0 +1,144 @@
+"""What a person reads in a terminal: verdicts, lint findings, problems, progress."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Any, TextIO
+
+from forelock.problem import ForelockProblem
+
+Json = Mapping[str, Any]
+
+OUTCOMES = {
+    "supported": "SUPPORTED",
+    "not_supported": "NOT SUPPORTED (which does not show that there is no effect)",
+    "equivalent": "EQUIVALENT within the margin",
+    "inconclusive": "INCONCLUSIVE",
+    "invalid": "INVALID",
+}
+MARKS = {True: "holds", False: "fails", None: "unknown"}
+
+EXIT_CODES = {"invalid": 4, "inconclusive": 12, "not_supported": 10, "equivalent": 11, "supported": 0}
+"""Exit status of an outcome; of several hypotheses the first listed here that is present."""
+
+
+def exit_code(verdict: Json) -> int:
+    """The exit status that tells CI what a verdict says."""
+    found = {hypothesis.get("outcome") for hypothesis in verdict.get("hypotheses", ())}
+    return next((code for outcome, code in EXIT_CODES.items() if outcome in found), 1)
+
+
+def verdict_text(verdict: Json) -> str:
+    """A verdict, hypothesis by hypothesis and clause by clause."""
+    blocks = [_hypothesis(hypothesis) for hypothesis in verdict["hypotheses"]]
+    return "\n\n".join(blocks)
+
+
+def _hypothesis(hypothesis: Json) -> str:
+    outcome = hypothesis["outcome"]
+    lines = [f"{plain(hypothesis['id'])}: {OUTCOMES.get(outcome, plain(outcome))}"]
+    if hypothesis.get("rule"):
+        lines.append(f"  rule: {plain(hypothesis['rule'])}")
+    clauses = hypothesis.get("clauses") or ()
+    width = max((len(plain(clause["text"])) for clause in clauses), default=0)
+    for clause in clauses:
+        said = f"  {MARKS[clause['holds']]:>7}  {plain(clause['text']):<{width}}  observed {observed(clause)}"
+        lines.append(said + (f" ({plain(clause['reason'])})" if clause.get("reason") else ""))
+    if hypothesis.get("reason"):
+        lines.append(f"  because {plain(hypothesis['reason'])}")
+    for name, answer in (hypothesis.get("analyses") or {}).items():
+        sentence = ((answer or {}).get("analysis") or {}).get("sentence")
+        if sentence:
+            lines.append(f"  {plain(name)}: {plain(sentence)}")
+    return "\n".join(lines)
+
+
+def observed(clause: Json) -> str:
+    """What a clause saw, in the unit it is written in."""
+    value, points = clause.get("observed"), " pp" in clause["text"]
+    if value is None:
+        return "nothing"
+    if isinstance(value, Mapping):
+        return f"[{_number(value.get('low'), points)}, {_number(value.get('high'), points)}]"
+    return _number(value, points)
+
+
+def _number(value: Any, points: bool) -> str:
+    if value is None:
+        return "unbounded"
+    return f"{100 * value:+.2f} pp" if points else f"{value:.4g}"
+
+
+def findings_text(findings: Iterable[Json]) -> str:
+    """Lint findings, errors first."""
+    ordered = sorted(findings, key=lambda finding: finding["severity"])
+    lines = [
+        f"{finding['severity']:<7} {plain(finding['code'])}"
+        f"{' at ' + plain(finding['path']) if finding.get('path') else ''}: {plain(finding['message'])}"
+        for finding in ordered
+    ]
+    return "\n".join(lines) or "no findings"
+
+
+def record_text(record: Json) -> str:
+    """A preregistration in a few lines."""
+    plan = record.get("plan") or {}
+    lines = [
+        f"{plain(record['id'])}  {plain(record['state'])}  version {record.get('version', 1)}",
+        f"  {plain(plan.get('title') or 'without title')}",
+        *(f"  {plain(each['id'])}: {plain(each.get('rule') or '')}" for each in plan.get("hypotheses") or ()),
+    ]
+    if record.get("plan_sha256"):
+        lines.append(f"  locked {plain(record.get('locked_at') or '')}, SHA-256 {record['plan_sha256']}")
+    return "\n".join(lines)
+
+
+def progress_text(progress: Json) -> str:
+    """How many results are in, in all and cell by cell."""
+    head = f"{plain(progress['state'])}: {progress['received']} of {progress['expected']} results are in"
+    cells = [
+        f"  {plain(cell['population'])} / {plain(cell['arm'])} / {plain(cell['endpoint'])}: "
+        f"{cell['received']} of {cell['expected']}"
+        for cell in progress.get("cells") or ()
+    ]
+    return "\n".join([head, *cells])
+
+
+def problem_text(problem: ForelockProblem) -> str:
+    """A refusal: code and sentence, then every faulty field with its way out."""
+    lines = [f"{plain(problem.code)}: {plain(problem.detail)}"]
+    for fault in problem.errors:
+        fix = f"; {plain(fault.fix)}" if fault.fix else ""
+        lines.append(f"  {plain(fault.path) or '(whole body)'}: {plain(fault.message)}{fix}")
+    return "\n".join(lines)
+
+
+def plain(text: object) -> str:
+    """Text fit for a terminal: control and direction characters become `?`."""
+    return "".join("?" if unicodedata.category(char) in ("Cc", "Cf", "Cs") else char for char in str(text))
+
+
+class Bar:
+    """A progress bar; silent where the stream is not a terminal."""
+
+    WIDTH = 30
+
+    def __init__(self, label: str, total: int, stream: TextIO) -> None:
+        self.label, self.total, self.done = label, max(total, 1), 0
+        self._stream = stream if stream.isatty() else None
+
+    def advance(self, steps: int) -> None:
+        """Count steps and redraw."""
+        self.done += steps
+        if self._stream is None:
+            return
+        full = self.WIDTH * min(self.done, self.total) // self.total
+        bar = "#" * full + "." * (self.WIDTH - full)
+        self._stream.write(f"\r{self.label} [{bar}] {self.done}/{self.total}")
+        self._stream.flush()
+
+    def close(self) -> None:
+        """End the line."""
+        if self._stream is not None:
+            self._stream.write("\n")

@@ -1,0 +1,359 @@
+#!/bin/sh
+# Sets up and runs anything here. `./do` alone lists what there is; CONTRIBUTING.md says more.
+set -eu
+
+usage() {
+    cat <<'END'
+usage: ./do COMMAND [ARGUMENTS]
+
+  demo [--once] [--bundle FILE]   start the service and judge the shipped evaluation
+  serve [--data DIR] [--host H] [--port P]
+                                  run the service
+  forelock ARGUMENTS              the `forelock` command
+  migrate [--data DIR]            bring the database's schema up to this version
+  test [--all] [PYTEST ARGUMENTS] run the tests; --all adds simulations and the image build
+  check                           format, lint, types, layers, OpenAPI, Dockerfile
+  openapi                         write openapi/openapi.json from the code
+  bench [--json FILE]             measure against other packages
+  simulate [PYTEST ARGUMENTS]     the simulations alone: coverage and type I error
+  chaos [PYTEST ARGUMENTS]        the tests that kill processes and race them
+  uv ARGUMENTS                    the uv this checkout uses
+END
+}
+
+root=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
+
+# uv reads uv.lock and makes the environment. One on PATH serves from this version on; otherwise the
+# wheel below is fetched, and used only if its SHA-256 is the one written here.
+uv_version=0.13.8
+uv_wheel() {
+    libc=manylinux
+    if ls /lib/ld-musl-* >/dev/null 2>&1; then libc=musllinux; fi
+    case "$(uname -s) $(uname -m) $libc" in
+        "Linux x86_64 manylinux")
+            tag=manylinux_2_17_x86_64.manylinux2014_x86_64
+            sha256=e18a57b8b352eb7c8feb317b9f6f533c8f0ad9673fd6cf34bbe3cf1a9f6a8984 ;;
+        "Linux x86_64 musllinux")
+            tag=musllinux_1_1_x86_64
+            sha256=29451c60f5e8b07403e0a175d5229efc36b0289b34143ff4aaa499a5dd52553a ;;
+        "Linux aarch64 "*)
+            tag=manylinux_2_17_aarch64.manylinux2014_aarch64.musllinux_1_1_aarch64
+            sha256=0b3e8b1a4f5e405e31e2ff33de8af4744831e9f7338539671efbd8c3c94e791d ;;
+        *) return 1 ;;
+    esac
+    wheel=uv-$uv_version-py3-none-$tag.whl
+}
+
+say() { printf '%s\n' "$*" >&2; }
+fail() { say "./do: $*"; exit 1; }
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# --- what the system has to offer -----------------------------------------------------------------
+
+# Installs Debian packages. Only root can; the caller tells everybody else what to install.
+apt_install() {
+    [ "$(id -u)" = 0 ] && have apt-get || return 1
+    say "installing $* with apt"
+    log=$state/apt.log
+    install="apt-get -q -y -o Dpkg::Use-Pty=0 --no-install-recommends install"
+    # shellcheck disable=SC2086
+    {
+        DEBIAN_FRONTEND=noninteractive $install "$@" >"$log" 2>&1 ||
+            { apt-get -q update >>"$log" 2>&1 && DEBIAN_FRONTEND=noninteractive $install "$@" >>"$log" 2>&1; }
+    } || { tail -n 5 "$log" >&2; return 1; }
+}
+
+# Where the environment and the tools live: in the checkout, or in the cache when it is read-only.
+choose_places() {
+    state=$root/.do venv=$root/.venv work=$root
+    cache=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}
+    if [ -z "$cache" ] || ! mkdir -p "$cache" 2>/dev/null || [ ! -w "$cache" ]; then cache=""; fi
+    if [ -z "$cache" ] && [ -z "${UV_CACHE_DIR:-}" ]; then export UV_NO_CACHE=1; fi
+    if ! writable "$root" || ! writable "$state" || ! writable "$venv"; then
+        state=${cache:-${TMPDIR:-/tmp}}/forelock-$(id -u)-$(printf %s "$root" | cksum | cut -d ' ' -f 1)
+        venv=$state/venv work=$state
+        export RUFF_CACHE_DIR="$state/ruff" MYPY_CACHE_DIR="$state/mypy"
+        export HYPOTHESIS_STORAGE_DIRECTORY="$state/hypothesis"
+    fi
+    (umask 077 && mkdir -p "$state") || fail "cannot write in $state; set XDG_CACHE_HOME to a place that can be written"
+    [ -n "$(find "$state" -prune -user "$(id -u)")" ] || fail "$state belongs to somebody else; remove it"
+    [ -e "$state/.gitignore" ] || echo '*' >"$state/.gitignore"
+    export UV_PROJECT_ENVIRONMENT="$venv"
+    # uv brings root certificates of its own; the system's also know the network one works in.
+    for file in "${SSL_CERT_FILE:-}" "${PIP_CERT:-}" "${REQUESTS_CA_BUNDLE:-}" /etc/ssl/certs/ca-certificates.crt; do
+        if [ -r "$file" ]; then export SSL_CERT_FILE="$file"; break; fi
+    done
+    unset VIRTUAL_ENV
+}
+
+writable() { [ ! -e "$1" ] || [ -w "$1" ]; }
+
+in_range() { "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' >/dev/null 2>&1; }
+
+# The interpreter of the environment: python3 if it is 3.11 to 3.13, another on PATH, else uv's choice.
+choose_python() {
+    for python in python3 python3.13 python3.12 python3.11; do
+        if have "$python" && in_range "$python"; then command -v "$python"; return; fi
+    done
+    echo '>=3.11,<3.14'
+}
+
+have_python() { have python3 && python3 -c 'import ssl, sqlite3, ctypes, urllib.request, zipfile' 2>/dev/null; }
+
+# --- uv -------------------------------------------------------------------------------------------
+
+acceptable() { # acceptable UV: that version or newer
+    found=$("$1" --version 2>/dev/null) || return 1
+    found=${found#uv } found=${found%% *}
+    case $found in [0-9]*.[0-9]*.[0-9]*) ;; *) return 1 ;; esac
+    # shellcheck disable=SC2046
+    set -- $(echo "$found.$uv_version" | tr -cs '0-9' ' ')
+    [ "$1" -gt "$4" ] || { [ "$1" -eq "$4" ] && { [ "$2" -gt "$5" ] || { [ "$2" -eq "$5" ] && [ "$3" -ge "$6" ]; }; }; }
+}
+
+find_uv() {
+    if have uv && acceptable uv; then uv=uv; return; fi
+    uv=$state/uv-$uv_version
+    if [ -x "$uv" ]; then return; fi
+    uv_wheel || fail "there is no pinned uv for $(uname -s) $(uname -m); install uv $uv_version or newer, then repeat"
+    have_python || apt_install python3 || fail "python3 is needed; install it (Debian: apt-get install python3)"
+    say "fetching uv $uv_version"
+    status=0
+    fetch_uv || status=$?
+    if [ $status = 3 ] && apt_install ca-certificates; then
+        status=0
+        fetch_uv || status=$?
+    fi
+    case $status in
+        0) ;;
+        3) fail "no root certificates are installed; install them (Debian: apt-get install ca-certificates)" ;;
+        *) exit 1 ;;
+    esac
+}
+
+# The index is the one pip or uv are told to use, or the one uv.lock was made with.
+fetch_uv() {
+    python3 - "$(index)" "$wheel" "$sha256" "$uv" <<'END'
+import base64, hashlib, html.parser, io, os, ssl, stat, sys, tempfile, zipfile
+from urllib.parse import unquote, urldefrag, urljoin, urlsplit, urlunsplit
+from urllib.request import Request, urlopen
+
+index, wheel, sha256, target = sys.argv[1:]
+
+
+def get(url):
+    parts = urlsplit(url)
+    user, at, host = parts.netloc.rpartition("@")
+    request = Request(urlunsplit(parts._replace(netloc=host)))
+    if at:
+        request.add_unredirected_header("Authorization", "Basic " + base64.b64encode(unquote(user).encode()).decode())
+    with urlopen(request, timeout=120) as answer:
+        return answer.read()
+
+
+class Links(html.parser.HTMLParser):
+    found = None
+
+    def handle_starttag(self, tag, attrs):
+        href = dict(attrs).get("href")
+        if tag == "a" and href and unquote(urldefrag(href).url).endswith("/" + wheel):
+            self.found = href
+
+
+try:
+    page = index.rstrip("/") + "/uv/"
+    links = Links()
+    links.feed(get(page).decode())
+    if links.found is None:
+        sys.exit("./do: the package index has no " + wheel)
+    url = urljoin(page, urldefrag(links.found).url)
+    if "@" in urlsplit(page).netloc and urlsplit(url).netloc == urlsplit(page).netloc.rpartition("@")[2]:
+        url = urlunsplit(urlsplit(url)._replace(netloc=urlsplit(page).netloc))
+    body = get(url)
+except (OSError, ValueError) as error:
+    if isinstance(getattr(error, "reason", error), ssl.SSLCertVerificationError):
+        sys.exit(3)
+    sys.exit("./do: cannot fetch uv from the package index: %s" % error)
+if hashlib.sha256(body).hexdigest() != sha256:
+    sys.exit("./do: %s is not the file this checkout was written with (its SHA-256 differs)" % wheel)
+archive = zipfile.ZipFile(io.BytesIO(body))
+(member,) = [name for name in archive.namelist() if name.endswith(".data/scripts/uv")]
+with tempfile.NamedTemporaryFile(dir=os.path.dirname(target), delete=False) as file:
+    file.write(archive.read(member))
+os.chmod(file.name, stat.S_IRWXU | stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH)
+os.replace(file.name, target)
+END
+}
+
+# A package index the user configured, or nothing.
+configured_index() {
+    for url in "${UV_DEFAULT_INDEX:-}" "${UV_INDEX_URL:-}" "${PIP_INDEX_URL:-}"; do
+        if [ -n "$url" ]; then echo "${url#*=}"; return; fi
+    done
+    for file in "${PIP_CONFIG_FILE:-}" "${HOME:-}/.config/pip/pip.conf" "${HOME:-}/.pip/pip.conf" /etc/pip.conf; do
+        [ -r "$file" ] || continue
+        url=$(sed -n 's/^[[:space:]]*index[-_]url[[:space:]]*[=:][[:space:]]*//p' "$file" | head -n 1)
+        if [ -n "$url" ]; then echo "$url"; return; fi
+    done
+}
+
+index() {
+    url=$(configured_index)
+    [ -n "$url" ] || url=$(sed -n 's/.*source = { registry = "\([^"]*\)".*/\1/p' "$root/uv.lock" | head -n 1)
+    echo "$url"
+}
+
+# --- the environment ------------------------------------------------------------------------------
+
+# environment run|dev: install what uv.lock says, unless a stamp shows that this was done already.
+environment() {
+    choose_places
+    group=$1 stamp=$venv/.forelock-stamp
+    wanted="$root $(cd "$root" && cat uv.lock pyproject.toml client/pyproject.toml | cksum)"
+    if [ -r "$stamp" ] && "$venv/bin/python" -c '' 2>/dev/null; then
+        read -r had <"$stamp"
+        if [ "${had#* }" = "$wanted" ] && { [ "${had%% *}" = dev ] || [ "$group" = run ]; }; then return; fi
+        # What was installed for the tests stays: taking it out again would make every other run slow.
+        if [ "${had%% *}" = dev ]; then group=dev; fi
+    fi
+    find_uv
+    have_python || apt_install python3 || true # an ordinary user gets uv's own Python
+    python=$(choose_python)
+    say "installing from uv.lock into $venv"
+    if [ "$group" = dev ]; then groups="--group dev"; else groups="--no-dev"; fi
+    mirror=$(configured_index)
+    # shellcheck disable=SC2086
+    if [ -z "$mirror" ]; then
+        "$uv" sync --project "$root" --frozen --python "$python" $groups
+    else
+        from_mirror "$mirror"
+    fi || fail "the environment could not be installed; the sentences above say why"
+    echo "$group $wanted" >"$stamp.$$" && mv "$stamp.$$" "$stamp"
+}
+
+# The lock file names files of the index it was made with; a mirror has the same files at other
+# addresses, so there the lock goes by name, version and SHA-256.
+from_mirror() {
+    export UV_DEFAULT_INDEX="$1"
+    unset UV_INDEX_URL
+    requirements=$state/requirements.txt
+    # shellcheck disable=SC2086
+    env -u UV_DEFAULT_INDEX "$uv" export --quiet --project "$root" --frozen --no-emit-workspace $groups \
+        --python "$python" --output-file "$requirements" >/dev/null &&
+        { in_range "$venv/bin/python" || "$uv" venv --quiet --clear --python "$python" "$venv"; } &&
+        "$uv" pip sync --python "$venv/bin/python" --require-hashes "$requirements" &&
+        "$uv" pip install --python "$venv/bin/python" --no-deps --editable "$root/client" --editable "$root"
+}
+
+# --- commands -------------------------------------------------------------------------------------
+
+run_tests() {
+    environment dev
+    slow="not slow"
+    if [ "${1:-}" = --all ]; then
+        shift
+        slow=""
+        { have buildah && have debootstrap; } || apt_install buildah crun debootstrap ||
+            say "./do test --all: without buildah and debootstrap the image build is skipped (Debian: apt-get install buildah crun debootstrap)"
+    fi
+    if wants_browser "$@" && ! browser; then
+        apt_install chromium ||
+            say "./do test: without Chromium the browser tests are skipped (Debian: apt-get install chromium)"
+    fi
+    pytest -n auto --maxprocesses 8 -m "$slow" "$@"
+}
+
+wants_browser() { # true unless the arguments name other tests
+    for argument; do
+        case $argument in
+            *browser*) return 0 ;;
+            tests | tests/ | -*) ;;
+            *) if [ -e "$root/${argument%%::*}" ]; then return 1; fi ;;
+        esac
+    done
+}
+
+browser() { have chromium || have chromium-browser || have google-chrome; }
+
+pytest() {
+    cd "$root"
+    if [ "$work" != "$root" ]; then set -- -o cache_dir="$state/pytest" "$@"; fi
+    exec "$venv/bin/python" -m pytest "$@"
+}
+
+check() {
+    environment dev
+    cd "$root"
+    bin=$venv/bin failed=""
+    step "shell" sh -n "do"
+    step "format" "$bin/ruff" format --check .
+    step "lint" "$bin/ruff" check .
+    step "types" "$bin/python" -m mypy
+    if [ "$work" = "$root" ]; then
+        step "layers" "$bin/lint-imports"
+    else
+        step "layers" "$bin/lint-imports" --no-cache
+    fi
+    step "openapi" "$bin/python" -m service.api.openapi --check
+    if npm_tool "@redocly/cli@2.77.0"; then
+        step "openapi lint" env REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true \
+            npx --yes "$npm_tool" lint openapi/openapi.json
+    else
+        say "skipped: openapi lint ($npm_reason)"
+    fi
+    step "Dockerfile" "$bin/hadolint" Dockerfile
+    step "compose" compose
+    if [ -n "$(configured_index)" ]; then
+        say "skipped: lock file (it can only be compared at the index it was made with)"
+    else
+        find_uv
+        step "lock file" "$uv" lock --quiet --check
+    fi
+    if [ -n "$failed" ]; then fail "check failed:$failed"; fi
+    say "check: all good"
+}
+
+step() { # step NAME COMMAND...: says how it went; the output is shown when it failed
+    name=$1
+    shift
+    if output=$("$@" 2>&1); then
+        say "ok       $name"
+    else
+        printf '%s\n' "$output"
+        say "FAILED   $name"
+        failed="$failed $name;"
+    fi
+}
+
+npm_tool() {
+    npm_tool=$1
+    if ! have npx; then npm_reason="no npm here"; return 1; fi
+    npm_reason="npm cannot run $1 here"
+    npx --yes "$1" --version >/dev/null 2>&1
+}
+
+# `config` asks podman for its version and nothing else; echo has one to give where podman is not installed.
+compose() {
+    for program in podman /bin/echo; do
+        if have "$program"; then break; fi
+    done
+    POSTGRES_PASSWORD=check "$venv/bin/podman-compose" --podman-path "$program" -f docker-compose.yml \
+        --profile init --profile pool config
+}
+
+command=${1:-}
+[ $# -eq 0 ] || shift
+case $command in
+    demo) environment run; exec "$venv/bin/python" "$root/examples/demo.py" "$@" ;;
+    serve | migrate) environment run; exec "$venv/bin/forelock" "$command" "$@" ;;
+    forelock) environment run; exec "$venv/bin/forelock" "$@" ;;
+    test) run_tests "$@" ;;
+    simulate) environment dev; pytest -n auto --maxprocesses 8 -m slow -k "coverage or type_one_error" "$@" ;;
+    chaos) environment dev; pytest -m chaos "$@" ;;
+    check) check ;;
+    openapi) environment run; cd "$root"; exec "$venv/bin/python" -m service.api.openapi "$@" ;;
+    bench) environment dev; cd "$root"; exec "$venv/bin/python" -m benchmarks "$@" ;;
+    uv) choose_places; find_uv; exec "$uv" "$@" ;;
+    help | -h | --help) usage ;;
+    *) usage >&2; exit 2 ;;
+esac

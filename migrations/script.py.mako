@@ -1,0 +1,24 @@
+"""${message}
+
+Revision ID: ${up_revision}
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+${imports if imports else ""}
+revision = ${repr(up_revision)}
+down_revision = ${repr(down_revision)}
+branch_labels = ${repr(branch_labels)}
+depends_on = ${repr(depends_on)}
+
+
+def upgrade() -> None:
+    """${message}."""
+    ${upgrades if upgrades else "pass"}
+
+
+def downgrade() -> None:
+    """There is no way back."""
+    raise NotImplementedError("migrations are not undone: restore a backup")

@@ -1,0 +1,187 @@
+"""What a person does with a preregistration: draft it, lint it, lock it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from service.domain import sealing
+from service.domain.access import Key
+from service.domain.findings import Finding
+from service.domain.ledger import Receipt
+from service.domain.lint import lint
+from service.domain.plan import Plan
+from service.domain.population import Manifest, ManifestFacts
+from service.domain.preregistration import Preregistration
+from service.errors import Fault, InvalidData, NotFound
+from service.store import audit, ledger, populations, preregistrations
+
+
+@dataclass(frozen=True, slots=True)
+class LockMaterial:
+    """The randomness and the key a lock needs: arguments, so that tests need no patching."""
+
+    seal_public: bytes
+    salt: bytes
+
+
+def create(session: Session, caller: Key, plan: Plan, *, prereg_id: str, now: datetime) -> Preregistration:
+    """A new draft."""
+    record = Preregistration(
+        id=prereg_id,
+        project_id=caller.project_id,
+        state="draft",
+        revision=1,
+        version=1,
+        plan=plan,
+        created_at=now,
+    )
+    preregistrations.insert(session, record)
+    _audit(session, caller, "preregistration.create", prereg_id, {}, now)
+    return record
+
+
+def replace_plan(
+    session: Session, caller: Key, record: Preregistration, plan: Plan, *, now: datetime
+) -> Preregistration:
+    """Give a draft another plan."""
+    record.require("draft")
+    changed = preregistrations.replace_draft(session, record, plan)
+    populations.remove_others(session, record.id, {each.id for each in plan.populations or ()})
+    _audit(session, caller, "preregistration.edit", record.id, {"revision": changed.revision}, now)
+    return changed
+
+
+def delete(session: Session, caller: Key, record: Preregistration, *, now: datetime) -> None:
+    """Remove a draft."""
+    record.require("draft")
+    preregistrations.delete_draft(session, record)
+    _audit(session, caller, "preregistration.delete", record.id, {}, now)
+
+
+def put_items(
+    session: Session,
+    caller: Key,
+    record: Preregistration,
+    population: str,
+    manifest: Manifest,
+    *,
+    now: datetime,
+) -> ManifestFacts:
+    """Give a draft's population its item manifest."""
+    record.require("draft")
+    if record.plan.population(population) is None:
+        raise NotFound(f"the plan has no population '{population}'; it has {_names(record.plan)}")
+    populations.put(session, record.id, population, manifest)
+    facts = manifest.facts()
+    _audit(session, caller, "preregistration.items", record.id, {"population": population, "n": facts.n}, now)
+    return facts
+
+
+def findings(session: Session, record: Preregistration) -> tuple[Finding, ...]:
+    """What lint says of a draft now; what it said at the lock afterwards."""
+    if record.lint is not None:
+        return record.lint
+    return lint(record.plan, populations.facts(session, record.id))
+
+
+def lock(
+    session: Session,
+    caller: Key,
+    record: Preregistration,
+    acknowledge: Sequence[str] | str,
+    material: LockMaterial,
+    *,
+    now: datetime,
+) -> tuple[Preregistration, Receipt]:
+    """Lock the plan: from here on its text cannot change, and results may be posted.
+
+    Raises:
+        Conflict: the record is no draft.
+        InvalidData: lint errors (`lint_failed`), or warnings nobody acknowledged.
+    """
+    record.require("draft")
+    facts = populations.facts(session, record.id)
+    found = lint(record.plan, facts)
+    _refuse_errors(found)
+    acknowledged = _acknowledged(found, acknowledge)
+    plan = record.plan.with_items(facts)
+    public, private = sealing.new_keypair()
+    locked = preregistrations.lock(
+        session,
+        record,
+        plan=plan,
+        canonical_text=plan.canonical_text(),
+        sha256=plan.sha256(),
+        findings=found,
+        acknowledged=acknowledged,
+        plan_public_key=public,
+        wrapped_private_key=sealing.wrap_key(
+            private, material.seal_public, sealing.key_info(record.id, plan.sha256())
+        ),
+        now=now,
+    )
+    _audit(session, caller, "preregistration.lock", record.id, {"acknowledged": list(acknowledged)}, now)
+    receipt = ledger.append(
+        session,
+        "plan_locked",
+        {"preregistration_id": record.id, "version": locked.version, "plan_sha256": plan.sha256()},
+        project_id=record.project_id,
+        preregistration_id=record.id,
+        salt=material.salt,
+        now=now,
+    )
+    return locked, receipt
+
+
+def _refuse_errors(found: Sequence[Finding]) -> None:
+    errors = [finding for finding in found if finding.severity == "error"]
+    if errors:
+        raise InvalidData(
+            f"the plan has {len(errors)} lint error(s); mend them and lock again",
+            [Fault(finding.path, f"{finding.code}: {finding.message}") for finding in errors],
+            code="lint_failed",
+        )
+
+
+def _acknowledged(found: Sequence[Finding], acknowledge: Sequence[str] | str) -> tuple[str, ...]:
+    warnings = {finding.code: finding for finding in found if finding.severity == "warning"}
+    if acknowledge == "all":
+        return tuple(sorted(warnings))
+    named = set(acknowledge)
+    open_warnings = [
+        finding for finding in found if finding.severity == "warning" and finding.code not in named
+    ]
+    if open_warnings:
+        codes = sorted({finding.code for finding in open_warnings})
+        raise InvalidData(
+            f"acknowledge the lint warnings {', '.join(codes)} by code, or mend the plan",
+            [
+                Fault(finding.path, f"{finding.code}: {finding.message}", f"acknowledge '{finding.code}'")
+                for finding in open_warnings
+            ],
+            code="warnings_not_acknowledged",
+        )
+    return tuple(sorted(named & set(warnings)))
+
+
+def _audit(
+    session: Session, caller: Key, action: str, subject: str, facts: Mapping[str, Any], now: datetime
+) -> None:
+    audit.record(
+        session,
+        project_id=caller.project_id,
+        key_id=caller.id,
+        action=action,
+        subject=subject,
+        facts=dict(facts),
+        now=now,
+    )
+
+
+def _names(plan: Plan) -> str:
+    return ", ".join(f"'{population.id}'" for population in plan.populations or ()) or "none"

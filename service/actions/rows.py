@@ -1,0 +1,81 @@
+"""Rows after the verdict: opened with the key that the verdict released."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from service.actions.results import manifests_of
+from service.actions.verdicts import open_batch
+from service.domain.population import Manifest
+from service.domain.preregistration import Preregistration
+from service.domain.results import NO_TIME, STATUSES, PlacedBatch
+from service.errors import InvalidData
+from service.store import batches, plan_keys
+
+Row = dict[str, Any]
+_CURSOR = re.compile(r"([1-9][0-9]{0,9})-([0-9]{1,9})")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def page(
+    session: Session, record: Preregistration, *, cursor: str | None, limit: int
+) -> tuple[list[Row], str | None]:
+    """Rows in the order they were posted, and where the next page begins.
+
+    Raises:
+        Conflict: `blinded`, or the record has no rows yet.
+    """
+    record.require("locked", "collecting", "complete", "judged", "withdrawn")
+    plan_private = plan_keys.released(session, record.id)
+    first, offset = _position(cursor)
+    manifests = manifests_of(session, record)
+    rows: list[Row] = []
+    for sequence in batches.sequences(session, record.id, start=first):
+        placed = open_batch(batches.get(session, record.id, sequence), record.plan_sha256 or "", plan_private)
+        begin = offset if sequence == first else 0
+        end = min(placed.n, begin + limit - len(rows))
+        rows.extend(_rows(placed, manifests[placed.population], sequence, begin, end))
+        if len(rows) == limit:
+            return rows, f"{sequence}-{end}"
+    return rows, None
+
+
+def _rows(placed: PlacedBatch, manifest: Manifest, sequence: int, begin: int, end: int) -> Iterator[Row]:
+    for row in range(begin, end):
+        status = int(placed.statuses[row])
+        yield {
+            "population": placed.population,
+            "arm": placed.arm,
+            "endpoint": placed.endpoint,
+            "run": placed.run,
+            "item_id": manifest.item_ids[placed.positions[row]],
+            "replicate": int(placed.replicates[row]),
+            "value": float(placed.values[row]) if status == 0 else None,
+            "status": STATUSES[status],
+            "observed_at": _time(placed, row),
+            "batch": sequence,
+        }
+
+
+def _time(placed: PlacedBatch, row: int) -> datetime | None:
+    if placed.observed_at is None or placed.observed_at[row] == NO_TIME:
+        return None
+    return _EPOCH + timedelta(microseconds=int(placed.observed_at[row]))
+
+
+def _position(cursor: str | None) -> tuple[int, int]:
+    if cursor is None:
+        return 1, 0
+    match = _CURSOR.fullmatch(cursor)
+    if match is None:
+        raise InvalidData.field(
+            "query.cursor",
+            "is not one that this list returned",
+            "use next_cursor of the previous page as it is",
+        )
+    return int(match[1]), int(match[2])

@@ -1,0 +1,117 @@
+"""From a complete plan to its verdict: open the rows, judge in a worker, record once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from service.actions.results import manifests_of
+from service.domain import sealing
+from service.domain.outcomes import Outcomes
+from service.domain.plan import Plan
+from service.domain.population import Manifest
+from service.domain.preregistration import Preregistration
+from service.domain.results import PlacedBatch
+from service.domain.verdict import Verdict, analyse, judge
+from service.errors import Conflict
+from service.store import batches, ledger, plan_keys, preregistrations, verdicts
+from service.store.batches import StoredBatch
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Everything a verdict is computed from; picklable. Its repr tells no outcome."""
+
+    preregistration_id: str
+    plan_sha256: str
+    plan: Plan
+    manifests: Mapping[str, Manifest] = field(repr=False)
+    outcomes: Outcomes
+    voided: tuple[int, ...]
+    judged_at: datetime
+
+
+def inputs(
+    session: Session, project_id: str, prereg_id: str, *, seal_private: bytes, now: datetime
+) -> Inputs:
+    """Open a complete plan's rows. Only the runner holds `seal_private`."""
+    record = preregistrations.get(session, project_id, prereg_id)
+    record.require("complete")
+    sha256 = record.plan_sha256 or ""
+    plan_private = _plan_private(session, record, seal_private)
+    outcomes, voided = Outcomes.empty(record.plan), []
+    for batch in batches.every(session, prereg_id, include_void=True):
+        if batch.void:
+            voided.append(batch.sequence)
+        else:
+            outcomes.place(open_batch(batch, sha256, plan_private))
+    return Inputs(prereg_id, sha256, record.plan, manifests_of(session, record), outcomes, tuple(voided), now)
+
+
+def open_batch(batch: StoredBatch, plan_sha256: str, plan_private: bytes) -> PlacedBatch:
+    """A stored batch with its secret columns in the open."""
+    rows, _salt = sealing.open_rows(plan_private, batch.sealed, batch.facts(plan_sha256))
+    return PlacedBatch(
+        population=batch.population,
+        arm=batch.arm,
+        endpoint=batch.endpoint,
+        run=batch.run,
+        positions=np.frombuffer(batch.positions, dtype="<i4"),
+        replicates=np.frombuffer(batch.replicates, dtype="<u2"),
+        values=rows.values,
+        statuses=rows.statuses,
+        observed_at=rows.observed_at,
+    )
+
+
+def compute(inputs: Inputs) -> Verdict:
+    """The verdict, from its inputs alone: runs in a worker process."""
+    analyses = analyse(inputs.plan, inputs.manifests, inputs.outcomes)
+    return judge(
+        inputs.plan,
+        inputs.manifests,
+        inputs.outcomes,
+        analyses,
+        preregistration_id=inputs.preregistration_id,
+        plan_sha256=inputs.plan_sha256,
+        judged_at=inputs.judged_at,
+        voided_batches=inputs.voided,
+    )
+
+
+def record(
+    session: Session, project_id: str, verdict: Verdict, *, seal_private: bytes, salt: bytes, now: datetime
+) -> Mapping[str, Any]:
+    """Store the verdict, release the plan's key and move the record to judged, all or nothing."""
+    found = preregistrations.get(session, project_id, verdict.preregistration_id, for_update=True)
+    if found.state == "judged":
+        raise Conflict("this preregistration is judged already", code="already_judged")
+    found.require("complete")
+    private = _plan_private(session, found, seal_private)
+    verdicts.insert(session, project_id, verdict)
+    preregistrations.move(session, found, "judged", now)
+    plan_keys.release(session, found.id, private)
+    ledger.append(
+        session,
+        "verdict",
+        {
+            "preregistration_id": found.id,
+            "plan_sha256": verdict.plan_sha256,
+            "verdict_sha256": verdict.sha256(),
+        },
+        project_id=project_id,
+        preregistration_id=found.id,
+        salt=salt,
+        now=now,
+    )
+    return {"preregistration_id": found.id}
+
+
+def _plan_private(session: Session, record: Preregistration, seal_private: bytes) -> bytes:
+    info = sealing.key_info(record.id, record.plan_sha256 or "")
+    return sealing.unwrap_key(plan_keys.wrapped(session, record.id), seal_private, info)

@@ -1,0 +1,35 @@
+"""Models as responses: one way to turn a record into bytes."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+T = TypeVar("T")
+
+
+class View(BaseModel):
+    """What an operation answers: closed, never NaN."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, ser_json_inf_nan="strings")
+
+
+class Page(View, Generic[T]):
+    """One page of a list."""
+
+    items: list[T]
+    next_cursor: str | None = Field(
+        description="Send it as `cursor` for the next page; null on the last one."
+    )
+
+
+def answer(model: BaseModel, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """The model as a JSON response."""
+    return Response(model.model_dump_json(by_alias=True), status, headers, "application/json")
+
+
+def shows(example: Any, status: int = 200) -> dict[int | str, dict[str, Any]]:
+    """`responses=` entry: an example of the answer, for OpenAPI."""
+    return {status: {"content": {"application/json": {"example": example}}}}

@@ -1,0 +1,138 @@
+"""The application: our routes, our problems for every error, and what runs beside requests."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Match
+
+from service.api import (
+    docs,
+    faults,
+    health,
+    jobs,
+    keys,
+    populations,
+    preregistrations,
+    problems,
+    projects,
+    results,
+    service,
+    stats,
+    verdicts,
+)
+from service.api.authentication import KeyCache
+from service.api.housekeeping import beside
+from service.api.metrics import Metrics
+from service.api.middleware import Surroundings
+from service.api.services import Services
+from service.config import Settings
+from service.errors import ForelockError, NotFound
+from service.keyring import Keyring
+from service.store.engine import Database
+from service.web import pages
+
+ROUTERS: tuple[APIRouter, ...] = (
+    stats.routes,
+    preregistrations.routes,
+    populations.routes,
+    results.routes,
+    verdicts.routes,
+    jobs.routes,
+    projects.routes,
+    keys.routes,
+    service.routes,
+    service.metrics_routes,
+    health.routes,
+    docs.routes,
+    pages.routes,
+)
+STATIC = Path(__file__).parent.parent / "web" / "static"
+
+
+def create_app(settings: Settings, database: Database, keyring: Keyring) -> FastAPI:
+    """The application of one deployment."""
+    cache, metrics = KeyCache(database, settings.key_cache_seconds), Metrics()
+    shared = Services(settings=settings, database=database, keyring=keyring, keys=cache, metrics=metrics)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        async with beside(shared):
+            yield
+
+    off = {
+        "tracing": False,
+        "metrics": False,
+        "logs": False,
+        "operation_spans": False,
+        "auto_configure": False,
+    }
+    app = FastAPI(
+        lifespan=lifespan,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        telemetry=off,  # FastAPI's own would carry validation errors with their inputs
+    )
+    app.state.services = shared
+    app.router.routes.extend(routes())
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    app.add_exception_handler(ForelockError, _own)
+    app.add_exception_handler(RequestValidationError, _refused)
+    app.add_exception_handler(HTTPException, _status)
+    app.add_exception_handler(ClientDisconnect, _gone)
+    app.add_middleware(Surroundings, metrics=metrics)
+    return app
+
+
+def routes() -> list[BaseRoute]:
+    """Every route, flat: one look-up per request, and OpenAPI sees what is served."""
+    return [route for router in ROUTERS for route in router.routes]
+
+
+async def _own(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, ForelockError)  # noqa: S101
+    return problems.of(error)
+
+
+async def _refused(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)  # noqa: S101
+    found = error.errors()
+    if any(fault["loc"][0] == "path" for fault in found):
+        return problems.of(NotFound("no record has such an id"))
+    return problems.of(faults.invalid_parameters(found))
+
+
+async def _status(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101
+    if error.status_code == 404:
+        return problems.of_status(404, "there is nothing at this path; /docs lists what there is")
+    if error.status_code != 405:
+        return problems.of_status(error.status_code, str(error.detail))
+    allow = ", ".join(_methods(request))
+    if request.method == "OPTIONS":
+        return Response(status_code=204, headers={"Allow": allow})
+    detail = f"this path answers {allow}"
+    return problems.of_status(405, detail, {"Allow": allow})
+
+
+async def _gone(_request: Request, _error: Exception) -> Response:
+    return Response(status_code=499)
+
+
+def _methods(request: Request) -> list[str]:
+    """Every method some route answers at the request's path."""
+    found: set[str] = set()
+    for route in request.app.router.routes:
+        if route.matches(request.scope)[0] is not Match.NONE:
+            found |= getattr(route, "methods", None) or set()
+    return sorted(found | ({"HEAD"} if "GET" in found else set()) | {"OPTIONS"})

@@ -1,0 +1,101 @@
+"""From `Authorization: Bearer KEY` to the key's record, remembered for a few seconds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from threading import Lock
+
+from service.domain.access import Key, parse_secret, secret_sha256
+from service.errors import Unauthorized
+from service.store import keys
+from service.store.engine import Database
+
+MAX_CACHED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    key: Key
+    read_at: float
+
+
+class KeyCache:
+    """Keys by the hash of their secret.
+
+    A revoked key works for `seconds` at most; an expired one not at all. Unknown secrets are not
+    remembered: their checksum keeps noise away from the database.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        seconds: float,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._database = database
+        self._seconds = seconds
+        self._monotonic = monotonic
+        self._now = now
+        self._entries: dict[str, _Entry] = {}
+        self._used: dict[str, datetime] = {}
+        self._lock = Lock()
+
+    def cached(self, header: str | None) -> Key | None:
+        """The key of the header when it was read a moment ago; never touches the database."""
+        entry = self._entries.get(secret_sha256(_secret(header)))
+        if entry is None or self._monotonic() - entry.read_at >= self._seconds:
+            return None
+        return self._checked(entry.key)
+
+    def look_up(self, header: str | None) -> Key:
+        """The key of the header, read from the database."""
+        digest, read_at = secret_sha256(_secret(header)), self._monotonic()
+        with self._database.read() as session:
+            key = keys.by_secret(session, digest)
+        if key is None:
+            raise Unauthorized("this API key is unknown; ask an admin of the project for one")
+        self._checked(key)
+        with self._lock:
+            if len(self._entries) >= MAX_CACHED:
+                self._entries.clear()
+            self._entries[digest] = _Entry(key, read_at)
+        return key
+
+    def forget(self, key_id: str) -> None:
+        """Drop a key that was revoked here, so that this process refuses it at once."""
+        with self._lock:
+            self._entries = {digest: e for digest, e in self._entries.items() if e.key.id != key_id}
+
+    def write_last_use(self) -> None:
+        """Write when keys were last used: once in a while, outside of requests."""
+        with self._lock:
+            used, self._used = self._used, {}
+        if used:
+            with self._database.write() as session:
+                for key_id, moment in used.items():
+                    keys.touch(session, key_id, moment)
+
+    def _checked(self, key: Key) -> Key:
+        now = self._now()
+        if not key.valid(now):
+            ended = "was revoked" if key.revoked_at is not None else "has expired"
+            raise Unauthorized(f"this API key {ended}; ask an admin of the project for a new one")
+        self._used[key.id] = now
+        return key
+
+
+def _secret(header: str | None) -> str:
+    """The secret in the header; a missing, mistyped or cut one is refused without a look-up."""
+    if header is None:
+        raise Unauthorized("this needs an API key; send the header Authorization: Bearer KEY")
+    scheme, _, secret = header.partition(" ")
+    if scheme.lower() != "bearer" or not secret:
+        raise Unauthorized("the Authorization header is not of the form: Bearer KEY")
+    if not parse_secret(secret.strip()):
+        raise Unauthorized("the API key is mistyped or cut: its checksum is wrong")
+    return secret.strip()

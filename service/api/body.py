@@ -1,0 +1,179 @@
+"""Reading request bodies: size, content type and encoding first, then strict JSON, then the model."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from anyio import to_thread
+from fastapi import Depends, Request
+from pydantic import TypeAdapter, ValidationError
+
+from service.api import faults, strict_json
+from service.api.problems import may_answer
+from service.api.services import services
+from service.errors import TooLarge, UnsupportedMediaType
+
+T = TypeVar("T")
+
+INLINE_BYTES = 64 * 1024
+"""Bodies above this size are parsed in a thread, so that they do not hold up the others."""
+JSON = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A body as sent, after its content encoding: `media_type` is one of those the route reads."""
+
+    body: bytes
+    media_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class BodyDoc:
+    """What OpenAPI says of a route's body: a type, and perhaps an example, per media type."""
+
+    content: Mapping[str, Any]
+    examples: Mapping[str, Any]
+    required: bool
+
+
+def StrictBody(
+    model: Any,
+    *,
+    example: Any = None,
+    max_bytes: int | None = None,
+    optional: bool = False,
+    merge: bool = False,
+) -> Any:
+    """Dependency: the JSON body as `model` (any type pydantic knows), or a problem.
+
+    `optional` takes an empty body for `{}`; `merge` also takes `application/merge-patch+json`.
+    """
+    adapter = TypeAdapter(model)
+    accepted = (JSON, "application/merge-patch+json") if merge else (JSON,)
+
+    async def read(request: Request) -> Any:
+        if optional and request.headers.get("content-length", "0") == "0" and not _chunked(request):
+            return adapter.validate_json("{}", strict=True)
+        content = await read_content(request, accepted, max_bytes)
+        return await offload(len(content.body), lambda: validate(adapter, content.body))
+
+    examples = {} if example is None else dict.fromkeys(accepted, example)
+    return _documented(read, BodyDoc(dict.fromkeys(accepted, model), examples, not optional))
+
+
+def RawBody(
+    content: Mapping[str, Any],
+    *,
+    example: Any = None,
+    examples: Mapping[str, Any] | None = None,
+    max_bytes: int | None = None,
+) -> Any:
+    """Dependency: `Content` of one of these media types, its bytes unread.
+
+    `content` maps a media type to the type that documents it; `example` is one of the first media
+    type, `examples` of others.
+    """
+    shown = ({} if example is None else {next(iter(content)): example}) | dict(examples or {})
+
+    async def read(request: Request) -> Content:
+        return await read_content(request, tuple(content), max_bytes)
+
+    return _documented(read, BodyDoc(content, shown, True))
+
+
+def validate(adapter: TypeAdapter[T], body: bytes) -> T:
+    """Bytes into a model: strict JSON, then strict validation on the same bytes."""
+    value = strict_json.parse(body)
+    try:
+        return adapter.validate_json(body, strict=True)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False)
+    raise faults.invalid(found, value)
+
+
+async def read_content(request: Request, accepted: Sequence[str], max_bytes: int | None = None) -> Content:
+    """The body's bytes within the limits, after gzip, if its content type is accepted."""
+    settings = services(request).settings
+    media_type = _media_type(request.headers.get("content-type"), accepted)
+    encoding = request.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in ("identity", "gzip", "x-gzip"):
+        raise UnsupportedMediaType(
+            "this content encoding is not read; send the body plain or with Content-Encoding: gzip"
+        )
+    body = await read_bytes(request, min(max_bytes or settings.max_body_bytes, settings.max_body_bytes))
+    if encoding != "identity":
+        cap = min(max_bytes or settings.max_expanded_bytes, settings.max_expanded_bytes)
+        body = await to_thread.run_sync(expand, body, cap)
+    request.state.content = body
+    return Content(body, media_type)
+
+
+async def read_bytes(request: Request, limit: int) -> bytes:
+    """The body as sent; refused before reading when it says it is too large, while reading otherwise."""
+    announced = request.headers.get("content-length", "")
+    if announced.isdecimal() and int(announced) > limit:
+        raise _too_large(limit)
+    chunks, size = [], 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > limit:
+            raise _too_large(limit)
+        chunks.append(chunk)
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+def expand(body: bytes, limit: int) -> bytes:
+    """Gunzip one member; never inflates more than a byte beyond `limit`."""
+    inflater = zlib.decompressobj(16 + zlib.MAX_WBITS)
+    try:
+        expanded = inflater.decompress(body, limit + 1)
+    except zlib.error:
+        raise strict_json.malformed("malformed_gzip", "is not gzip", "compress it again") from None
+    if len(expanded) > limit:
+        raise _too_large(limit, " after gzip")
+    if not inflater.eof:
+        raise strict_json.malformed("malformed_gzip", "ends within its gzip stream", "send all of it")
+    if inflater.unused_data:
+        raise strict_json.malformed("malformed_gzip", "goes on after its gzip stream", "send one gzip member")
+    return expanded
+
+
+async def offload(size: int, work: Callable[[], T]) -> T:
+    """Do the work here when the body is small, in a thread when it is not."""
+    return work() if size <= INLINE_BYTES else await to_thread.run_sync(work)
+
+
+def _documented(read: Callable[..., Any], doc: BodyDoc) -> Any:
+    read.body_doc = doc  # type: ignore[attr-defined]
+    return Depends(may_answer(400, 413, 415, 422)(read))
+
+
+def _chunked(request: Request) -> bool:
+    return "transfer-encoding" in request.headers
+
+
+def _too_large(limit: int, when: str = "") -> TooLarge:
+    return TooLarge(
+        f"the body is larger than {limit} bytes{when}; /v1/limits lists the limits; send it in parts"
+    )
+
+
+def _media_type(header: str | None, accepted: Sequence[str]) -> str:
+    if header in accepted:
+        return header
+    expected = " or ".join(accepted)
+    if header is None:
+        raise UnsupportedMediaType(f"the request has no Content-Type; send {expected}")
+    media_type, *parameters = (part.strip() for part in header.lower().split(";"))
+    for name, _, value in (parameter.partition("=") for parameter in parameters):
+        if name.strip() == "charset" and value.strip().strip('"') not in ("utf-8", "utf8"):
+            raise UnsupportedMediaType("only charset utf-8 is read; leave the charset out or send utf-8")
+    if media_type in accepted:
+        return media_type
+    if JSON in accepted and media_type.startswith("application/") and media_type.endswith("+json"):
+        return JSON
+    raise UnsupportedMediaType(f"this content type is not read here; send {expected}")

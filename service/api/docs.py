@@ -1,0 +1,52 @@
+"""The OpenAPI document, and a page that shows it with nothing loaded from elsewhere."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+
+from fastapi import Request
+from starlette.responses import HTMLResponse, Response
+
+from service.api import openapi
+from service.api.deps import not_modified
+from service.api.route import router
+
+routes = router("service", prefix="")
+
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>Forelock API</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="stylesheet" href="/static/swagger-ui/swagger-ui.css">
+</head>
+<body>
+<noscript>This page needs JavaScript; the document itself is at <a href="/openapi.json">/openapi.json</a>.</noscript>
+<div id="swagger-ui"></div>
+<script src="/static/swagger-ui/swagger-ui-bundle.js"></script>
+<script src="/static/docs.js"></script>
+</body>
+</html>
+"""
+
+
+@cache
+def _document() -> tuple[bytes, str]:
+    body = openapi.text().encode()
+    return body, f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+
+
+@routes.get("/openapi.json", include_in_schema=False)
+def document(request: Request) -> Response:
+    """The OpenAPI 3.1 document of this version."""
+    body, etag = _document()
+    headers = {"ETag": etag, "Cache-Control": "no-cache"}
+    return not_modified(request, etag) or Response(body, 200, headers, "application/json")
+
+
+@routes.get("/docs", include_in_schema=False)
+async def page() -> Response:
+    """The document, readable."""
+    return HTMLResponse(PAGE)

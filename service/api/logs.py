@@ -1,0 +1,55 @@
+"""JSON lines on stdout. An exception is logged as its type and place: its text could hold an outcome."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import traceback
+from datetime import UTC, datetime
+from typing import TextIO
+
+ACCESS = logging.getLogger("forelock.access")
+ERRORS = logging.getLogger("forelock.error")
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object per record; `extra={"fields": {...}}` adds members."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as one line."""
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info and record.exc_info[1] is not None:
+            line |= location(record.exc_info[1])
+        return json.dumps(line, ensure_ascii=False, default=str)
+
+
+def location(error: BaseException) -> dict[str, object]:
+    """The type of an exception and the places it came through, innermost last; never its text."""
+    frames = traceback.extract_tb(error.__traceback__)[-8:]
+    cause = error.__cause__ or error.__context__
+    return {
+        "exception": f"{type(error).__module__}.{type(error).__qualname__}",
+        "at": [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames],
+        **({"cause": f"{type(cause).__module__}.{type(cause).__qualname__}"} if cause else {}),
+    }
+
+
+def configure(stream: TextIO = sys.stdout, level: int = logging.INFO) -> None:
+    """Send every logger of the process through `JsonLines`."""
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonLines())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level)
+    for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):
+        logger = logging.getLogger(name)
+        logger.handlers.clear()
+        logger.propagate = True
+    logging.getLogger("uvicorn.access").disabled = True  # ours says more, and no query values

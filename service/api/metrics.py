@@ -1,0 +1,40 @@
+"""Counters for Prometheus: requests by route, method and status, and nothing derived from outcomes."""
+
+from __future__ import annotations
+
+import os
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Metrics:
+    """Counters of one application. With `PROMETHEUS_MULTIPROC_DIR` set, the text sums every worker's."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        labels = ("route", "method")
+        self._requests = Counter(
+            "forelock_http_requests", "HTTP requests answered.", (*labels, "status"), registry=self._registry
+        )
+        self._seconds = Histogram(
+            "forelock_http_request_seconds",
+            "Time to answer an HTTP request.",
+            labels,
+            registry=self._registry,
+        )
+
+    def count(self, route: str, method: str, status: int, seconds: float) -> None:
+        """One answered request; `route` is its template."""
+        self._requests.labels(route, method, str(status)).inc()
+        self._seconds.labels(route, method).observe(seconds)
+
+    def text(self) -> bytes:
+        """The exposition text."""
+        if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+            return generate_latest(self._registry)
+        workers = CollectorRegistry()
+        MultiProcessCollector(workers)
+        return generate_latest(workers)

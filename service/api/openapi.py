@@ -1,0 +1,205 @@
+"""The OpenAPI 3.1 document, read from the routes; `python -m service.api.openapi` prints it."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel, TypeAdapter
+
+from service.api.problems import MEDIA_TYPE, Problem
+from service.api.route import Route
+from service.stats.registry import library_versions
+
+TITLE = "Forelock"
+SUMMARY = "Lock the plan, then look: preregistered evaluation statistics."
+DESCRIPTION = """\
+A researcher locks a preregistration (hypotheses, endpoint, sample size, decision rule) before the run. Eval jobs
+post per-item results, which nobody can read until the planned n is in. The service runs the named statistical
+tests, applies the locked rule and publishes a verdict. Every statistical test is also an endpoint of its own.
+
+Every error is a problem document (RFC 9457) with a stable `code`. Bodies are strict JSON: unknown fields, duplicate
+keys, NaN and `true` in place of a number are refused. Writes take an `Idempotency-Key`; lists are paged by
+`cursor`; a body may be sent with `Content-Encoding: gzip`."""
+TAGS = (
+    ("tests", "Statistical tests: stateless, one request and one answer."),
+    ("preregistrations", "Plans: draft, lint, lock; and what became of them."),
+    ("results", "Per-item results of eval jobs, sealed until the planned n is in."),
+    ("verdicts", "What the locked rules said of the results."),
+    ("jobs", "Work that takes longer than a request."),
+    ("projects", "Tenants of the deployment."),
+    ("keys", "API keys: who may do what."),
+    ("service", "Limits, version, health and metrics."),
+)
+_SECURITY = {
+    "type": "http",
+    "scheme": "bearer",
+    "bearerFormat": "flk_...",
+    "description": "An API key. It names a person or a job, and carries scopes.",
+}
+_REF = "#/components/"
+_REFERENCE = re.compile(rf"{_REF}schemas/([^\"]+)")
+
+
+def document() -> dict[str, Any]:
+    """The document of every route."""
+    from service.api.app import routes
+
+    found = [route for route in routes() if isinstance(route, Route) and route.include_in_schema]
+    result: dict[str, Any] = get_openapi(
+        title=TITLE,
+        version=library_versions()["forelock-server"],
+        summary=SUMMARY,
+        description=DESCRIPTION,
+        routes=found,
+        servers=[{"url": "/", "description": "This deployment."}],
+        license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+    )
+    components = result["components"]
+    statuses: set[int] = set()
+    for route in found:
+        for method in route.methods:
+            operation = result["paths"][route.path_format][method.lower()]
+            statuses |= _complete(operation, route, components["schemas"])
+    for name in ("HTTPValidationError", "ValidationError"):  # FastAPI's own, which we never answer
+        components["schemas"].pop(name, None)
+    _define(components["schemas"], Problem, "Problem")
+    _drop_unused(result)
+    components["responses"] = {_name(status): _response(status) for status in sorted(statuses)}
+    components["securitySchemes"] = {"bearer": _SECURITY}
+    used = {
+        tag for path in result["paths"].values() for operation in path.values() for tag in operation["tags"]
+    }
+    result["tags"] = [{"name": name, "description": text} for name, text in TAGS if name in used]
+    return result
+
+
+def text() -> str:
+    """The document as it is committed."""
+    return json.dumps(document(), indent=1, ensure_ascii=False) + "\n"
+
+
+def _complete(operation: dict[str, Any], route: Route, schemas: dict[str, Any]) -> set[int]:
+    """Add what follows from the route's dependencies: problems, security, other media types."""
+    responses = operation["responses"]
+    declared = {int(status) for status in responses if status >= "400"}
+    statuses = {500, 422} | route.problem_statuses | (declared - {422})
+    for status in declared:
+        del responses[str(status)]
+    responses.update(
+        {str(status): {"$ref": f"{_REF}responses/{_name(status)}"} for status in sorted(statuses)}
+    )
+    for status, declared_response in route.responses.items():
+        for media_type, shown in declared_response.get("content", {}).items():
+            if "example" in shown:  # FastAPI has dropped the nulls in it
+                responses[str(status)]["content"][media_type]["example"] = shown["example"]
+    for parameter in operation.get("parameters", ()):
+        _leave_null_out(parameter["schema"])
+    operation["security"] = [] if route.scopes is None else [{"bearer": list(route.scopes)}]
+    if route.body_doc is not None:
+        operation["requestBody"] = _request_body(operation, route, schemas)
+    return statuses
+
+
+def _request_body(operation: dict[str, Any], route: Route, schemas: dict[str, Any]) -> dict[str, Any]:
+    doc = route.body_doc
+    assert doc is not None  # noqa: S101
+    first, *others = doc.content
+    body: dict[str, Any] = operation["requestBody"]
+    described = next(iter(body["content"].values()))
+    content = {first: described}
+    for media_type in others:
+        same = doc.content[media_type] is doc.content[first]
+        content[media_type] = described if same else {"schema": _schema(schemas, doc.content[media_type])}
+    for media_type, example in doc.examples.items():
+        content[media_type] = content[media_type] | {"example": example}
+    return {"required": doc.required, "content": content}
+
+
+def _leave_null_out(schema: dict[str, Any]) -> None:
+    """A parameter is sent or not sent; it is never null."""
+    kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
+    if len(kinds) == 1:
+        del schema["anyOf"]
+        schema.update(kinds[0])
+
+
+def _schema(schemas: dict[str, Any], model: Any) -> dict[str, Any]:
+    if isinstance(model, type) and issubclass(model, BaseModel):
+        _define(schemas, model, model.__name__)
+        return {"$ref": f"{_REF}schemas/{model.__name__}"}
+    return TypeAdapter(model).json_schema()
+
+
+def _define(schemas: dict[str, Any], model: type[BaseModel], name: str) -> None:
+    """Add a model's schema, and those it refers to, unless they are there already."""
+    schema = model.model_json_schema(ref_template=f"{_REF}schemas/{{model}}")
+    for part, definition in schema.pop("$defs", {}).items():
+        schemas.setdefault(part, definition)
+    schemas.setdefault(name, schema)
+
+
+def _drop_unused(result: dict[str, Any]) -> None:
+    """Remove schemas that nothing refers to, such as those of fields that answers leave out."""
+    schemas = result["components"]["schemas"]
+    pending = [result["paths"], schemas["Problem"]]
+    used = {"Problem"}
+    while pending:
+        for name in set(_REFERENCE.findall(json.dumps(pending.pop()))) - used:
+            used.add(name)
+            pending.append(schemas[name])
+    for name in schemas.keys() - used:
+        del schemas[name]
+
+
+def _name(status: int) -> str:
+    return _PROBLEMS[status][0]
+
+
+def _response(status: int) -> dict[str, Any]:
+    example = {
+        "type": "urn:forelock:problem:not_found",
+        "title": "No such record",
+        "status": 404,
+        "detail": "there is no preregistration 4f0c in this project",
+        "code": "not_found",
+        "errors": [],
+    }
+    media: dict[str, Any] = {"schema": {"$ref": f"{_REF}schemas/Problem"}}
+    if status == 404:
+        media["example"] = example
+    return {"description": _PROBLEMS[status][1], "content": {MEDIA_TYPE: media}}
+
+
+_PROBLEMS = {
+    400: ("BadRequest", "The body cannot be read as JSON, or a required `Idempotency-Key` is missing."),
+    401: ("Unauthorized", "No API key, or one that is mistyped, unknown, expired or revoked."),
+    403: ("Forbidden", "The API key lacks the scope that `detail` names."),
+    404: ("NotFound", "No such record in this project."),
+    409: ("Conflict", "The record's state does not allow this, or the first request with this `Idempotency-Key` is not done."),
+    412: ("PreconditionFailed", "The record has changed since it was read: `If-Match` names an older version."),
+    413: ("ContentTooLarge", "The body is larger than `/v1/limits` says."),
+    415: ("UnsupportedMediaType", "The content type or encoding is not read here."),
+    422: ("UnprocessableContent", "The request is well formed, but cannot be used; `errors` names each fault and the way out."),
+    428: ("PreconditionRequired", "This write needs `If-Match`."),
+    500: ("InternalError", "An unexpected error; the log has it under the answer's `X-Request-Id`."),
+    503: ("Unavailable", "The service cannot answer now; repeat the request after `Retry-After` seconds."),
+}
+
+
+def main(arguments: Iterable[str]) -> None:
+    """Write the document to the file that is named, or to standard output."""
+    target = next(iter(arguments), None)
+    if target is None:
+        sys.stdout.write(text())
+    else:
+        with open(target, "w", encoding="utf-8") as file:
+            file.write(text())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

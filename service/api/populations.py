@@ -1,0 +1,93 @@
+"""Item manifests: which items a population consists of, in which order and which clusters."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Path, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from service.actions import preregistrations as actions
+from service.api import examples
+from service.api.answers import View, answer, shows
+from service.api.body import Content, RawBody
+from service.api.deps import OptionalIfMatch, Planner, Reader, ReadSession, RecordId, Shared
+from service.api.preregistrations import refusals_audited
+from service.api.route import refuses, router
+from service.errors import NotFound
+from service.ingest import manifests
+from service.store import clock, populations, preregistrations
+
+routes = router("preregistrations")
+
+PopulationId = Annotated[str, Path(max_length=64, description="Id of the population in the plan.")]
+
+
+class Items(BaseModel):
+    """A population's items as columns; their order is the manifest order."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    item_ids: list[Annotated[str, Field(min_length=1, max_length=512)]] = Field(min_length=1)
+    clusters: list[Annotated[str, Field(min_length=1, max_length=512)]] | None = None
+    strata: list[Annotated[str, Field(min_length=1, max_length=512)]] | None = None
+
+
+class ItemsFacts(View):
+    """What the server made of a manifest."""
+
+    n: int = Field(description="Items.")
+    items_sha256: str = Field(
+        description="SHA-256 of the manifest's canonical form; the lock puts it into the plan."
+    )
+    n_clusters: int | None = Field(description="Distinct clusters; null without clusters.")
+
+
+BODY = RawBody(
+    {"application/json": Items, "application/x-ndjson": str, "text/csv": str}, example=examples.ITEMS
+)
+
+
+@routes.put(
+    "/preregistrations/{prereg_id}/populations/{population}/items",
+    response_model=ItemsFacts,
+    responses=shows(examples.ITEMS_FACTS) | refuses(409),
+)
+def put_items(
+    caller: Planner,
+    shared: Shared,
+    if_match: OptionalIfMatch,
+    prereg_id: RecordId,
+    population: PopulationId,
+    content: Annotated[Content, BODY],
+) -> Response:
+    """Set a draft population's items.
+
+    JSON columns, NDJSON rows or CSV with `item_id`, `cluster`, `stratum`. Replaces an earlier manifest.
+    """
+    manifest = manifests.parse(content.body, content.media_type, max_items=shared.settings.max_rows)
+    with (
+        refusals_audited(shared, caller, prereg_id, "preregistration.items"),
+        shared.database.write() as session,
+    ):
+        record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
+        if_match.check(record.etag)
+        facts = actions.put_items(session, caller, record, population, manifest, now=clock.now(session))
+        return answer(ItemsFacts(n=facts.n, items_sha256=facts.items_sha256, n_clusters=facts.n_clusters))
+
+
+@routes.get(
+    "/preregistrations/{prereg_id}/populations/{population}/items",
+    response_model=Items,
+    responses=shows(examples.ITEMS),
+)
+def get_items(
+    caller: Reader, session: ReadSession, prereg_id: RecordId, population: PopulationId
+) -> Response:
+    """Read a population's items in manifest order."""
+    record = preregistrations.get(session, caller.project_id, prereg_id)
+    manifest = populations.get(session, record.id, population)
+    if manifest is None:
+        raise NotFound(f"population '{population}' of this preregistration has no items")
+    columns = {name: getattr(manifest, name) for name in ("item_ids", "clusters", "strata")}
+    return answer(Items.model_construct(**{k: None if v is None else list(v) for k, v in columns.items()}))

@@ -1,0 +1,303 @@
+"""Preregistrations: draft, lint, lock."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date, datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
+from sqlalchemy.orm import Session
+
+from service.actions import preregistrations as actions
+from service.api import examples
+from service.api.answers import Page, View, answer, shows
+from service.api.body import StrictBody, validate
+from service.api.deps import (
+    Cursor,
+    Limit,
+    Locker,
+    Planner,
+    Reader,
+    ReadSession,
+    RecordId,
+    RequiredIfMatch,
+    Shared,
+    WriteSession,
+    not_modified,
+)
+from service.api.idempotency import OptionalOnce, RequiredOnce
+from service.api.route import refuses, router
+from service.api.services import Services
+from service.domain.access import Key
+from service.domain.findings import Finding
+from service.domain.ledger import Receipt
+from service.domain.merge_patch import apply
+from service.domain.plan import Plan
+from service.domain.preregistration import Preregistration, State
+from service.errors import Conflict
+from service.store import audit, clock, ledger, preregistrations
+
+routes = router("preregistrations")
+_PLAN = TypeAdapter(Plan)
+NOT_MODIFIED: dict[int | str, dict[str, Any]] = {304: {"description": "`If-None-Match` names this revision."}}
+
+
+class PreregistrationView(View):
+    """A preregistration as its project sees it. Nothing in it is derived from outcomes."""
+
+    id: str
+    state: State
+    version: int = Field(description="Of the plan.")
+    plan: dict[str, JsonValue] = Field(
+        description="The plan. Once locked, the SHA-256 of its RFC 8785 text is `plan_sha256`.",
+        examples=[examples.PLAN],
+    )
+    plan_sha256: str | None = Field(description="Null in a draft.")
+    lint: list[Finding] | None = Field(description="What lint said at the lock; null in a draft.")
+    acknowledged: list[str] = Field(description="Codes of the lint warnings that the lock acknowledged.")
+    created_at: datetime
+    locked_at: datetime | None
+    complete_at: datetime | None
+    judged_at: datetime | None
+    results_due: date | None
+    receipt: Receipt | None = Field(description="Of the lock, in the ledger; null in a draft.")
+
+
+class PreregistrationItem(View):
+    """A preregistration in a list."""
+
+    id: str
+    title: str | None
+    state: State
+    version: int
+    plan_sha256: str | None
+    created_at: datetime
+    locked_at: datetime | None
+    judged_at: datetime | None
+
+
+class LintReport(View):
+    """What is missing from a plan, wrong with it, or risky about it."""
+
+    findings: list[Finding]
+
+
+class LockRequest(BaseModel):
+    """Which lint warnings the author has read."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    acknowledge: Literal["all"] | list[Annotated[str, Field(max_length=64)]] = Field(
+        default=[], description="Codes of lint warnings, or `all`.", max_length=200
+    )
+
+
+def view(session: Session, record: Preregistration) -> PreregistrationView:
+    """The record as its project sees it."""
+    receipts = ledger.receipts(session, record.id, kind="plan_locked") if record.state != "draft" else []
+    return PreregistrationView(
+        id=record.id,
+        state=record.state,
+        version=record.version,
+        plan=record.plan.as_dict(),
+        plan_sha256=record.plan_sha256,
+        lint=None if record.lint is None else list(record.lint),
+        acknowledged=list(record.acknowledged),
+        created_at=record.created_at,
+        locked_at=record.locked_at,
+        complete_at=record.complete_at,
+        judged_at=record.judged_at,
+        results_due=record.plan.results_due,
+        receipt=receipts[-1] if receipts else None,
+    )
+
+
+def respond(session: Session, record: Preregistration, status: int = 200, **headers: str) -> Response:
+    """The record's view with its ETag."""
+    return answer(view(session, record), status, {"ETag": record.etag, **headers})
+
+
+@contextmanager
+def refusals_audited(shared: Services, caller: Key, prereg_id: str, action: str) -> Iterator[None]:
+    """An attempt to change what is locked is itself an event, kept although the attempt is rolled back."""
+    try:
+        yield
+    except Conflict as refused:
+        with shared.database.write() as session:
+            audit.record(
+                session,
+                project_id=caller.project_id,
+                key_id=caller.id,
+                action=f"{action}.refused",
+                subject=prereg_id,
+                facts={"code": refused.problem_code},
+                now=clock.now(session),
+            )
+        raise
+
+
+@routes.post(
+    "/preregistrations",
+    status_code=201,
+    response_model=PreregistrationView,
+    responses=shows(examples.DRAFT, 201),
+)
+def create_preregistration(
+    caller: Planner,
+    once: OptionalOnce,
+    session: WriteSession,
+    plan: Annotated[Plan, StrictBody(Plan, example=examples.PLAN)],
+) -> Response:
+    """Create a draft.
+
+    The body is the plan itself. Sections may be missing; lint lists them, and the lock refuses them.
+    """
+
+    def work() -> Response:
+        record = actions.create(session, caller, plan, prereg_id=uuid.uuid4().hex, now=clock.now(session))
+        return respond(session, record, 201, Location=f"/v1/preregistrations/{record.id}")
+
+    return once.run(session, work)
+
+
+@routes.get("/preregistrations", response_model=Page[PreregistrationItem], responses=shows(examples.RECORDS))
+def list_preregistrations(
+    caller: Reader,
+    session: ReadSession,
+    state: Annotated[State | None, Query(description="Only records in this state.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Response:
+    """List the project's preregistrations, newest first."""
+    records, following = preregistrations.page(
+        session, caller.project_id, state=state, cursor=cursor, limit=limit
+    )
+    items = [
+        PreregistrationItem(title=record.plan.title, **{name: getattr(record, name) for name in _ITEM_FIELDS})
+        for record in records
+    ]
+    return answer(Page[PreregistrationItem](items=items, next_cursor=following))
+
+
+_ITEM_FIELDS = tuple(name for name in PreregistrationItem.model_fields if name != "title")
+
+
+@routes.get(
+    "/preregistrations/{prereg_id}",
+    response_model=PreregistrationView,
+    responses=shows(examples.LOCKED) | NOT_MODIFIED,
+)
+def get_preregistration(
+    request: Request, caller: Reader, session: ReadSession, prereg_id: RecordId
+) -> Response:
+    """Read a preregistration. Its ETag names this revision of the plan and state."""
+    record = preregistrations.get(session, caller.project_id, prereg_id)
+    return not_modified(request, record.etag) or respond(session, record)
+
+
+@routes.patch(
+    "/preregistrations/{prereg_id}",
+    response_model=PreregistrationView,
+    responses=shows(examples.DRAFT) | refuses(409),
+)
+def edit_preregistration(
+    caller: Planner,
+    shared: Shared,
+    if_match: RequiredIfMatch,
+    prereg_id: RecordId,
+    patch: Annotated[
+        dict[str, Any],
+        StrictBody(dict[str, JsonValue], example={"title": "A better title"}, merge=True),
+    ],
+) -> Response:
+    """Change a draft's plan by JSON merge patch (RFC 7396): null removes a member, lists are replaced."""
+    with (
+        refusals_audited(shared, caller, prereg_id, "preregistration.edit"),
+        shared.database.write() as session,
+    ):
+        record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
+        record.require("draft")
+        if_match.check(record.etag)
+        plan = validate(_PLAN, json.dumps(apply(record.plan.as_dict(), patch)).encode())
+        return respond(session, actions.replace_plan(session, caller, record, plan, now=clock.now(session)))
+
+
+@routes.delete("/preregistrations/{prereg_id}", status_code=204, response_model=None, responses=refuses(409))
+def delete_preregistration(
+    caller: Planner, shared: Shared, if_match: RequiredIfMatch, prereg_id: RecordId
+) -> Response:
+    """Delete a draft. What was locked stays."""
+    with (
+        refusals_audited(shared, caller, prereg_id, "preregistration.delete"),
+        shared.database.write() as session,
+    ):
+        record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
+        record.require("draft")
+        if_match.check(record.etag)
+        actions.delete(session, caller, record, now=clock.now(session))
+        return Response(status_code=204)
+
+
+@routes.post(
+    "/preregistrations/{prereg_id}/lint", response_model=LintReport, responses=shows(examples.FINDINGS)
+)
+def lint_preregistration(caller: Planner, session: ReadSession, prereg_id: RecordId) -> Response:
+    """Lint a plan.
+
+    Errors block the lock; warnings are acknowledged there by code. A locked plan answers what lint said at its lock.
+    """
+    record = preregistrations.get(session, caller.project_id, prereg_id)
+    return answer(LintReport(findings=list(actions.findings(session, record))))
+
+
+@routes.post(
+    "/preregistrations/{prereg_id}/lock",
+    response_model=PreregistrationView,
+    responses=shows(examples.LOCKED) | refuses(409),
+)
+def lock_preregistration(
+    caller: Locker,
+    once: RequiredOnce,
+    if_match: RequiredIfMatch,
+    shared: Shared,
+    session: WriteSession,
+    prereg_id: RecordId,
+    body: Annotated[
+        LockRequest, StrictBody(LockRequest, example={"acknowledge": ["FEW_CLUSTERS"]}, optional=True)
+    ],
+) -> Response:
+    """Lock the plan.
+
+    From here on its text cannot change and results may be posted. Needs the ETag of the draft that was read,
+    no lint error, and every lint warning acknowledged.
+    """
+
+    def work() -> Response:
+        record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
+        record.require("draft")
+        if_match.check(record.etag)
+        material = actions.LockMaterial(shared.keyring.seal_public, secrets.token_bytes(16))
+        locked, _receipt = actions.lock(
+            session, caller, record, body.acknowledge, material, now=clock.now(session)
+        )
+        return respond(session, locked)
+
+    return once.run(session, work)
+
+
+@routes.get(
+    "/preregistrations/{prereg_id}/receipt",
+    response_model=Receipt,
+    responses=shows(examples.RECEIPT) | refuses(409),
+)
+def get_receipt(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
+    """Read the receipt of the lock: its place in the ledger and the hash of its leaf."""
+    record = preregistrations.get(session, caller.project_id, prereg_id)
+    record.require("locked", "collecting", "complete", "judged", "withdrawn")
+    return answer(ledger.receipts(session, record.id, kind="plan_locked")[-1])

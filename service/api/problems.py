@@ -1,0 +1,109 @@
+"""Every error as a problem document (RFC 9457): what is wrong, where, and the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from service import errors
+from service.errors import Fault, ForelockError
+
+F = TypeVar("F", bound=Callable[..., object])
+
+MEDIA_TYPE = "application/problem+json"
+
+
+class ProblemError(BaseModel):
+    """One fault of one field."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    path: str = Field(description="Where: `populations[0].n`; empty for the request as a whole.")
+    message: str = Field(description="What is the matter. Never repeats a value that was sent.")
+    fix: str = Field(description="The way out, where there is one.")
+
+
+class Problem(BaseModel):
+    """A problem document (RFC 9457)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    type: str = Field(description="A URN made of the code.")
+    title: str = Field(description="The kind of problem, the same for every occurrence.")
+    status: int = Field(description="The HTTP status.", ge=400, le=599)
+    detail: str = Field(description="This occurrence, in one or two sentences.")
+    code: str = Field(description="Stable, lower_snake: what programs branch on.")
+    errors: tuple[ProblemError, ...] = Field(description="Faulty fields, if any.")
+
+
+def problem(
+    status: int,
+    code: str,
+    title: str,
+    detail: str,
+    faults: Iterable[Fault] = (),
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """A problem document as a response."""
+    document = Problem(
+        type=f"urn:forelock:problem:{code}",
+        title=title,
+        status=status,
+        detail=detail,
+        code=code,
+        errors=tuple(ProblemError(path=f.path, message=f.message, fix=f.fix) for f in faults),
+    )
+    return Response(document.model_dump_json(), status, headers, MEDIA_TYPE)
+
+
+def of(error: ForelockError, headers: Mapping[str, str] | None = None) -> Response:
+    """The problem document of one of our own errors, with the headers its status asks for."""
+    extra = _STATUS_HEADERS.get(error.status, {}) | dict(headers or {})
+    return problem(error.status, error.problem_code, error.title, error.detail, error.faults, extra)
+
+
+def of_status(status: int, detail: str = "", headers: Mapping[str, str] | None = None) -> Response:
+    """The problem document of a bare HTTP status."""
+    code, title = _BARE.get(status, ("http_error", "The request cannot be answered"))
+    return problem(status, code, title, detail or title, (), headers)
+
+
+def internal() -> Response:
+    """What a bug answers: nothing about its cause."""
+    return of(ForelockError("an unexpected error; the log has it under this answer's X-Request-Id"))
+
+
+def may_answer(*statuses: int) -> Callable[[F], F]:
+    """Mark a dependency with the problems it raises; OpenAPI lists them on every route that uses it."""
+
+    def mark(dependency: F) -> F:
+        dependency.statuses = statuses  # type: ignore[attr-defined]
+        return dependency
+
+    return mark
+
+
+@cache
+def kinds() -> dict[str, type[ForelockError]]:
+    """Every kind of problem by its default code."""
+    found = {ForelockError.code: ForelockError}
+    for value in vars(errors).values():
+        if isinstance(value, type) and issubclass(value, ForelockError):
+            found.setdefault(value.code, value)
+    return found
+
+
+_BARE = {
+    400: ("bad_request", "The request cannot be read"),
+    404: ("not_found", "Nothing is here"),
+    405: ("method_not_allowed", "The method is not answered here"),
+}
+_STATUS_HEADERS: dict[int, dict[str, str]] = {
+    401: {"WWW-Authenticate": 'Bearer realm="forelock"'},
+    413: {"Connection": "close"},
+    503: {"Retry-After": "1"},
+}

@@ -1,0 +1,311 @@
+"""Results: eval jobs post them, nobody reads them before the verdict."""
+
+from __future__ import annotations
+
+import secrets
+import uuid
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import Path, Query, Response
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from service.actions import results as actions
+from service.actions import rows
+from service.actions.progress import progress
+from service.api import examples
+from service.api.answers import Page, View, answer, shows
+from service.api.body import Content, RawBody, StrictBody
+from service.api.deps import (
+    Cursor,
+    Limit,
+    Locker,
+    Reader,
+    ReadSession,
+    RecordId,
+    Shared,
+    Submitter,
+    WriteSession,
+)
+from service.api.idempotency import OptionalOnce, RequiredOnce
+from service.api.route import refuses, router
+from service.api.services import Services
+from service.domain.access import Key
+from service.domain.ledger import Receipt
+from service.domain.preregistration import State
+from service.domain.results import ResultBatch, fingerprint_parts
+from service.errors import ForelockError
+from service.ingest import results as ingest
+from service.store import batches, clock, preregistrations
+from service.wake import nudge
+
+routes = router("results")
+Text = Annotated[str, Field(min_length=1, max_length=512)]
+
+
+class ResultColumns(BaseModel):
+    """A batch of results of one arm as columns."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    population: Text | None = Field(None, description="May be left out when the plan has one population.")
+    arm: Text
+    endpoint: Text
+    item_ids: list[Text] = Field(min_length=1)
+    values: list[float | None] = Field(min_length=1, description="Null unless the status is `ok`.")
+    replicates: list[int] | None = Field(None, description="From 1.")
+    observed_at: list[AwareDatetime | None] | None = None
+    status: list[Literal["ok", "error", "missing"]] | None = None
+    run: Text | None = None
+
+
+class ResultRow(BaseModel):
+    """One result; `population`, `arm`, `endpoint` and `run` agree on every row of a batch."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    population: Text | None = None
+    arm: Text
+    endpoint: Text
+    run: Text | None = None
+    item_id: Text
+    value: float | None
+    replicate: int = Field(1, ge=1)
+    observed_at: AwareDatetime | None = None
+    status: Literal["ok", "error", "missing"] = "ok"
+
+
+class BatchReceipt(View):
+    """What a stored batch answers: counts and a receipt, never values."""
+
+    batch: int = Field(description="Number of the batch in its preregistration.")
+    n: int = Field(description="Rows of this batch.")
+    received: int = Field(description="Rows in, over all arms and endpoints.")
+    expected: int = Field(description="Rows that make the plan complete.")
+    state: State
+    receipt: Receipt
+
+
+class BatchView(View):
+    """A batch in a list."""
+
+    batch: int
+    population: str
+    arm: str
+    endpoint: str
+    run: str | None
+    n: int
+    commitment_sha256: str = Field(description="Salted; says nothing about outcomes until the salt is known.")
+    status_counts: dict[str, int] | None = Field(description="Only under the missing policy `exclude_pair`.")
+    received_at: datetime
+    key_id: str
+    void_reason: str | None
+    voided_at: datetime | None
+
+
+class VoidRequest(BaseModel):
+    """Why a batch is struck."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    reason: str = Field(min_length=1, max_length=2000, description="Printed in the verdict.")
+
+
+RESULTS_BODY = RawBody(
+    {"application/json": ResultColumns | list[ResultRow], "application/x-ndjson": str, "text/csv": str},
+    example=examples.RESULTS,
+)
+BatchNumber = Annotated[int, Path(ge=1, le=2**31 - 1, description="Number of the batch.")]
+
+
+@routes.post(
+    "/preregistrations/{prereg_id}/results",
+    status_code=201,
+    response_model=BatchReceipt,
+    responses=shows(examples.BATCH_RECEIPT, 201) | refuses(409),
+)
+def post_results(
+    caller: Submitter,
+    once: RequiredOnce,
+    shared: Shared,
+    prereg_id: RecordId,
+    content: Annotated[Content, RESULTS_BODY],
+) -> Response:
+    """Post a batch of results of one arm.
+
+    JSON columns, JSON rows, NDJSON or CSV, plain or gzip. All of it is stored, or nothing. The batch that
+    completes the plan starts the verdict. A retry with the same Idempotency-Key answers as the first time.
+    """
+    batch = ingest.parse(content.body, content.media_type, max_items=shared.settings.max_rows)
+    prepared = _prepare(shared, caller, prereg_id, batch)
+    with shared.database.write() as session:
+
+        def work() -> Response:
+            if isinstance(prepared, ForelockError):
+                raise prepared
+            accepted = actions.submit(
+                session,
+                caller,
+                prepared,
+                job_id=uuid.uuid4().hex,
+                salts=actions.Salts(secrets.token_bytes(16), secrets.token_bytes(16)),
+                now=clock.now(session),
+            )
+            return answer(_receipt(accepted), 201)
+
+        response = once.run(session, work, fingerprint=fingerprint_parts(batch))
+    nudge(shared.settings.runner_socket)
+    return response
+
+
+def _prepare(
+    shared: Services, caller: Key, prereg_id: str, batch: ResultBatch
+) -> actions.Prepared | ForelockError:
+    """Check the batch before the write begins. A refusal waits: a stored answer to a retry comes first."""
+    try:
+        with shared.database.read() as session:
+            return actions.prepare(session, caller, prereg_id, batch)
+    except ForelockError as refused:
+        return refused
+
+
+def _receipt(accepted: actions.Accepted) -> BatchReceipt:
+    return BatchReceipt(
+        batch=accepted.sequence,
+        n=accepted.n,
+        received=accepted.received,
+        expected=accepted.expected,
+        state=accepted.record.state,
+        receipt=accepted.receipt,
+    )
+
+
+@routes.get(
+    "/preregistrations/{prereg_id}/batches", response_model=Page[BatchView], responses=shows(examples.BATCHES)
+)
+def list_batches(
+    caller: Reader, session: ReadSession, prereg_id: RecordId, limit: Limit = 50, cursor: Cursor = None
+) -> Response:
+    """List the batches of results, newest first: what was posted when, without outcomes."""
+    record = preregistrations.get(session, caller.project_id, prereg_id)
+    found, following = batches.page(session, record.id, cursor=cursor, limit=limit)
+    items = [
+        BatchView(batch=each.sequence, **{name: getattr(each, name) for name in _SHARED_FIELDS})
+        for each in found
+    ]
+    return answer(Page[BatchView](items=items, next_cursor=following))
+
+
+_SHARED_FIELDS = tuple(name for name in BatchView.model_fields if name != "batch")
+
+
+@routes.post(
+    "/preregistrations/{prereg_id}/batches/{batch}/void",
+    response_model=Receipt,
+    responses=shows(examples.VOIDED) | refuses(409),
+)
+def void_batch(
+    caller: Locker,
+    once: OptionalOnce,
+    session: WriteSession,
+    prereg_id: RecordId,
+    batch: BatchNumber,
+    body: Annotated[VoidRequest, StrictBody(VoidRequest, example={"reason": "posted under the wrong arm"})],
+) -> Response:
+    """Void a whole batch before the plan is complete.
+
+    The repair for a wrong upload: its cells are free again, the batch stays on record, and the verdict prints it.
+    """
+
+    def work() -> Response:
+        record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
+        salt, now = secrets.token_bytes(16), clock.now(session)
+        return answer(actions.void(session, caller, record, batch, body.reason, salt=salt, now=now))
+
+    return once.run(session, work)
+
+
+class CellProgress(View):
+    """How much of one cell of the plan is in."""
+
+    population: str
+    arm: str
+    endpoint: str
+    received: int
+    expected: int
+
+
+class Progress(View):
+    """Counts of what is in: nothing here follows from outcomes."""
+
+    state: State
+    received: int
+    expected: int
+    cells: list[CellProgress]
+    status_counts: dict[str, int] | None = Field(
+        description="Only under the missing policy `exclude_pair`: under `fail` an error is an outcome."
+    )
+    batches: int = Field(description="Batches posted, voided ones included.")
+    overdue: bool = Field(description="True when `results_due` has passed and the plan is not complete.")
+
+
+@routes.get(
+    "/preregistrations/{prereg_id}/progress", response_model=Progress, responses=shows(examples.PROGRESS)
+)
+def get_progress(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
+    """Read how many results are in: counts only."""
+    record = preregistrations.get(session, caller.project_id, prereg_id)
+    found = progress(session, record, now=clock.now(session))
+    return answer(
+        Progress(
+            state=record.state,
+            received=sum(received for _cell, received in found.cells),
+            expected=sum(cell.size for cell, _received in found.cells),
+            cells=[
+                CellProgress(
+                    population=cell.population,
+                    arm=cell.arm,
+                    endpoint=cell.endpoint,
+                    received=received,
+                    expected=cell.size,
+                )
+                for cell, received in found.cells
+            ],
+            status_counts=found.status_counts,
+            batches=found.batches,
+            overdue=found.overdue,
+        )
+    )
+
+
+class ResultView(View):
+    """One result, readable after the verdict."""
+
+    population: str
+    arm: str
+    endpoint: str
+    run: str | None
+    item_id: str
+    replicate: int
+    value: float | None
+    status: Literal["ok", "error", "missing"]
+    observed_at: datetime | None
+    batch: int
+
+
+@routes.get(
+    "/preregistrations/{prereg_id}/results",
+    response_model=Page[ResultView],
+    responses=shows(examples.ROWS) | refuses(409),
+)
+def list_results(
+    caller: Reader,
+    session: ReadSession,
+    prereg_id: RecordId,
+    limit: Annotated[int, Query(ge=1, le=10_000, description="Rows per page, 1 to 10,000.")] = 1000,
+    cursor: Cursor = None,
+) -> Response:
+    """Read the rows after the verdict, in the order they were posted. Before it: 409 `blinded`."""
+    record = preregistrations.get(session, caller.project_id, prereg_id)
+    found, following = rows.page(session, record, cursor=cursor, limit=limit)
+    return answer(Page[ResultView](items=[ResultView(**row) for row in found], next_cursor=following))

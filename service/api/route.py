@@ -1,0 +1,136 @@
+"""Our route class: what every operation owes, so that no route has to say it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from typing import Any, cast
+
+from fastapi import APIRouter, Body, Request
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
+from fastapi.utils import create_model_field
+from pydantic.fields import FieldInfo
+from starlette.responses import Response
+
+from service.api.body import BodyDoc
+from service.errors import Fault, InvalidData, NotFound
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class Route(APIRoute):
+    """A route that refuses query parameters it does not know, and ids no record can have.
+
+    Its summary is the first line of the docstring, its description the rest, its operation id the
+    function's name in camel case.
+    """
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        summary, _, description = inspect.cleandoc(endpoint.__doc__ or "").partition("\n\n")
+        options["summary"] = options.get("summary") or summary.rstrip(".")
+        options["description"] = options.get("description") or description or summary
+        options["operation_id"] = options.get("operation_id") or camel(endpoint.__name__)
+        super().__init__(path, endpoint, **options)
+        if self.body_field is not None:
+            raise TypeError(f"{path}: take the body with StrictBody or RawBody; FastAPI's parser is lenient")
+        if self.body_doc is not None:  # for OpenAPI alone: the handler, made above, does not see it
+            first = next(iter(self.body_doc.content.values()))
+            self.body_field = create_model_field(
+                name=f"Body_{self.unique_id}", type_=first, field_info=_body_info(first), mode="validation"
+            )
+
+    def get_route_handler(self) -> Handler:
+        """FastAPI's handler behind the checks that it does not make."""
+        handler = super().get_route_handler()
+        known = {field.alias: field.field_info.annotation is int for field in query_fields(self.dependant)}
+        numbers = [field.alias for field in self.dependant.path_params if field.field_info.annotation is int]
+
+        async def handle(request: Request) -> Response:
+            scope = request.scope
+            if scope["query_string"]:
+                check_query(request, known)
+            if "\0" in scope["path"] or not all(_is_number(scope["path_params"][name]) for name in numbers):
+                raise NotFound("no record has such an id")
+            return await handler(request)
+
+        return handle
+
+    @property
+    def body_doc(self) -> BodyDoc | None:
+        """What the route's body dependency reads."""
+        return next((doc for call in calls(self.dependant) if (doc := getattr(call, "body_doc", None))), None)
+
+    @property
+    def problem_statuses(self) -> set[int]:
+        """Statuses of the problems that the route's dependencies raise, and 404 where the path holds an id."""
+        found = {404} if self.dependant.path_params else set()
+        return found.union(*(getattr(call, "statuses", ()) for call in calls(self.dependant)))
+
+    @property
+    def scopes(self) -> tuple[str, ...] | None:
+        """The scopes the caller needs; None when no key is needed."""
+        return next(
+            (found for call in calls(self.dependant) if (found := getattr(call, "scopes", None)) is not None),
+            None,
+        )
+
+
+def _body_info(annotation: Any) -> FieldInfo:
+    info = cast(FieldInfo, Body(...))
+    info.annotation = annotation
+    return info
+
+
+def router(tag: str, prefix: str = "/v1") -> APIRouter:
+    """A router for one noun's routes."""
+    return APIRouter(prefix=prefix, tags=[tag], route_class=Route)
+
+
+def refuses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """`responses=` entries of problems that only this route has; common ones follow from what it asks for."""
+    return {status: {"description": "A problem."} for status in statuses}
+
+
+def camel(name: str) -> str:
+    """`list_tests` as `listTests`, `run-mcnemar` as `runMcnemar`."""
+    first, *others = name.replace("-", "_").split("_")
+    return first + "".join(word.capitalize() for word in others)
+
+
+def calls(dependant: Dependant) -> Iterator[Callable[..., Any]]:
+    """Every function the dependant asks for, its own included."""
+    if dependant.call is not None:
+        yield dependant.call
+    for sub in dependant.dependencies:
+        yield from calls(sub)
+
+
+def query_fields(dependant: Dependant) -> Iterator[Any]:
+    """Every query parameter the dependant knows."""
+    yield from dependant.query_params
+    for sub in dependant.dependencies:
+        yield from query_fields(sub)
+
+
+def check_query(request: Request, known: Mapping[str, bool]) -> None:
+    """Refuse names the route does not know, names sent twice, NUL, and numbers that are not plain digits."""
+    faults, seen = [], set()
+    for name, value in request.query_params.multi_items():
+        if name not in known:
+            fix = f"this route knows {', '.join(sorted(known))}" if known else "this route knows none"
+            faults.append(Fault(f"query.{name[:64]}", "is not a query parameter here", fix))
+        elif name in seen:
+            faults.append(Fault(f"query.{name}", "is sent more than once", "send it once"))
+        elif "\0" in value:
+            faults.append(Fault(f"query.{name}", "holds a NUL character", "leave it out"))
+        elif known[name] and not _is_number(value):
+            faults.append(Fault(f"query.{name}", "must be an integer", "send digits alone"))
+        seen.add(name)
+    if faults:
+        first = faults[0]
+        raise InvalidData(f"{first.path} {first.message}", faults[:20], code="validation_failed")
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 19

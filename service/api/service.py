@@ -1,0 +1,99 @@
+"""The service about itself: limits, version, metrics."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from service.api.answers import shows
+from service.api.deps import AnyCaller, Operator, Shared
+from service.api.housekeeping import KEEP_ANSWERS
+from service.api.metrics import MEDIA_TYPE
+from service.api.route import router
+from service.api.strict_json import MAX_DEPTH
+from service.stats.common import MAX_ITEMS
+from service.stats.registry import library_versions
+from service.store.paging import MAX_LIMIT
+
+routes = router("service")
+metrics_routes = router("service", prefix="")
+
+
+class Limits(BaseModel):
+    """What one request may hold."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    body_bytes: int = Field(description="Largest request body, as sent.")
+    expanded_bytes: int = Field(description="Largest request body after gzip.")
+    json_depth: int = Field(description="Deepest nesting of a JSON body.")
+    items: int = Field(description="Longest column of a request, and largest item manifest.")
+    page_items: int = Field(description="Most items on one page of a list.")
+    idempotency_days: int = Field(description="How long an answer to an Idempotency-Key is kept.")
+    key_cache_seconds: float = Field(description="How long a revoked key may still work.")
+
+
+class Version(BaseModel):
+    """What is running."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    version: str
+    versions: dict[str, str] = Field(description="Of everything that numbers depend on.")
+
+
+@routes.get(
+    "/limits",
+    responses=shows(
+        {
+            "body_bytes": 67108864,
+            "expanded_bytes": 268435456,
+            "json_depth": 64,
+            "items": 1000000,
+            "page_items": 200,
+            "idempotency_days": 7,
+            "key_cache_seconds": 5.0,
+        }
+    ),
+)
+async def get_limits(_caller: AnyCaller, shared: Shared) -> Limits:
+    """Read what a request may hold. A larger body is refused with 413 before it is read."""
+    return Limits(
+        body_bytes=shared.settings.max_body_bytes,
+        expanded_bytes=shared.settings.max_expanded_bytes,
+        json_depth=MAX_DEPTH,
+        items=MAX_ITEMS,
+        page_items=MAX_LIMIT,
+        idempotency_days=KEEP_ANSWERS.days,
+        key_cache_seconds=shared.settings.key_cache_seconds,
+    )
+
+
+@routes.get(
+    "/version",
+    responses=shows({"version": "0.1.0", "versions": {"forelock-server": "0.1.0", "numpy": "2.4.6"}}),
+)
+async def get_version(_caller: AnyCaller) -> Version:
+    """Read the version, and those of the libraries that numbers depend on."""
+    versions = library_versions()
+    return Version(version=versions["forelock-server"], versions=versions)
+
+
+@metrics_routes.get(
+    "/metrics",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "Prometheus text.",
+            "content": {
+                "text/plain": {
+                    "schema": {"type": "string"},
+                    "example": 'forelock_http_requests_total{route="/v1/limits",method="GET",status="200"} 1.0\n',
+                }
+            },
+        }
+    },
+)
+def get_metrics(_caller: Operator, shared: Shared) -> Response:
+    """Read metrics for Prometheus: requests by route, method and status, and how long they took."""
+    return Response(shared.metrics.text(), media_type=MEDIA_TYPE)

@@ -1,0 +1,34 @@
+"""What the routes of one application share, in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+from fastapi import Request
+
+from service.actions.compute import Threads
+from service.api.authentication import KeyCache
+from service.api.metrics import Metrics
+from service.config import Settings
+
+if TYPE_CHECKING:
+    from service.keyring import Keyring
+    from service.store.engine import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Settings, database, keys and counters of one application."""
+
+    settings: Settings
+    database: Database
+    keyring: Keyring
+    keys: KeyCache
+    metrics: Metrics
+    threads: Threads = field(default_factory=Threads)
+
+
+def services(request: Request) -> Services:
+    """The services of the application that got this request."""
+    return cast(Services, request.app.state.services)

@@ -1,0 +1,144 @@
+"""Statistical tests over HTTP: the catalogue, a description and a computation per registered test."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from service.actions import compute
+from service.api.answers import Page, answer, shows
+from service.api.body import StrictBody
+from service.api.deps import AnyCaller, Tester
+from service.api.route import camel, router
+from service.api.services import services
+from service.stats import registry
+from service.stats.registry import Answer, StatTest
+
+routes = router("tests")
+
+
+class TestSummary(BaseModel):
+    """A statistical test in the catalogue."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    __test__ = False
+
+    name: str
+    version: int = Field(description="The newest version, which POST runs.")
+    title: str
+    summary: str = Field(description="What it tests, in one sentence.")
+    path: str = Field(description="GET describes the test, POST runs it.")
+
+
+class TestDescription(TestSummary):
+    """A statistical test: its words, schemas and an example."""
+
+    versions: list[int] = Field(description="Every version that a locked plan may name.")
+    model: str = Field(description="The statistical model, H0, and what the test assumes.")
+    returns: str
+    raises: str
+    edge_cases: str
+    sources: list[str] = Field(description="Where the method and its examples are published.")
+    example: dict[str, Any] = Field(description="A request that can be sent as it is.")
+    example_source: str = Field(description="Where the example's answer can be checked.")
+    request_schema: dict[str, Any] = Field(description="JSON Schema of the request.")
+    analysis_schema: dict[str, Any] = Field(description="JSON Schema of `analysis` in the answer.")
+    endpoints: list[Literal["binary", "continuous"]] = Field(
+        description="Kinds of endpoint it judges in a plan; empty: not for plans."
+    )
+    clusters: Literal["never", "required", "when_planned"] | None = Field(
+        description="What it does with a population's clusters; null: not for plans."
+    )
+
+
+def describe(test: StatTest[Any, Any]) -> TestDescription:
+    """The registry's words on one test."""
+    return TestDescription(
+        **_summary(test).model_dump(),
+        versions=[other.version for other in registry.every() if other.name == test.name],
+        model=test.words.split("\n\nReturns:")[0].partition("\n\n")[2],
+        returns=test.section("Returns"),
+        raises=test.section("Raises"),
+        edge_cases=test.section("Edge cases"),
+        sources=[line for line in test.section("Sources").splitlines() if line],
+        example=dict(test.example),
+        example_source=test.section("Example"),
+        request_schema=test.request.model_json_schema(),
+        analysis_schema=test.analysis.model_json_schema(mode="serialization"),
+        endpoints=sorted(test.plan.endpoints) if test.plan else [],
+        clusters=test.plan.clusters if test.plan else None,
+    )
+
+
+def _summary(test: StatTest[Any, Any]) -> TestSummary:
+    return TestSummary(
+        name=test.name,
+        version=test.version,
+        title=test.title,
+        summary=test.summary,
+        path=f"/v1/tests/{test.name}",
+    )
+
+
+_CATALOGUE_EXAMPLE = {
+    "items": [
+        {
+            "name": "mcnemar",
+            "version": 1,
+            "title": "McNemar's test (paired binary)",
+            "summary": "Test whether two arms answer the same items correctly equally often.",
+            "path": "/v1/tests/mcnemar",
+        }
+    ],
+    "next_cursor": None,
+}
+
+
+@routes.get("/tests", responses=shows(_CATALOGUE_EXAMPLE))
+async def list_tests(_caller: AnyCaller) -> Page[TestSummary]:
+    """List the statistical tests, by name, each in its newest version."""
+    return Page(items=[_summary(test) for test in registry.latest().values()], next_cursor=None)
+
+
+def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
+    """The two operations of one test."""
+
+    async def get_description(_caller: AnyCaller) -> TestDescription:
+        return describe(test)
+
+    async def run(
+        request: Request, _caller: Tester, body: Any = StrictBody(test.request, example=dict(test.example))
+    ) -> Response:
+        return answer(await compute.run(test, body, services(request).threads))
+
+    to.add_api_route(
+        f"/tests/{test.name}",
+        get_description,
+        summary=f"Describe {test.name}",
+        description=f"Words, references, schemas and example of {test.title}.",
+        operation_id=camel(f"describe-{test.name}"),
+        response_model=TestDescription,
+        responses=shows(describe(test).model_dump(mode="json")),
+    )
+    to.add_api_route(
+        f"/tests/{test.name}",
+        run,
+        methods=["POST"],
+        summary=f"Run {test.name}",
+        description=test.words.split("\n\nReturns:")[0],
+        operation_id=camel(f"run-{test.name}"),
+        response_model=Answer[test.analysis],  # type: ignore[name-defined]
+    )
+
+
+for _test in registry.latest().values():
+    add_test(routes, _test)
+
+
+@routes.api_route("/tests/{name}", methods=["GET", "POST"], include_in_schema=False)
+async def no_such_test(name: str, _caller: AnyCaller) -> Response:
+    """404 that lists the tests there are."""
+    return answer(describe(registry.find(name)))

@@ -1,0 +1,125 @@
+"""Verdicts: what the locked rules said of the results."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import Query, Response
+from pydantic import AwareDatetime
+
+from service.actions import results as actions
+from service.api import examples
+from service.api.answers import Page, View, answer, shows
+from service.api.deps import (
+    Cursor,
+    Limit,
+    Locker,
+    Reader,
+    ReadSession,
+    RecordId,
+    Shared,
+)
+from service.api.jobs import JobView, job_view
+from service.api.route import refuses, router
+from service.domain.preregistration import Preregistration
+from service.domain.verdict import Outcome, Verdict
+from service.errors import Blinded, Conflict
+from service.store import clock, jobs, preregistrations, verdicts
+from service.wake import nudge
+
+routes = router("verdicts")
+
+
+class VerdictItem(View):
+    """The outcome of one hypothesis."""
+
+    preregistration_id: str
+    title: str
+    hypothesis: str
+    outcome: Outcome
+    judged_at: datetime
+
+
+@routes.get(
+    "/preregistrations/{prereg_id}/verdict",
+    response_model=Verdict,
+    responses=shows(examples.VERDICT) | refuses(409),
+)
+def get_verdict(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
+    """Read the verdict: every clause with what was observed, and the analyses behind it.
+
+    Before it is there: 409 with code `blinded` until the planned n is in, then `verdict_pending` or `verdict_failed`.
+    """
+    record = preregistrations.get(session, caller.project_id, prereg_id)
+    verdict = verdicts.get(session, caller.project_id, prereg_id)
+    if verdict is None:
+        raise _not_there(record, jobs.latest(session, caller.project_id, kind="verdict", subject=record.id))
+    return answer(verdict)
+
+
+@routes.post(
+    "/preregistrations/{prereg_id}/verdict",
+    status_code=202,
+    response_model=JobView,
+    responses=shows(examples.JOB, 202) | refuses(409),
+)
+def retry_verdict(caller: Locker, shared: Shared, prereg_id: RecordId) -> Response:
+    """Queue the verdict of a complete plan again, after its job failed. One that is queued or running is kept."""
+    with shared.database.write() as session:
+        record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
+        record.require("complete")
+        actions.enqueue_verdict(session, record, job_id=uuid.uuid4().hex, now=clock.now(session))
+        job = jobs.latest(session, caller.project_id, kind="verdict", subject=record.id)
+        assert job is not None  # noqa: S101 - enqueued just now
+        response = answer(job_view(job), 202, {"Location": f"/v1/jobs/{job.id}"})
+    nudge(shared.settings.runner_socket)
+    return response
+
+
+@routes.get("/verdicts", response_model=Page[VerdictItem], responses=shows(examples.VERDICTS))
+def list_verdicts(
+    caller: Reader,
+    session: ReadSession,
+    project: Annotated[
+        str | None, Query(max_length=64, description="Id of the project; only the key's own is found.")
+    ] = None,
+    hypothesis: Annotated[str | None, Query(max_length=64, description="Id of the hypothesis.")] = None,
+    outcome: Annotated[Outcome | None, Query(description="Only this outcome.")] = None,
+    since: Annotated[
+        AwareDatetime | None, Query(description="Only verdicts from this time on, with its UTC offset.")
+    ] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Response:
+    """List outcomes by hypothesis, newest first."""
+    if project not in (None, caller.project_id):
+        return answer(Page[VerdictItem](items=[], next_cursor=None))
+    found, following = verdicts.page(
+        session,
+        caller.project_id,
+        hypothesis=hypothesis,
+        outcome=outcome,
+        since=since,
+        cursor=cursor,
+        limit=limit,
+    )
+    items = [VerdictItem.model_validate(each, from_attributes=True) for each in found]
+    return answer(Page[VerdictItem](items=items, next_cursor=following))
+
+
+def _not_there(record: Preregistration, job: jobs.Job | None) -> Conflict:
+    if record.state != "complete":
+        return Blinded(
+            f"preregistration {record.id} is {record.state}: its verdict comes when every planned result is in"
+        )
+    if job is not None and job.state == "failed":
+        detail = (job.error or {}).get("detail", "the job failed")
+        return Conflict(
+            f"the verdict job failed ({detail}); queue it again with POST /v1/preregistrations/{record.id}/verdict",
+            code="verdict_failed",
+        )
+    return Conflict(
+        "every result is in and the verdict is being computed; ask again shortly", code="verdict_pending"
+    )

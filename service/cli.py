@@ -1,0 +1,120 @@
+"""The server's subcommands of the `forelock` command: serve, runner, init, migrate."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from service.config import Settings
+from service.errors import ForelockError
+
+Handler = Callable[[argparse.Namespace], int]
+
+
+def commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the server's subcommands; each parser carries its `handler`."""
+
+    def add(name: str, handler: Handler, summary: str) -> argparse.ArgumentParser:
+        parser = subparsers.add_parser(name, help=summary, description=summary)
+        parser.add_argument("--data", type=Path, metavar="DIR", help="data directory (default: .forelock)")
+        parser.set_defaults(handler=_reporting(handler))
+        return parser
+
+    serve = add(
+        "serve", _serve, "Run the API and one runner. On an empty data directory, make the first key."
+    )
+    serve.add_argument("--host", help="address to bind (default: 127.0.0.1)")
+    serve.add_argument("--port", type=int, help="port to bind; 0 takes a free one (default: 8321)")
+    serve.add_argument("--no-runner", action="store_true", help="the runner is started elsewhere")
+    add("runner", _runner, "Run a runner alone: it computes the jobs and holds the key that opens rows.")
+    add("init", _init, "Create the database, the keys, the project 'default' and the first API key.")
+    add("migrate", _migrate, "Bring the database's schema up to this version.")
+
+
+def settings_from(arguments: argparse.Namespace) -> Settings:
+    """Environment settings, overridden by what the command line names."""
+    given = {
+        "data_dir": getattr(arguments, "data", None),
+        "host": getattr(arguments, "host", None),
+        "port": getattr(arguments, "port", None),
+    }
+    settings = Settings(**{name: value for name, value in given.items() if value is not None})
+    return settings.model_copy(update={"data_dir": settings.data_dir.absolute()})
+
+
+def _reporting(handler: Handler) -> Handler:
+    """A failure the operator can mend is one sentence and exit status 1, not a traceback."""
+
+    def run(arguments: argparse.Namespace) -> int:
+        try:
+            return handler(arguments)
+        except ForelockError as error:
+            sys.stderr.write(f"forelock: {error.detail}\n")
+            return 1
+        except OSError as error:
+            sys.stderr.write(f"forelock: {error}\n")
+            return 1
+
+    return run
+
+
+def _init(arguments: argparse.Namespace) -> int:
+    from service import main
+
+    path = main.initialise(settings_from(arguments))
+    sys.stdout.write(f"The first API key, with every scope, is in {path}\n")
+    return 0
+
+
+def _migrate(arguments: argparse.Namespace) -> int:
+    from service import main
+
+    sys.stdout.write(f"The schema is at revision {main.migrate(settings_from(arguments))}\n")
+    return 0
+
+
+def _serve(arguments: argparse.Namespace) -> int:
+    from service import main
+    from service.supervise import Child, Supervisor, listen
+
+    settings = settings_from(arguments)
+    created = main.prepare_embedded(settings)
+    try:
+        server = listen(settings.host, settings.port)
+    except OSError as error:
+        sys.stderr.write(
+            f"forelock: cannot listen on {settings.host} port {settings.port}: {error.strerror}; "
+            "choose another with --port (0 takes a free one)\n"
+        )
+        return 1
+    descriptor = str(server.fileno())
+    children = [
+        Child(f"api {number + 1}", ["-m", "service.main", "api", descriptor], (server.fileno(),))
+        for number in range(settings.workers)
+    ]
+    if not arguments.no_runner:
+        children.append(Child("runner", ["-m", "service.main", "runner"]))
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+
+    def announce() -> None:
+        if created is not None:
+            sys.stdout.write(f"First API key, with every scope: {created}\n")
+        sys.stdout.write(f"Forelock listens on http://{host}:{server.getsockname()[1]}\n")
+        sys.stdout.flush()
+
+    environment = {**os.environ, "FORELOCK_DATA_DIR": str(settings.data_dir)}
+    return Supervisor(children, environment).run(announce)
+
+
+def _runner(arguments: argparse.Namespace) -> int:
+    from service import main
+
+    runner = main.build_runner(settings_from(arguments))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda _number, _frame: runner.stop())
+    runner.run()
+    return 0

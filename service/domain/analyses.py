@@ -1,0 +1,87 @@
+"""The statistical tests of a plan on its outcomes. Pure and picklable: a worker process runs it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from service.domain.feeding import request_for
+from service.domain.outcomes import Outcomes, Paired, PlanViolatedError, pair_up
+from service.domain.plan import Hypothesis, Plan, TestUse
+from service.domain.population import Manifest
+from service.domain.rule import clauses
+from service.domain.rule_grammar import parse
+from service.errors import ForelockError
+from service.stats import registry
+
+JsonObject = dict[str, JsonValue]
+
+
+class Analyses(BaseModel):
+    """What the tests of a plan found."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    answers: dict[str, dict[str, JsonObject]] = Field(
+        description="By hypothesis and test id; `analysis` is null beside a `reason` where a test failed."
+    )
+    versions: dict[str, str] = Field(description="Of the libraries the numbers depend on.")
+
+
+def analyse(plan: Plan, manifests: Mapping[str, Manifest], outcomes: Outcomes) -> Analyses:
+    """Run every test that a rule or an equivalence clause names. Odd data end in reasons, not errors.
+
+    Results that break the plan are not analysed at all.
+    """
+    return Analyses(
+        answers={
+            hypothesis.id: _answers(plan, hypothesis, manifests, outcomes)
+            for hypothesis in plan.hypotheses or ()
+        },
+        versions=registry.library_versions(),
+    )
+
+
+def tests_of(hypothesis: Hypothesis) -> tuple[str, ...]:
+    """The ids of the tests a hypothesis needs, in order of mention."""
+    named = [clause.field.test for clause in clauses(parse(hypothesis.rule))]
+    return tuple(dict.fromkeys(each for each in (*named, hypothesis.equivalence) if each is not None))
+
+
+def _answers(
+    plan: Plan, hypothesis: Hypothesis, manifests: Mapping[str, Manifest], outcomes: Outcomes
+) -> dict[str, JsonObject]:
+    try:
+        paired = pair_up(plan, hypothesis, manifests, outcomes)
+    except PlanViolatedError:
+        return {}
+    uses = [use for test_id in tests_of(hypothesis) if (use := plan.test(test_id)) is not None]
+    return {use.id: _answer(plan, use, paired) for use in uses}
+
+
+def _answer(plan: Plan, use: TestUse, paired: Paired) -> JsonObject:
+    """The test's answer as JSON, or the reason why there is none."""
+    if paired.n == 0:
+        return _no_answer(use, "no item is left: every pair has a result that is not ok")
+    try:
+        test = registry.find(use.test, use.version)
+        answer: JsonObject = json.loads(test.answer(request_for(plan, test, use, paired)).model_dump_json())
+    except ForelockError as refused:
+        return _no_answer(use, refused.detail)
+    except ValidationError as refused:
+        first = refused.errors(include_input=False, include_url=False)[0]
+        return _no_answer(use, f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
+    return answer
+
+
+def _no_answer(use: TestUse, reason: str) -> JsonObject:
+    return {
+        "test": use.test,
+        "version": use.version,
+        "analysis": None,
+        "warnings": [],
+        "provenance": None,
+        "reason": reason,
+    }

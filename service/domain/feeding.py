@@ -1,0 +1,114 @@
+"""How a plan feeds a statistical test: columns from the pairs, clusters, the margin, the parameters."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from itertools import compress
+from typing import Any
+
+from pydantic import BaseModel, JsonValue, create_model
+
+from service.domain.outcomes import Paired
+from service.domain.plan import Endpoint, Plan, Population, TestUse
+from service.stats import registry
+from service.stats.common import Margin, Request, is_binary
+from service.stats.registry import StatTest
+
+DATA_FIELDS = frozenset(
+    {
+        "baseline",
+        "candidate",
+        "clusters",
+        "values",
+        "both_correct",
+        "only_baseline",
+        "only_candidate",
+        "both_wrong",
+    }
+)
+"""Request fields that carry outcomes; a plan's parameters are all the others."""
+
+
+@cache
+def parameters_model(name: str, version: int) -> type[BaseModel]:
+    """The parameters a plan may give a test: its request without the data, every field with its rules."""
+    fields: dict[str, Any] = {
+        field: (info.annotation, info)
+        for field, info in registry.find(name, version).request.model_fields.items()
+        if field not in DATA_FIELDS
+    }
+    return create_model("Parameters", __base__=Request, **fields)
+
+
+def read_parameters(use: TestUse) -> dict[str, Any]:
+    """The parameters a plan gives, validated as JSON; raises pydantic's ValidationError."""
+    parsed = parameters_model(use.test, use.version).model_validate_json(
+        json.dumps(use.parameters), strict=True
+    )
+    return {name: getattr(parsed, name) for name in parsed.model_fields_set}
+
+
+def parameter(use: TestUse, name: str) -> JsonValue:
+    """A parameter as the test will see it: the plan's value or the test's default; None when it has none."""
+    if name in use.parameters:
+        return use.parameters[name]
+    info = registry.find(use.test, use.version).request.model_fields.get(name)
+    return None if info is None or info.is_required() else info.get_default(call_default_factory=False)
+
+
+def takes_clusters(test: StatTest[Any, Any], population: Population) -> bool:
+    """True when the test is given the clusters of that population."""
+    if test.plan is None or test.plan.clusters == "never":
+        return False
+    return test.plan.clusters == "required" or population.clusters is not None
+
+
+def build_request(
+    test: StatTest[Any, Any],
+    use: TestUse,
+    *,
+    baseline: list[float],
+    candidate: list[float],
+    clusters: list[str] | None,
+    margin: Margin | None,
+) -> Request:
+    """The request a test is asked with; parameters of the plan come on top.
+
+    Raises:
+        InvalidData, ValidationError: the test refuses these data.
+    """
+    values: dict[str, Any] = {"baseline": baseline, "candidate": candidate}
+    if clusters is not None:
+        values["clusters"] = clusters
+    if margin is not None and "margin" in test.request.model_fields:
+        values["margin"] = margin
+    request: Request = test.request.model_validate({**values, **read_parameters(use)})
+    return request
+
+
+def request_for(plan: Plan, test: StatTest[Any, Any], use: TestUse, paired: Paired) -> Request:
+    """The request for one test of a hypothesis: clusters where it takes them, the SESOI as its margin."""
+    sesoi = (plan.sesoi or {}).get(paired.endpoint.id)
+    clusters = paired.manifest.clusters if takes_clusters(test, paired.population) else None
+    return build_request(
+        test,
+        use,
+        baseline=paired.baseline.tolist(),
+        candidate=paired.candidate.tolist(),
+        clusters=None if clusters is None else list(compress(clusters, paired.kept.tolist())),
+        margin=None
+        if sesoi is None
+        else margin_for(sesoi, paired.endpoint, is_binary(paired.baseline, paired.candidate)),
+    )
+
+
+def margin_for(sesoi: Margin, endpoint: Endpoint, binary_values: bool) -> Margin:
+    """The same margin in the unit that goes with the values: tests tell proportions from scores by looking.
+
+    A mean of binary replicates is a score to a test, and a score that happens to be 0 or 1 throughout is
+    a proportion; the number is the same on either scale.
+    """
+    if binary_values == (endpoint.kind == "binary"):
+        return sesoi
+    return Margin(value=float(sesoi.exact()), unit="proportion" if binary_values else "score")

@@ -1,0 +1,124 @@
+"""Fields of analyses by their dotted path: what a rule may ask of a test, and what it got."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel, JsonValue
+
+from service.domain.rule import Ends, Observed
+from service.stats.common import Interval
+
+Shape = Literal["number", "count", "interval", "truth", "other"]
+
+EFFECT_FIELDS = frozenset({"delta", "ci", "intervals"})
+"""First names of the fields that are on the scale of the difference itself."""
+
+
+def shape_of(model: type[BaseModel], path: tuple[str, ...]) -> Shape | None:
+    """What kind of thing an analysis holds at a path; None when it has no such field."""
+    annotation: Any = model
+    for name in path:
+        annotation = _step(_unwrapped(annotation), name)
+        if annotation is None:
+            return None
+    return _shape(_unwrapped(annotation))
+
+
+def choices(model: type[BaseModel]) -> tuple[str, ...]:
+    """The fields of an analysis that a rule can compare, two levels deep, for messages."""
+    found = []
+    for name, info in model.model_fields.items():
+        if info.exclude:
+            continue
+        if shape_of(model, (name,)) in ("number", "count", "interval"):
+            found.append(name)
+        inner = _unwrapped(info.annotation)
+        if isinstance(inner, type) and issubclass(inner, BaseModel) and inner is not Interval:
+            found += [f"{name}.{each}" for each in choices(inner)]
+    return tuple(found)
+
+
+def _step(annotation: Any, name: str) -> Any:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        found = annotation.model_fields.get(name)
+        return None if found is None or found.exclude else found.annotation
+    if get_origin(annotation) is dict:
+        key, value = get_args(annotation)
+        allowed = get_args(key) if get_origin(key) is Literal else ()
+        return value if not allowed or name in allowed else None
+    return None
+
+
+def _unwrapped(annotation: Any) -> Any:
+    """Without `Annotated` and `| None`."""
+    if get_origin(annotation) is Annotated:
+        return _unwrapped(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        rest = [each for each in get_args(annotation) if each is not NoneType]
+        return _unwrapped(rest[0]) if len(rest) == 1 else annotation
+    return annotation
+
+
+def _shape(annotation: Any) -> Shape:
+    if annotation is bool:
+        return "truth"
+    if annotation is int:
+        return "count"
+    if annotation is float:
+        return "number"
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return "interval" if {"low", "high"} <= set(annotation.model_fields) else "other"
+    return "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What a field turned out to be, and why it is undefined where it is."""
+
+    value: Observed
+    reason: str | None = None
+    bound: str | None = None
+    """Such as `< 1e-12`, when the value lies below the method's resolution."""
+
+
+def observe(answer: Mapping[str, JsonValue], path: tuple[str, ...]) -> Observation:
+    """A field of an answer. An interval's null end counts as unbounded where its reason is `infinite`."""
+    analysis = answer.get("analysis")
+    if not isinstance(analysis, Mapping):
+        return Observation(None, str(answer.get("reason") or "the test gave no analysis"))
+    found: JsonValue = analysis
+    for name in path:
+        found = found.get(name) if isinstance(found, Mapping) else None
+    dotted = ".".join(path)
+    reasons, bounds = _texts(analysis.get("reasons")), _texts(analysis.get("bounds"))
+    if isinstance(found, Mapping):
+        return _ends(found, dotted, reasons)
+    if isinstance(found, (int, float)) and not isinstance(found, bool):
+        return Observation(found, bound=bounds.get(dotted))
+    if found is None and reasons.get(dotted) == "infinite":
+        return Observation(-math.inf if path[-1] == "low" else math.inf)
+    return Observation(None, reasons.get(dotted, f"{dotted} is undefined for these data"))
+
+
+def _ends(interval: Mapping[str, JsonValue], dotted: str, reasons: Mapping[str, str]) -> Observation:
+    ends: dict[str, float | None] = {}
+    why = reasons.get(dotted)
+    for name, unbounded in (("low", -math.inf), ("high", math.inf)):
+        end, reason = interval.get(name), reasons.get(f"{dotted}.{name}")
+        if isinstance(end, (int, float)) and not isinstance(end, bool):
+            ends[name] = float(end)
+        else:
+            ends[name] = unbounded if reason == "infinite" else None
+            why = why or reason
+    if None in ends.values():
+        return Observation(Ends(**ends), why or f"an end of {dotted} is undefined for these data")
+    return Observation(Ends(**ends))
+
+
+def _texts(value: JsonValue) -> Mapping[str, str]:
+    return {name: str(text) for name, text in value.items()} if isinstance(value, dict) else {}

@@ -1,0 +1,28 @@
+"""What lint says of a plan."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Finding(BaseModel):
+    """One gap, fault or risk of a plan. Errors block the lock; warnings are acknowledged by code."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    code: str = Field(description="Stable, UPPER_SNAKE.")
+    severity: Literal["error", "warning"]
+    path: str = Field(description="Where in the plan, e.g. `hypotheses[0].rule`; empty for the whole plan.")
+    message: str = Field(description="What is the matter, and the way out.")
+
+
+def error(code: str, path: str, message: str) -> Finding:
+    """A finding that blocks the lock."""
+    return Finding(code=code, severity="error", path=path, message=message)
+
+
+def warning(code: str, path: str, message: str) -> Finding:
+    """A finding that the lock has to acknowledge."""
+    return Finding(code=code, severity="warning", path=path, message=message)

@@ -1,0 +1,114 @@
+"""The ledger: one Merkle log of everything that happened to locked plans (RFC 6962 hashing)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from service.domain.canonical import canonical
+
+Kind = Literal[
+    "plan_locked",
+    "plan_amended",
+    "batch",
+    "batch_voided",
+    "deviation",
+    "close",
+    "verdict",
+    "withdrawal",
+    "unblinding",
+    "key_rotation",
+]
+
+KINDS: tuple[Kind, ...] = (
+    "plan_locked",
+    "plan_amended",
+    "batch",
+    "batch_voided",
+    "deviation",
+    "close",
+    "verdict",
+    "withdrawal",
+    "unblinding",
+    "key_rotation",
+)
+
+SALT_BYTES = 16
+HASH_BYTES = 32
+
+
+class Receipt(BaseModel):
+    """Where an event stands in the ledger, and the hash of its leaf."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    sequence: int = Field(ge=0, description="Index of the leaf, from 0.")
+    kind: Kind
+    leaf_sha256: str = Field(description="RFC 6962 leaf hash, hexadecimal.")
+    checkpoint: str | None = Field(None, description="Signed note of a tree that holds the leaf.")
+    proof: str | None = Field(None, description="Inclusion proof of the leaf in that tree.")
+
+
+def leaf_bytes(kind: Kind, body: Mapping[str, Any], salt: bytes) -> bytes:
+    """The canonical text of an event. The salt keeps anybody from guessing it out of its hash."""
+    if len(salt) != SALT_BYTES:
+        raise ValueError(f"a leaf is salted with {SALT_BYTES} bytes, not {len(salt)}")
+    return canonical({"version": 1, "kind": kind, "body": dict(body), "salt": salt.hex()})
+
+
+def leaf_hash(data: bytes) -> bytes:
+    """RFC 6962: SHA-256(0x00 || data)."""
+    return hashlib.sha256(b"\x00" + data).digest()
+
+
+def node_hash(left: bytes, right: bytes) -> bytes:
+    """RFC 6962: SHA-256(0x01 || left || right)."""
+    return hashlib.sha256(b"\x01" + left + right).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Frontier:
+    """The roots of the perfect subtrees of a log, largest first: all that an append needs.
+
+    There is one for every bit set in `size`, so it holds at most log2(size) + 1 hashes.
+    """
+
+    size: int = 0
+    peaks: tuple[bytes, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.peaks) != self.size.bit_count() or any(len(peak) != HASH_BYTES for peak in self.peaks):
+            raise ValueError(f"these are not the peaks of a log of {self.size} leaves")
+
+    def append(self, leaf: bytes) -> Frontier:
+        """The frontier with one more leaf hash: O(log n)."""
+        peaks = [*self.peaks, leaf]
+        size = self.size
+        while size & 1:
+            right = peaks.pop()
+            peaks[-1] = node_hash(peaks[-1], right)
+            size >>= 1
+        return Frontier(self.size + 1, tuple(peaks))
+
+    def root(self) -> bytes:
+        """The Merkle tree hash of the whole log."""
+        if not self.peaks:
+            return hashlib.sha256(b"").digest()
+        *others, root = self.peaks
+        for peak in reversed(others):
+            root = node_hash(peak, root)
+        return root
+
+    def to_bytes(self) -> bytes:
+        """The peaks, one after the other."""
+        return b"".join(self.peaks)
+
+    @classmethod
+    def from_bytes(cls, size: int, data: bytes) -> Frontier:
+        """The inverse of `to_bytes`."""
+        peaks = tuple(data[start : start + HASH_BYTES] for start in range(0, len(data), HASH_BYTES))
+        return cls(size, peaks)

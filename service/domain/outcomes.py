@@ -1,0 +1,204 @@
+"""What judging reads: every planned cell, and the pairs of a hypothesis under the plan's policies.
+
+An item is usable when every replicate of both arms is `ok`. Under the missing policy `fail` one
+that is not makes the hypothesis invalid; under `exclude_pair` it is left out of both arms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from service.domain.exact_sums import exact_sum
+from service.domain.plan import Collapse, Endpoint, Hypothesis, Plan, Population
+from service.domain.population import Manifest
+from service.domain.results import PlacedBatch, expected_cells
+
+OK, ERROR, MISSING, NOT_RECEIVED = 0, 1, 2, 255
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cell:
+    """One arm's results for one endpoint: arrays of shape (items, replicates). Its repr tells no outcome."""
+
+    values: NDArray[np.float64] = field(repr=False)
+    statuses: NDArray[np.uint8] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcomes:
+    """The cells of a plan by (population, arm, endpoint)."""
+
+    cells: Mapping[tuple[str, str, str], Cell]
+
+    @classmethod
+    def empty(cls, plan: Plan) -> Outcomes:
+        """Every cell the plan expects, with nothing received."""
+        return cls(
+            {
+                (each.population, each.arm, each.endpoint): Cell(
+                    np.full((each.n_items, each.replicates), np.nan),
+                    np.full((each.n_items, each.replicates), NOT_RECEIVED, dtype=np.uint8),
+                )
+                for each in expected_cells(plan)
+            }
+        )
+
+    def place(self, batch: PlacedBatch) -> None:
+        """Fill in the rows of a batch."""
+        cell = self.cells[batch.population, batch.arm, batch.endpoint]
+        column = batch.replicates.astype(np.intp) - 1
+        cell.values[batch.positions, column] = batch.values
+        cell.statuses[batch.positions, column] = batch.statuses
+
+
+class StatusCounts(BaseModel):
+    """Results of one arm that are not `ok`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    error: int = 0
+    missing: int = 0
+    not_received: int = 0
+
+
+class Excluded(BaseModel):
+    """What the missing policy left out, and why."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    pairs: int = Field(0, description="Items left out of both arms.")
+    baseline: StatusCounts = StatusCounts()
+    candidate: StatusCounts = StatusCounts()
+
+
+class PlanViolatedError(Exception):
+    """The results are not what the plan says they are."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Paired:
+    """Two arms on the same items, one value each; `kept` marks these among the manifest's items."""
+
+    population: Population
+    endpoint: Endpoint
+    manifest: Manifest
+    baseline: NDArray[np.float64] = field(repr=False)
+    candidate: NDArray[np.float64] = field(repr=False)
+    kept: NDArray[np.bool_] = field(repr=False)
+    delta: Fraction | None = field(repr=False)
+    """Candidate minus baseline, exactly; None without items."""
+    excluded: Excluded = field(repr=False)
+
+    @property
+    def n(self) -> int:
+        """Items."""
+        return len(self.baseline)
+
+
+def pair_up(
+    plan: Plan, hypothesis: Hypothesis, manifests: Mapping[str, Manifest], outcomes: Outcomes
+) -> Paired:
+    """The pairs a hypothesis is judged on.
+
+    Raises:
+        PlanViolatedError: the manifest is another one, a cell is absent or of the wrong size, a value
+            cannot belong to the endpoint, or the plan says `fail` and a result is not `ok`.
+    """
+    population, endpoint, manifest = _setting(plan, hypothesis, manifests)
+    arms = (hypothesis.baseline, hypothesis.candidate)
+    shape = (manifest.n, endpoint.replicates)
+    cells = tuple(_cell(outcomes, (population.id, arm, endpoint.id), shape) for arm in arms)
+    for arm, cell in zip(arms, cells, strict=True):
+        lacking = int(np.count_nonzero(cell.statuses != OK))
+        if lacking and plan.missing == "fail":
+            raise PlanViolatedError(
+                f"{lacking} results of arm '{arm}' are not ok, and the plan's missing policy is `fail`"
+            )
+        _check_values(cell, endpoint, arm)
+    baseline, candidate = cells
+    kept = np.all(baseline.statuses == OK, axis=1) & np.all(candidate.statuses == OK, axis=1)
+    before, after = baseline.values[kept], candidate.values[kept]
+    return Paired(
+        population=population,
+        endpoint=endpoint,
+        manifest=manifest,
+        baseline=collapse(before, endpoint.collapse),
+        candidate=collapse(after, endpoint.collapse),
+        kept=kept,
+        delta=_delta(before, after, endpoint.collapse),
+        excluded=Excluded(
+            pairs=int(np.count_nonzero(~kept)), baseline=_counts(baseline), candidate=_counts(candidate)
+        ),
+    )
+
+
+def _setting(
+    plan: Plan, hypothesis: Hypothesis, manifests: Mapping[str, Manifest]
+) -> tuple[Population, Endpoint, Manifest]:
+    population, endpoint = plan.population(hypothesis.population), plan.endpoint(hypothesis.endpoint)
+    manifest = manifests.get(hypothesis.population)
+    if population is None or endpoint is None or manifest is None:
+        raise PlanViolatedError(
+            "the plan names a population or an endpoint that it does not describe in full"
+        )
+    if population.items_sha256 not in (None, manifest.sha256()):
+        raise PlanViolatedError(
+            f"the item manifest of '{population.id}' is not the one the plan is locked to"
+        )
+    return population, endpoint, manifest
+
+
+def collapse(values: NDArray[np.float64], how: Collapse | None) -> NDArray[np.float64]:
+    """One value per item from shape (items, replicates); `majority` is 1 when more than half are 1."""
+    replicates = values.shape[1]
+    if replicates == 1 or how == "first":
+        return np.ascontiguousarray(values[:, 0])
+    if how == "majority":
+        return np.where(2 * values.sum(axis=1) > replicates, 1.0, 0.0)
+    return np.asarray(values.mean(axis=1), dtype=np.float64)
+
+
+def _delta(before: NDArray[np.float64], after: NDArray[np.float64], how: Collapse | None) -> Fraction | None:
+    """The difference of the means without rounding; a mean of replicates weighs each of them alike."""
+    if len(before) == 0:
+        return None
+    if how in ("first", "majority"):
+        before, after = collapse(before, how), collapse(after, how)
+    return (exact_sum(after) - exact_sum(before)) / before.size
+
+
+def _cell(outcomes: Outcomes, key: tuple[str, str, str], shape: tuple[int, int]) -> Cell:
+    cell = outcomes.cells.get(key)
+    population, arm, endpoint = key
+    if cell is None:
+        raise PlanViolatedError(f"there are no results of arm '{arm}' for '{endpoint}' on '{population}'")
+    if cell.values.shape != shape or cell.statuses.shape != shape:
+        raise PlanViolatedError(
+            f"the results of arm '{arm}' for '{endpoint}' on '{population}' are not the planned "
+            f"{shape[0]} items x {shape[1]} replicates"
+        )
+    return cell
+
+
+def _check_values(cell: Cell, endpoint: Endpoint, arm: str) -> None:
+    values = cell.values[cell.statuses == OK]
+    if not np.all(np.isfinite(values)):
+        raise PlanViolatedError(f"arm '{arm}' has an `ok` result without a finite value")
+    if endpoint.kind == "binary" and not np.all((values == 0) | (values == 1)):
+        raise PlanViolatedError(
+            f"arm '{arm}' has values other than 0 and 1 on the binary endpoint '{endpoint.id}'"
+        )
+
+
+def _counts(cell: Cell) -> StatusCounts:
+    return StatusCounts(
+        error=int(np.count_nonzero(cell.statuses == ERROR)),
+        missing=int(np.count_nonzero(cell.statuses == MISSING)),
+        not_received=int(np.count_nonzero(cell.statuses == NOT_RECEIVED)),
+    )

@@ -1,0 +1,67 @@
+"""How the locked interval reads against no difference and the smallest effect of interest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from service.domain.analyses import JsonObject, tests_of
+from service.domain.fields import observe
+from service.domain.plan import Hypothesis, Plan
+from service.domain.rule import TIE, Ends, Rule, clauses
+
+Reading = Literal["positive", "negative", "equivalent", "inconclusive"]
+
+INTERVALS = ("ci", "intervals")
+"""Where analyses keep intervals of the difference itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalRead:
+    """An interval and what it says."""
+
+    reading: Reading
+    of: str
+    ends: Ends
+    within_sesoi: bool | None
+    """True when it lies strictly inside the SESOI on both sides; None without a SESOI."""
+
+
+def read_interval(
+    plan: Plan, hypothesis: Hypothesis, rule: Rule, answers: Mapping[str, JsonObject]
+) -> IntervalRead | None:
+    """The first interval the rule names, else the first `ci` of its tests; None without one."""
+    sesoi = (plan.sesoi or {}).get(hypothesis.endpoint)
+    bound = None if sesoi is None else float(sesoi.exact())
+    for test, path in _candidates(hypothesis, rule):
+        ends = observe(answers.get(test, {}), path).value
+        if isinstance(ends, Ends) and (ends.low is not None or ends.high is not None):
+            within = None if bound is None else _inside(ends, bound)
+            return IntervalRead(_read(ends, within), ".".join((test, *path)), ends, within)
+    return None
+
+
+def _candidates(hypothesis: Hypothesis, rule: Rule) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for clause in clauses(rule):
+        test, path = clause.field.test, clause.field.path
+        if test is not None and path[0] in INTERVALS:
+            yield test, path[:-1] if path[-1] in ("low", "high") else path
+    for test in tests_of(hypothesis):
+        yield test, ("ci",)
+
+
+def _read(ends: Ends, within_sesoi: bool | None) -> Reading:
+    """An interval beyond 0 is positive or negative even when it also lies inside the SESOI."""
+    if ends.low is not None and ends.low > TIE:
+        return "positive"
+    if ends.high is not None and ends.high < -TIE:
+        return "negative"
+    return "equivalent" if within_sesoi else "inconclusive"
+
+
+def _inside(ends: Ends, bound: float) -> bool:
+    """Strictly between -bound and bound; an end that ties with a bound is not."""
+    if ends.low is None or ends.high is None:
+        return False
+    return ends.low > -bound + TIE and ends.high < bound - TIE

@@ -1,0 +1,229 @@
+"""Results as eval jobs post them: a batch, its place in the plan, and which cells are in.
+
+Nothing here says what a value is, or reads a stored outcome: whether a batch is accepted depends on
+the batch, the plan, and which cells were received, never on what was received.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import repeat
+
+import numpy as np
+from numpy.typing import NDArray
+
+from service.domain.faults import SHOWN, Faults, listed
+from service.domain.plan import Endpoint, Plan
+from service.domain.population import Manifest
+from service.errors import Conflict, Fault, InvalidData
+
+STATUSES = ("ok", "error", "missing")
+"""Status words by their code; a value is null unless the status is ok."""
+NO_TIME = int(np.iinfo(np.int64).min)
+"""In `observed_at`: this row has no time."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResultBatch:
+    """A batch as posted, checked for form alone. Columns have shape (n,); its repr tells no outcome."""
+
+    population: str | None
+    arm: str
+    endpoint: str
+    run: str | None
+    item_ids: tuple[str, ...] = field(repr=False)
+    replicates: NDArray[np.uint16] = field(repr=False)
+    values: NDArray[np.float64] = field(repr=False)
+    statuses: NDArray[np.uint8] = field(repr=False)
+    observed_at: NDArray[np.int64] | None = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlacedBatch:
+    """A batch whose rows have their place in the plan: positions in the manifest, replicates from 1."""
+
+    population: str
+    arm: str
+    endpoint: str
+    run: str | None
+    positions: NDArray[np.int32] = field(repr=False)
+    replicates: NDArray[np.uint16] = field(repr=False)
+    values: NDArray[np.float64] = field(repr=False)
+    statuses: NDArray[np.uint8] = field(repr=False)
+    observed_at: NDArray[np.int64] | None = field(repr=False)
+
+    @property
+    def n(self) -> int:
+        """Rows."""
+        return len(self.positions)
+
+    def by_replicate(self) -> Iterator[tuple[int, NDArray[np.int32]]]:
+        """Each replicate in the batch with the positions it fills."""
+        for replicate in np.unique(self.replicates):
+            yield int(replicate), self.positions[self.replicates == replicate]
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedCell:
+    """One (population, arm, endpoint) that the plan needs in full."""
+
+    population: str
+    arm: str
+    endpoint: str
+    replicates: int
+    n_items: int
+
+    @property
+    def size(self) -> int:
+        """Rows that fill it."""
+        return self.n_items * self.replicates
+
+
+def fingerprint_parts(batch: ResultBatch) -> bytes:
+    """What makes two posts the same post: where the rows go, and never what they say.
+
+    With values in it, a retry with guessed values would be answered differently from one with the
+    right values, and an eval job's key could read outcomes.
+    """
+    scalars = [batch.population, batch.arm, batch.endpoint, batch.run]
+    return b"\n".join(
+        (
+            json.dumps(scalars).encode(),
+            json.dumps(batch.item_ids).encode(),
+            batch.replicates.astype("<u2").tobytes(),
+        )
+    )
+
+
+def check(batch: ResultBatch, plan: Plan, manifests: Mapping[str, Manifest]) -> PlacedBatch:
+    """Place a batch in the plan, or say which names, ids and rows do not belong there."""
+    population = _population(batch, plan)
+    _require_named("arm", batch.arm, plan.arms(population))
+    endpoint = _endpoint(batch, plan, population)
+    positions = _positions(batch, population, manifests[population])
+    faults = Faults()
+    beyond = np.flatnonzero(batch.replicates > endpoint.replicates)
+    faults.rows("replicate", beyond.tolist(), f"is above the {endpoint.replicates} that the plan has")
+    if endpoint.kind == "binary":
+        outside = (batch.statuses == 0) & (batch.values != 0) & (batch.values != 1)
+        faults.rows(
+            "value", np.flatnonzero(outside).tolist(), "is neither 0 nor 1, and the endpoint is binary"
+        )
+    faults.raise_if_any()
+    _refuse_repeats(batch, positions)
+    return PlacedBatch(
+        population=population,
+        arm=batch.arm,
+        endpoint=batch.endpoint,
+        run=batch.run,
+        positions=positions,
+        replicates=batch.replicates,
+        values=batch.values,
+        statuses=batch.statuses,
+        observed_at=batch.observed_at,
+    )
+
+
+def expected_cells(plan: Plan) -> tuple[ExpectedCell, ...]:
+    """Every arm that a hypothesis names, for every endpoint of its population, in the plan's order."""
+    return tuple(
+        ExpectedCell(population.id, arm, endpoint.id, endpoint.replicates, population.n)
+        for population in plan.populations or ()
+        for arm in plan.arms(population.id)
+        for endpoint in plan.endpoints_of(population.id)
+    )
+
+
+def empty_bitmap(n_items: int) -> bytearray:
+    """No item received: one bit per manifest position, least significant bit first."""
+    return bytearray((n_items + 7) // 8)
+
+
+def received(bitmap: bytes | bytearray) -> int:
+    """How many items are in."""
+    return int.from_bytes(bitmap, "little").bit_count()
+
+
+def claim(bitmap: bytearray, positions: NDArray[np.int32], item_ids: Sequence[str]) -> int:
+    """Mark positions as received and return how many items now are.
+
+    Conflict `duplicate_results` when one of them is in already; the bitmap is then unchanged. The
+    answer depends on the positions alone: a repeat with the same value and one with another value
+    read the same.
+    """
+    bits = np.unpackbits(np.frombuffer(bitmap, dtype=np.uint8), bitorder="little")
+    taken = positions[bits[positions] == 1]
+    if len(taken):
+        ids = listed((item_ids[position] for position in taken), len(taken))
+        raise Conflict(
+            f"{len(taken)} of the items already have a result: {ids}",
+            [Fault("item_id", "already has a result", "post every item once; void a wrong batch first")],
+            code="duplicate_results",
+        )
+    bits[positions] = 1
+    bitmap[:] = np.packbits(bits, bitorder="little").tobytes()
+    return received(bitmap)
+
+
+def release(bitmap: bytearray, positions: NDArray[np.int32]) -> int:
+    """Free the positions of a voided batch and return how many items are still in."""
+    bits = np.unpackbits(np.frombuffer(bitmap, dtype=np.uint8), bitorder="little")
+    bits[positions] = 0
+    bitmap[:] = np.packbits(bits, bitorder="little").tobytes()
+    return received(bitmap)
+
+
+def _population(batch: ResultBatch, plan: Plan) -> str:
+    names = tuple(population.id for population in plan.populations or ())
+    if batch.population is not None:
+        _require_named("population", batch.population, names)
+        return batch.population
+    if len(names) != 1:
+        raise InvalidData.field(
+            "population", "is missing and the plan has several", f"send one of {', '.join(names)}"
+        )
+    return names[0]
+
+
+def _endpoint(batch: ResultBatch, plan: Plan, population: str) -> Endpoint:
+    measured = {endpoint.id: endpoint for endpoint in plan.endpoints_of(population)}
+    _require_named("endpoint", batch.endpoint, tuple(measured))
+    endpoint = measured[batch.endpoint]
+    if endpoint.kind == "counts":
+        message = "is of kind counts, which takes several numbers per item"
+        raise InvalidData.field("endpoint", message, "post results of a binary or continuous endpoint")
+    return endpoint
+
+
+def _require_named(path: str, name: str, known: Sequence[str]) -> None:
+    if name not in known:
+        raise InvalidData.field(path, f"'{name}' is not in the plan", f"the plan has {', '.join(known)}")
+
+
+def _positions(batch: ResultBatch, population: str, manifest: Manifest) -> NDArray[np.int32]:
+    places = map(manifest.positions.get, batch.item_ids, repeat(-1))
+    positions = np.fromiter(places, dtype=np.int32, count=len(batch.item_ids))
+    unknown = np.flatnonzero(positions < 0)
+    if len(unknown):
+        raise _faulty_rows(
+            batch, unknown, f"are not items of population '{population}'", "is not in the manifest"
+        )
+    return positions
+
+
+def _refuse_repeats(batch: ResultBatch, positions: NDArray[np.int32]) -> None:
+    """One row per item and replicate."""
+    cells = positions.astype(np.int64) * 65_536 + batch.replicates
+    order = np.argsort(cells, kind="stable")
+    repeats = np.sort(order[1:][cells[order][1:] == cells[order][:-1]])
+    if len(repeats):
+        raise _faulty_rows(batch, repeats, "come a second time in this batch", "repeats an earlier row")
+
+
+def _faulty_rows(batch: ResultBatch, rows: NDArray[np.intp], what: str, fault: str) -> InvalidData:
+    ids = listed((batch.item_ids[row] for row in rows), len(rows))
+    fix = "post ids of the population's manifest, each once per replicate"
+    faults = [Fault("item_id", f"row {row + 1} {fault}", fix) for row in rows[:SHOWN]]
+    return InvalidData(f"{len(rows)} ids {what}: {ids}", faults)

@@ -1,0 +1,179 @@
+"""The verdict: every clause with what was observed, the outcome of every hypothesis, and a reading.
+
+The plan broken: `invalid`. The rule unknown: `inconclusive`. True: `supported`, or `equivalent` for
+an equivalence claim. False: `equivalent` where the hypothesis' equivalence test finds it, otherwise
+`not_supported`, which never says that there is no difference.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from fractions import Fraction
+
+from service.domain import verdict_words
+from service.domain.analyses import Analyses, JsonObject, analyse
+from service.domain.fields import Observation, observe
+from service.domain.outcomes import Excluded, Outcomes, PlanViolatedError, pair_up
+from service.domain.plan import Hypothesis, Plan
+from service.domain.population import Manifest
+from service.domain.reading import read_interval
+from service.domain.rule import (
+    Clause,
+    Comparison,
+    Ends,
+    Observed,
+    Truth,
+    Within,
+    clauses,
+    combine,
+    holds,
+    sentence,
+)
+from service.domain.rule_grammar import parse
+from service.domain.verdict_records import ClauseVerdict, HypothesisVerdict, Outcome, Span, Verdict
+
+__all__ = ["Analyses", "ClauseVerdict", "HypothesisVerdict", "Verdict", "analyse", "judge"]
+
+
+def judge(
+    plan: Plan,
+    manifests: Mapping[str, Manifest],
+    outcomes: Outcomes,
+    analyses: Analyses,
+    *,
+    preregistration_id: str,
+    plan_sha256: str,
+    judged_at: datetime,
+    voided_batches: Sequence[int] = (),
+) -> Verdict:
+    """Apply the locked rules. Odd data end in `invalid` or `inconclusive` with a reason."""
+    return Verdict(
+        preregistration_id=preregistration_id,
+        title=plan.title,
+        plan_sha256=plan_sha256,
+        judged_at=judged_at,
+        multiplicity=verdict_words.multiplicity(plan),
+        hypotheses=tuple(
+            _judge(plan, hypothesis, manifests, outcomes, analyses.answers.get(hypothesis.id, {}))
+            for hypothesis in plan.hypotheses or ()
+        ),
+        voided_batches=tuple(voided_batches),
+        versions=analyses.versions,
+    )
+
+
+def _judge(
+    plan: Plan,
+    hypothesis: Hypothesis,
+    manifests: Mapping[str, Manifest],
+    outcomes: Outcomes,
+    answers: Mapping[str, JsonObject],
+) -> HypothesisVerdict:
+    rule = parse(hypothesis.rule)
+    paired, violation = None, None
+    try:
+        paired = pair_up(plan, hypothesis, manifests, outcomes)
+    except PlanViolatedError as violated:
+        violation = str(violated)
+    delta = paired.delta if paired else None
+    judged = {
+        clause: _clause(clause, _observe(clause, delta, answers, violation)) for clause in clauses(rule)
+    }
+    truth = combine(rule, {clause: verdict.holds for clause, verdict in judged.items()})
+    outcome = _outcome(hypothesis, truth, violation, answers)
+    population = plan.population(hypothesis.population)
+    read = read_interval(plan, hypothesis, rule, answers)
+    found = HypothesisVerdict(
+        id=hypothesis.id,
+        claim=hypothesis.claim,
+        statement=hypothesis.statement,
+        population=hypothesis.population,
+        baseline=hypothesis.baseline,
+        candidate=hypothesis.candidate,
+        endpoint=hypothesis.endpoint,
+        outcome=outcome,
+        reason=violation if outcome == "invalid" else _unknown(judged) if outcome == "inconclusive" else None,
+        sentence="",
+        rule=sentence(rule),
+        rule_holds=truth,
+        clauses=tuple(judged[clause] for clause in clauses(rule)),
+        delta=None if delta is None else float(delta),
+        delta_exact=None if delta is None else str(delta),
+        n=paired.n if paired else 0,
+        n_planned=population.n if population else 0,
+        excluded=paired.excluded if paired else Excluded(),
+        reading=read.reading if read else None,
+        reading_of=read.of if read else None,
+        analyses=dict(answers),
+    )
+    return found.model_copy(update={"sentence": verdict_words.sentence(plan, found, read)})
+
+
+def _observe(
+    clause: Clause, delta: Fraction | None, answers: Mapping[str, JsonObject], violation: str | None
+) -> Observation:
+    if violation is not None:
+        return Observation(None, "the results break the plan")
+    if clause.field.test is None:
+        return Observation(delta, None if delta is not None else "no item is left to compare")
+    answer = answers.get(clause.field.test)
+    if answer is None:
+        return Observation(None, f"the plan has no test '{clause.field.test}'")
+    return observe(answer, clause.field.path)
+
+
+def _clause(clause: Clause, seen: Observation) -> ClauseVerdict:
+    truth, reason = holds(clause, seen.value), seen.reason
+    if seen.bound is not None and isinstance(clause, Comparison) and _within_resolution(clause, seen.value):
+        truth, reason = None, f"known only as {seen.bound}"
+    elif truth is None and reason is None:
+        reason = f"{clause.field} is not what this clause can compare"
+    return ClauseVerdict(
+        text=str(clause),
+        observed=_shown(seen.value),
+        threshold=_threshold(clause),
+        holds=truth,
+        reason=reason if truth is None else None,
+    )
+
+
+def _within_resolution(clause: Comparison, observed: Observed) -> bool:
+    """True when the threshold lies where the method can no longer tell the value."""
+    return isinstance(observed, float) and float(clause.value.exact()) <= observed
+
+
+def _threshold(clause: Clause) -> float | Span:
+    if isinstance(clause, Within):
+        return Span(low=float(clause.low.exact()), high=float(clause.high.exact()))
+    return float(clause.value.exact())
+
+
+def _shown(observed: Observed) -> float | Span | None:
+    if isinstance(observed, Ends):
+        return Span(low=_finite(observed.low), high=_finite(observed.high))
+    return None if observed is None else _finite(float(observed))
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _outcome(
+    hypothesis: Hypothesis, truth: Truth, violation: str | None, answers: Mapping[str, JsonObject]
+) -> Outcome:
+    if violation is not None:
+        return "invalid"
+    if truth is None:
+        return "inconclusive"
+    if truth:
+        return "equivalent" if hypothesis.claim == "equivalence" else "supported"
+    found = answers.get(hypothesis.equivalence or "", {}).get("analysis")
+    equivalent = isinstance(found, Mapping) and found.get("equivalent") is True
+    return "equivalent" if equivalent else "not_supported"
+
+
+def _unknown(judged: Mapping[Clause, ClauseVerdict]) -> str:
+    """Why a rule cannot be decided: its unknown clauses with their reasons."""
+    return "; ".join(f"`{each.text}`: {each.reason}" for each in judged.values() if each.holds is None)

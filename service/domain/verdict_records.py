@@ -1,0 +1,81 @@
+"""What a verdict is made of: the records that are stored, hashed and returned."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from service.domain.analyses import JsonObject
+from service.domain.canonical import canonical, sha256_hex
+from service.domain.outcomes import Excluded
+from service.domain.plan import Claim
+from service.domain.reading import Reading
+
+Outcome = Literal["supported", "not_supported", "equivalent", "inconclusive", "invalid"]
+
+
+class Record(BaseModel):
+    """A part of a verdict: closed and immutable."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Span(Record):
+    """Two ends; null is unbounded or undefined."""
+
+    low: float | None
+    high: float | None
+
+
+class ClauseVerdict(Record):
+    """One clause of the rule. Differences of binary endpoints are proportions: 2 pp is 0.02."""
+
+    text: str
+    observed: float | Span | None
+    threshold: float | Span
+    holds: bool | None = Field(description="Null: unknown, for the reason given.")
+    reason: str | None = None
+
+
+class HypothesisVerdict(Record):
+    """The outcome of one hypothesis and everything it rests on."""
+
+    id: str
+    claim: Claim
+    statement: str
+    population: str
+    baseline: str
+    candidate: str
+    endpoint: str
+    outcome: Outcome
+    reason: str | None = Field(None, description="Why it is invalid or inconclusive.")
+    sentence: str = Field(description="The outcome in plain English.")
+    rule: str = Field(description="The canonical sentence.")
+    rule_holds: bool | None = Field(description="Null: it cannot be decided.")
+    clauses: tuple[ClauseVerdict, ...]
+    delta: float | None = Field(description="Candidate minus baseline.")
+    delta_exact: str | None = Field(description="The same as an exact fraction.")
+    n: int = Field(description="Items judged on.")
+    n_planned: int = Field(description="Items planned.")
+    excluded: Excluded
+    reading: Reading | None = Field(description="Of the locked interval against 0 and the SESOI.")
+    reading_of: str | None = Field(description="The interval that was read.")
+    analyses: dict[str, JsonObject] = Field(description="Whole answers of the tests, by test id.")
+
+
+class Verdict(Record):
+    """What the locked rules say of the results."""
+
+    preregistration_id: str
+    title: str | None
+    plan_sha256: str
+    judged_at: AwareDatetime
+    multiplicity: str = Field(description="What was done about several hypotheses.")
+    hypotheses: tuple[HypothesisVerdict, ...]
+    voided_batches: tuple[int, ...] = Field(description="Sequence numbers of batches that were voided.")
+    versions: dict[str, str] = Field(description="Of the libraries the numbers depend on.")
+
+    def sha256(self) -> str:
+        """SHA-256 of the verdict's canonical text."""
+        return sha256_hex(canonical(self.model_dump(mode="json")))

@@ -1,0 +1,300 @@
+"""The bootstrap of a mean, or of the difference of two independent means.
+
+Exact where possible: values on a lattice by FFT, few values by listing every multiset. Otherwise
+drawn in fixed blocks, each with its own generator, so the draws depend on the seed alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from service.kernels import lattice
+
+Method = Literal["percentile", "basic", "bca"]
+
+BLOCK = 500
+"""Resamples per generator; part of the method's version."""
+
+MAX_PAIRS = 1_000_000
+MAX_LISTED = 10
+CHUNK = 2_000_000
+SLACK = 1e-11
+"""Two resampled means this close, relative to the spread of the data, are one value."""
+
+
+class Bootstrap(Protocol):
+    """A bootstrap distribution of an estimate."""
+
+    exact: bool
+    error: float
+    n_resamples: int | None
+    least: float
+
+    def quantile(self, q: float) -> float:
+        """The q-quantile."""
+        ...
+
+    def at_most(self, x: float) -> float:
+        """P(estimate* <= x), the whole atom at x included; (1 + count) / (B + 1) when drawn."""
+        ...
+
+    def at_least(self, x: float) -> float:
+        """P(estimate* >= x), as `at_most`."""
+        ...
+
+    def standard_error(self) -> float:
+        """Standard deviation of the distribution."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OnLattice:
+    """estimate* = origin + unit S, S an exact lattice sum."""
+
+    groups: Sequence[lattice.Group]
+    sums: lattice.Distribution
+    origin: float
+    unit: float
+    least: float
+    exact: bool = True
+    n_resamples: None = None
+
+    @property
+    def error(self) -> float:
+        """Absolute error bound of a probability."""
+        return self.sums.error
+
+    def quantile(self, q: float) -> float:
+        """The smallest x with F(x) >= q - 1e-12."""
+        return self.origin + self.unit * self.sums.quantile(q)
+
+    def at_most(self, x: float) -> float:
+        """P(estimate* <= x)."""
+        return lattice.at_most(self.groups, self.sums, math.floor((x - self.origin) / self.unit + 1e-7))
+
+    def at_least(self, x: float) -> float:
+        """P(estimate* >= x)."""
+        return lattice.at_least(self.groups, self.sums, math.ceil((x - self.origin) / self.unit - 1e-7))
+
+    def standard_error(self) -> float:
+        """Standard deviation of the distribution."""
+        return self.unit * self.sums.standard_deviation()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Listed:
+    """Every resample listed: ascending values (k,) with probabilities (k,)."""
+
+    values: NDArray[np.float64]
+    probabilities: NDArray[np.float64]
+    slack: float
+    least: float
+    error: float = 1e-12
+    exact: bool = True
+    n_resamples: None = None
+
+    def quantile(self, q: float) -> float:
+        """The smallest x with F(x) >= q - 1e-12."""
+        index = int(np.searchsorted(np.cumsum(self.probabilities), q - lattice.QUANTILE_SLACK))
+        return float(self.values[min(index, self.values.size - 1)])
+
+    def at_most(self, x: float) -> float:
+        """P(estimate* <= x)."""
+        return float(self.probabilities[: np.searchsorted(self.values, x + self.slack, side="right")].sum())
+
+    def at_least(self, x: float) -> float:
+        """P(estimate* >= x)."""
+        return float(self.probabilities[np.searchsorted(self.values, x - self.slack) :].sum())
+
+    def standard_error(self) -> float:
+        """Standard deviation of the distribution."""
+        mean = self.probabilities @ self.values
+        return math.sqrt(float(self.probabilities @ (self.values - mean) ** 2))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """Monte-Carlo draws in ascending order (B,)."""
+
+    values: NDArray[np.float64]
+    slack: float
+    error: float = 0.0
+    exact: bool = False
+
+    @property
+    def n_resamples(self) -> int:
+        """Draws."""
+        return int(self.values.size)
+
+    @property
+    def least(self) -> float:
+        """Least probability the draws can give."""
+        return 1 / (self.values.size + 1)
+
+    def quantile(self, q: float) -> float:
+        """Linear interpolation between the draws."""
+        return float(np.quantile(self.values, q))
+
+    def at_most(self, x: float) -> float:
+        """(1 + count) / (B + 1)."""
+        count = int(np.searchsorted(self.values, x + self.slack, side="right"))
+        return (1 + count) / (self.values.size + 1)
+
+    def at_least(self, x: float) -> float:
+        """(1 + count) / (B + 1)."""
+        count = self.values.size - int(np.searchsorted(self.values, x - self.slack))
+        return (1 + count) / (self.values.size + 1)
+
+    def standard_error(self) -> float:
+        """Standard deviation of the draws (ddof 1)."""
+        return float(self.values.std(ddof=1))
+
+
+def exact_bootstrap(samples: Sequence[NDArray[np.float64]]) -> OnLattice | Listed | None:
+    """Exact distribution of the mean of `samples[0]`, or of mean(samples[1]) - mean(samples[0]).
+
+    None when the values fit no lattice and are too many to list.
+    """
+    signs = _signs(samples)
+    # the least atom: one and the same rare value in every draw
+    least = math.exp(-sum(s.size * math.log(s.size) for s in samples))
+    least = max(least, 1e-300)
+    found = _on_lattice(samples, signs, least)
+    return found or _listed(samples, signs, least)
+
+
+def draw(samples: Sequence[NDArray[np.float64]], n_resamples: int, seed: int) -> Drawn:
+    """`n_resamples` draws, whole blocks cut to length. Memory O(n_resamples + CHUNK)."""
+    signs = _signs(samples)
+    values = np.empty(n_resamples)
+    for block, start in enumerate(range(0, n_resamples, BLOCK)):
+        generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(block,)))
+        estimates = np.zeros(BLOCK)
+        for sign, sample in zip(signs, samples, strict=True):
+            rows = max(1, min(BLOCK, CHUNK // sample.size))
+            for row in range(0, BLOCK, rows):
+                shape = (min(rows, BLOCK - row), sample.size)
+                picked = generator.integers(0, sample.size, size=shape, dtype=np.int32)
+                estimates[row : row + rows] += sign * sample[picked].mean(axis=1)
+        values[start : start + BLOCK] = estimates[: n_resamples - start]
+    values.sort()
+    return Drawn(values, _slack(samples))
+
+
+def bca_constants(samples: Sequence[NDArray[np.float64]], distribution: Bootstrap) -> tuple[float, float]:
+    """Bias z0 and acceleration a, from the influence of every value within its own sample."""
+    estimate = sum(sign * float(s.mean()) for sign, s in zip(_signs(samples), samples, strict=True))
+    at_most, at_least = distribution.at_most(estimate), distribution.at_least(estimate)
+    # P(<) + P(=) / 2 by symmetry of the two tails that share the atom
+    z0 = float(special.ndtri(min(max(0.5 + (at_most - at_least) / 2, 1e-300), 1 - 1e-16)))
+    scale = max(float(np.ptp(s)) for s in samples)
+    cubes = squares = 0.0
+    for sign, sample in zip(_signs(samples), samples, strict=True):
+        influence = sign * (sample - sample.mean()) / scale
+        cubes += float(np.sum(influence**3)) / sample.size**3
+        squares += float(np.sum(influence**2)) / sample.size**2
+    return z0, cubes / (6 * squares**1.5)
+
+
+def bca_level(q: float, z0: float, a: float) -> float | None:
+    """The percentile that BCa reads for a nominal q; None where the correction has no meaning."""
+    w = z0 + float(special.ndtri(q))
+    return float(special.ndtr(z0 + w / (1 - a * w))) if 1 - a * w > 0 else None
+
+
+def bca_tail(p: float, z0: float, a: float) -> float | None:
+    """The nominal q whose BCa percentile is p: the inverse of `bca_level`."""
+    y = float(special.ndtri(p)) - z0
+    return float(special.ndtr(y / (1 + a * y) - z0)) if 1 + a * y > 0 else None
+
+
+def interval(
+    distribution: Bootstrap,
+    estimate: float,
+    level: float,
+    method: Method,
+    constants: tuple[float, float] | None,
+) -> tuple[float, float] | None:
+    """Percentile, basic (2 estimate - q) or BCa interval; None where BCa has no meaning."""
+    low_q, high_q = (1 - level) / 2, (1 + level) / 2
+    if method == "bca":
+        levels = [bca_level(q, *constants) for q in (low_q, high_q)] if constants else [None]
+        if None in levels:
+            return None
+        low_q, high_q = (q for q in levels if q is not None)
+    low, high = distribution.quantile(low_q), distribution.quantile(high_q)
+    return (2 * estimate - high, 2 * estimate - low) if method == "basic" else (low, high)
+
+
+def tails(
+    distribution: Bootstrap, estimate: float, method: Method, constants: tuple[float, float] | None
+) -> tuple[float, float] | None:
+    """One-sided p-values against an effect of 0 by inverting the interval: (candidate better, worse)."""
+    if method == "basic":
+        return distribution.at_least(2 * estimate), distribution.at_most(2 * estimate)
+    up, down = distribution.at_most(0.0), distribution.at_least(0.0)
+    if method == "bca":
+        if constants is None:
+            return None
+        inverted = bca_tail(up, *constants), bca_tail(1 - down, *constants)
+        if inverted[0] is None or inverted[1] is None:
+            return None
+        return inverted[0], 1 - inverted[1]
+    return up, down
+
+
+def _signs(samples: Sequence[NDArray[np.float64]]) -> tuple[int, ...]:
+    return (1,) if len(samples) == 1 else (-1, 1)
+
+
+def _slack(samples: Sequence[NDArray[np.float64]]) -> float:
+    return SLACK * max(float(s.max()) for s in samples) - SLACK * min(float(s.min()) for s in samples)
+
+
+def _on_lattice(
+    samples: Sequence[NDArray[np.float64]], signs: tuple[int, ...], least: float
+) -> OnLattice | None:
+    start = min(float(s.min()) for s in samples)
+    grid = lattice.integer_grid(np.concatenate([s - start for s in samples]), most=2**20)
+    if grid is None:
+        return None
+    multiples, unit = grid
+    common = math.lcm(*(s.size for s in samples))
+    groups = []
+    for sign, part in zip(signs, np.split(multiples, [samples[0].size]), strict=False):
+        groups += lattice.resampled(sign * (common // part.size) * part)
+    try:
+        sums = lattice.distribution(groups, most=2**20)
+    except lattice.WindowTooLong:
+        return None
+    return OnLattice(groups, sums, start if len(samples) == 1 else 0.0, unit / common, least)
+
+
+def _listed(samples: Sequence[NDArray[np.float64]], signs: tuple[int, ...], least: float) -> Listed | None:
+    sizes = [math.comb(2 * s.size - 1, s.size) if s.size <= MAX_LISTED else MAX_PAIRS + 1 for s in samples]
+    if math.prod(sizes) > MAX_PAIRS:
+        return None
+    values, probabilities = np.zeros(1), np.ones(1)
+    for sign, sample in zip(signs, samples, strict=True):
+        means, weights = _multisets(sample)
+        values = np.add.outer(values, sign * means).ravel()
+        probabilities = np.multiply.outer(probabilities, weights).ravel()
+    order = np.argsort(values, kind="stable")
+    return Listed(values[order], probabilities[order], _slack(samples), least)
+
+
+def _multisets(sample: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and probability of every multiset of n draws from n values: C(2n - 1, n) of them."""
+    n = sample.size
+    picks = np.array(list(itertools.combinations_with_replacement(range(n), n)))
+    counts = np.stack([(picks == i).sum(axis=1) for i in range(n)], axis=1)
+    log_weights = special.gammaln(n + 1) - special.gammaln(counts + 1).sum(axis=1) - n * math.log(n)
+    return sample[picks].mean(axis=1), np.exp(log_weights)

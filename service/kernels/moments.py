@@ -1,0 +1,43 @@
+"""Mean and standard deviation that survive huge, tiny and constant data."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+class Moments(NamedTuple):
+    """Size, mean and sample SD (ddof 1; None for a single value) of one sample."""
+
+    n: int
+    mean: float
+    sd: float | None
+
+    @property
+    def se(self) -> float | None:
+        """Standard error of the mean."""
+        return None if self.sd is None else self.sd / math.sqrt(self.n)
+
+
+def moments(values: NDArray[np.float64], noise: float = 0.0) -> Moments:
+    """Moments of `values`, shape (n,). A range of at most `noise` counts as constant, with SD exactly 0."""
+    low, high = float(values.min()), float(values.max())
+    if high - low <= noise:
+        mean = low if low == high else float(values.mean())
+        return Moments(values.size, mean, 0.0 if values.size > 1 else None)
+    mean = float(values.mean())
+    deviations = values - mean
+    # squares are taken near 1, so that neither 1e200 nor 1e-200 leaves the range of floats
+    scale = float(np.abs(deviations).max())
+    deviations /= scale
+    return Moments(values.size, mean, scale * math.sqrt(float(deviations @ deviations) / (values.size - 1)))
+
+
+def difference_noise(*columns: NDArray[np.float64]) -> float:
+    """Largest rounding error of a difference of two decimals of this size: 0.3 - 0.1 is not 0.4 - 0.2."""
+    return 4 * EPS * max(float(np.abs(column).max()) for column in columns)

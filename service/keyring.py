@@ -1,0 +1,122 @@
+"""The deployment's own keys, as files that only its user can read.
+
+`seal.pub` is what plan keys are wrapped to; `seal.key` opens them and is read by the runner
+alone; `signing.key` signs the ledger; `server.key` keys fingerprints and cache keys.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import os
+import secrets
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from service.domain.sealing import new_keypair, public_half
+from service.errors import ForelockError
+
+KEY_BYTES = 32
+SEAL_PUBLIC, SEAL_PRIVATE, SIGNING, SERVER = "seal.pub", "seal.key", "signing.key", "server.key"
+FILES = (SEAL_PUBLIC, SEAL_PRIVATE, SIGNING, SERVER)
+
+
+class KeyringError(ForelockError):
+    """The deployment's keys are missing, unreadable or do not belong together."""
+
+    code, title = "keyring", "The deployment's keys cannot be used"
+
+
+@dataclass(frozen=True, slots=True)
+class Keyring:
+    """Keys of one process. An API process holds no `seal_private`."""
+
+    seal_public: bytes
+    seal_private: bytes | None = field(repr=False)
+    signing: bytes = field(repr=False)
+    server: bytes = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if self.seal_private is not None and public_half(self.seal_private) != self.seal_public:
+            raise KeyringError("the private seal key does not belong to the public one")
+
+    @classmethod
+    def create(cls, directory: Path) -> Keyring:
+        """Make every key that is not there yet, and load them all. An existing key is never replaced."""
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        directory.chmod(0o700)
+        if not (directory / SEAL_PUBLIC).exists():
+            if not (directory / SEAL_PRIVATE).exists():
+                _write(directory / SEAL_PRIVATE, new_keypair()[1])
+            _write(directory / SEAL_PUBLIC, public_half(_read(directory / SEAL_PRIVATE)))
+        for name in (SIGNING, SERVER):
+            if not (directory / name).exists():
+                _write(directory / name, secrets.token_bytes(KEY_BYTES))
+        return cls.load(directory, private=True)
+
+    @classmethod
+    def load(
+        cls,
+        directory: Path,
+        *,
+        private: bool = False,
+        seal_public: str | None = None,
+        seal_private: str | None = None,
+        signing_key_file: Path | None = None,
+    ) -> Keyring:
+        """Read the keys; `private` is for the runner. The others stand in for files: base64, or a path."""
+        opener = None
+        if private:
+            opener = _decode(seal_private) if seal_private else _read(directory / SEAL_PRIVATE)
+        return cls(
+            seal_public=_decode(seal_public) if seal_public else _read(directory / SEAL_PUBLIC),
+            seal_private=opener,
+            signing=_read(signing_key_file or directory / SIGNING),
+            server=_read(directory / SERVER),
+        )
+
+    def opener(self) -> bytes:
+        """The private seal key; only a runner's keyring has it."""
+        if self.seal_private is None:
+            raise KeyringError("this process holds no private seal key: only the runner opens sealed rows")
+        return self.seal_private
+
+    def signing_key(self) -> Ed25519PrivateKey:
+        """The key that signs the ledger."""
+        return Ed25519PrivateKey.from_private_bytes(self.signing)
+
+    def fingerprint(self, purpose: str, *parts: bytes) -> str:
+        """HMAC-SHA256 of the parts, each with its length, so that no two lists of parts run together."""
+        mac = hmac.new(self.server, digestmod=hashlib.sha256)
+        for part in (purpose.encode(), *parts):
+            mac.update(len(part).to_bytes(8, "big"))
+            mac.update(part)
+        return mac.hexdigest()
+
+
+def _write(path: Path, key: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(base64.b64encode(key) + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return _decode(path.read_text("ascii"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise KeyringError(f"cannot read the key file {path}: run `forelock init`") from error
+
+
+def _decode(text: str) -> bytes:
+    try:
+        key = base64.b64decode(text.strip(), validate=True)
+    except ValueError as error:
+        raise KeyringError("a key is not base64") from error
+    if len(key) != KEY_BYTES:
+        raise KeyringError(f"a key has {KEY_BYTES} bytes, not {len(key)}")
+    return key

@@ -1,0 +1,201 @@
+"""Builds the processes of a deployment: an API worker, a runner, and what `init` and `migrate` do.
+
+`python -m service.main api FD` and `python -m service.main runner` are what the supervisor starts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import logging
+import os
+import secrets
+import signal
+import socket
+import sys
+import uuid
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from service.config import Settings
+from service.domain.access import SCOPES, Key, Project, new_secret, secret_prefix, secret_sha256
+from service.errors import Conflict
+from service.keyring import Keyring
+from service.store import keys, projects, schema
+from service.store.engine import Database
+
+if TYPE_CHECKING:
+    from service.jobs.runner import Runner
+
+
+def migrate(settings: Settings) -> str:
+    """Bring the schema up to date; returns its revision."""
+    with _database(settings.url) as database:
+        schema.upgrade(database.engine)
+        return schema.revision(database.engine) or "none"
+
+
+def initialise(settings: Settings) -> Path:
+    """Create schema, keys, project `default` and the first API key; returns the file that holds the key.
+
+    Runs once: a deployment that has a project is left as it is.
+    """
+    with _only_one(settings.data_dir), _database(settings.url) as database:
+        schema.upgrade(database.engine)
+        with database.write() as session:
+            if projects.page(session, cursor=None, limit=1)[0]:
+                raise Conflict(
+                    "this deployment is initialised already; use its API key, or make another with "
+                    "POST /v1/keys",
+                    code="already_initialised",
+                )
+            Keyring.create(settings.data_dir / "keys")
+            now = datetime.now(UTC)
+            project = Project(id=_id(), name="default", created_at=now)
+            projects.create(session, project)
+            secret = new_secret(secrets.token_bytes(32))
+            key = Key(
+                id=_id(),
+                project_id=project.id,
+                name="first key",
+                kind="person",
+                scopes=SCOPES,
+                prefix=secret_prefix(secret),
+                created_at=now,
+            )
+            keys.insert(session, key, secret_sha256(secret))
+            return _write_secret(settings.data_dir / "admin.key", secret)
+
+
+def prepare_embedded(settings: Settings) -> Path | None:
+    """What `serve` does first: an empty data directory is initialised, an old embedded schema upgraded.
+
+    Postgres is never touched here: its operator runs `forelock init` and `forelock migrate`.
+    Returns the first key's file when it was just made.
+    """
+    settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _database(settings.url) as database:
+        if settings.database_url is not None:
+            schema.require_current(database.engine)
+            return None
+        if schema.revision(database.engine) is not None:
+            schema.upgrade(database.engine)
+            with database.read() as session:
+                if projects.page(session, cursor=None, limit=1)[0]:
+                    return None
+    return initialise(settings)
+
+
+def build_runner(settings: Settings) -> Runner:
+    """A runner with its executor; the only process that loads the key which opens rows."""
+    from service.jobs.executor import ProcessExecutor
+    from service.jobs.runner import Runner
+    from service.wake import Alarm
+
+    database = Database(settings.runner_url, pool_size=4)
+    schema.require_current(database.engine)
+    return Runner(
+        database=database,
+        keyring=_keyring(settings, private=True),
+        executor=ProcessExecutor(),
+        alarm=Alarm(settings.runner_socket),
+        settings=settings,
+    )
+
+
+def serve_api(settings: Settings, descriptor: int) -> None:
+    """Run one uvicorn worker on a listening socket inherited from the supervisor."""
+    import uvicorn
+
+    from service.api.app import create_app
+    from service.api.logs import configure
+    from service.supervise import follow_parent
+
+    configure()
+    database = Database(settings.url, pool_size=settings.pool_size)
+    schema.require_current(database.engine)
+    app = create_app(settings, database, _keyring(settings, private=False))
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, server_header=False, date_header=True, lifespan="on"
+    )
+    server = uvicorn.Server(config)
+    follow_parent(lambda: os.kill(os.getpid(), signal.SIGTERM))
+    server.run(sockets=[socket.socket(fileno=descriptor)])
+
+
+def run_runner(settings: Settings) -> None:
+    """Run a supervised runner at lower priority than the API."""
+    from service.api.logs import configure
+    from service.supervise import follow_parent
+
+    configure()
+    os.nice(5)
+    runner = build_runner(settings)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda _number, _frame: runner.stop())
+    follow_parent(runner.stop)
+    runner.run()
+
+
+def _keyring(settings: Settings, *, private: bool) -> Keyring:
+    secret = settings.seal_private_key
+    return Keyring.load(
+        settings.data_dir / "keys",
+        private=private,
+        seal_public=settings.seal_public_key,
+        seal_private=secret.get_secret_value() if secret else None,
+        signing_key_file=settings.signing_key_file,
+    )
+
+
+@contextlib.contextmanager
+def _database(url: str) -> Iterator[Database]:
+    database = Database(url, pool_size=2)
+    try:
+        yield database
+    finally:
+        database.dispose()
+
+
+@contextlib.contextmanager
+def _only_one(directory: Path) -> Iterator[None]:
+    """Hold the data directory's lock, so that two starts do not both initialise it."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (directory / "init.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _write_secret(path: Path, secret: str) -> Path:
+    """Write the key alone, readable by its owner only. A leftover of an interrupted start is replaced."""
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(secret)
+        file.flush()
+        os.fsync(file.fileno())
+    return path
+
+
+def _id() -> str:
+    return uuid.uuid4().hex
+
+
+def _main(arguments: list[str]) -> int:
+    settings = Settings()
+    match arguments:
+        case ["api", descriptor]:
+            serve_api(settings, int(descriptor))
+        case ["runner"]:
+            run_runner(settings)
+        case _:
+            sys.stderr.write("usage: python -m service.main api FD | runner\n")
+            return 2
+    return 0
+
+
+if __name__ == "__main__":
+    logging.captureWarnings(capture=True)
+    sys.exit(_main(sys.argv[1:]))

@@ -1,0 +1,181 @@
+"""Values that stand apart: listed with their positions, never removed."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from service.kernels.moments import moments
+from service.stats.common import Analysis, Finite, Part
+from service.stats.registry import stat_test
+from service.stats.samples import OneSample
+from service.stats.warnings import define
+
+Method = Literal["iqr", "zscore", "mad"]
+MAD_TO_Z = 0.6745
+
+Z_BLIND = define(
+    "Z_BLIND",
+    "caution",
+    "With {n} values |z| cannot exceed {largest:.2f}, so the z rule at {threshold:g} can flag nothing: "
+    "use iqr or mad.",
+    "Shiffler (1988), Am Stat 42:79",
+)
+OUTLIERS_LISTED = define(
+    "OUTLIERS_LISTED",
+    "info",
+    "{count} of {n} values are listed and none is removed: find the cause first; "
+    "an exclusion after the plan is locked is a deviation.",
+)
+
+
+class OutliersRequest(OneSample):
+    """One column and a rule for what stands apart."""
+
+    method: Method = Field("iqr", description="iqr: fences at 1.5 IQR; zscore: |z| above 3; mad: above 3.5.")
+    threshold: Finite | None = Field(
+        None, gt=0, description="IQRs, SDs or scaled MADs; null: 1.5, 3 or 3.5 by method."
+    )
+
+
+class Outlier(Part):
+    """One value that stands apart."""
+
+    position: int = Field(description="Index in the column sent, from 0.")
+    value: float = Field(description="Score units.")
+    score: float | None = Field(description="IQRs beyond the quartile, |z|, or scaled MADs; null at IQR 0.")
+
+
+class OutliersAnalysis(Analysis):
+    """What the rule lists."""
+
+    method: Method
+    threshold: float = Field(description="IQRs, SDs or scaled MADs.")
+    n: int = Field(description="Values.")
+    n_outliers: int | None = Field(description="Values listed; null when the rule is undefined.")
+    positions: tuple[int, ...] | None = Field(description="Their indices, from 0.")
+    outliers: tuple[Outlier, ...] | None = Field(description="The values listed, in column order.")
+    low_fence: float | None = Field(description="Values below are listed, score units.")
+    high_fence: float | None = Field(description="Values above are listed, score units.")
+    max_score: float | None = Field(description="Largest distance of any value by the rule.")
+    max_possible_score: float | None = Field(description="zscore: largest |z| that n values allow.")
+
+
+@stat_test(
+    name="outliers",
+    version=1,
+    title="Outliers (IQR fences, z-score, MAD)",
+    example={"values": [75.0, 76.0, 74.0, 77.0, 95.0]},
+)
+def outliers(request: OutliersRequest) -> OutliersAnalysis:
+    """List the values that stand apart from the rest, with their positions.
+
+    ``iqr``: beyond 1.5 IQR from the type-7 quartiles. ``zscore``: |x - mean| / SD above 3,
+    the SD with ddof 0. ``mad``: .6745 |x - median| / MAD above 3.5. There is no H0, and
+    nothing is removed.
+
+    Returns:
+        positions: indices of the listed values, from 0.
+        outliers: the same with value and distance.
+        low_fence, high_fence: the values between which nothing is listed.
+
+    Raises:
+        InvalidData: no values, or values beyond 1e150.
+
+    Edge cases:
+        zscore with n <= threshold^2 + 1 (10 at 3): no value can be listed, warning Z_BLIND.
+        MAD 0 (over half the values equal): the rule is undefined and null.
+        IQR 0: every value off the quartile is listed.
+        All equal: nothing stands apart; zscore and mad are null.
+
+    Sources:
+        Tukey (1977), Exploratory Data Analysis (fences).
+        Iglewicz & Hoaglin (1993), How to Detect and Handle Outliers (MAD, 3.5).
+        Shiffler (1988), Am Stat 42:79 (largest z).
+
+    Example:
+        75, 76, 74, 77, 95: fences 72 and 80 list position 4; its z is 1.98, so zscore lists nothing.
+    """
+    values = request.array()
+    n = values.size
+    threshold = request.threshold or {"iqr": 1.5, "zscore": 3.0, "mad": 3.5}[request.method]
+    reasons: dict[str, str] = {}
+    found = _RULES[request.method](values, threshold)
+    possible = float(np.sqrt(n - 1)) if request.method == "zscore" else None
+    if possible is None:
+        reasons["max_possible_score"] = "only z-scores are bounded by n"
+    fields = ("n_outliers", "positions", "outliers", "low_fence", "high_fence", "max_score")
+    if isinstance(found, str):
+        reasons |= dict.fromkeys(fields, found)
+        listed, low, high, largest = None, None, None, None
+        sentence = f"The {request.method} rule is undefined here ({found}); nothing is listed or removed."
+    else:
+        low, high, scores = found
+        listed = tuple(
+            Outlier(
+                position=int(i), value=float(values[i]), score=None if scores is None else float(scores[i])
+            )
+            for i in np.flatnonzero((values < low) | (values > high))
+        )
+        largest = None if scores is None else float(scores.max())
+        if scores is None:
+            reasons["max_score"] = reasons["outliers.score"] = "the IQR is 0"
+        sentence = (
+            f"{len(listed)} of {n} values lie outside {low:.4g} to {high:.4g} by the {request.method} rule "
+            f"(threshold {threshold:g}); none is removed, and standing apart does not make a value wrong."
+        )
+    warnings = []
+    if possible is not None and possible <= threshold:
+        warnings.append(Z_BLIND(n=n, largest=possible, threshold=threshold))
+    if listed:
+        warnings.append(OUTLIERS_LISTED(count=len(listed), n=n))
+    return OutliersAnalysis(
+        method=request.method,
+        threshold=threshold,
+        n=n,
+        n_outliers=None if listed is None else len(listed),
+        positions=None if listed is None else tuple(o.position for o in listed),
+        outliers=listed,
+        low_fence=low,
+        high_fence=high,
+        max_score=largest,
+        max_possible_score=possible,
+        reasons=reasons,
+        warnings=tuple(warnings),
+        sentence=sentence,
+    )
+
+
+Found = tuple[float, float, NDArray[np.float64] | None] | str
+"""Fences and every value's distance (None where it has no unit), or why the rule is undefined."""
+
+
+def _iqr(values: NDArray[np.float64], threshold: float) -> Found:
+    low, high = (float(q) for q in np.quantile(values, [0.25, 0.75]))
+    iqr = high - low
+    beyond = np.maximum(np.maximum(low - values, values - high), 0.0)
+    return low - threshold * iqr, high + threshold * iqr, beyond / iqr if iqr > 0 else None
+
+
+def _zscore(values: NDArray[np.float64], threshold: float) -> Found:
+    m = moments(values)
+    if not m.sd:
+        return "no spread"
+    sd = m.sd * np.sqrt((m.n - 1) / m.n)
+    return float(m.mean - threshold * sd), float(m.mean + threshold * sd), np.abs(values - m.mean) / sd
+
+
+def _mad(values: NDArray[np.float64], threshold: float) -> Found:
+    median = float(np.median(values))
+    deviations = np.abs(values - median)
+    mad = float(np.median(deviations))
+    if mad == 0:
+        return "the median absolute deviation is 0: half of the values or more are equal"
+    reach = threshold * mad / MAD_TO_Z
+    return median - reach, median + reach, MAD_TO_Z * deviations / mad
+
+
+_RULES = {"iqr": _iqr, "zscore": _zscore, "mad": _mad}

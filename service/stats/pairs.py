@@ -1,0 +1,142 @@
+"""Two arms on the same items as a fourfold table: what the tests of binary pairs share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from service.errors import Fault, InvalidData
+from service.stats.common import Column, Count, Interval, Part, Request, require_equal_lengths
+from service.stats.warnings import define
+
+P_FLOOR = 1e-300
+"""Smaller p-values are given as this bound."""
+
+NO_DISCORDANT = define(
+    "NO_DISCORDANT",
+    "caution",
+    "No item tells the arms apart: p is 1 by definition and says nothing about equivalence.",
+    "Fagerland, Lydersen & Laake (2013), BMC Med Res Methodol 13:91",
+)
+FEW_DISCORDANT = define(
+    "FEW_DISCORDANT",
+    "caution",
+    "Only {n_discordant} discordant items: below 20 the bootstrap's p depends on the comparison "
+    "(>= or strict) and its interval is coarse; prefer mcnemar and a score interval.",
+    "Berg-Kirkpatrick, Burkett & Klein (2012), EMNLP, 995",
+)
+
+
+class PairedCounts(Part):
+    """The fourfold table of two arms on the same items."""
+
+    both_correct: int = Field(description="Items both arms answer correctly, a count.")
+    only_baseline: int = Field(description="Items only the baseline answers correctly, a count.")
+    only_candidate: int = Field(description="Items only the candidate answers correctly, a count.")
+    both_wrong: int = Field(description="Items both arms answer wrongly, a count.")
+
+    @property
+    def n(self) -> int:
+        """Items."""
+        return self.both_correct + self.only_baseline + self.only_candidate + self.both_wrong
+
+    @property
+    def n_discordant(self) -> int:
+        """Items that one arm alone answers correctly."""
+        return self.only_baseline + self.only_candidate
+
+    @property
+    def delta(self) -> float:
+        """Candidate's share correct minus the baseline's."""
+        return (self.only_candidate - self.only_baseline) / self.n
+
+
+class PairsRequest(Request):
+    """Two columns, or the four counts of two binary arms on the same items."""
+
+    baseline: Column | None = Field(None, description="Baseline arm, one value per item.")
+    candidate: Column | None = Field(None, description="Candidate arm, one value per item, same order.")
+    both_correct: Count | None = Field(None, description="Items both arms answer correctly, a count.")
+    only_baseline: Count | None = Field(None, description="Items only the baseline answers correctly, a count.")
+    only_candidate: Count | None = Field(
+        None, description="Items only the candidate answers correctly, a count."
+    )
+    both_wrong: Count | None = Field(None, description="Items both arms answer wrongly, a count.")
+
+    @model_validator(mode="after")
+    def _columns_or_counts(self) -> Self:
+        columns = (self.baseline, self.candidate)
+        counts = (self.both_correct, self.only_baseline, self.only_candidate, self.both_wrong)
+        has_columns, has_counts = None not in columns, None not in counts
+        if has_columns == has_counts or any(x is not None for x in (counts if has_columns else columns)):
+            fix = "send baseline and candidate, or both_correct, only_baseline, only_candidate and both_wrong"
+            raise InvalidData(
+                "send either the two columns or all four counts",
+                [Fault("", "neither form is complete, or both were sent", fix)],
+            )
+        if has_columns:
+            self._check_columns()
+        elif sum(count for count in counts if count) == 0:
+            raise InvalidData.field("both_correct", "all four counts are 0", "send at least one item")
+        return self
+
+    def _check_columns(self) -> None:
+        require_equal_lengths({"baseline": self.baseline or [], "candidate": self.candidate or []})
+
+    @cached_property
+    def arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Baseline and candidate as float arrays of shape (n,); empty when counts were sent."""
+        return np.array(self.baseline or [], dtype=float), np.array(self.candidate or [], dtype=float)
+
+    @cached_property
+    def table(self) -> PairedCounts:
+        """The fourfold table, from either form; refuses columns that are not binary."""
+        if self.baseline is not None:
+            return tabulate(*self.arrays)
+        return PairedCounts(
+            both_correct=self.both_correct or 0,
+            only_baseline=self.only_baseline or 0,
+            only_candidate=self.only_candidate or 0,
+            both_wrong=self.both_wrong or 0,
+        )
+
+
+def tabulate(baseline: NDArray[np.float64], candidate: NDArray[np.float64]) -> PairedCounts:
+    """The fourfold table of two columns (n,) of 0 and 1; refuses other values."""
+    for name, column in (("baseline", baseline), ("candidate", candidate)):
+        # x * x = x holds for 0 and 1 alone
+        if not np.array_equal(column * column, column):
+            raise InvalidData.field(
+                name, "holds values other than 0 and 1", "this method is for binary outcomes"
+            )
+    both = int(baseline @ candidate)
+    right_baseline, right_candidate = int(baseline.sum()), int(candidate.sum())
+    return PairedCounts(
+        both_correct=both,
+        only_baseline=right_baseline - both,
+        only_candidate=right_candidate - both,
+        both_wrong=len(baseline) - right_baseline - right_candidate + both,
+    )
+
+
+def no_interval(level: float, method: str) -> Interval:
+    """An interval with both ends undefined; the caller gives the reasons."""
+    return Interval(low=None, high=None, level=level, method=method)
+
+
+def floored(p: float | None, path: str, bounds: dict[str, str], floor: float = P_FLOOR) -> float | None:
+    """The p-value, or `floor` with an entry in `bounds` when p lies below what the method resolves."""
+    if p is not None and p < floor:
+        bounds[path] = f"< {floor:.3g}"
+        return floor
+    return p
+
+
+def unexplained(fields: Mapping[str, object], reasons: Mapping[str, str]) -> list[str]:
+    """Names of null fields that have no reason."""
+    return [name for name, value in fields.items() if value is None and name not in reasons]

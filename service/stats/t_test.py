@@ -1,0 +1,216 @@
+"""Welch's, Student's and the paired t-test."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from pydantic import Field
+
+from service.kernels.moments import Moments
+from service.kernels.t_distribution import t_quantile, t_tail
+from service.stats.common import Alternative, Analysis, Interval, Part, Proportion, p_text
+from service.stats.registry import PlanUse, stat_test
+from service.stats.samples import (
+    CONSTANT_DATA,
+    Arms,
+    EffectSizes,
+    LabelScheme,
+    TwoSamples,
+    arms_of,
+    effect_sizes,
+    floored,
+)
+from service.stats.warnings import define
+
+Method = Literal["welch", "student", "paired"]
+
+FEW_RUNS_T = define(
+    "FEW_RUNS_T",
+    "caution",
+    "{n} runs in the smaller arm: the t-test leans on normal data and on an SD that {n} runs hardly "
+    "estimate; plan 20 runs or more.",
+    "Colas, Sigaud & Oudeyer (2018), arXiv:1806.08295",
+)
+
+
+class TTestRequest(TwoSamples):
+    """Two arms of runs; `paired` needs one value per item in both, in the same order."""
+
+    method: Method = Field("welch", description="welch: unequal variances; student: pooled; paired.")
+    alternative: Alternative = "two-sided"
+    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
+    level: Proportion = Field(0.95, description="Two-sided level of the intervals, a proportion.")
+    label_scheme: LabelScheme = Field("cohen_1988", description="Cut points of the effect's label.")
+
+
+class ArmSummary(Part):
+    """One arm's runs."""
+
+    n: int = Field(description="Runs.")
+    mean: float = Field(description="Score units.")
+    sd: float | None = Field(description="Sample SD (ddof 1), score units.")
+    se: float | None = Field(description="Standard error of the mean, score units.")
+
+
+class TTestAnalysis(Analysis, EffectSizes):
+    """What the t-test found."""
+
+    delta: float = Field(description="Mean of the candidate minus mean of the baseline, score units.")
+    ci: Interval | None = Field(description="Two-sided t interval of delta, whatever the alternative.")
+    p_value: float | None = Field(description="Of the chosen method and alternative.")
+    t: float | None = Field(description="delta / se.")
+    df: float | None = Field(description="Degrees of freedom; Welch-Satterthwaite for welch.")
+    se: float | None = Field(description="Standard error of delta, score units.")
+    method: Method
+    alternative: Alternative
+    n: int = Field(description="Runs of both arms together; pairs when paired.")
+    baseline: ArmSummary
+    candidate: ArmSummary
+    improvement_pct: float | None = Field(description="100 delta / mean of the baseline, percent.")
+
+
+def _cost(request: TTestRequest) -> float:
+    return 0.003 + 2e-7 * (len(request.baseline) + len(request.candidate))
+
+
+@stat_test(
+    name="t-test",
+    version=1,
+    title="t-test of two means (Welch, Student, paired)",
+    example={"baseline": [73.0, 75.0, 77.0, 74.0, 76.0], "candidate": [85.0, 87.0, 86.0, 88.0, 84.0]},
+    cost=_cost,
+    plan=PlanUse(endpoints=frozenset({"continuous", "binary"})),
+)
+def t_test(request: TTestRequest) -> TTestAnalysis:
+    """Test whether two arms have the same mean.
+
+    Runs are independent draws of roughly normal scores; H0 says both means are equal.
+    ``welch`` lets the arms differ in variance, ``student`` pools it, ``paired`` tests the
+    mean of the differences item by item. t = delta / se is compared with Student's t.
+
+    Returns:
+        delta: candidate mean minus baseline mean, score units.
+        p_value: of the chosen method and alternative.
+        ci: two-sided t interval of delta.
+        cohens_d, hedges_g, glass_delta, cohens_dz: standardized effects, d and d_z with
+            noncentral-t intervals; d pools the sample SDs (ddof 1) under every method.
+
+    Raises:
+        InvalidData: an empty arm, values beyond 1e150, or paired columns of different length.
+
+    Edge cases:
+        No spread in either arm (paired: constant differences): t, p and ci are null, warning CONSTANT_DATA.
+        One run in an arm: Welch is undefined and null; Student works while the other arm has two.
+        Differences equal up to rounding (0.3 - 0.1, 0.4 - 0.2) are constant.
+        Baseline mean of 0 or below: improvement_pct is null.
+        p below 1e-300: printed as that bound.
+
+    Sources:
+        Welch (1947), Biometrika 34:28.
+        Goulet-Pelletier & Cousineau (2018), TQMP 14:242 (d, g and their intervals).
+
+    Example:
+        Five runs of 73..77 against five of 84..88: t = 11 on 8 df, p = 4.1e-6, d = 6.96, g = 6.28.
+    """
+    paired = request.method == "paired"
+    arms = arms_of(*request.arrays(), paired=paired)
+    reasons: dict[str, str] = {}
+    bounds: dict[str, str] = {}
+    delta = arms.delta
+    se, df, reason = standard_error(arms, request.method)
+    t = p_value = ci = None
+    if se and df:
+        t = delta / se
+        p_value = floored(t_tail(t, df, request.alternative), "p_value", bounds)
+        half = t_quantile(0.5 + request.level / 2, df) * se
+        ci = Interval(low=delta - half, high=delta + half, level=request.level, method=f"{request.method} t")
+    else:
+        reasons |= dict.fromkeys(("t", "p_value", "ci"), reason)
+        if df is None:
+            reasons["df"] = reason
+        if se is None:
+            reasons["se"] = reason
+    improvement = 100 * delta / arms.baseline.mean if arms.baseline.mean > 0 else None
+    if improvement is None:
+        reasons["improvement_pct"] = "a percentage needs a baseline mean above 0"
+    effects = effect_sizes(arms, request.level, request.label_scheme, reasons)
+    smaller = min(arms.baseline.n, arms.candidate.n)
+    warnings = [FEW_RUNS_T(n=smaller)] if smaller < 20 else []
+    if se == 0:
+        warnings.append(CONSTANT_DATA())
+    return TTestAnalysis(
+        **effects.model_dump(),
+        delta=delta,
+        ci=ci,
+        p_value=p_value,
+        t=t,
+        df=df,
+        se=se,
+        method=request.method,
+        alternative=request.alternative,
+        n=arms.baseline.n if paired else arms.baseline.n + arms.candidate.n,
+        baseline=_summary(arms.baseline, "baseline", reasons),
+        candidate=_summary(arms.candidate, "candidate", reasons),
+        improvement_pct=improvement,
+        reasons=reasons,
+        bounds=bounds,
+        warnings=tuple(warnings),
+        sentence=_sentence(request, delta, ci, t, df, p_value, reason),
+    )
+
+
+def standard_error(arms: Arms, method: Method) -> tuple[float | None, float | None, str]:
+    """Standard error of delta, its degrees of freedom, and why t is undefined where it is."""
+    if arms.differences is not None:
+        sd, n = arms.differences.sd, arms.differences.n
+        if sd is None:
+            return None, None, "a single pair has no SD"
+        return sd / math.sqrt(n), n - 1.0, "the differences are constant"
+    first, second = arms.baseline, arms.candidate
+    scale = max(first.sd or 0.0, second.sd or 0.0)
+    sd1, sd2 = (0.0 if not m.sd else m.sd / scale for m in (first, second))
+    if method == "student":
+        total = first.n + second.n - 2
+        if total < 1:
+            return None, None, "one run per arm has no SD"
+        pooled = ((first.n - 1) * sd1**2 + (second.n - 1) * sd2**2) / total
+        se = scale * math.sqrt(pooled * (1 / first.n + 1 / second.n))
+        return se, float(total), "no spread within the arms"
+    if first.sd is None or second.sd is None:
+        return None, None, "Welch's test needs two runs in each arm"
+    v1, v2 = sd1**2 / first.n, sd2**2 / second.n
+    if v1 + v2 == 0:
+        return 0.0, None, "no spread within the arms"
+    share = v1 / (v1 + v2)
+    df = 1 / (share**2 / (first.n - 1) + (1 - share) ** 2 / (second.n - 1))
+    return scale * math.sqrt(v1 + v2), df, ""
+
+
+def _summary(m: Moments, name: str, reasons: dict[str, str]) -> ArmSummary:
+    if m.sd is None:
+        reasons[f"{name}.sd"] = reasons[f"{name}.se"] = "a single run has no SD"
+    return ArmSummary(n=m.n, mean=m.mean, sd=m.sd, se=m.se)
+
+
+def _sentence(
+    request: TTestRequest,
+    delta: float,
+    ci: Interval | None,
+    t: float | None,
+    df: float | None,
+    p: float | None,
+    reason: str,
+) -> str:
+    start = f"The candidate's mean differs from the baseline's by {delta:+.4g}"
+    if ci is None or ci.low is None or ci.high is None or p is None:
+        return f"{start}; the {request.method} t-test is undefined here ({reason}), so nothing is shown."
+    verdict = (
+        f"so equal means are rejected at alpha {request.alpha:g}."
+        if p < request.alpha
+        else f"so equal means are not rejected at alpha {request.alpha:g}, which does not show equality."
+    )
+    return (
+        f"{start} ({100 * request.level:g}% CI {ci.low:.4g} to {ci.high:.4g}); "
+        f"{request.method} t = {t:.3g} on {df:.4g} df, {request.alternative}, {p_text(p)}, {verdict}"
+    )

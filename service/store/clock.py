@@ -1,0 +1,21 @@
+"""What time it is, for everything that several processes must agree on."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from service.store.types import Moment
+
+_DATABASE_TIME = sa.select(sa.func.clock_timestamp(type_=Moment()))
+
+
+def now(session: Session) -> datetime:
+    """The database's clock on Postgres, where machines share it; this process' clock on SQLite."""
+    if session.get_bind().dialect.name == "postgresql":
+        moment = session.scalar(_DATABASE_TIME)
+        assert moment is not None  # noqa: S101  # a clock always answers
+        return moment
+    return datetime.now(UTC)

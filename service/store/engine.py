@@ -1,0 +1,134 @@
+"""The connection to SQLite or Postgres: how transactions begin, and which pragmas hold."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.engine import URL, Connection, Engine, ExceptionContext, make_url
+from sqlalchemy.orm import Session
+
+from service.errors import ForelockError, Unavailable
+
+BUSY_SECONDS = 30
+"""How long a write waits for another one before it answers 503."""
+
+_WRITES = "forelock_writes"
+_RETRYABLE = (
+    psycopg.errors.LockNotAvailable,
+    psycopg.errors.DeadlockDetected,
+    psycopg.errors.SerializationFailure,
+    psycopg.errors.TooManyConnections,
+    psycopg.errors.AdminShutdown,
+    psycopg.errors.CrashShutdown,
+    psycopg.errors.CannotConnectNow,
+)
+
+
+class UnknownDatabase(ForelockError):
+    """The database URL names neither SQLite nor Postgres."""
+
+    code, title = "unknown_database", "The database URL is not supported"
+
+
+class Database:
+    """One database, and the two ways to use it: `read` and `write`."""
+
+    def __init__(self, url: str, *, pool_size: int = 20) -> None:
+        self.url = _dialect_url(url)
+        self.engine = _create_engine(self.url, pool_size)
+        self._writing = self.engine.execution_options(**{_WRITES: True})
+
+    @property
+    def dialect(self) -> str:
+        """`sqlite` or `postgresql`."""
+        return self.engine.dialect.name
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        """A session that sees one committed state on SQLite, committed rows on Postgres; it keeps nothing."""
+        with _unavailable_when_full(), Session(self.engine, autoflush=False) as session:
+            yield session
+
+    @contextmanager
+    def write(self) -> Iterator[Session]:
+        """A session that commits on leaving without an error, and rolls back otherwise.
+
+        The transaction begins with the first statement; on SQLite it takes the write lock there.
+        """
+        with _unavailable_when_full(), Session(self._writing, autoflush=False) as session, session.begin():
+            yield session
+
+    def dispose(self) -> None:
+        """Close every pooled connection."""
+        self.engine.dispose()
+
+
+def _dialect_url(url: str) -> URL:
+    parsed = make_url(url)
+    if parsed.drivername in ("postgres", "postgresql", "postgresql+psycopg"):
+        return parsed.set(drivername="postgresql+psycopg")
+    if parsed.drivername in ("sqlite", "sqlite+pysqlite") and parsed.database not in (None, "", ":memory:"):
+        return parsed
+    raise UnknownDatabase("the database URL must be sqlite:///FILE or postgresql://USER@HOST/NAME")
+
+
+def _create_engine(url: URL, pool_size: int) -> Engine:
+    pool: dict[str, Any] = {"pool_size": pool_size, "max_overflow": 0, "pool_timeout": BUSY_SECONDS}
+    if url.get_backend_name() == "sqlite":
+        engine = sa.create_engine(url, connect_args={"timeout": BUSY_SECONDS}, **pool)
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+    else:
+        options = f"-c lock_timeout={BUSY_SECONDS}s -c timezone=UTC"
+        engine = sa.create_engine(
+            url,
+            pool_pre_ping=True,
+            connect_args={"options": options, "connect_timeout": BUSY_SECONDS},
+            **pool,
+        )
+    event.listen(engine, "handle_error", _translate)
+    return engine
+
+
+def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
+    connection.isolation_level = None  # we say BEGIN ourselves, in _begin_sqlite
+    for pragma in (
+        "journal_mode=WAL",
+        "synchronous=FULL",
+        "foreign_keys=ON",
+        "recursive_triggers=ON",  # REPLACE fires delete triggers
+        "secure_delete=ON",  # an erased key is overwritten
+        "trusted_schema=OFF",
+    ):
+        connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get(_WRITES, False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _translate(context: ExceptionContext) -> BaseException | None:
+    """A database that is busy or away is 503, not 500."""
+    error = context.original_exception
+    busy = isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF in (
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+    )
+    if busy or isinstance(error, _RETRYABLE) or context.is_disconnect:
+        return Unavailable("the database is busy or away: repeat the request shortly")
+    return None
+
+
+@contextmanager
+def _unavailable_when_full() -> Iterator[None]:
+    try:
+        yield
+    except sa.exc.TimeoutError as error:
+        raise Unavailable("every database connection is in use: repeat the request shortly") from error

@@ -1,0 +1,69 @@
+"""The ledger's leaves and its head. An append takes the ledger's lock: make it the transaction's last act."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from service.domain.ledger import Frontier, Kind, Receipt, leaf_bytes, leaf_hash
+from service.store.tables import ledger_entries, ledger_head
+
+
+def append(
+    session: Session,
+    kind: Kind,
+    body: Mapping[str, Any],
+    *,
+    project_id: str | None,
+    preregistration_id: str | None,
+    salt: bytes,
+    now: datetime,
+) -> Receipt:
+    """Add an event as the next leaf. Everything else that takes a lock comes before."""
+    leaf = leaf_bytes(kind, body, salt)
+    hashed = leaf_hash(leaf)
+    log = head(session, for_update=True)
+    session.execute(
+        sa.insert(ledger_entries).values(
+            sequence=log.size,
+            kind=kind,
+            project_id=project_id,
+            preregistration_id=preregistration_id,
+            leaf=leaf.decode(),
+            leaf_sha256=hashed.hex(),
+            created_at=now,
+        )
+    )
+    grown = log.append(hashed)
+    session.execute(sa.update(ledger_head).values(size=grown.size, peaks=grown.to_bytes()))
+    return Receipt(sequence=log.size, kind=kind, leaf_sha256=hashed.hex())
+
+
+def head(session: Session, *, for_update: bool = False) -> Frontier:
+    """The log's size and the peaks its root is made of."""
+    statement = sa.select(ledger_head.c.size, ledger_head.c.peaks)
+    row = session.execute(statement.with_for_update() if for_update else statement).one()
+    return Frontier.from_bytes(row.size, bytes(row.peaks))
+
+
+def receipts(session: Session, preregistration_id: str, *, kind: Kind | None = None) -> list[Receipt]:
+    """The record's receipts in order. Reach it through a record that was read in its project."""
+    statement = sa.select(
+        ledger_entries.c.sequence, ledger_entries.c.kind, ledger_entries.c.leaf_sha256
+    ).where(ledger_entries.c.preregistration_id == preregistration_id)
+    if kind is not None:
+        statement = statement.where(ledger_entries.c.kind == kind)
+    rows = session.execute(statement.order_by(ledger_entries.c.sequence)).mappings()
+    return [Receipt.model_validate(dict(row)) for row in rows]
+
+
+def leaves(session: Session, start: int, end: int) -> list[str]:
+    """Leaf hashes from `start` up to, not including, `end`."""
+    statement = sa.select(ledger_entries.c.leaf_sha256).where(
+        ledger_entries.c.sequence >= start, ledger_entries.c.sequence < end
+    )
+    return list(session.scalars(statement.order_by(ledger_entries.c.sequence)))

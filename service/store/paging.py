@@ -1,0 +1,78 @@
+"""Keyset pages: a cursor names the last row seen, so pages stay right while rows arrive."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from service.errors import InvalidData
+from service.store.types import Moment, storable
+
+T = TypeVar("T")
+
+MAX_LIMIT = 200
+
+
+def page(
+    session: Session,
+    statement: sa.Select[Any],
+    keys: Sequence[sa.Column[Any]],
+    read: Callable[[sa.RowMapping], T],
+    *,
+    cursor: str | None,
+    limit: int,
+) -> tuple[list[T], str | None]:
+    """Rows in descending order of `keys`, and the cursor of the next page.
+
+    `keys` are columns of the statement, together unique.
+    """
+    limit = max(1, min(limit, MAX_LIMIT))
+    if cursor is not None:
+        statement = statement.where(_before(keys, _decode(cursor, keys)))
+    rows = (
+        session.execute(statement.order_by(*(key.desc() for key in keys)).limit(limit + 1)).mappings().all()
+    )
+    shown = rows[:limit]
+    following = _encode([shown[-1][key] for key in keys]) if len(rows) > limit else None
+    return [read(row) for row in shown], following
+
+
+def _before(keys: Sequence[sa.Column[Any]], values: Sequence[Any]) -> sa.ColumnElement[bool]:
+    return sa.or_(
+        *(sa.and_(*(keys[j] == values[j] for j in range(i)), keys[i] < values[i]) for i in range(len(keys)))
+    )
+
+
+def _encode(values: Sequence[Any]) -> str:
+    plain = [value.isoformat() if isinstance(value, datetime) else value for value in values]
+    return base64.urlsafe_b64encode(json.dumps(plain, separators=(",", ":")).encode()).rstrip(b"=").decode()
+
+
+def _decode(cursor: str, keys: Sequence[sa.Column[Any]]) -> list[Any]:
+    try:
+        text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
+        return [_value(value, key) for value, key in zip(json.loads(text), keys, strict=True)]
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        fix = "use next_cursor of the previous page as it is, or leave cursor out to start over"
+        raise InvalidData.field("cursor", "is not one that this list returned", fix) from error
+
+
+def _value(value: Any, key: sa.Column[Any]) -> Any:
+    if isinstance(key.type, Moment):
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else None
+        if moment is None or moment.utcoffset() is None or not 1970 <= moment.year <= 9000:
+            raise ValueError("not a time")
+        return moment
+    if isinstance(key.type, sa.Integer):
+        if type(value) is not int or not 0 <= value < 2**63:
+            raise ValueError("not a number")
+        return value
+    if not isinstance(value, str) or not storable(value):
+        raise ValueError("not a text")
+    return value

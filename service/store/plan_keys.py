@@ -1,0 +1,58 @@
+"""Each plan's own key pair: made at the lock, released with the verdict, erased with the rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from service.errors import Blinded, Conflict, NotFound
+from service.store.tables import plan_keys
+
+
+def public(session: Session, preregistration_id: str) -> bytes:
+    """What the plan's rows are sealed to."""
+    return bytes(_row(session, preregistration_id).public_key)
+
+
+def wrapped(session: Session, preregistration_id: str) -> bytes:
+    """The private half, sealed to the runner."""
+    row = _row(session, preregistration_id)
+    if row.wrapped_key is None:
+        raise Conflict(f"the rows of preregistration {preregistration_id} have been erased", code="erased")
+    return bytes(row.wrapped_key)
+
+
+def release(session: Session, preregistration_id: str, private: bytes) -> None:
+    """Let everybody who may read the plan read its rows; the record moves to judged first."""
+    _row(session, preregistration_id)
+    session.execute(_of(preregistration_id).values(released_key=private))
+
+
+def released(session: Session, preregistration_id: str) -> bytes:
+    """The private half, once the verdict is there."""
+    row = _row(session, preregistration_id)
+    if row.wrapped_key is None:
+        raise Conflict(f"the rows of preregistration {preregistration_id} have been erased", code="erased")
+    if row.released_key is None:
+        raise Blinded(f"the rows of preregistration {preregistration_id} stay sealed until its verdict")
+    return bytes(row.released_key)
+
+
+def erase(session: Session, preregistration_id: str) -> None:
+    """Destroy the private half in every form: nobody opens the plan's rows again."""
+    _row(session, preregistration_id)
+    session.execute(_of(preregistration_id).values(wrapped_key=None, released_key=None))
+
+
+def _of(preregistration_id: str) -> sa.Update:
+    return sa.update(plan_keys).where(plan_keys.c.preregistration_id == preregistration_id)
+
+
+def _row(session: Session, preregistration_id: str) -> sa.Row[Any]:
+    statement = sa.select(plan_keys).where(plan_keys.c.preregistration_id == preregistration_id)
+    row = session.execute(statement).one_or_none()
+    if row is None:
+        raise NotFound(f"preregistration {preregistration_id} has no key: it is not locked")
+    return row

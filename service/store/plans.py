@@ -1,0 +1,20 @@
+"""Locked plans: the canonical text is the record."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from service.errors import NotFound
+from service.store.tables import plans
+
+
+def canonical(session: Session, preregistration_id: str) -> tuple[str, str]:
+    """The text of the newest locked version and its SHA-256."""
+    statement = sa.select(plans.c.canonical, plans.c.sha256).where(
+        plans.c.preregistration_id == preregistration_id
+    )
+    row = session.execute(statement.order_by(plans.c.version.desc()).limit(1)).one_or_none()
+    if row is None:
+        raise NotFound(f"preregistration {preregistration_id} has no locked plan")
+    return row.canonical, row.sha256

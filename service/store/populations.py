@@ -1,0 +1,124 @@
+"""Item manifests: columns as compressed JSON, with the facts that lint reads beside them."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections import OrderedDict
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from service.domain.population import Manifest, ManifestFacts
+from service.store.tables import manifests
+
+CACHED_ITEMS = 2_000_000
+"""Items of manifests kept in memory: every batch asks for its population's."""
+
+_COLUMNS = ("item_ids", "clusters", "strata")
+
+
+class _Recent:
+    """Manifests by their hash, the last used ones. A hash stands for its content, so none grows stale."""
+
+    def __init__(self, items: int) -> None:
+        self._room = items
+        self._known: OrderedDict[str, Manifest] = OrderedDict()
+        self._guard = Lock()
+
+    def get(self, sha256: str) -> Manifest | None:
+        with self._guard:
+            if sha256 in self._known:
+                self._known.move_to_end(sha256)
+            return self._known.get(sha256)
+
+    def add(self, sha256: str, manifest: Manifest) -> None:
+        with self._guard:
+            self._known[sha256] = manifest
+            while len(self._known) > 1 and sum(each.n for each in self._known.values()) > self._room:
+                self._known.popitem(last=False)
+
+
+_recent = _Recent(CACHED_ITEMS)
+
+
+def put(session: Session, preregistration_id: str, population_id: str, manifest: Manifest) -> ManifestFacts:
+    """Store a draft's manifest in place of an earlier one."""
+    facts = manifest.facts()
+    values = {
+        "n": facts.n,
+        "items_sha256": facts.items_sha256,
+        "n_clusters": facts.n_clusters,
+        "cluster_sizes": np.asarray(facts.cluster_sizes, dtype="<i4").tobytes(),
+        "content": _pack(manifest),
+    }
+    ours = _of(preregistration_id, population_id)
+    if (
+        session.execute(sa.update(manifests).where(ours).values(values).returning(manifests.c.n)).first()
+        is None
+    ):
+        key = {"preregistration_id": preregistration_id, "population": population_id}
+        session.execute(sa.insert(manifests).values(key | values))
+    return facts
+
+
+def get(session: Session, preregistration_id: str, population_id: str) -> Manifest | None:
+    """The manifest of a population."""
+    ours = _of(preregistration_id, population_id)
+    sha256 = session.scalar(sa.select(manifests.c.items_sha256).where(ours))
+    if sha256 is None:
+        return None
+    manifest = _recent.get(sha256)
+    if manifest is None:
+        content = session.scalar(
+            sa.select(manifests.c.content).where(ours, manifests.c.items_sha256 == sha256)
+        )
+        if content is None:
+            return None
+        manifest = _unpack(content)
+        _recent.add(sha256, manifest)
+    return manifest
+
+
+def remove_others(session: Session, preregistration_id: str, population_ids: set[str]) -> None:
+    """Remove a draft's manifests of populations that its plan no longer has."""
+    kept = manifests.c.population.in_(sorted(population_ids))
+    session.execute(sa.delete(manifests).where(manifests.c.preregistration_id == preregistration_id, ~kept))
+
+
+def facts(session: Session, preregistration_id: str) -> dict[str, ManifestFacts]:
+    """What lint reads, by population."""
+    columns = [each for each in manifests.c if each.name not in ("preregistration_id", "content")]
+    statement = sa.select(*columns).where(manifests.c.preregistration_id == preregistration_id)
+    rows = session.execute(statement.order_by(manifests.c.population)).mappings()
+    return {
+        row["population"]: ManifestFacts(
+            n=row["n"],
+            items_sha256=row["items_sha256"],
+            n_clusters=row["n_clusters"],
+            cluster_sizes=tuple(np.frombuffer(row["cluster_sizes"], dtype="<i4").tolist()),
+        )
+        for row in rows
+    }
+
+
+def _of(preregistration_id: str, population_id: str) -> sa.ColumnElement[bool]:
+    return sa.and_(
+        manifests.c.preregistration_id == preregistration_id, manifests.c.population == population_id
+    )
+
+
+def _pack(manifest: Manifest) -> bytes:
+    columns = {name: getattr(manifest, name) for name in _COLUMNS}
+    return zlib.compress(json.dumps(columns, ensure_ascii=False, separators=(",", ":")).encode(), level=1)
+
+
+def _unpack(content: bytes) -> Manifest:
+    columns: dict[str, Any] = {
+        name: None if column is None else tuple(column)
+        for name, column in json.loads(zlib.decompress(content)).items()
+    }
+    return Manifest(**columns)

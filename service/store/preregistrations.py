@@ -1,0 +1,205 @@
+"""Preregistrations: the head row that moves through states. What is locked stands in `plans`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from service.domain.findings import Finding
+from service.domain.plan import Plan
+from service.domain.preregistration import Preregistration, State
+from service.errors import Conflict, NotFound, PreconditionFailed
+from service.store import paging, scope
+from service.store.tables import manifests, plan_keys, plans, preregistrations
+
+_RECORD = sa.select(preregistrations, plans.c.canonical).join_from(
+    preregistrations,
+    plans,
+    sa.and_(
+        plans.c.preregistration_id == preregistrations.c.id,
+        plans.c.version == preregistrations.c.version,
+    ),
+    isouter=True,
+)
+
+
+def insert(session: Session, record: Preregistration) -> Preregistration:
+    """Add a draft."""
+    row = record.model_dump(include={"id", "project_id", "state", "revision", "version", "created_at"})
+    session.execute(
+        sa.insert(preregistrations).values(
+            **row, draft=record.plan.canonical_text(), title=record.plan.title, acknowledged=[]
+        )
+    )
+    return record
+
+
+def get(
+    session: Session, project_id: str, preregistration_id: str, *, for_update: bool = False
+) -> Preregistration:
+    """The project's record; `for_update` holds it until the transaction ends."""
+    statement = scope.of_project(_RECORD, preregistrations, project_id).where(
+        preregistrations.c.id == preregistration_id
+    )
+    if for_update:
+        statement = statement.with_for_update(of=preregistrations, key_share=True)
+    row = session.execute(statement).mappings().one_or_none()
+    if row is None:
+        raise NotFound(f"there is no preregistration {preregistration_id} in this project")
+    return _read(row)
+
+
+def page(
+    session: Session,
+    project_id: str,
+    *,
+    state: State | None = None,
+    cursor: str | None = None,
+    limit: int = 50,
+) -> tuple[list[Preregistration], str | None]:
+    """The project's records, newest first."""
+    statement = scope.of_project(_RECORD, preregistrations, project_id)
+    if state is not None:
+        statement = statement.where(preregistrations.c.state == state)
+    order = (preregistrations.c.created_at, preregistrations.c.id)
+    return paging.page(session, statement, order, _read, cursor=cursor, limit=limit)
+
+
+def replace_draft(session: Session, record: Preregistration, plan: Plan) -> Preregistration:
+    """Put another plan into the draft that `record` was read from."""
+    _hold(session, record, "draft")
+    return _write(session, record, plan=plan)
+
+
+def delete_draft(session: Session, record: Preregistration) -> None:
+    """Remove a draft and its manifests."""
+    _hold(session, record, "draft")
+    session.execute(sa.delete(manifests).where(manifests.c.preregistration_id == record.id))
+    statement = sa.delete(preregistrations).where(preregistrations.c.id == record.id)
+    session.execute(scope.of_project(statement, preregistrations, record.project_id))
+
+
+def lock(
+    session: Session,
+    record: Preregistration,
+    *,
+    plan: Plan,
+    canonical_text: str,
+    sha256: str,
+    findings: Sequence[Finding],
+    acknowledged: Sequence[str],
+    plan_public_key: bytes,
+    wrapped_private_key: bytes,
+    now: datetime,
+) -> Preregistration:
+    """Lock the draft that `record` was read from; of several at once exactly one succeeds.
+
+    Raises:
+        Conflict: it is no draft any more (`already_locked`).
+        PreconditionFailed: the draft or one of its manifests has changed since.
+    """
+    _hold(session, record, "draft")
+    _require_items(session, record, plan)
+    session.execute(
+        sa.insert(plans).values(
+            preregistration_id=record.id,
+            version=record.version,
+            canonical=canonical_text,
+            sha256=sha256,
+            locked_at=now,
+        )
+    )
+    session.execute(
+        sa.insert(plan_keys).values(
+            preregistration_id=record.id, public_key=plan_public_key, wrapped_key=wrapped_private_key
+        )
+    )
+    return _write(
+        session,
+        record,
+        plan=plan,
+        state="locked",
+        plan_sha256=sha256,
+        lint=tuple(findings),
+        acknowledged=tuple(acknowledged),
+        locked_at=now,
+    )
+
+
+def move(session: Session, record: Preregistration, state: State, now: datetime) -> Preregistration:
+    """Move a locked record to its next state."""
+    record.require_move(state)
+    _hold(session, record, record.state)
+    reached = {"complete": {"complete_at": now}, "judged": {"judged_at": now}}
+    return _write(session, record, state=state, **reached.get(state, {}))
+
+
+def _hold(session: Session, record: Preregistration, state: State) -> None:
+    """Lock the row, and see that it still is what `record` says."""
+    statement = sa.select(preregistrations.c.state, preregistrations.c.revision)
+    statement = scope.of_project(statement, preregistrations, record.project_id)
+    row = session.execute(
+        statement.where(preregistrations.c.id == record.id).with_for_update(key_share=True)
+    ).one_or_none()
+    if row is None:
+        raise NotFound(f"there is no preregistration {record.id} in this project")
+    if row.state != state:
+        code = "already_locked" if state == "draft" else None
+        current = record.model_copy(update={"state": row.state})
+        try:
+            current.require(state)
+        except Conflict as conflict:
+            raise Conflict(conflict.detail, conflict.faults, code=code) from None
+    if row.revision != record.revision:
+        raise PreconditionFailed(
+            f"preregistration {record.id} has changed: read it again and send its present ETag"
+        )
+
+
+def _require_items(session: Session, record: Preregistration, plan: Plan) -> None:
+    """The manifests are those whose hashes the plan locks: they may have changed since they were linted."""
+    statement = sa.select(manifests.c.population, manifests.c.items_sha256)
+    stored = {
+        row.population: row.items_sha256
+        for row in session.execute(statement.where(manifests.c.preregistration_id == record.id))
+    }
+    named = {each.id: each.items_sha256 for each in plan.populations or ()}
+    if stored != named:
+        raise PreconditionFailed(
+            f"the items of preregistration {record.id} have changed: read it again, then lock"
+        )
+
+
+def _write(session: Session, record: Preregistration, **changes: Any) -> Preregistration:
+    """Store the changed record under its next revision."""
+    changed = record.model_copy(update=changes | {"revision": record.revision + 1})
+    plan = changed.plan
+    row = changed.model_dump(exclude={"id", "project_id", "plan", "created_at"}, mode="python")
+    row["acknowledged"] = list(changed.acknowledged)
+    row["lint"] = None if changed.lint is None else [finding.model_dump() for finding in changed.lint]
+    row["draft"] = plan.canonical_text() if changed.state == "draft" else None
+    statement = sa.update(preregistrations).where(
+        preregistrations.c.id == record.id,
+        preregistrations.c.state == record.state,
+        preregistrations.c.revision == record.revision,
+    )
+    statement = scope.of_project(statement, preregistrations, record.project_id)
+    session.execute(statement.values(**row, title=plan.title))
+    return changed
+
+
+def _read(row: sa.RowMapping) -> Preregistration:
+    known = {name: row[name] for name in Preregistration.model_fields if name in row}
+    findings = row["lint"]
+    return Preregistration.model_validate(
+        known
+        | {
+            "plan": Plan.from_json(row["draft"] if row["draft"] is not None else row["canonical"]),
+            "lint": None if findings is None else tuple(Finding.model_validate(each) for each in findings),
+            "acknowledged": tuple(row["acknowledged"]),
+        }
+    )

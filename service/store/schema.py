@@ -1,0 +1,135 @@
+"""The schema: which revision a database has, how it gets to ours, and whether its guards stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy.engine import Engine
+
+from service.errors import Unavailable
+
+GUARDED = (
+    "audit_events",
+    "batch_voids",
+    "batches",
+    "ledger_entries",
+    "ledger_head",
+    "manifests",
+    "plan_keys",
+    "plans",
+    "preregistrations",
+    "verdict_hypotheses",
+    "verdicts",
+)
+"""Tables that triggers keep from being rewritten."""
+
+MIGRATION_LOCK = 0x666F72656C6F636B  # "forelock"
+
+
+class SchemaUnknown(Unavailable):
+    """The database is not at the revision this release knows."""
+
+    code, title = "schema_unknown", "The database schema is not the one this release knows"
+
+
+def revision(engine: Engine) -> str | None:
+    """The revision a database is at; None when it is empty."""
+    with engine.connect() as connection:
+        return MigrationContext.configure(connection).get_current_revision()
+
+
+def newest() -> str:
+    """The revision this release knows."""
+    head = ScriptDirectory.from_config(_config()).get_current_head()
+    assert head is not None  # noqa: S101  # there is a first migration
+    return head
+
+
+def require_current(engine: Engine) -> None:
+    """Refuse a database at any other revision, naming the command that helps.
+
+    Raises:
+        SchemaUnknown: empty, older, or made by a newer release.
+    """
+    present, known = revision(engine), newest()
+    _refuse_unknown(present)
+    if present == known:
+        return
+    if present is None:
+        raise SchemaUnknown(
+            f"the database is empty: run `./do migrate` (or `forelock migrate`) to make schema {known}"
+        )
+    raise SchemaUnknown(
+        f"the database has schema {present} and this release needs {known}: back it up, then run "
+        "`./do migrate` (or `forelock migrate`)"
+    )
+
+
+def upgrade(engine: Engine) -> None:
+    """Bring a database to this release's revision, in one transaction and one process at a time."""
+    with engine.execution_options(forelock_writes=True).connect() as connection, connection.begin():
+        if connection.dialect.name == "postgresql":
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(MIGRATION_LOCK)))
+        _refuse_unknown(MigrationContext.configure(connection).get_current_revision())
+        config = _config()
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+
+
+def _refuse_unknown(present: str | None) -> None:
+    scripts = ScriptDirectory.from_config(_config())
+    if present is not None and present not in {script.revision for script in scripts.walk_revisions()}:
+        raise SchemaUnknown(
+            f"the database has schema {present}, which this release does not know: run the one that made it "
+            f"(this one knows {newest()}; `./do migrate`, or `forelock migrate`, only goes forward)"
+        )
+
+
+def missing_triggers(engine: Engine) -> list[str]:
+    """Guards that are absent or switched off, as `table.trigger`."""
+    with engine.connect() as connection:
+        expected = _expected(connection.dialect.name)
+        if connection.dialect.name == "sqlite":
+            found = connection.exec_driver_sql(
+                "SELECT tbl_name, name FROM sqlite_master WHERE type = 'trigger'"
+            )
+        else:
+            found = connection.exec_driver_sql(
+                "SELECT c.relname, t.tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid "
+                "WHERE c.relnamespace = current_schema()::regnamespace AND t.tgenabled = 'A'"
+            )
+        present = {f"{table}.{trigger}" for table, trigger in found}
+    return sorted(set(expected) - present)
+
+
+def _expected(dialect: str) -> Iterator[str]:
+    events = (
+        ("insert", "update", "delete") if dialect == "sqlite" else ("insert", "update", "delete", "truncate")
+    )
+    for table in GUARDED:
+        for event in events:
+            if (dialect, table, event) != ("postgresql", "audit_events", "insert"):
+                yield f"{table}.{table}_guard_{event}"
+    if dialect == "postgresql":
+        yield "batches.batches_guard_insert_number"
+        yield "manifests.manifests_guard_update_key"
+        yield "plan_keys.plan_keys_guard_insert_form"
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(_directory()).replace("%", "%%"))
+    return config
+
+
+def _directory() -> Path:
+    """Inside an installed package, or beside the package in a checkout."""
+    package = Path(__file__).resolve().parents[1]
+    installed = package / "_migrations"
+    return installed if installed.is_dir() else package.parent / "migrations"

@@ -1,0 +1,244 @@
+"""The tables. Which of them are insert-only, and which moves a head may make, stands in the migrations."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, Integer, LargeBinary, Table
+
+from service.store.types import Moment, Words
+
+metadata = sa.MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+projects = Table(
+    "projects",
+    metadata,
+    Column("id", Words, primary_key=True),
+    Column("name", Words, nullable=False, unique=True),
+    Column("created_at", Moment, nullable=False),
+)
+
+keys = Table(
+    "keys",
+    metadata,
+    Column("id", Words, primary_key=True),
+    Column("project_id", Words, ForeignKey(projects.c.id), nullable=False),
+    Column("name", Words, nullable=False),
+    Column("kind", Words, nullable=False),
+    Column("scopes", Words, nullable=False),  # separated by spaces
+    Column("prefix", Words, nullable=False),
+    Column("secret_sha256", Words, nullable=False, unique=True),
+    Column("created_at", Moment, nullable=False),
+    Column("expires_at", Moment),
+    Column("revoked_at", Moment),
+    Column("last_used_at", Moment),
+    Index(None, "project_id", "created_at", "id"),
+)
+
+preregistrations = Table(
+    "preregistrations",
+    metadata,
+    Column("id", Words, primary_key=True),
+    Column("project_id", Words, ForeignKey(projects.c.id), nullable=False),
+    Column("state", Words, nullable=False),
+    Column("revision", Integer, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("title", Words),
+    Column("draft", Words),  # the plan's text while it may change; null once it stands in `plans`
+    Column("plan_sha256", Words),
+    Column("lint", sa.JSON(none_as_null=True)),
+    Column("acknowledged", sa.JSON, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Column("locked_at", Moment),
+    Column("complete_at", Moment),
+    Column("judged_at", Moment),
+    CheckConstraint("(state = 'draft') = (draft IS NOT NULL)", name="draft_until_locked"),
+    CheckConstraint("(state = 'draft') = (plan_sha256 IS NULL)", name="hash_once_locked"),
+    Index(None, "project_id", "created_at", "id"),
+)
+
+plans = Table(
+    "plans",
+    metadata,
+    Column("preregistration_id", Words, ForeignKey(preregistrations.c.id), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("canonical", Words, nullable=False),
+    Column("sha256", Words, nullable=False),
+    Column("locked_at", Moment, nullable=False),
+)
+
+plan_keys = Table(
+    "plan_keys",
+    metadata,
+    Column("preregistration_id", Words, ForeignKey(preregistrations.c.id), primary_key=True),
+    Column("public_key", LargeBinary, nullable=False),
+    Column("wrapped_key", LargeBinary),  # null: erased, and the plan's rows with it
+    Column("released_key", LargeBinary),
+)
+
+manifests = Table(
+    "manifests",
+    metadata,
+    Column("preregistration_id", Words, ForeignKey(preregistrations.c.id), primary_key=True),
+    Column("population", Words, primary_key=True),
+    Column("n", Integer, nullable=False),
+    Column("items_sha256", Words, nullable=False),
+    Column("n_clusters", Integer),
+    Column("cluster_sizes", LargeBinary, nullable=False),  # int32, little endian
+    Column("content", LargeBinary, nullable=False),  # columns as JSON, compressed
+)
+
+batches = Table(
+    "batches",
+    metadata,
+    Column("preregistration_id", Words, ForeignKey(preregistrations.c.id), primary_key=True),
+    Column("sequence", Integer, primary_key=True),
+    Column("population", Words, nullable=False),
+    Column("arm", Words, nullable=False),
+    Column("endpoint", Words, nullable=False),
+    Column("run", Words),
+    Column("n", Integer, nullable=False),
+    Column("positions", LargeBinary, nullable=False),  # int32, little endian
+    Column("replicates", LargeBinary, nullable=False),  # uint16, little endian
+    Column("sealed", LargeBinary, nullable=False),
+    Column("commitment_sha256", Words, nullable=False),
+    Column("status_counts", sa.JSON(none_as_null=True)),
+    Column("received_at", Moment, nullable=False),
+    Column("key_id", Words, ForeignKey(keys.c.id), nullable=False),
+)
+
+batch_voids = Table(
+    "batch_voids",
+    metadata,
+    Column("preregistration_id", Words, primary_key=True),
+    Column("sequence", Integer, primary_key=True),
+    Column("reason", Words, nullable=False),
+    Column("key_id", Words, ForeignKey(keys.c.id), nullable=False),
+    Column("voided_at", Moment, nullable=False),
+    sa.ForeignKeyConstraint(
+        ["preregistration_id", "sequence"], [batches.c.preregistration_id, batches.c.sequence]
+    ),
+)
+
+coverage = Table(
+    "coverage",
+    metadata,
+    Column("preregistration_id", Words, ForeignKey(preregistrations.c.id), primary_key=True),
+    Column("population", Words, primary_key=True),
+    Column("arm", Words, primary_key=True),
+    Column("endpoint", Words, primary_key=True),
+    Column("replicate", Integer, primary_key=True),
+    Column("bitmap", LargeBinary, nullable=False),  # bit i, least significant first: item i is in
+    Column("received", Integer, nullable=False),
+)
+
+verdicts = Table(
+    "verdicts",
+    metadata,
+    Column("preregistration_id", Words, ForeignKey(preregistrations.c.id), primary_key=True),
+    Column("canonical", Words, nullable=False),
+    Column("sha256", Words, nullable=False),
+    Column("judged_at", Moment, nullable=False),
+)
+
+verdict_hypotheses = Table(
+    "verdict_hypotheses",
+    metadata,
+    Column("preregistration_id", Words, ForeignKey(verdicts.c.preregistration_id), primary_key=True),
+    Column("hypothesis", Words, primary_key=True),
+    Column("project_id", Words, ForeignKey(projects.c.id), nullable=False),
+    Column("title", Words, nullable=False),
+    Column("outcome", Words, nullable=False),
+    Column("judged_at", Moment, nullable=False),
+    Index("ix_verdict_hypotheses_newest", "project_id", "judged_at", "preregistration_id", "hypothesis"),
+)
+
+ledger_head = Table(
+    "ledger_head",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("size", BigInteger, nullable=False),
+    Column("peaks", LargeBinary, nullable=False),
+    CheckConstraint("id = 1", name="one_log"),
+)
+
+ledger_entries = Table(
+    "ledger_entries",
+    metadata,
+    Column("sequence", BigInteger().with_variant(Integer(), "sqlite"), primary_key=True, autoincrement=False),
+    Column("kind", Words, nullable=False),
+    Column("project_id", Words, ForeignKey(projects.c.id)),
+    Column("preregistration_id", Words, ForeignKey(preregistrations.c.id)),
+    Column("leaf", Words, nullable=False),  # canonical text, salt included
+    Column("leaf_sha256", Words, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Index(None, "preregistration_id", "sequence"),
+)
+
+audit_events = Table(
+    "audit_events",
+    metadata,
+    Column("id", BigInteger().with_variant(Integer(), "sqlite"), sa.Identity(), primary_key=True),
+    Column("project_id", Words, ForeignKey(projects.c.id)),
+    Column("key_id", Words, ForeignKey(keys.c.id)),
+    Column("action", Words, nullable=False),
+    Column("subject", Words),
+    Column("facts", sa.JSON, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Index(None, "project_id", "id"),
+)
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", Words, primary_key=True),
+    Column("project_id", Words, ForeignKey(projects.c.id), nullable=False),
+    Column("kind", Words, nullable=False),
+    Column("subject", Words),
+    Column("state", Words, nullable=False),
+    Column("params", sa.JSON, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("runner", Words),
+    Column("lease_token", Words),
+    Column("lease_seconds", sa.Double),
+    Column("lease_expires_at", Moment),
+    Column("progress", sa.Double),
+    Column("result", sa.JSON(none_as_null=True)),
+    Column("error", sa.JSON(none_as_null=True)),
+    Column("created_at", Moment, nullable=False),
+    Column("started_at", Moment),
+    Column("finished_at", Moment),
+    CheckConstraint("state IN ('queued', 'running', 'succeeded', 'failed', 'cancelled')", name="known_state"),
+    Index(None, "state", "created_at", "id"),
+    Index(None, "project_id", "kind", "subject", "created_at"),
+    Index(
+        "uq_jobs_unfinished_subject",
+        "project_id",
+        "kind",
+        "subject",
+        unique=True,
+        sqlite_where=sa.text("state IN ('queued', 'running')"),
+        postgresql_where=sa.text("state IN ('queued', 'running')"),
+    ),
+)
+
+idempotency = Table(
+    "idempotency",
+    metadata,
+    Column("key_id", Words, ForeignKey(keys.c.id), primary_key=True),
+    Column("route", Words, primary_key=True),
+    Column("idempotency_key", Words, primary_key=True),
+    Column("fingerprint", Words, nullable=False),
+    Column("status", Integer),  # null until the write that holds the row has its answer
+    Column("headers", sa.JSON(none_as_null=True)),
+    Column("body", LargeBinary),
+    Column("created_at", Moment, nullable=False),
+    Index(None, "created_at"),
+)

@@ -1,0 +1,206 @@
+"""The pages: plain HTML that needs no script, shows nothing before the verdict, and escapes everything."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Request
+from fastapi.routing import APIRoute
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from sqlalchemy.orm import Session
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from service.actions.results import expected_total
+from service.api.body import read_content
+from service.api.deps import ReadSession, require_scope
+from service.api.services import Services, services
+from service.domain.access import Key
+from service.domain.preregistration import Preregistration
+from service.domain.verdict_records import Verdict
+from service.errors import Forbidden, ForelockError, NotFound, Unauthorized
+from service.store import coverage, jobs, keys, preregistrations, verdicts
+from service.web import session as sessions
+from service.web import view
+
+HERE = Path(__file__).parent
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; "
+        "frame-ancestors 'none'"
+    ),
+    "Cache-Control": "no-store",
+}
+FORM = "application/x-www-form-urlencoded"
+MAX_FORM_BYTES = 4096
+LIST = "/preregistrations"
+
+_ID = r"[A-Za-z0-9_-]{1,64}"
+_OWN_PATH = re.compile(rf"{LIST}(/{_ID})?")
+_TEMPLATES = Environment(
+    loader=FileSystemLoader(HERE / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+class PageRoute(APIRoute):
+    """A route whose refusals are pages too; whoever is not signed in is sent to sign in."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """FastAPI's handler, with HTML for our own errors."""
+        handler = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            try:
+                return await handler(request)
+            except Unauthorized:
+                wanted = urlencode({"next": request.url.path})
+                return RedirectResponse(f"/login?{wanted}", 303, HEADERS)
+            except ForelockError as error:
+                return _html("message.html", error.status, heading=error.title, detail=error.detail)
+
+        return handle
+
+
+routes = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+def _visitor(request: Request, session: ReadSession) -> Key:
+    """The key that the browser's session names, if it may still read."""
+    shared = services(request)
+    now = datetime.now(UTC)
+    found = sessions.read(shared.keyring.fingerprint, request.cookies.get(sessions.COOKIE), now)
+    if found is None:
+        raise Unauthorized("sign in first")
+    try:
+        key = keys.get(session, found.project_id, found.key_id)
+    except NotFound:
+        raise Unauthorized("the key of this session is gone") from None
+    if not key.valid(now):
+        raise Unauthorized("the key of this session has ended")
+    require_scope(key, "read")
+    request.state.caller = key
+    return key
+
+
+Visitor = Annotated[Key, Depends(_visitor)]
+
+
+@routes.get("/")
+def home() -> Response:
+    """Lead to the list."""
+    return RedirectResponse(LIST, 303, HEADERS)
+
+
+@routes.get(LIST)
+def listed(session: ReadSession, visitor: Visitor, cursor: str | None = None) -> Response:
+    """The project's preregistrations, newest first."""
+    records, next_cursor = preregistrations.page(session, visitor.project_id, cursor=cursor, limit=50)
+    judged = {each.id: _verdict(session, each) for each in records}
+    lines = [view.line_of(each, judged[each.id]) for each in records]
+    return _html("list.html", signed_in=True, lines=lines, next_cursor=next_cursor)
+
+
+@routes.get(LIST + "/{preregistration_id}")
+def preregistration(session: ReadSession, visitor: Visitor, preregistration_id: str) -> Response:
+    """One preregistration: its plan, and its verdict once there is one."""
+    if not re.fullmatch(_ID, preregistration_id):
+        raise NotFound("no preregistration has such an id")
+    record = preregistrations.get(session, visitor.project_id, preregistration_id)
+    failed = record.state == "complete" and _verdict_failed(session, record)
+    page = view.page_of(record, _verdict(session, record), _progress(session, record), failed=failed)
+    return _html("preregistration.html", signed_in=True, page=page)
+
+
+@routes.get("/login")
+def ask(next: str = LIST) -> Response:
+    """The form that asks for an API key."""
+    return _html("login.html", next=_own(next), fault="")
+
+
+@routes.post("/login")
+async def login(request: Request) -> Response:
+    """Begin a session for the key in the form. The key is never repeated."""
+    _refuse_other_sites(request)
+    content = await read_content(request, (FORM,), MAX_FORM_BYTES)
+    form = parse_qs(content.body.decode("utf-8", "replace"), max_num_fields=10)
+    secret, wanted = form.get("key", [""])[0].strip(), _own(form.get("next", [LIST])[0])
+    shared = services(request)
+    try:
+        key = await _key(shared, secret)
+    except (Unauthorized, Forbidden) as error:
+        return _html("login.html", error.status, next=wanted, fault=error.detail)
+    response = RedirectResponse(wanted, 303, HEADERS)
+    response.set_cookie(
+        sessions.COOKIE,
+        sessions.issue(shared.keyring.fingerprint, key, datetime.now(UTC)),
+        max_age=int(sessions.LIFETIME.total_seconds()),
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+    return response
+
+
+@routes.post("/logout")
+def logout(request: Request) -> Response:
+    """End the browser's session."""
+    _refuse_other_sites(request)
+    response = RedirectResponse("/login", 303, HEADERS)
+    response.delete_cookie(sessions.COOKIE, httponly=True, samesite="strict")
+    return response
+
+
+async def _key(shared: Services, secret: str) -> Key:
+    """The key of a secret, if it may read."""
+    key = await to_thread.run_sync(shared.keys.look_up, f"Bearer {secret}")
+    require_scope(key, "read")
+    return key
+
+
+def _verdict(session: Session, record: Preregistration) -> Verdict | None:
+    """The verdict of a record that has been judged; a withdrawal does not hide it."""
+    if record.judged_at is None:
+        return None
+    return verdicts.get(session, record.project_id, record.id)
+
+
+def _verdict_failed(session: Session, record: Preregistration) -> bool:
+    job = jobs.latest(session, record.project_id, kind="verdict", subject=record.id)
+    return job is not None and job.state == "failed"
+
+
+def _progress(session: Session, record: Preregistration) -> view.Progress | None:
+    """Counts of what is in, while results are coming."""
+    if record.state not in ("locked", "collecting"):
+        return None
+    received = sum(count.received for count in coverage.counts(session, record.id))
+    return view.Progress(received, expected_total(record.plan))
+
+
+def _own(path: str) -> str:
+    """A page of ours to go to after signing in; anything else becomes the list."""
+    return path if _OWN_PATH.fullmatch(path) else LIST
+
+
+def _refuse_other_sites(request: Request) -> None:
+    """Refuse a form that another site submits in the visitor's name."""
+    site = request.headers.get("sec-fetch-site")
+    origin = request.headers.get("origin", "null")
+    if site is None and origin != "null":
+        site = "same-origin" if urlsplit(origin).netloc == request.headers.get("host") else "cross-site"
+    if site not in (None, "same-origin", "none"):
+        raise Forbidden("this form was sent from another site; open it here and send it again")
+
+
+def _html(template: str, status: int = 200, **content: Any) -> HTMLResponse:
+    page = _TEMPLATES.get_template(template).render({"signed_in": False, **content})
+    return HTMLResponse(page, status, HEADERS)

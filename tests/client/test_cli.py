@@ -1,0 +1,287 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from forelock import settings
+from forelock.problem import FileFault
+from forelock.text import EXIT_CODES
+
+RECORD = {
+    "id": "p1",
+    "state": "draft",
+    "version": 1,
+    "plan": {"title": "A plan", "hypotheses": [{"id": "H1", "rule": "delta >= 2.0 pp"}]},
+    "plan_sha256": None,
+}
+VERDICT = {
+    "preregistration_id": "p1",
+    "hypotheses": [
+        {
+            "id": "H1a",
+            "outcome": "not_supported",
+            "rule": "delta >= 2.0 pp and bootstrap.ci excludes 0 and t.p_value < 0.05",
+            "clauses": [
+                {"text": "delta >= 2.0 pp", "observed": 0.0082, "threshold": 0.02, "holds": False},
+                {
+                    "text": "bootstrap.ci excludes 0",
+                    "observed": {"low": -0.0329, "high": 0.0535},
+                    "threshold": 0,
+                    "holds": False,
+                },
+                {
+                    "text": "t.p_value < 0.05",
+                    "observed": None,
+                    "threshold": 0.05,
+                    "holds": None,
+                    "reason": "all values are equal",
+                },
+            ],
+            "analyses": {"bootstrap": {"analysis": {"sentence": "The candidate differs by +0.82 pp."}}},
+        }
+    ],
+}
+
+
+def hypotheses(*outcomes):
+    return {"hypotheses": [{"id": "H", "outcome": outcome, "clauses": []} for outcome in outcomes]}
+
+
+def test_run_prints_the_sentence(service, command, tmp_path):
+    (tmp_path / "request.json").write_text('{"both_correct": 1}')
+    warnings = [{"code": "FEW", "message": "few items"}]
+    service.will_answer(200, {"analysis": {"sentence": "They differ."}, "warnings": warnings})
+    status, output, _ = command("run", "mcnemar", str(tmp_path / "request.json"))
+    assert (status, output) == (0, "They differ.\nFEW: few items\n")
+    assert service.requests[0].url.path == "/v1/tests/mcnemar"
+
+
+def test_plan_create_uploads_manifests(service, command, tmp_path):
+    (tmp_path / "plan.json").write_text(json.dumps(RECORD["plan"]))
+    (tmp_path / "items.csv").write_text("item_id,cluster\na,c\n")
+    service.will_answer(201, RECORD)
+    service.will_answer(200, {"n": 1, "items_sha256": "0" * 64})
+    service.will_answer(200, RECORD)
+    status, output, _ = command(
+        "plan", "create", str(tmp_path / "plan.json"), "--items", f"pop={tmp_path / 'items.csv'}"
+    )
+    assert status == 0
+    assert output.startswith("p1  draft  version 1\n  A plan\n  H1: delta >= 2.0 pp\n")
+    put = service.requests[1]
+    assert (put.method, put.url.path) == ("PUT", "/v1/preregistrations/p1/populations/pop/items")
+    assert put.content == b"item_id,cluster\na,c\n"
+
+
+def test_plan_create_reads_every_file_before_it_writes(service, command, tmp_path):
+    (tmp_path / "plan.json").write_text("{}")
+    status, _, errors = command(
+        "plan", "create", str(tmp_path / "plan.json"), "--items", f"pop={tmp_path / 'none.csv'}"
+    )
+    assert status == 2
+    assert "none.csv" in errors
+    assert service.requests == []
+
+
+@pytest.mark.parametrize(("severity", "status"), [("error", 1), ("warning", 0)])
+def test_plan_lint_tells_whether_the_lock_would_pass(service, command, severity, status):
+    finding = {"code": "SOME_CODE", "severity": severity, "path": "tests[0]", "message": "mend it"}
+    service.will_answer(200, {"findings": [finding]})
+    assert command("plan", "lint", "p1")[:2] == (
+        status,
+        f"{severity:<7} SOME_CODE at tests[0]: mend it\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"), [((), []), (("--acknowledge", "A,B"), ["A", "B"]), (("--acknowledge", "all"), "all")]
+)
+def test_plan_lock_acknowledges(service, command, given, sent):
+    service.will_answer(200, RECORD, ETag='"2"')
+    locked = {**RECORD, "state": "locked", "locked_at": "2027-01-01T00:00:00Z", "plan_sha256": "ab" * 32}
+    service.will_answer(200, locked)
+    status, output, _ = command("plan", "lock", "p1", *given)
+    assert status == 0
+    assert f"locked 2027-01-01T00:00:00Z, SHA-256 {'ab' * 32}" in output
+    assert service.sent() == {"acknowledge": sent}
+
+
+def test_plan_show_as_json(service, command):
+    service.will_answer(200, RECORD)
+    status, output, _ = command("plan", "show", "p1", "--json")
+    assert (status, json.loads(output)) == (0, RECORD)
+
+
+def test_submit_posts_every_file(service, command, tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.csv").write_text("item_id,value\n" + "".join(f"{name}{n},1\n" for n in range(3)))
+    for n in range(4):
+        service.will_answer(201, {"batch": n})
+    files = (str(tmp_path / "a.csv"), str(tmp_path / "b.csv"))
+    scalars = ("--arm", "words", "--endpoint", "hit", "--population", "p", "--run", "r")
+    status, output, errors = command("submit", "p1", *files, *scalars, "--batch-size", "2")
+    assert (status, output, errors) == (0, "6 results posted in 4 batches\n", "")
+    assert [service.sent(n)["item_ids"] for n in range(4)] == [["a0", "a1"], ["a2"], ["b0", "b1"], ["b2"]]
+    assert {service.sent(n)["run"] for n in range(4)} == {"r"}
+
+
+def test_submit_sends_nothing_when_a_file_is_faulty(service, command, tmp_path):
+    (tmp_path / "a.csv").write_text("item_id,value\nx,1\n")
+    status, _, errors = command(
+        "submit", "p1", str(tmp_path / "a.csv"), str(tmp_path / "b.csv"), "--arm", "a", "--endpoint", "e"
+    )
+    assert status == 2
+    assert "b.csv" in errors
+    assert service.requests == []
+
+
+def test_progress_prints_counts(service, command):
+    cell = {"population": "p", "arm": "words", "endpoint": "hit", "received": 2, "expected": 5}
+    service.will_answer(200, {"state": "collecting", "received": 2, "expected": 10, "cells": [cell]})
+    assert command("progress", "p1")[:2] == (
+        0,
+        "collecting: 2 of 10 results are in\n  p / words / hit: 2 of 5\n",
+    )
+
+
+def test_verdict_reads_clause_by_clause(service, command):
+    service.will_answer(200, VERDICT)
+    status, output, _ = command("verdict", "p1", "--wait")
+    assert status == 10
+    assert output.splitlines() == [
+        "H1a: NOT SUPPORTED (which does not show that there is no effect)",
+        "  rule: delta >= 2.0 pp and bootstrap.ci excludes 0 and t.p_value < 0.05",
+        "    fails  delta >= 2.0 pp          observed +0.82 pp",
+        "    fails  bootstrap.ci excludes 0  observed [-0.0329, 0.0535]",
+        "  unknown  t.p_value < 0.05         observed nothing (all values are equal)",
+        "  bootstrap: The candidate differs by +0.82 pp.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "status"),
+    [
+        (["supported"], 0),
+        (["supported", "equivalent"], 11),
+        (["equivalent", "not_supported", "supported"], 10),
+        (["not_supported", "inconclusive"], 12),
+        (["inconclusive", "invalid", "supported"], 4),
+        ([], 1),
+    ],
+)
+def test_verdict_exits_by_its_worst_outcome(service, command, outcomes, status):
+    service.will_answer(200, hypotheses(*outcomes))
+    assert command("verdict", "p1")[0] == status
+
+
+def test_a_verdict_not_there_is_status_1(service, command):
+    service.will_refuse(409, "blinded")
+    status, output, errors = command("verdict", "p1")
+    assert (status, output, errors) == (1, "", "blinded: it is blinded\n")
+
+
+def test_a_verdict_that_does_not_come_is_status_1(service, command):
+    service.will_refuse(409, "blinded")
+    status, _, errors = command("verdict", "p1", "--wait", "--timeout", "0")
+    assert status == 1
+    assert "no verdict after 0 s" in errors
+
+
+def test_verdicts_one_line_each(service, command):
+    item = {
+        "preregistration_id": "p1",
+        "title": "T",
+        "hypothesis": "H1",
+        "outcome": "supported",
+        "judged_at": "2027-01-01T00:00:00Z",
+    }
+    service.will_answer(200, {"items": [item], "next_cursor": None})
+    assert command("verdicts", "--outcome", "supported")[:2] == (
+        0,
+        "2027-01-01T00:00:00Z  p1  H1: supported  T\n",
+    )
+
+
+def test_a_refusal_names_every_field_and_its_fix(service, command):
+    errors = [
+        {"path": "hypotheses[0].rule", "message": "does not parse", "fix": "write delta >= 2.0 pp"},
+        {"path": "", "message": "is odd"},
+    ]
+    service.will_answer(422, {"status": 422, "code": "lint_failed", "detail": "no", "errors": errors})
+    status, _, shown = command("plan", "show", "p1")
+    assert status == 1
+    assert shown.splitlines() == [
+        "lint_failed: no",
+        "  hypotheses[0].rule: does not parse; write delta >= 2.0 pp",
+        "  (whole body): is odd",
+    ]
+
+
+def test_text_of_others_cannot_steer_the_terminal(service, command):
+    service.will_answer(200, {**RECORD, "plan": {"title": "a\x1b[2J\u202eb"}})
+    _, output, _ = command("plan", "show", "p1")
+    assert "a?[2J?b" in output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("submit", "p1"),
+        ("submit", "p1", "f.csv", "--batch-size", "0"),
+        ("plan", "create", "f.json", "--items", "nofile"),
+        ("verdicts", "--outcome", "great"),
+    ],
+)
+def test_wrong_usage_is_status_2(command, arguments):
+    assert command(*arguments)[0] == 2
+
+
+def test_help_documents_the_exit_status(command):
+    status, output, _ = command("verdict", "--help")
+    assert status == 0
+    for code in EXIT_CODES.values():
+        assert f"\n {code:>2}  " in output
+
+
+def test_server_commands_are_added_by_entry_point(command, monkeypatch):
+    from forelock import cli
+
+    def commands(subparsers):
+        parser = subparsers.add_parser("greet")
+        parser.set_defaults(handler=lambda _options: 42)
+
+    class Entry:
+        @staticmethod
+        def load():
+            return commands
+
+    monkeypatch.setattr(cli, "entry_points", lambda *, group: [Entry] if group == "forelock.commands" else [])
+    assert command("greet")[0] == 42
+
+
+def test_a_job_does_not_load_the_server(service, command, monkeypatch):
+    from forelock import cli
+
+    def refuse(**_group):
+        raise AssertionError("the server's commands were looked for")
+
+    monkeypatch.setattr(cli, "entry_points", refuse)
+    service.will_answer(200, RECORD)
+    assert command("plan", "show", "p1")[0] == 0
+
+
+def test_key_file_comes_before_the_environment(tmp_path, monkeypatch):
+    monkeypatch.setenv("FORELOCK_API_KEY", "flk_environment")
+    (tmp_path / "key").write_text("flk_file\n")
+    assert settings.api_key(None, tmp_path / "key") == "flk_file"
+    assert settings.api_key() == "flk_environment"
+    assert settings.api_key("flk_given") == "flk_given"
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"two words", "schlüssel".encode(), b"a\nb"])
+def test_a_key_file_that_holds_no_key_is_refused(tmp_path, content):
+    (tmp_path / "key").write_bytes(content)
+    with pytest.raises(FileFault) as caught:
+        settings.api_key(None, tmp_path / "key")
+    assert "words" not in str(caught.value)

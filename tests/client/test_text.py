@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import io
+
+from forelock.text import Bar, findings_text
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_bar_fills_up():
+    terminal = Terminal()
+    bar = Bar("posting", 4, terminal)
+    bar.advance(1)
+    bar.advance(3)
+    bar.close()
+    first, last = terminal.getvalue().strip().split("\r")
+    assert first == "posting [" + "#" * 7 + "." * 23 + "] 1/4"
+    assert last == "posting [" + "#" * 30 + "] 4/4"
+
+
+def test_a_bar_is_silent_without_a_terminal():
+    stream = io.StringIO()
+    bar = Bar("posting", 4, stream)
+    bar.advance(4)
+    bar.close()
+    assert stream.getvalue() == ""
+
+
+def test_a_bar_for_nothing_is_no_fault():
+    bar = Bar("posting", 0, Terminal())
+    bar.advance(0)
+    bar.close()
+
+
+def test_errors_come_before_warnings():
+    findings = [
+        {"code": "W", "severity": "warning", "path": "", "message": "w"},
+        {"code": "E", "severity": "error", "path": "", "message": "e"},
+    ]
+    assert findings_text(findings).splitlines() == ["error   E: e", "warning W: w"]
+
+
+def test_no_findings_are_said():
+    assert findings_text([]) == "no findings"

@@ -1,0 +1,101 @@
+"""The whole service in one process: the API over its test client, and a runner that steps when told."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from service.api.app import create_app
+from service.config import Settings
+from service.domain.access import SCOPES, Key, Project, new_secret, secret_prefix, secret_sha256
+from service.jobs.runner import Runner
+from service.keyring import Keyring
+from service.store import keys, projects
+from service.store.engine import Database
+from service.wake import Alarm
+
+
+class InlineExecutor:
+    """Computes at once, in this process."""
+
+    def submit(self, function: Callable[..., Any], *arguments: object) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(function(*arguments))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass
+class Service:
+    """A running service as a test uses it."""
+
+    client: TestClient
+    database: Database
+    keyring: Keyring
+    settings: Settings
+    runner: Runner
+    project_id: str
+
+    def key(self, *scopes: str, project_id: str | None = None) -> str:
+        """A new API key with these scopes (all of them when none is named)."""
+        secret = new_secret(uuid.uuid4().bytes + uuid.uuid4().bytes)
+        key = Key(
+            id=uuid.uuid4().hex,
+            project_id=project_id or self.project_id,
+            name="test",
+            kind="person",
+            scopes=tuple(scope for scope in SCOPES if scope in scopes or not scopes),
+            prefix=secret_prefix(secret),
+            created_at=datetime.now(UTC),
+        )
+        with self.database.write() as session:
+            keys.insert(session, key, secret_sha256(secret))
+        return secret
+
+    def project(self, name: str) -> str:
+        """A new project."""
+        project = Project(id=uuid.uuid4().hex, name=name, created_at=datetime.now(UTC))
+        with self.database.write() as session:
+            projects.create(session, project)
+        return project.id
+
+    def run_jobs(self) -> int:
+        """Let the runner work until nothing is queued; returns how many jobs it took."""
+        count = 0
+        while self.runner.step():
+            count += 1
+        return count
+
+
+@pytest.fixture
+def service(database: Database, tmp_path: Path) -> Iterator[Service]:
+    """The service on each kind of database, with one project and a client that holds every scope."""
+    settings = Settings(data_dir=tmp_path, key_cache_seconds=0)
+    keyring = Keyring.create(tmp_path / "keys")
+    app = create_app(settings, database, Keyring.load(tmp_path / "keys"))
+    runner = Runner(
+        database=database,
+        keyring=keyring,
+        executor=InlineExecutor(),
+        alarm=Alarm(tmp_path / "runner.sock"),
+        settings=settings,
+    )
+    with TestClient(app, raise_server_exceptions=False) as client:
+        built = Service(client, database, keyring, settings, runner, "")
+        built.project_id = built.project("default")
+        client.headers["Authorization"] = f"Bearer {built.key()}"
+        yield built
+    runner._alarm.close()

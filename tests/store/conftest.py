@@ -1,0 +1,221 @@
+"""A deployment with a project and a key, and records taken as far as a test needs them."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+from sqlalchemy.orm import Session
+
+from service.domain import sealing
+from service.domain.access import Key, Project, new_secret, secret_prefix, secret_sha256
+from service.domain.plan import Plan
+from service.domain.population import Manifest
+from service.domain.preregistration import Preregistration
+from service.domain.sealing import BatchFacts, SecretRows
+from service.domain.verdict_records import Verdict
+from service.store import (
+    audit,
+    batches,
+    coverage,
+    keys,
+    ledger,
+    plan_keys,
+    populations,
+    preregistrations,
+    projects,
+    verdicts,
+)
+from service.store.batches import NewBatch
+from service.store.engine import Database
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+SALT = bytes(16)
+ITEMS = ("a", "b", "c", "d")
+
+
+class World:
+    """Makes records with ids and times of its own."""
+
+    now = NOW
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.numbers = itertools.count(1)
+        self.runner_public, self.runner_private = sealing.new_keypair()
+        self.project = Project(id="project", name="default", created_at=NOW)
+        self.other_project = Project(id="other", name="other", created_at=NOW)
+        self.secret = new_secret(bytes(range(32)))
+        self.key = Key(
+            id="key",
+            project_id="project",
+            name="first",
+            kind="person",
+            scopes=("read", "plans:write"),
+            prefix=secret_prefix(self.secret),
+            created_at=NOW,
+        )
+        with database.write() as session:
+            projects.create(session, self.project)
+            projects.create(session, self.other_project)
+            keys.insert(session, self.key, secret_sha256(self.secret))
+
+    def plan(self, title: str = "Caching") -> Plan:
+        return Plan.from_dict({"title": title, "populations": [{"id": "p", "dataset": "D", "n": len(ITEMS)}]})
+
+    def draft(
+        self, session: Session, *, project_id: str = "project", title: str = "Caching"
+    ) -> Preregistration:
+        number = next(self.numbers)
+        record = Preregistration(
+            id=f"r{number}",
+            project_id=project_id,
+            state="draft",
+            revision=1,
+            version=1,
+            plan=self.plan(title),
+            created_at=NOW + timedelta(seconds=number),
+        )
+        preregistrations.insert(session, record)
+        populations.put(session, record.id, "p", Manifest.create(ITEMS))
+        return record
+
+    def lock(self, session: Session, record: Preregistration) -> Preregistration:
+        plan = record.plan.with_items(populations.facts(session, record.id))
+        public, private = sealing.new_keypair()
+        wrapped = sealing.wrap_key(private, self.runner_public, sealing.key_info(record.id, plan.sha256()))
+        return preregistrations.lock(
+            session,
+            record,
+            plan=plan,
+            canonical_text=plan.canonical_text(),
+            sha256=plan.sha256(),
+            findings=(),
+            acknowledged=("FEW_CLUSTERS",),
+            plan_public_key=public,
+            wrapped_private_key=wrapped,
+            now=NOW + timedelta(hours=1),
+        )
+
+    def locked(self, session: Session, **draft: str) -> Preregistration:
+        record = self.lock(session, self.draft(session, **draft))
+        body = {"preregistration_id": record.id, "plan_sha256": record.plan_sha256}
+        ledger.append(
+            session,
+            "plan_locked",
+            body,
+            project_id=record.project_id,
+            preregistration_id=record.id,
+            salt=SALT,
+            now=NOW,
+        )
+        return record
+
+    def batch(
+        self, session: Session, record: Preregistration, arm: str = "C1", rows: SecretRows | None = None
+    ) -> NewBatch:
+        if rows is None:
+            rows = SecretRows(np.array([1.0, 0.0, 1.0, np.nan]), np.array([0, 0, 0, 2], dtype=np.uint8))
+        n = len(rows.values)
+        facts = BatchFacts(
+            preregistration_id=record.id,
+            plan_sha256=record.plan_sha256 or "",
+            sequence=batches.next_sequence(session, record.id),
+            population="p",
+            arm=arm,
+            endpoint="accuracy",
+            run=None,
+            positions=np.arange(n, dtype="<i4").tobytes(),
+            replicates=np.ones(n, dtype="<u2").tobytes(),
+        )
+        sealed = sealing.seal_rows(plan_keys.public(session, record.id), rows, bytes(range(16)), facts)
+        batch = NewBatch(
+            preregistration_id=record.id,
+            sequence=facts.sequence,
+            population="p",
+            arm=arm,
+            endpoint="accuracy",
+            run=None,
+            n=n,
+            positions=facts.positions,
+            replicates=facts.replicates,
+            sealed=sealed.ciphertext,
+            commitment_sha256=sealed.commitment_sha256,
+            status_counts=None,
+            received_at=NOW,
+            key_id=self.key.id,
+        )
+        batches.append(session, batch)
+        return batch
+
+    def complete(self, session: Session) -> Preregistration:
+        record = self.locked(session)
+        record = preregistrations.move(session, record, "collecting", NOW)
+        for arm in ("C1", "C2", "C2"):
+            self.batch(session, record, arm)
+        batches.void(session, record.id, 3, "uploaded twice", self.key.id, NOW)
+        coverage.save(session, record.id, "p", "C1", "accuracy", 1, b"\x0f", 4)
+        return preregistrations.move(session, record, "complete", NOW + timedelta(hours=2))
+
+    def verdict(self, record: Preregistration, *hypotheses: dict[str, object]) -> Verdict:
+        lines = hypotheses or ({"id": "H1", "outcome": "supported"},)
+        return Verdict.model_validate(
+            {
+                "preregistration_id": record.id,
+                "title": record.plan.title,
+                "plan_sha256": record.plan_sha256,
+                "judged_at": record.complete_at,
+                "multiplicity": "none",
+                "hypotheses": tuple(self._hypothesis(**line) for line in lines),
+                "voided_batches": (3,),
+                "versions": {"numpy": "2"},
+            }
+        )
+
+    def judged(self, session: Session) -> Preregistration:
+        record = self.complete(session)
+        verdicts.insert(session, record.project_id, self.verdict(record))
+        record = preregistrations.move(session, record, "judged", NOW + timedelta(hours=3))
+        info = sealing.key_info(record.id, record.plan_sha256 or "")
+        private = sealing.unwrap_key(plan_keys.wrapped(session, record.id), self.runner_private, info)
+        plan_keys.release(session, record.id, private)
+        audit.record(
+            session,
+            project_id=record.project_id,
+            key_id=self.key.id,
+            action="preregistration.lock",
+            subject=record.id,
+            facts={"n": 1},
+            now=NOW,
+        )
+        return record
+
+    @staticmethod
+    def _hypothesis(**line: object) -> dict[str, object]:
+        return {
+            "claim": "superiority",
+            "statement": "C2 beats C1",
+            "population": "p",
+            "baseline": "C1",
+            "candidate": "C2",
+            "endpoint": "accuracy",
+            "sentence": "It does.",
+            "rule": "delta >= 2.0 pp",
+            "rule_holds": True,
+            "clauses": (),
+            "delta": 0.1,
+            "delta_exact": "1/10",
+            "n": 4,
+            "n_planned": 4,
+            "excluded": {},
+            "reading": None,
+            "reading_of": None,
+            "analyses": {},
+        } | line
+
+
+@pytest.fixture
+def world(database: Database) -> World:
+    return World(database)

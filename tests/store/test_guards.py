@@ -1,0 +1,327 @@
+"""What is locked stays, whatever is sent to the database past the service."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+
+from service.store import schema
+from service.store.tables import metadata
+
+
+class Attacker:
+    """A plain connection: no pragmas on SQLite, the owner of everything on Postgres."""
+
+    def __init__(self, database, *, pragmas=()):
+        if database.dialect == "sqlite":
+            self.connection = sqlite3.connect(database.url.database, isolation_level=None)
+            self.refused = sqlite3.IntegrityError
+            for pragma in pragmas:
+                self.connection.execute(f"PRAGMA {pragma}")
+        else:
+            query = database.url.query
+            self.connection = psycopg.connect(
+                host=query["host"], user=database.url.username, dbname=database.url.database, autocommit=True
+            )
+            self.refused = psycopg.IntegrityError
+
+    def try_to(self, statement):
+        with pytest.raises(self.refused):
+            self.connection.execute(statement)
+
+    def succeed(self, statement):
+        return self.connection.execute(statement)
+
+
+@pytest.fixture(params=["plain", "recursive_triggers"])
+def attacker(request, database):
+    if database.dialect == "postgresql" and request.param != "plain":
+        pytest.skip("a pragma of SQLite")
+    pragmas = () if request.param == "plain" else ("recursive_triggers=ON", "foreign_keys=ON")
+    attacker = Attacker(database, pragmas=pragmas)
+    yield attacker
+    attacker.connection.close()
+
+
+@pytest.fixture
+def judged(world):
+    with world.database.write() as session:
+        world.draft(session)
+        return world.judged(session)
+
+
+def contents(database):
+    with database.read() as session:
+        return {
+            table.name: sorted(map(repr, session.execute(sa.select(table)).all()))
+            for table in metadata.sorted_tables
+        }
+
+
+CHANGES = {
+    "plans": "sha256 = 'x'",
+    "batches": "sealed = sealed",
+    "batch_voids": "reason = 'x'",
+    "verdicts": "canonical = '{}'",
+    "verdict_hypotheses": "outcome = 'supported'",
+    "ledger_entries": "leaf = 'x'",
+    "audit_events": "action = 'x'",
+    "manifests": "n = 3",
+    "plan_keys": "public_key = wrapped_key",
+    "ledger_head": "size = 0",
+}
+LOCKED_ROWS = {"manifests": "WHERE preregistration_id = 'r2'"}
+
+
+def test_every_guarded_table_is_attacked(database):
+    assert {*CHANGES, "preregistrations"} == set(schema.GUARDED)
+
+
+@pytest.mark.parametrize("table", CHANGES)
+def test_rows_resist_update_and_delete(database, judged, attacker, table):
+    before = contents(database)
+    rows = LOCKED_ROWS.get(table, "")
+    attacker.try_to(f"UPDATE {table} SET {CHANGES[table]} {rows}")
+    attacker.try_to(f"DELETE FROM {table} {rows}")
+    assert before[table]
+    assert contents(database) == before
+
+
+@pytest.mark.parametrize("table", schema.GUARDED)
+def test_rows_resist_replacement(database, judged, attacker, table):
+    before = contents(database)
+    columns = [column.name for column in metadata.tables[table].columns]
+    keys = [column.name for column in metadata.tables[table].primary_key]
+    names = ", ".join(columns)
+    if database.dialect == "sqlite":
+        for verb in (
+            "INSERT OR REPLACE",
+            "REPLACE",
+            "INSERT OR IGNORE",
+            "INSERT OR FAIL",
+            "INSERT OR ROLLBACK",
+        ):
+            attacker.try_to(
+                f"{verb} INTO {table} ({names}) SELECT {names} FROM {table} ORDER BY {keys[0]} DESC LIMIT 1"
+            )
+        change = CHANGES.get(table, "state = 'draft'")
+        for verb in ("UPDATE OR REPLACE", "UPDATE OR IGNORE"):
+            attacker.try_to(f"{verb} {table} SET {change}")
+    update = f"DO UPDATE SET {columns[-1]} = excluded.{columns[-1]}"
+    attacker.try_to(
+        f"INSERT INTO {table} ({names}) SELECT {names} FROM {table} WHERE true ON CONFLICT ({', '.join(keys)}) {update}"
+    )
+    assert contents(database) == before
+
+
+@pytest.mark.parametrize("table", schema.GUARDED)
+def test_rows_resist_replacement_by_rowid(database, judged, attacker, table):
+    if database.dialect == "postgresql":
+        pytest.skip("rowids are SQLite's")
+    before = contents(database)
+    columns = [column.name for column in metadata.tables[table].columns]
+    keys = [column.name for column in metadata.tables[table].primary_key]
+    values = ", ".join(f"'new-{name}'" if name in keys and name != "sequence" else name for name in columns)
+    if not {"id", "sequence"} & set(keys) or table in ("batches", "batch_voids", "preregistrations"):
+        attacker.try_to(
+            f"REPLACE INTO {table} (rowid, {', '.join(columns)}) SELECT rowid, {values} FROM {table} LIMIT 1"
+        )
+        attacker.try_to(f"UPDATE OR REPLACE {table} SET rowid = rowid + 1")
+    assert contents(database) == before
+
+
+@pytest.mark.parametrize("table", schema.GUARDED)
+def test_tables_resist_truncate(database, judged, attacker, table):
+    if database.dialect == "sqlite":
+        pytest.skip("SQLite has no TRUNCATE")
+    before = contents(database)
+    attacker.try_to(f"TRUNCATE {table} CASCADE")
+    attacker.try_to("TRUNCATE projects CASCADE")
+    attacker.try_to("TRUNCATE keys CASCADE")
+    assert contents(database) == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "state = 'draft', draft = '{}', plan_sha256 = NULL",
+        "state = 'locked'",
+        "state = 'collecting'",
+        "state = 'complete'",
+        "state = 'anything'",
+        "id = 'mine'",
+        "project_id = 'other'",
+        "title = 'another'",
+        "plan_sha256 = 'another'",
+        "lint = '[{}]'",
+        "acknowledged = '[]'",
+        "version = 2",
+        "created_at = locked_at",
+        "locked_at = created_at",
+        "complete_at = NULL",
+        "complete_at = created_at",
+        "judged_at = NULL",
+        "state = 'withdrawn', judged_at = NULL",
+        "state = 'withdrawn', title = 'another'",
+    ],
+)
+def test_a_judged_head_permits_withdrawal_only(database, judged, attacker, change):
+    before = contents(database)
+    attacker.try_to(f"UPDATE preregistrations SET {change}, revision = revision + 1 WHERE id = '{judged.id}'")
+    assert contents(database) == before
+    attacker.succeed(
+        f"UPDATE preregistrations SET state = 'withdrawn', revision = revision + 1 WHERE id = '{judged.id}'"
+    )
+    attacker.try_to(
+        f"UPDATE preregistrations SET state = 'judged', revision = revision + 1 WHERE id = '{judged.id}'"
+    )
+
+
+def test_revisions_do_not_go_back(database, judged, attacker):
+    for change in ("revision", "revision - 1", "revision + 2"):
+        attacker.try_to(
+            f"UPDATE preregistrations SET state = 'withdrawn', revision = {change} WHERE id = '{judged.id}'"
+        )
+
+
+def test_a_locked_head_skips_no_state(world, attacker):
+    with world.database.write() as session:
+        record = world.locked(session)
+    for state in ("complete", "judged", "draft"):
+        attacker.try_to(
+            f"UPDATE preregistrations SET state = '{state}', complete_at = locked_at, judged_at = locked_at, "
+            f"revision = revision + 1 WHERE id = '{record.id}'"
+        )
+
+
+def test_only_drafts_are_deleted(database, judged, attacker):
+    attacker.try_to("DELETE FROM preregistrations WHERE id = 'r2'")
+    attacker.succeed("DELETE FROM manifests WHERE preregistration_id = 'r1'")
+    attacker.succeed("DELETE FROM preregistrations WHERE id = 'r1'")
+
+
+def test_a_row_is_not_born_locked(world, attacker):
+    attacker.try_to(
+        "INSERT INTO preregistrations (id, project_id, state, revision, version, plan_sha256, acknowledged, "
+        "created_at, locked_at) SELECT 'x', id, 'locked', 1, 1, 'abc', '[]', created_at, created_at FROM projects "
+        "WHERE id = 'project'"
+    )
+
+
+def test_a_lock_needs_its_plan_and_its_key(world, attacker):
+    with world.database.write() as session:
+        record = world.draft(session)
+    lock = (
+        "UPDATE preregistrations SET state = 'locked', draft = NULL, plan_sha256 = 'abc', locked_at = created_at, "
+        f"revision = revision + 1 WHERE id = '{record.id}'"
+    )
+    attacker.try_to(lock)
+    attacker.succeed(
+        "INSERT INTO plans (preregistration_id, version, canonical, sha256, locked_at) "
+        f"SELECT id, 1, '{{}}', 'abc', created_at FROM preregistrations WHERE id = '{record.id}'"
+    )
+    attacker.try_to(lock)
+
+
+def test_a_locked_plan_takes_no_second_version_nor_items(database, judged, attacker):
+    attacker.try_to(
+        "INSERT INTO plans (preregistration_id, version, canonical, sha256, locked_at) "
+        "SELECT preregistration_id, 2, canonical, sha256, locked_at FROM plans"
+    )
+    attacker.try_to(
+        "INSERT INTO manifests SELECT preregistration_id, 'q', n, items_sha256, n_clusters, cluster_sizes, content "
+        "FROM manifests WHERE preregistration_id = 'r2'"
+    )
+    attacker.try_to(
+        "UPDATE manifests SET preregistration_id = 'r1', population = 'q' WHERE preregistration_id = 'r2'"
+    )
+
+
+def test_a_judged_record_takes_no_results(database, judged, attacker):
+    names = ", ".join(column.name for column in metadata.tables["batches"].columns)
+    attacker.try_to(
+        f"INSERT INTO batches ({names}) SELECT {names.replace('sequence', '4')} FROM batches WHERE sequence = 1"
+    )
+    attacker.try_to(
+        "INSERT INTO batch_voids SELECT preregistration_id, 1, reason, key_id, voided_at FROM batch_voids"
+    )
+    attacker.try_to(
+        "INSERT INTO verdict_hypotheses SELECT preregistration_id, 'H9', project_id, title, outcome, "
+        "judged_at FROM verdict_hypotheses"
+    )
+
+
+def test_batches_are_numbered_without_gaps(world, attacker):
+    with world.database.write() as session:
+        record = world.locked(session)
+        world.batch(session, record)
+    names = ", ".join(column.name for column in metadata.tables["batches"].columns)
+    for number in ("0", "1", "3", "-1"):
+        attacker.try_to(
+            f"INSERT INTO batches ({names}) SELECT {names.replace('sequence', number)} FROM batches"
+        )
+
+
+def test_a_key_is_not_released_before_judgement(world, attacker):
+    with world.database.write() as session:
+        world.complete(session)
+    attacker.try_to("UPDATE plan_keys SET released_key = wrapped_key")
+
+
+def test_a_released_key_stays_until_it_is_erased_in_every_form(database, judged, attacker):
+    attacker.try_to("UPDATE plan_keys SET released_key = wrapped_key")
+    attacker.try_to("UPDATE plan_keys SET released_key = NULL")
+    attacker.try_to("UPDATE plan_keys SET wrapped_key = NULL")
+    attacker.try_to("UPDATE plan_keys SET wrapped_key = public_key")
+    attacker.succeed("UPDATE plan_keys SET wrapped_key = NULL, released_key = NULL")
+    attacker.try_to("UPDATE plan_keys SET wrapped_key = public_key, released_key = public_key")
+
+
+def test_the_ledger_takes_the_next_leaf_only(database, judged, attacker):
+    for sequence in ("sequence", "sequence + 2", "-1"):
+        attacker.try_to(
+            "INSERT INTO ledger_entries SELECT "
+            f"{sequence}, kind, project_id, preregistration_id, leaf, leaf_sha256, created_at FROM ledger_entries"
+        )
+    attacker.try_to("UPDATE ledger_head SET size = size + 1")
+    attacker.try_to("INSERT INTO ledger_head SELECT 2, size, peaks FROM ledger_head")
+
+
+def test_a_temporary_table_does_not_deceive_the_guards(database, judged, attacker):
+    if database.dialect == "sqlite":
+        attacker.succeed("CREATE TEMP TABLE preregistrations AS SELECT * FROM main.preregistrations")
+    else:
+        attacker.succeed("CREATE TEMP TABLE preregistrations AS SELECT * FROM public.preregistrations")
+    attacker.succeed("UPDATE preregistrations SET state = 'draft', judged_at = created_at")
+    attacker.try_to(
+        "INSERT INTO plans (preregistration_id, version, canonical, sha256, locked_at) "
+        "SELECT preregistration_id, 2, canonical, sha256, locked_at FROM plans"
+    )
+    attacker.try_to("DELETE FROM manifests WHERE preregistration_id = 'r2'")
+
+
+def test_replication_mode_does_not_switch_the_guards_off(database, judged, attacker):
+    if database.dialect == "sqlite":
+        pytest.skip("SQLite has no replication mode")
+    attacker.succeed("SET session_replication_role = replica")
+    attacker.try_to("DELETE FROM plans")
+    attacker.try_to("UPDATE verdicts SET canonical = '{}'")
+
+
+def test_missing_triggers_are_named(database):
+    assert schema.missing_triggers(database.engine) == []
+    with database.write() as session:
+        on_table = "" if database.dialect == "sqlite" else " ON batches"
+        session.execute(sa.text(f"DROP TRIGGER batches_guard_update{on_table}"))
+    assert schema.missing_triggers(database.engine) == ["batches.batches_guard_update"]
+
+
+def test_a_disabled_trigger_counts_as_missing(database):
+    if database.dialect == "sqlite":
+        pytest.skip("SQLite has no disabled triggers")
+    with database.write() as session:
+        session.execute(sa.text("ALTER TABLE plans DISABLE TRIGGER plans_guard_delete"))
+    assert schema.missing_triggers(database.engine) == ["plans.plans_guard_delete"]

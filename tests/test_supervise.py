@@ -1,0 +1,97 @@
+"""The supervisor: children come back, and end with their parent however it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from service.supervise import listen
+
+PARENT = """
+import sys
+from service.supervise import Child, Supervisor
+child = Child("child", ["-c", sys.argv[1], sys.argv[2]])
+sys.exit(Supervisor([child], {"PATH": "/usr/bin"}).run(lambda: print("started", flush=True)))
+"""
+CHILD = """
+import os, sys, threading
+from service.supervise import follow_parent
+with open(sys.argv[1], "a") as log:
+    log.write(f"{os.getpid()}\\n")
+stop = threading.Event()
+follow_parent(stop.set)
+stop.wait()
+"""
+
+
+def pids(log: Path, count: int) -> list[int]:
+    """The first `count` children's process ids, once that many have started."""
+    while True:
+        lines = log.read_text().splitlines() if log.exists() else []
+        if len(lines) >= count:
+            return [int(line) for line in lines]
+        time.sleep(0.01)
+
+
+def ended(pid: int) -> None:
+    """Return once the process is gone (or a zombie nobody reaps)."""
+    while Path(f"/proc/{pid}/stat").exists():
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":
+                return
+        except (FileNotFoundError, ProcessLookupError):
+            return
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def parent(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", PARENT, CHILD, str(tmp_path / "log")], stdout=subprocess.PIPE, text=True
+    )
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def test_a_child_that_dies_is_started_again(parent: subprocess.Popen[str], tmp_path: Path) -> None:
+    (first,) = pids(tmp_path / "log", 1)
+    os.kill(first, signal.SIGKILL)
+    assert len(set(pids(tmp_path / "log", 2))) == 2
+
+
+def test_children_end_with_a_parent_that_was_told_to_stop(
+    parent: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    (child,) = pids(tmp_path / "log", 1)
+    parent.terminate()
+    assert parent.wait() == 0
+    ended(child)
+
+
+def test_children_end_with_a_parent_that_was_killed(parent: subprocess.Popen[str], tmp_path: Path) -> None:
+    (child,) = pids(tmp_path / "log", 1)
+    parent.kill()
+    parent.wait()
+    ended(child)
+
+
+def test_port_zero_takes_a_free_port() -> None:
+    with listen("127.0.0.1", 0) as first, listen("127.0.0.1", 0) as second:
+        assert first.getsockname()[1] != second.getsockname()[1]
+
+
+def test_a_taken_port_is_refused() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(OSError, match="in use"):
+            listen("127.0.0.1", taken.getsockname()[1])

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from service.domain.findings import Finding
+from service.web import view
+from tests.web.conftest import NOW, PLAN, RULE, draft_of, hypothesis_verdict, verdict_of
+
+
+def judged_page(**changes):
+    record = draft_of("project1").model_copy(update={"state": "judged", "judged_at": NOW})
+    return view.page_of(record, verdict_of("p1", hypothesis_verdict(**changes)), None)
+
+
+def test_a_plan_is_shown_in_its_canonical_words():
+    page = view.page_of(draft_of("project1"), None, None)
+    (hypothesis,) = page.hypotheses
+    assert hypothesis.rule == RULE
+    assert hypothesis.comparison == "superiority: C3 against C1, accuracy on dev"
+    assert page.populations == (
+        "dev: Dev set (4 items, independent: one conversation per question)",
+        "talks: Talks (40 items in 8 clusters by conversation)",
+    )
+    assert page.plan_sha256 == ""
+
+
+def test_a_rule_that_does_not_parse_is_shown_as_written():
+    hypotheses = [{**PLAN["hypotheses"][0], "rule": "delta is nice"}]
+    page = view.page_of(draft_of("project1", plan={**PLAN, "hypotheses": hypotheses}), None, None)
+    assert page.hypotheses[0].rule == "delta is nice"
+
+
+def test_an_empty_draft_has_a_page():
+    page = view.page_of(draft_of("project1", plan={}), None, None)
+    assert (page.title, page.hypotheses, page.populations) == ("Without title", (), ())
+
+
+def test_nothing_is_judged_without_a_verdict():
+    page = view.page_of(draft_of("project1"), None, view.Progress(3, 8))
+    assert [each.judged for each in page.hypotheses] == [None]
+    assert page.multiplicity == ""
+
+
+def test_clauses_speak_the_unit_of_their_field():
+    judged = judged_page().hypotheses[0].judged
+    assert [(each.observed, each.threshold, each.truth) for each in judged.clauses] == [
+        ("+25.00 pp", "+2.00 pp", "holds"),
+        ("0.625", "0.05", "fails"),
+        ("-50.00 pp to unbounded", "+0.00 pp", "unknown"),
+    ]
+    assert judged.clauses[2].reason == "an end is undefined"
+
+
+def test_scores_are_no_percentage_points():
+    endpoints = [{"id": "accuracy", "kind": "continuous", "role": "primary"}]
+    record = draft_of("project1", plan={**PLAN, "endpoints": endpoints})
+    page = view.page_of(record, verdict_of("p1"), None)
+    assert page.hypotheses[0].judged.clauses[0].observed == "0.25"
+
+
+def test_an_undefined_observation_is_said():
+    clauses = hypothesis_verdict().clauses
+    undefined = clauses[1].model_copy(update={"observed": None, "holds": None})
+    judged = judged_page(clauses=(clauses[0], undefined, clauses[2])).hypotheses[0].judged
+    assert (judged.clauses[1].observed, judged.clauses[1].truth) == ("undefined", "unknown")
+
+
+def test_an_invalid_hypothesis_has_no_clauses_and_a_reason():
+    judged = judged_page(outcome="invalid", clauses=(), analyses={}, reason="rows came after unblinding")
+    shown = judged.hypotheses[0].judged
+    assert (shown.label, shown.clauses, shown.reason) == ("Invalid", (), "rows came after unblinding")
+
+
+def test_items_left_out_are_counted():
+    assert judged_page().hypotheses[0].judged.n == "3 of 4 planned items, 1 left out"
+    assert judged_page(n=4).hypotheses[0].judged.n == "4 of 4 planned items"
+
+
+def test_tests_speak_for_themselves():
+    analyses = judged_page().hypotheses[0].judged.analyses
+    assert [(each.name, each.sentence) for each in analyses] == [
+        ("mcnemar", "They differ by +25.00 pp."),
+        ("broken", "all values are equal"),
+    ]
+
+
+def test_only_warnings_are_listed_as_acknowledged():
+    findings = (
+        Finding(code="A", severity="warning", path="", message="take care"),
+        Finding(code="B", severity="error", path="", message="no"),
+    )
+    record = draft_of("project1").model_copy(update={"lint": findings})
+    assert [each.code for each in view.page_of(record, None, None).warnings] == ["A"]
+
+
+def test_the_timeline_tells_what_happened():
+    times = {"locked_at": NOW + timedelta(hours=1), "complete_at": NOW + timedelta(hours=2)}
+    record = draft_of("project1").model_copy(update={"state": "complete", **times})
+    timeline = view.page_of(record, None, None).timeline
+    assert [(each.what, each.iso) for each in timeline] == [
+        ("Created", "2027-01-04T09:00:00+00:00"),
+        ("Locked", "2027-01-04T10:00:00+00:00"),
+        ("Last planned result in", "2027-01-04T11:00:00+00:00"),
+    ]
+    assert timeline[0].text == "2027-01-04 09:00:00 UTC"
+
+
+@pytest.mark.parametrize("outcome", sorted(view.OUTCOMES))
+def test_every_outcome_has_a_label(outcome):
+    line = view.line_of(draft_of("project1"), verdict_of("p1", hypothesis_verdict(outcome=outcome)))
+    assert line.outcomes == (("H1a", outcome, view.OUTCOMES[outcome]),)
+
+
+def test_a_failed_computation_is_said():
+    record = draft_of("project1").model_copy(update={"state": "complete"})
+    assert "failed" in view.page_of(record, None, None, failed=True).state_sentence
+    assert "failed" not in view.page_of(record, None, None).state_sentence
