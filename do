@@ -76,14 +76,19 @@ choose_places() {
         export HYPOTHESIS_STORAGE_DIRECTORY="$state/hypothesis"
     fi
     (umask 077 && mkdir -p "$state") || fail "cannot write in $state; set XDG_CACHE_HOME to a place that can be written"
-    [ -n "$(find "$state" -prune -user "$(id -u)")" ] || fail "$state belongs to somebody else; remove it"
+    # A directory of that name in /tmp may be somebody else's trap.
+    [ "$work" = "$root" ] || [ -n "$(find "$state" -prune -user "$(id -u)")" ] || fail "$state is not yours; remove it"
     [ -e "$state/.gitignore" ] || echo '*' >"$state/.gitignore"
     export UV_PROJECT_ENVIRONMENT="$venv"
-    # uv brings root certificates of its own; the system's also know the network one works in.
+    trust
+    unset VIRTUAL_ENV
+}
+
+# uv brings root certificates of its own; the system's also know the network one works in.
+trust() {
     for file in "${SSL_CERT_FILE:-}" "${PIP_CERT:-}" "${REQUESTS_CA_BUNDLE:-}" /etc/ssl/certs/ca-certificates.crt; do
         if [ -r "$file" ]; then export SSL_CERT_FILE="$file"; break; fi
     done
-    unset VIRTUAL_ENV
 }
 
 writable() { [ ! -e "$1" ] || [ -w "$1" ]; }
@@ -121,6 +126,7 @@ find_uv() {
     status=0
     fetch_uv || status=$?
     if [ $status = 3 ] && apt_install ca-certificates; then
+        trust
         status=0
         fetch_uv || status=$?
     fi

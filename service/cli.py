@@ -50,6 +50,7 @@ def _reporting(handler: Handler) -> Handler:
     """A failure the operator can mend is one sentence and exit status 1, not a traceback."""
 
     def run(arguments: argparse.Namespace) -> int:
+        os.umask(0o077)  # databases, keys and logs are for their owner
         try:
             return handler(arguments)
         except ForelockError as error:

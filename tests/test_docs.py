@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import ast
+import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
+
+import httpx
+import pytest
 
 from service.api import problems
 from service.config import Settings
@@ -38,11 +46,15 @@ def problem_codes() -> set[str]:
         for node in source()
         if isinstance(node, ast.FunctionDef) and "code" in [argument.arg for argument in node.args.args]
     }
-    found = {code for code, _ in problems._BARE.values()}
+    found = {json.loads(bytes(problems.of_status(status).body))["code"] for status in (400, 404, 405, 499)}
     for node in source():
         for value in _values_of_code(node, position):
             choices = (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,)
-            found |= {each.value for each in choices if isinstance(each, ast.Constant) and isinstance(each.value, str)}
+            found |= {
+                each.value
+                for each in choices
+                if isinstance(each, ast.Constant) and isinstance(each.value, str)
+            }
     return {code for code in found if code == code.lower()}  # lint findings and warnings are UPPER_SNAKE
 
 
@@ -52,13 +64,18 @@ def _values_of_code(node: ast.AST, position: dict[str, int]) -> Iterator[ast.exp
         yield node.value
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in position:
         yield from node.args[position[node.func.id] :][:1]
+    elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == "code":
+        if node.value is not None:
+            yield node.value
     elif isinstance(node, ast.Assign):
         for target in node.targets:
             if isinstance(target, ast.Name) and target.id == "code":
                 yield node.value
             elif isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
                 named = zip(target.elts, node.value.elts, strict=True)
-                yield from (value for name, value in named if isinstance(name, ast.Name) and name.id == "code")
+                yield from (
+                    value for name, value in named if isinstance(name, ast.Name) and name.id == "code"
+                )
 
 
 def test_every_setting_is_described() -> None:
@@ -66,5 +83,129 @@ def test_every_setting_is_described() -> None:
     assert described("docs/settings.md") - {"FORELOCK_URL", "FORELOCK_API_KEY"} == exist
 
 
+def test_the_defaults_of_settings_are_the_ones_described() -> None:
+    for name, setting in Settings.model_fields.items():
+        default = "unset" if setting.default is None else f"`{setting.default}`"
+        assert f"\n| `FORELOCK_{name.upper()}` | {default} | " in page("docs/settings.md"), name
+
+
 def test_every_problem_code_is_described() -> None:
     assert described("docs/errors.md") == problem_codes()
+
+
+# --- the examples run ---
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A directory with a service that serves it, and the commands the pages use."""
+    directory = tmp_path_factory.mktemp("desk")
+    commands = directory / "bin"
+    commands.mkdir()
+    (commands / "forelock").symlink_to(Path(sys.executable).with_name("forelock"))
+    (commands / "curl").write_text(CURL)
+    (commands / "curl").chmod(0o755)
+    (directory / "do").write_text('#!/bin/sh\nexec "$@"\n')
+    (directory / "do").chmod(0o755)
+    command = [str(commands / "forelock"), "serve", "--port", "0"]
+    with (
+        (directory / "serve.log").open("w") as log,
+        subprocess.Popen(command, cwd=directory, stdout=subprocess.PIPE, stderr=log, text=True) as server,
+    ):
+        assert server.stdout is not None
+        listening = (re.search(r"listens on (http://\S+)", line) for line in server.stdout)
+        url = next((found[1] for found in listening if found), None)
+        assert url, (directory / "serve.log").read_text()
+        (directory / "url").write_text(url)
+        _wait_until_ready(url)
+        yield directory
+        server.terminate()
+
+
+def _wait_until_ready(url: str) -> None:
+    """The port is bound before the API process answers on it: a request waits in its queue."""
+    with httpx.Client(timeout=60) as client:
+        assert client.get(f"{url}/health/ready").status_code == 200
+
+
+CURL = f"""#!{sys.executable}
+# As much of curl as the pages use: URL, -s, -H HEADER, -d BODY or -d @FILE.
+import argparse, pathlib, httpx
+parser = argparse.ArgumentParser()
+parser.add_argument("-s", action="store_true")
+parser.add_argument("-H", action="append", default=[])
+parser.add_argument("-d")
+parser.add_argument("url")
+options = parser.parse_args()
+body = pathlib.Path(options.d[1:]).read_text() if (options.d or "").startswith("@") else options.d
+headers = dict(header.split(": ", 1) for header in options.H)
+print(httpx.request("POST" if body else "GET", options.url, content=body, headers=headers, timeout=60).text)
+"""
+
+
+def blocks(name: str) -> list[tuple[str, str]]:
+    """A page's fenced blocks in order: language and text."""
+    return re.findall(r"^```(\w+)\n(.*?)^```$", page(name), re.MULTILINE | re.DOTALL)
+
+
+def run(desk: Path, script: str) -> str:
+    """Run shell blocks of a page on the desk, against its service; returns what they print."""
+    url = (desk / "url").read_text()
+    environment = {**os.environ, "PATH": f"{desk / 'bin'}:{os.environ['PATH']}", "FORELOCK_URL": url}
+    environment.pop("FORELOCK_API_KEY", None)
+    ran = subprocess.run(
+        ["sh", "-eu"],
+        input=script.replace("http://127.0.0.1:8321", url),
+        cwd=desk,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+def test_the_first_call_answers_as_the_readme_says(desk: Path) -> None:
+    shown = blocks("README.md")
+    (call, answer), (command, sentence) = (
+        (shell, said)
+        for (language, shell), (kind, said) in pairwise(shown)
+        if language == "sh" and kind in ("json", "text")
+    )
+    assert_shows(json.loads(answer), json.loads(run(desk, call)))
+    assert run(desk, command) == sentence
+
+
+def assert_shows(shortened: object, whole: object) -> None:
+    """Whatever the shortened answer shows stands in the whole one."""
+    if isinstance(shortened, dict):
+        assert isinstance(whole, dict)
+        for name, value in shortened.items():
+            assert_shows(value, whole[name])
+    else:
+        assert shortened == whole
+
+
+def test_the_quickstart_ends_with_the_verdict_it_shows(desk: Path) -> None:
+    """The shell blocks are one session; a line between marks off what each prints."""
+    shown = blocks("docs/quickstart.md")
+    scripts = [text for language, text in shown if language == "sh"]
+    mark = "printf '\\n=====\\n'\n"
+    said = run(desk, mark.join(scripts)).split("\n=====\n")
+    assert len(said) == len(scripts)
+    expected = [
+        (scripts.index(shell), text) for (language, shell), (kind, text) in pairwise(shown) if kind == "text"
+    ]
+    assert len(expected) == 3
+    for number, text in expected:
+        assert said[number] == text
+
+
+@pytest.mark.parametrize(
+    "name", ["README.md", "CONTRIBUTING.md", *sorted(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md"))]
+)
+def test_links_lead_somewhere(name: str) -> None:
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page(name)):
+        if "://" not in target:
+            assert (ROOT / name).parent.joinpath(target).exists(), target

@@ -172,6 +172,16 @@ class Client:
         filters = {"hypothesis": hypothesis, "outcome": outcome, "since": since}
         yield from self._pages("/v1/verdicts", {name: value for name, value in filters.items() if value})
 
+    # Keys
+
+    def create_key(self, name: str, scopes: Iterable[str], *, kind: Literal["person", "job"] = "job") -> Json:
+        """Make an API key: `{"key": …, "secret": …}`. The secret is in this answer alone.
+
+        Sent without Idempotency-Key, since a repeated answer would lack the secret: a lost one leaves an
+        unused key behind, which `GET /v1/keys` shows.
+        """
+        return self._json("POST", "/v1/keys", json={"name": name, "kind": kind, "scopes": list(scopes)})
+
     # Requests
 
     def _pages(self, path: str, parameters: Mapping[str, str] | None = None) -> Iterator[Json]:

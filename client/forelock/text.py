@@ -38,30 +38,38 @@ def verdict_text(verdict: Json) -> str:
 def _hypothesis(hypothesis: Json) -> str:
     outcome = hypothesis["outcome"]
     lines = [f"{plain(hypothesis['id'])}: {OUTCOMES.get(outcome, plain(outcome))}"]
-    if hypothesis.get("rule"):
-        lines.append(f"  rule: {plain(hypothesis['rule'])}")
+    sentence, rule = plain(hypothesis.get("sentence") or ""), plain(hypothesis.get("rule") or "")
+    lines += [f"  {sentence}"] if sentence else []
+    lines += [f"  rule: {rule}"] if rule and rule not in sentence else []
     clauses = hypothesis.get("clauses") or ()
     width = max((len(plain(clause["text"])) for clause in clauses), default=0)
+    in_points = any(" pp" in clause["text"] for clause in clauses)
     for clause in clauses:
-        said = f"  {MARKS[clause['holds']]:>7}  {plain(clause['text']):<{width}}  observed {observed(clause)}"
+        seen = observed(clause, points=in_points and _is_effect(clause["text"]))
+        said = f"  {MARKS[clause['holds']]:>7}  {plain(clause['text']):<{width}}  observed {seen}"
         lines.append(said + (f" ({plain(clause['reason'])})" if clause.get("reason") else ""))
     if hypothesis.get("reason"):
         lines.append(f"  because {plain(hypothesis['reason'])}")
     for name, answer in (hypothesis.get("analyses") or {}).items():
-        sentence = ((answer or {}).get("analysis") or {}).get("sentence")
-        if sentence:
-            lines.append(f"  {plain(name)}: {plain(sentence)}")
+        found = ((answer or {}).get("analysis") or {}).get("sentence")
+        lines += [f"  {plain(name)}: {plain(found)}"] if found else []
     return "\n".join(lines)
 
 
-def observed(clause: Json) -> str:
-    """What a clause saw, in the unit it is written in."""
-    value, points = clause.get("observed"), " pp" in clause["text"]
+def observed(clause: Json, *, points: bool) -> str:
+    """What a clause saw; a proportion in percentage points where the rule speaks of them."""
+    value = clause.get("observed")
     if value is None:
         return "nothing"
     if isinstance(value, Mapping):
         return f"[{_number(value.get('low'), points)}, {_number(value.get('high'), points)}]"
     return _number(value, points)
+
+
+def _is_effect(clause: str) -> bool:
+    """True for `delta`, and for the difference or an interval of a test (`bootstrap.ci`)."""
+    field = clause.split(" ", 1)[0].split(".")
+    return field[0] == "delta" or (len(field) > 1 and field[1] in ("delta", "ci", "intervals"))
 
 
 def _number(value: Any, points: bool) -> str:

@@ -148,7 +148,7 @@ def tf_idf_scores(items: list[Item], tokens: Tokens) -> NDArray[np.float64]:
         matrix.data /= np.repeat(norms, np.diff(matrix.indptr))
         return matrix
 
-    return (weighted(queries) @ weighted(documents).T).toarray()
+    return np.asarray((weighted(queries) @ weighted(documents).T).todense())
 
 
 def bm25_scores(items: list[Item], *, k1: float = 1.2, b: float = 0.75) -> NDArray[np.float64]:
@@ -161,13 +161,13 @@ def bm25_scores(items: list[Item], *, k1: float = 1.2, b: float = 0.75) -> NDArr
     lengths = documents.sum(axis=1)
     room = np.repeat(k1 * (1 - b + b * lengths / lengths.mean()), np.diff(documents.indptr))
     documents.data = idf[documents.indices] * documents.data * (k1 + 1) / (documents.data + room)
-    return (queries @ documents.T).toarray()
+    return np.asarray((queries @ documents.T).todense())
 
 
 def ranks(scores: NDArray[np.float64]) -> NDArray[np.int64]:
     """Rank of each query's own document; a tie counts against it, scores compare to 1e-9."""
     rounded = np.round(scores, 9)
-    return (rounded >= np.diag(rounded)[:, None]).sum(axis=1)
+    return np.asarray((rounded >= np.diag(rounded)[:, None]).sum(axis=1))
 
 
 SYSTEMS: dict[str, Callable[[list[Item]], NDArray[np.float64]]] = {

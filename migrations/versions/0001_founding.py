@@ -93,10 +93,10 @@ def _preregistrations() -> None:
         sa.Column("complete_at", TIME),
         sa.Column("judged_at", TIME),
         sa.CheckConstraint(
-            "(state = 'draft') = (draft IS NOT NULL)", name="ck_preregistrations_draft_until_locked"
+            "(state = 'draft') = (draft IS NOT NULL)", name=op.f("ck_preregistrations_draft_until_locked")
         ),
         sa.CheckConstraint(
-            "(state = 'draft') = (plan_sha256 IS NULL)", name="ck_preregistrations_hash_once_locked"
+            "(state = 'draft') = (plan_sha256 IS NULL)", name=op.f("ck_preregistrations_hash_once_locked")
         ),
         sa.ForeignKeyConstraint(["project_id"], ["projects.id"], name="fk_preregistrations_project_id"),
         sa.PrimaryKeyConstraint("id", name="pk_preregistrations"),
@@ -247,7 +247,7 @@ def _ledger() -> None:
         sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("size", LONG, nullable=False),
         sa.Column("peaks", BYTES, nullable=False),
-        sa.CheckConstraint("id = 1", name="ck_ledger_head_one_log"),
+        sa.CheckConstraint("id = 1", name=op.f("ck_ledger_head_one_log")),
         sa.PrimaryKeyConstraint("id", name="pk_ledger_head"),
     )
     op.create_table(
@@ -311,7 +311,8 @@ def _work() -> None:
         sa.Column("started_at", TIME),
         sa.Column("finished_at", TIME),
         sa.CheckConstraint(
-            "state IN ('queued', 'running', 'succeeded', 'failed', 'cancelled')", name="ck_jobs_known_state"
+            "state IN ('queued', 'running', 'succeeded', 'failed', 'cancelled')",
+            name=op.f("ck_jobs_known_state"),
         ),
         sa.ForeignKeyConstraint(["project_id"], ["projects.id"], name="fk_jobs_project_id"),
         sa.PrimaryKeyConstraint("id", name="pk_jobs"),

@@ -10,7 +10,6 @@ from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 
@@ -89,7 +88,6 @@ def create_app(settings: Settings, database: Database, keyring: Keyring) -> Fast
     app.add_exception_handler(ForelockError, _own)
     app.add_exception_handler(RequestValidationError, _refused)
     app.add_exception_handler(HTTPException, _status)
-    app.add_exception_handler(ClientDisconnect, _gone)
     app.add_middleware(Surroundings, metrics=metrics)
     return app
 
@@ -123,10 +121,6 @@ async def _status(request: Request, error: Exception) -> Response:
         return Response(status_code=204, headers={"Allow": allow})
     detail = f"this path answers {allow}"
     return problems.of_status(405, detail, {"Allow": allow})
-
-
-async def _gone(_request: Request, _error: Exception) -> Response:
-    return Response(status_code=499)
 
 
 def _methods(request: Request) -> list[str]:

@@ -20,6 +20,8 @@ T = TypeVar("T")
 
 INLINE_BYTES = 64 * 1024
 """Bodies above this size are parsed in a thread, so that they do not hold up the others."""
+MAX_FAULTS = 10_000
+"""Beyond this many, faults are counted and no longer named."""
 JSON = "application/json"
 
 
@@ -91,6 +93,8 @@ def validate(adapter: TypeAdapter[T], body: bytes) -> T:
     try:
         return adapter.validate_json(body, strict=True)
     except ValidationError as error:
+        if error.error_count() > MAX_FAULTS:  # each would become a dict
+            raise faults.too_many(error.error_count()) from None
         found = error.errors(include_url=False, include_input=False)
     raise faults.invalid(found, value)
 

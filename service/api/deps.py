@@ -110,15 +110,10 @@ OptionalIfMatch = Annotated[IfMatch, Depends(_optional_if_match)]
 
 
 def _strong_tags(header: str) -> list[str]:
-    tags, position = [], 0
-    while position < len(header):
-        match = _OPAQUE_TAG.match(header, position)
-        if match is None:
-            raise InvalidData.field("header.If-Match", "is not a list of entity tags", 'send "TAG" or *')
-        if match[1] is None:
-            tags.append(match[2])
-        position = match.end()
-    return tags
+    found = list(_OPAQUE_TAG.finditer(header))
+    if not found or "".join(match[0] for match in found) != header:
+        raise InvalidData.field("header.If-Match", "is not a list of entity tags", 'send "TAG" or *')
+    return [match[2] for match in found if match[1] is None]
 
 
 def not_modified(request: Request, etag: str) -> Response | None:

@@ -61,6 +61,11 @@ def invalid(errors: Sequence[ErrorDetails], value: Any = None) -> InvalidData:
     return InvalidData(detail, faults[:MAX_FAULTS], code="validation_failed")
 
 
+def too_many(count: int) -> InvalidData:
+    """When naming the faults would cost more than the request itself."""
+    return InvalidData(f"the body has {count} faults: its values are not of the kind that /docs describes")
+
+
 def invalid_parameters(errors: Sequence[Any]) -> InvalidData:
     """The same for query parameters and headers: `query.limit`, `header.if-match`."""
     faults = [Fault(".".join(str(part) for part in error["loc"][:2]), message_of(error)) for error in errors]
@@ -71,7 +76,10 @@ def message_of(error: ErrorDetails) -> str:
     """The sentence of one error, from its kind and the model's limits."""
     kind = error["type"]
     if kind in _MESSAGES:
-        return _MESSAGES[kind].format_map(_Limits(error.get("ctx", {})))
+        limits = error.get("ctx", {}).items()
+        return _MESSAGES[kind].format_map(
+            _Limits({name: f"{limit:g}" if isinstance(limit, float) else limit for name, limit in limits})
+        )
     return next((text for starts, text in _KINDS if kind.startswith(starts)), "is not valid")
 
 
@@ -98,9 +106,12 @@ class _Limits(dict[str, Any]):
 
 def _merged(found: Iterable[tuple[str, ErrorDetails]]) -> Iterable[Fault]:
     """One fault per path: the branches of a union become `must be a string or must be an integer`."""
+    found = list(found)
     messages: dict[str, dict[str, None]] = {}
     fixes: dict[str, str] = {}
     for path, error in found:
+        if error["type"] == "too_short" and any(other.startswith(f"{path}[") for other, _ in found):
+            continue  # refused entries do not count; they are named themselves
         messages.setdefault(path, {})[message_of(error)] = None
         fixes.setdefault(path, _FIXES.get(error["type"], ""))
     return (Fault(path, " or ".join(texts), fixes[path]) for path, texts in messages.items())

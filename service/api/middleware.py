@@ -8,11 +8,15 @@ import time
 from collections.abc import MutableMapping
 from typing import Any
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.api import problems
 from service.api.logs import ACCESS, ERRORS, location
 from service.api.metrics import Metrics
+
+CLIENT_GONE = 499
+"""What the log says when the caller hung up before the answer."""
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{8,128}")
 _SAFE_HEADERS = (
@@ -20,6 +24,8 @@ _SAFE_HEADERS = (
     (b"referrer-policy", b"no-referrer"),
 )
 _NO_STORE = (b"cache-control", b"no-store")
+_REVALIDATE = (b"cache-control", b"private, no-cache")
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _PAGE_POLICY = (
     b"content-security-policy",
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -52,7 +58,7 @@ class _Exchange:
         self._send = send
         self._metrics = metrics
         self._id = _request_id(scope)
-        self._method: str = scope["method"]
+        self._method: str = scope["method"] if scope["method"] in _METHODS else "OTHER"
         self._head = self._method == "HEAD"
         self._status = 0
 
@@ -64,6 +70,8 @@ class _Exchange:
         start = time.perf_counter()
         try:
             await app(scope, receive, self._answer)
+        except ClientDisconnect:
+            self._status = self._status or CLIENT_GONE
         except Exception as error:  # noqa: BLE001  # whatever it is, it is logged without its text
             ERRORS.error(
                 "unexpected error", extra={"fields": {"request_id": self._id.decode(), **location(error)}}
@@ -87,7 +95,7 @@ class _Exchange:
         names = {name for name, _ in headers}
         headers += [(b"x-request-id", self._id), *_SAFE_HEADERS]
         if b"cache-control" not in names:
-            headers.append(_NO_STORE)
+            headers.append(_REVALIDATE if b"etag" in names else _NO_STORE)
         if (
             b"content-security-policy" not in names
             and (b"content-type", b"text/html; charset=utf-8") in headers
@@ -96,6 +104,7 @@ class _Exchange:
         message["headers"] = headers
 
     def _report(self, seconds: float) -> None:
+        self._status = self._status or CLIENT_GONE
         route = getattr(self._scope.get("route"), "path", "unmatched")
         caller = self._scope["state"].get("caller")
         self._metrics.count(route, self._method, self._status, seconds)

@@ -24,9 +24,12 @@ from service.domain.rule import (
     Comparison,
     Not,
     Rule,
-    Truth,
     Within,
+)
+from service.domain.rule_truth import (
+    Truth,
     conjunction,
+    disjunction,
     holds,
     negation,
 )
@@ -127,7 +130,7 @@ def attainable(rule: Rule, bounds: Mapping[str, Bounds]) -> Truth:
                 return False
             return conjunction([attainable(part, bounds) for part in rule.parts])
         case AnyOf():
-            return negation(conjunction([negation(attainable(part, bounds)) for part in rule.parts]))
+            return disjunction([attainable(part, bounds) for part in rule.parts])
         case Not():
             return negation(attainable(rule.part, bounds))
         case _:

@@ -10,12 +10,15 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, JsonValue
 
-from service.domain.rule import Ends, Observed
+from service.domain.rule_truth import (
+    Ends,
+    Observed,
+)
 from service.stats.common import Interval
 
 Shape = Literal["number", "count", "interval", "truth", "other"]
 
-EFFECT_FIELDS = frozenset({"delta", "ci", "intervals"})
+EFFECT_FIELDS = frozenset({"bootstrap_mean", "ci", "delta", "estimates", "intervals"})
 """First names of the fields that are on the scale of the difference itself."""
 
 

@@ -91,7 +91,7 @@ def _estimands(setting: Setting, path: str) -> Iterator[Finding]:
     for clause in setting.clauses:
         use = setting.uses.get(clause.field.test or "")
         if clause.field.test is None or use is not None:
-            weights.setdefault(use is not None and weighs_clusters(use), str(clause.field))
+            weights.setdefault(use is not None and weighs_clusters(use, clause), str(clause.field))
     if len(weights) == 2:
         yield error(
             "ESTIMAND_MIXED",
@@ -101,8 +101,10 @@ def _estimands(setting: Setting, path: str) -> Iterator[Finding]:
         )
 
 
-def weighs_clusters(use: Use) -> bool:
-    """True when the test estimates the mean of the clusters' means."""
+def weighs_clusters(use: Use, clause: Clause) -> bool:
+    """True when the field is about the mean of the clusters' means."""
+    if clause.field.path[0] == "estimates":
+        return clause.field.path[-1] == CLUSTER_WEIGHTED
     declared = parameter(use.use, "estimand")
     if declared is not None:
         return declared == CLUSTER_WEIGHTED

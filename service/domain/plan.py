@@ -24,8 +24,9 @@ MAX_RULE_LENGTH = 2000
 
 
 def _exact_json(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Refuse what the canonical text could not give back, such as 1e20, which it writes as an integer."""
     try:
-        canonical(value)
+        canonical(json.loads(canonical(value)))
     except InvalidData as fault:
         raise PydanticCustomError("no_canonical_form", "{fault}", {"fault": fault.detail}) from None
     return value

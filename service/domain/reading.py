@@ -9,7 +9,14 @@ from typing import Literal
 from service.domain.analyses import JsonObject, tests_of
 from service.domain.fields import observe
 from service.domain.plan import Hypothesis, Plan
-from service.domain.rule import TIE, Ends, Rule, clauses
+from service.domain.rule import (
+    Rule,
+    clauses,
+)
+from service.domain.rule_truth import (
+    TIE,
+    Ends,
+)
 
 Reading = Literal["positive", "negative", "equivalent", "inconclusive"]
 

@@ -1,25 +1,18 @@
-"""Decision rules: a closed tree of comparisons, the one sentence it prints, and its three-valued truth.
+"""Decision rules: a closed tree of comparisons, and the one sentence it prints.
 
 A rule speaks of `delta` (the observed difference) and of fields of named analyses. Thresholds are
-exact decimals. A field that is undefined makes its clause unknown, and Kleene's logic carries that
-up. `rule_grammar.parse` reads the sentence back into the same tree.
+exact decimals. `rule_grammar.parse` reads the sentence back into the same tree, and `rule_truth`
+says whether it holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
-
-TIE = 1e-9
-"""A float interval end or difference this close to a threshold counts as equal to it."""
-
-Truth = bool | None
-"""True, false, or unknown."""
 
 Operator = Literal[">=", ">", "<=", "<", "==", "!="]
 
@@ -152,18 +145,6 @@ for _node in (All, AnyOf, Not):
     _node.model_rebuild()
 
 
-@dataclass(frozen=True, slots=True)
-class Ends:
-    """An observed interval. None is undefined, an infinity is unbounded."""
-
-    low: float | None
-    high: float | None
-
-
-Observed = Fraction | float | Ends | None
-"""What a field turned out to be; None is undefined."""
-
-
 def decimal_text(text: str) -> str:
     """Digits in plain positional form: no exponent, no plus sign, a digit before the point."""
     number = Decimal(text)
@@ -215,96 +196,3 @@ def depth(rule: Rule) -> int:
             return 1 + depth(rule.part)
         case _:
             return 0
-
-
-def combine(rule: Rule, truth_of: Mapping[Clause, Truth]) -> Truth:
-    """Kleene's strong logic over the truth of the clauses; a clause that is not listed is unknown."""
-    match rule:
-        case All():
-            return conjunction([combine(part, truth_of) for part in rule.parts])
-        case AnyOf():
-            return negation(conjunction([negation(combine(part, truth_of)) for part in rule.parts]))
-        case Not():
-            return negation(combine(rule.part, truth_of))
-        case _:
-            return truth_of.get(rule)
-
-
-def conjunction(truths: list[Truth]) -> Truth:
-    """False beats unknown, unknown beats true."""
-    if False in truths:
-        return False
-    return None if None in truths else True
-
-
-def negation(truth: Truth) -> Truth:
-    """Unknown stays unknown."""
-    return None if truth is None else not truth
-
-
-def evaluate(rule: Rule, fields: Mapping[str, Observed]) -> Truth:
-    """The rule's truth, from what its fields turned out to be, by their text (`mcnemar.p_value`)."""
-    return combine(rule, {clause: holds(clause, fields.get(str(clause.field))) for clause in clauses(rule)})
-
-
-def holds(clause: Clause, observed: Observed) -> Truth:
-    """The truth of one clause; unknown when what it needs is undefined or of another shape."""
-    if observed is None or isinstance(observed, bool):
-        return None
-    match clause:
-        case Comparison():
-            if isinstance(observed, Ends):
-                return None
-            return _compare(clause.operator, _side(observed, clause.value.exact(), _tie(clause.field)))
-        case Excludes():
-            return _excludes(clause, observed)
-        case Within():
-            ends = observed if isinstance(observed, Ends) else None
-            tie = TIE if ends else _tie(clause.field)
-            low, high = (ends.low, ends.high) if ends else (observed, observed)
-            inside = (0, 1) if clause.closed else (1,)
-            return conjunction(
-                [
-                    None if low is None else _side(low, clause.low.exact(), tie) in inside,
-                    None if high is None else -_side(high, clause.high.exact(), tie) in inside,
-                ]
-            )
-
-
-def _excludes(clause: Excludes, observed: Observed) -> Truth:
-    if not isinstance(observed, Ends):
-        return None
-    value = clause.value.exact()
-    above = None if observed.low is None else _side(observed.low, value, TIE) > 0
-    below = None if observed.high is None else _side(observed.high, value, TIE) < 0
-    return True if above or below else conjunction([above, below])
-
-
-def _tie(field: FieldName) -> float:
-    """Differences and interval ends come from floating point and tie; p-values and counts compare plainly."""
-    return TIE if field.path[-1] in ("delta", "low", "high") else 0.0
-
-
-def _side(observed: object, threshold: Fraction, tie: float) -> int:
-    """-1, 0 or 1: below, equal or above. Fractions compare exactly, floats as floats."""
-    if isinstance(observed, (Fraction, int)):
-        return (observed > threshold) - (observed < threshold)
-    assert isinstance(observed, float)  # noqa: S101
-    distance = observed - float(threshold)
-    return 0 if abs(distance) <= tie else 1 if distance > 0 else -1
-
-
-def _compare(operator: Operator, side: int) -> bool:
-    match operator:
-        case ">=":
-            return side >= 0
-        case ">":
-            return side > 0
-        case "<=":
-            return side <= 0
-        case "<":
-            return side < 0
-        case "==":
-            return side == 0
-        case "!=":
-            return side != 0

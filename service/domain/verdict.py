@@ -22,19 +22,21 @@ from service.domain.reading import read_interval
 from service.domain.rule import (
     Clause,
     Comparison,
-    Ends,
-    Observed,
-    Truth,
     Within,
     clauses,
-    combine,
-    holds,
     sentence,
 )
 from service.domain.rule_grammar import parse
+from service.domain.rule_truth import (
+    Ends,
+    Observed,
+    Truth,
+    combine,
+    holds,
+)
 from service.domain.verdict_records import ClauseVerdict, HypothesisVerdict, Outcome, Span, Verdict
 
-__all__ = ["Analyses", "ClauseVerdict", "HypothesisVerdict", "Verdict", "analyse", "judge"]
+__all__ = ["Analyses", "ClauseVerdict", "HypothesisVerdict", "Outcome", "Verdict", "analyse", "judge"]
 
 
 def judge(

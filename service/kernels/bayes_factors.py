@@ -44,8 +44,7 @@ def log_integral(log_f: LogDensity, low: float, high: float) -> LogBayesFactor:
     step = float(points[1] - points[0])
     fine = step * (float(weights.sum()) - (weights[0] + weights[-1]) / 2)
     coarse = 2 * step * (float(weights[::2].sum()) - (weights[0] + weights[-1]) / 2)
-    rounding = 4 * np.finfo(float).eps * (abs(top) + 1)
-    return LogBayesFactor(top + math.log(fine), float(abs(math.log(coarse / fine)) + rounding))
+    return LogBayesFactor(top + math.log(fine), abs(math.log(coarse / fine)) + _rounding(top))
 
 
 def jzs_t(t: float, n_effective: float, df: float, rscale: float) -> LogBayesFactor:
@@ -98,19 +97,31 @@ def bic_f(f: float, df1: int, df2: float, n: int) -> LogBayesFactor:
 def correlation_ly(r: float, n: int, kappa: float) -> LogBayesFactor:
     """Pearson r of a bivariate normal; rho ~ stretched beta(1/kappa, 1/kappa) under H1, exactly.
 
-    Euler's transformation turns the hypergeometric function of the source, which overflows,
-    into a bounded one and a power of 1 - r^2.
+    The factor 2F1((n-1)/2, (n-1)/2; n/2 + 1/kappa; r^2) overflows; its Euler integral, over the
+    logit of the variable, does not. (The 2016 paper's (2n-3)/4 and (2n-1)/4 are Jeffreys'
+    approximation.)
 
-    Source: Ly, Verhagen & Wagenmakers (2016), J Math Psychol 72:19, eq. 25.
+    Source: Ly, Marsman & Wagenmakers (2018), Stat Neerl 72:4.
     """
     if abs(r) >= 1:
         return LogBayesFactor(math.inf, 0.0)
-    a, c = 1 / kappa, n / 2 + 1 / kappa
-    hyper = float(special.hyp2f1(a + 0.75, a + 0.25, c, r * r))
-    power = (1 + a - n / 2) * math.log1p(-r * r)
-    ratio = math.log(float(special.poch(c - 0.5, 0.5)))
-    prior = (1 - 2 * a) * math.log(2) + math.log(math.pi) / 2 - float(special.betaln(a, a))
-    return _closed(prior - ratio + power + math.log(hyper), power)
+    width, power = 1 / kappa, (n - 1) / 2
+    first, second = (n - 1) / 2, width + 0.5
+    log_left = math.log((1 - r) * (1 + r))
+    log_square = 2 * math.log(abs(r)) if r else -math.inf
+
+    def log_f(logit: NDArray[np.float64]) -> NDArray[np.float64]:
+        log_rest = -np.logaddexp(0, logit)
+        log_gap = np.logaddexp(log_left, log_square + log_rest)
+        return -first * np.logaddexp(0, -logit) + second * log_rest - power * log_gap
+
+    # the peak of the beta part lies at ln(first / second), that of the gap's part at -log_left
+    peak = math.log(first / second)
+    integral = log_integral(log_f, min(peak, 0.0) - 60, max(peak, 0.0) - log_left + 120)
+    prior = (1 - 2 * width) * math.log(2) + math.log(math.pi) / 2 - float(special.betaln(width, width))
+    ratio = math.log(float(special.poch(n / 2 + width - 0.5, 0.5)))
+    constant = prior - ratio - float(special.betaln(first, second))
+    return LogBayesFactor(constant + integral.value, integral.error + _rounding(constant))
 
 
 def correlation_wetzels(r: float, n: int) -> LogBayesFactor:
@@ -145,4 +156,8 @@ def vovk_sellke(p: float) -> float:
 
 def _closed(value: float, largest_term: float) -> LogBayesFactor:
     """A closed form, exact up to the rounding of its largest term."""
-    return LogBayesFactor(value, 16 * float(np.finfo(float).eps) * (abs(largest_term) + abs(value) + 1))
+    return LogBayesFactor(value, _rounding(abs(largest_term) + abs(value)))
+
+
+def _rounding(size: float) -> float:
+    return 16 * float(np.finfo(float).eps) * (abs(size) + 1)

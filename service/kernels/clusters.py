@@ -54,8 +54,11 @@ class ClusterSums:
 
 
 def cluster_sums(difference: Floats, codes: NDArray[np.int64]) -> ClusterSums:
-    """Sums and sizes per cluster. O(n)."""
-    return ClusterSums(np.bincount(codes, weights=difference), np.bincount(codes).astype(np.float64))
+    """Sums and sizes per cluster. O(n). A sum that is zero but for rounding is zero."""
+    sums: Floats = np.bincount(codes, weights=difference).astype(np.float64)
+    dust = 1e-14 * np.bincount(codes, weights=np.abs(difference))
+    sums[np.abs(sums) <= dust] = 0.0
+    return ClusterSums(sums, np.bincount(codes).astype(np.float64))
 
 
 def size_cv(sizes: Floats) -> float:
@@ -108,9 +111,7 @@ def robust_errors(groups: ClusterSums) -> dict[str, RobustError]:
     # trace(B) and the sum of B_ij^2 for B_ij = a_i a_j (n_i 1_ij - n_i n_j / N), without the matrix
     a2 = 1 / (n**2 * (1 - share))
     trace = float((a2 * (sizes - sizes**2 / n)).sum())
-    squares = (
-        float((a2**2 * (sizes**2 - 2 * sizes**3 / n)).sum()) + (float((a2 * sizes**2).sum()) / n) ** 2
-    )
+    squares = float((a2**2 * (sizes**2 - 2 * sizes**3 / n)).sum()) + (float((a2 * sizes**2).sum()) / n) ** 2
     return {
         "cr1": RobustError(math.sqrt(cr1), g - 1),
         "cr2": RobustError(math.sqrt(cr2), trace**2 / squares),

@@ -33,10 +33,25 @@ SLACK = 1e-11
 class Bootstrap(Protocol):
     """A bootstrap distribution of an estimate."""
 
-    exact: bool
-    error: float
-    n_resamples: int | None
-    least: float
+    @property
+    def exact(self) -> bool:
+        """Computed, not drawn."""
+        ...
+
+    @property
+    def error(self) -> float:
+        """Absolute error bound of a computed probability."""
+        ...
+
+    @property
+    def n_resamples(self) -> int | None:
+        """Draws; None when computed."""
+        ...
+
+    @property
+    def least(self) -> float:
+        """Least probability the distribution can give."""
+        ...
 
     def quantile(self, q: float) -> float:
         """The q-quantile."""

@@ -253,7 +253,7 @@ def _pmf(groups: Sequence[Group], start: int, length: int) -> NDArray[np.float64
     log_size, phase = np.zeros(len(frequency)), np.zeros(len(frequency))
     mean = 0.0
     for group in groups:
-        t = 2 * math.pi / length * frequency
+        t = np.asarray(frequency * (2 * math.pi / length), dtype=np.float64)
         log_once, phase_once, centre = _log_transform(group, t, frequency, length)
         log_size += group.count * log_once
         phase += group.count * phase_once

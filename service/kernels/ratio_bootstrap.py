@@ -163,7 +163,9 @@ class Inverted:
             inside = float(terms[0] <= 0)
             return inside, inside, inside
         nats = math.log(2 / lattice.TINY_MASS)
-        reach = 2 * (width * nats / 3 + math.sqrt((width * nats / 3) ** 2 + 2 * nats * float(centred @ centred)))
+        reach = 2 * (
+            width * nats / 3 + math.sqrt((width * nats / 3) ** 2 + 2 * nats * float(centred @ centred))
+        )
         unit = min(reach, g * width) / (points * 0.9)
         cells = np.rint(terms / unit)
         left = cells * unit - terms
@@ -195,7 +197,7 @@ def ratio_bootstrap(sums: Floats, sizes: Floats) -> RatioDistribution:
                 return Inverted(sums, sizes)
             k = found.first + found.step * np.arange(len(found.pmf))
             unit = grid[1] / (len(sums) * float(sizes[0]))
-            return Atoms(k * unit, found.pmf, "lattice", found.error)
+            return Atoms(np.multiply(k, unit, dtype=np.float64), found.pmf, "lattice", found.error)
     return Inverted(sums, sizes)
 
 

@@ -55,12 +55,13 @@ def _convolved(multiples: NDArray[np.int64]) -> FlipTails:
     groups = lattice.signed(multiples)
     near = lattice.distribution(groups)
     s = int(multiples.sum())
-    far = lattice.at_least(groups, near, abs(s))
-    rest = lattice.at_most(groups, near, abs(s))
-    two_sided = 2 * far if s and 2 * far < 1 - near.error else 1.0
-    return FlipTails(
-        far if s >= 0 else rest, rest if s >= 0 else far, two_sided, near.error, "convolution"
-    )
+    far, rest = lattice.at_least(groups, near, abs(s)), lattice.at_most(groups, near, abs(s))
+    if len(multiples) <= ENUMERATED_UP_TO:
+        # patterns are counted in whole numbers: undo the transform's rounding
+        patterns = 2.0 ** len(multiples)
+        far, rest = round(far * patterns) / patterns, round(rest * patterns) / patterns
+    two_sided = min(1.0, 2 * far) if s else 1.0
+    return FlipTails(far if s >= 0 else rest, rest if s >= 0 else far, two_sided, near.error, "convolution")
 
 
 def _enumerated(values: Floats) -> FlipTails:
@@ -105,6 +106,4 @@ def _rounded(values: Floats) -> FlipTails:
     low = max(near.at_least(outer) - ROUNDING_RISK, 0.0)
     rest = min(1 - low, 1.0)
     error = (high - low) + near.error
-    return FlipTails(
-        high if s >= 0 else rest, rest if s >= 0 else high, min(1.0, 2 * high), error, "grid"
-    )
+    return FlipTails(high if s >= 0 else rest, rest if s >= 0 else high, min(1.0, 2 * high), error, "grid")

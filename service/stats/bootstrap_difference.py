@@ -183,20 +183,19 @@ def _resample(
     """Distribution, BCa constants, p and its SE; draws are raised while p is unresolved."""
     samples = request.arrays()
     draws = request.n_resamples
-    distribution: bootstrap.Bootstrap | None = bootstrap.exact_bootstrap(samples)
+    exact = bootstrap.exact_bootstrap(samples)
+    sides = 2 if request.alternative == "two-sided" else 1
     while True:
-        if distribution is None:
-            distribution = bootstrap.draw(samples, draws, request.seed)
+        distribution: bootstrap.Bootstrap = exact or bootstrap.draw(samples, draws, request.seed)
         constants = bootstrap.bca_constants(samples, distribution) if request.method == "bca" else None
         p = p_of(bootstrap.tails(distribution, delta, request.method, constants), request.alternative)
-        if p is None or distribution.exact:
+        if p is None or exact:
             return distribution, constants, p, 0.0
-        half = p / 2 if request.alternative == "two-sided" else p
-        factor = 2 if request.alternative == "two-sided" else 1
-        se = factor * math.sqrt(half * (1 - half) / draws)
+        tail = p / sides
+        se = sides * math.sqrt(tail * (1 - tail) / draws)
         if abs(p - request.alpha) > 3 * se or draws * 2 > RAISED_UP_TO * request.n_resamples:
             return distribution, constants, p, se
-        draws, distribution = 2 * draws, None
+        draws *= 2
 
 
 def p_of(tails: tuple[float, float] | None, alternative: Alternative) -> float | None:

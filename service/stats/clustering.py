@@ -20,10 +20,19 @@ from service.kernels.clusters import (
     size_cv,
 )
 from service.stats.common import Labels, PairedColumns, Part, StatWarning, require_equal_lengths
-from service.stats.warnings import CAUTION, FEW_CLUSTERS
+from service.stats.warnings import CAUTION, FEW_CLUSTERS, define
 
 FEW, ENOUGH, UNEVEN = 10, 30, 0.5
+LEAST_DF = 4
 MOST_SIZES = 200
+
+LOW_DF = define(
+    "LOW_DF",
+    "caution",
+    "The cluster-robust interval rests on {df:.1f} degrees of freedom: below 4 its level is not reliable.",
+    "Bell & McCaffrey (2002), Surv Methodol 28:169",
+)
+
 
 
 class ClusterFacts(Part):

@@ -21,8 +21,10 @@ Alternative = Literal["two-sided", "greater", "less"]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Proportion = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0, le=10**9)]
-Column = Annotated[list[Finite], Field(max_length=MAX_ITEMS)]
-Labels = Annotated[list[str] | list[int], Field(max_length=MAX_ITEMS)]
+Column = Annotated[list[Finite], Field(max_length=MAX_ITEMS, fail_fast=True)]
+Labels = Annotated[list[str], Field(max_length=MAX_ITEMS, fail_fast=True)] | Annotated[
+    list[int], Field(max_length=MAX_ITEMS, fail_fast=True)
+]
 
 
 class Request(BaseModel):
@@ -32,9 +34,9 @@ class Request(BaseModel):
 
 
 class Part(BaseModel):
-    """A piece of an analysis: closed and immutable."""
+    """A piece of an analysis: closed and immutable; a NaN in it is a bug that raises here."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class StatWarning(Part):

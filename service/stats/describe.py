@@ -101,9 +101,9 @@ def describe(request: DescribeRequest) -> DescribeAnalysis:
     if m.sd and request.method == "t":
         ci = _t_interval(m, request.level)
     elif m.sd and request.method != "t":
-        distribution = bootstrap.exact_bootstrap([values])
-        if distribution is None:
-            distribution = bootstrap.draw([values], request.n_resamples, request.seed)
+        distribution: bootstrap.Bootstrap = bootstrap.exact_bootstrap([values]) or bootstrap.draw(
+            [values], request.n_resamples, request.seed
+        )
         constants = bootstrap.bca_constants([values], distribution) if request.method == "bca" else None
         ends = bootstrap.interval(distribution, m.mean, request.level, request.method, constants)
         if ends is None:
@@ -146,6 +146,6 @@ def _sentence(request: DescribeRequest, m: Moments, ci: Interval | None, reasons
     if ci is None:
         return f"{start}; no interval is given because {reasons['ci']}."
     return (
-        f"{start} ({100 * request.level:g}% {request.method} CI {ci.low:.4g} to {ci.high:.4g}) and SD {m.sd:.3g}; "
-        "a description of these runs, which tests nothing."
+        f"{start} ({100 * request.level:g}% {request.method} CI {ci.low:.4g} to {ci.high:.4g}) "
+        f"and SD {m.sd:.3g}; a description of these runs, which tests nothing."
     )

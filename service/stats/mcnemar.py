@@ -14,6 +14,7 @@ from service.stats.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, PairsReque
 from service.stats.registry import PlanUse, stat_test
 
 Method = Literal["exact", "midp", "asymptotic", "corrected"]
+IntervalMethod = Literal["tango", "newcombe", "wald"]
 
 
 class McNemarRequest(PairsRequest):
@@ -47,18 +48,26 @@ class McNemarAnalysis(Analysis):
     p_value: float = Field(description="Of the chosen method and alternative.")
     method: Method = Field(description="Form of the test.")
     alternative: Alternative = Field(description="Direction of the p-value.")
-    statistic: float | None = Field(description="Chi-square on 1 df of the two asymptotic methods, else null.")
+    statistic: float | None = Field(
+        description="Chi-square on 1 df of the two asymptotic methods, else null."
+    )
     n: int = Field(description="Items, a count.")
     counts: PairedCounts = Field(description="The fourfold table, counts.")
     n_discordant: int = Field(description="only_baseline + only_candidate, a count of items.")
-    min_attainable_p: float = Field(description="Least p this method can give with that many discordant items.")
+    min_attainable_p: float = Field(
+        description="Least p this method can give with that many discordant items."
+    )
     odds_ratio: OddsRatio = Field(description="Odds that a discordant item is the candidate's, a ratio.")
     cohens_g: float | None = Field(
         description="Share of discordant items the candidate wins, minus 1/2, a proportion."
     )
-    intervals: dict[Literal["tango", "newcombe", "wald"], Interval] = Field(
+    intervals: dict[IntervalMethod, Interval] = Field(
         description="Intervals of delta by method, proportions."
     )
+
+
+def _cost(request: McNemarRequest) -> float:
+    return 0.0003 + 4e-8 * len(request.baseline or ())
 
 
 @stat_test(
@@ -66,7 +75,7 @@ class McNemarAnalysis(Analysis):
     version=1,
     title="McNemar's test (paired binary)",
     example={"both_correct": 1, "only_baseline": 1, "only_candidate": 7, "both_wrong": 12},
-    cost=lambda request: 0.0003 + 4e-8 * len(request.baseline or ()),
+    cost=_cost,
     plan=PlanUse(endpoints=frozenset({"binary"})),
 )
 def mcnemar(request: McNemarRequest) -> McNemarAnalysis:
@@ -105,7 +114,7 @@ def mcnemar(request: McNemarRequest) -> McNemarAnalysis:
     raw_p = p_of(b, c, request.method, request.alternative)
     p_value = max(raw_p, P_FLOOR)
     z = float(special.ndtri(0.5 + request.level / 2))
-    ends = {
+    ends: dict[IntervalMethod, tuple[float, float]] = {
         "tango": tango_interval(b, c, n, z),
         "newcombe": newcombe_interval(counts.both_correct, c, b, counts.both_wrong, z),
         "wald": wald_interval(b, c, n, z),
@@ -146,7 +155,8 @@ def mcnemar(request: McNemarRequest) -> McNemarAnalysis:
             + (
                 f"so equal accuracy is rejected at alpha {request.alpha:g}."
                 if p_value < request.alpha
-                else f"so equal accuracy is not rejected at alpha {request.alpha:g}, which does not show equality."
+                else f"so equal accuracy is not rejected at alpha {request.alpha:g}, "
+                "which does not show equality."
             )
         ),
     )

@@ -62,7 +62,9 @@ class PairsRequest(Request):
     baseline: Column | None = Field(None, description="Baseline arm, one value per item.")
     candidate: Column | None = Field(None, description="Candidate arm, one value per item, same order.")
     both_correct: Count | None = Field(None, description="Items both arms answer correctly, a count.")
-    only_baseline: Count | None = Field(None, description="Items only the baseline answers correctly, a count.")
+    only_baseline: Count | None = Field(
+        None, description="Items only the baseline answers correctly, a count."
+    )
     only_candidate: Count | None = Field(
         None, description="Items only the candidate answers correctly, a count."
     )

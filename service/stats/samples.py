@@ -18,8 +18,8 @@ from service.stats.warnings import define
 CONSTANT_DATA = define(
     "CONSTANT_DATA",
     "serious",
-    "The data have no spread, so no test can weigh the difference: identical values are no proof of certainty; "
-    "look for a cache, a fixed seed or a rounded score.",
+    "The data have no spread, so no test can weigh the difference: identical values are no proof of "
+    "certainty; look for a cache, a fixed seed or a rounded score.",
 )
 
 BOOTSTRAP_FEW_RUNS = define(

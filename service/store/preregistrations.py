@@ -42,11 +42,13 @@ def get(
     session: Session, project_id: str, preregistration_id: str, *, for_update: bool = False
 ) -> Preregistration:
     """The project's record; `for_update` holds it until the transaction ends."""
+    if for_update:
+        # A statement of its own: what is joined to the head must be read after the wait for it.
+        head = sa.select(preregistrations.c.id).where(preregistrations.c.id == preregistration_id)
+        session.execute(scope.of_project(head, preregistrations, project_id).with_for_update(key_share=True))
     statement = scope.of_project(_RECORD, preregistrations, project_id).where(
         preregistrations.c.id == preregistration_id
     )
-    if for_update:
-        statement = statement.with_for_update(of=preregistrations, key_share=True)
     row = session.execute(statement).mappings().one_or_none()
     if row is None:
         raise NotFound(f"there is no preregistration {preregistration_id} in this project")

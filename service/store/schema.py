@@ -94,8 +94,8 @@ def _refuse_unknown(present: str | None) -> None:
 def missing_triggers(engine: Engine) -> list[str]:
     """Guards that are absent or switched off, as `table.trigger`."""
     with engine.connect() as connection:
-        expected = _expected(connection.dialect.name)
-        if connection.dialect.name == "sqlite":
+        dialect = connection.dialect.name
+        if dialect == "sqlite":
             found = connection.exec_driver_sql(
                 "SELECT tbl_name, name FROM sqlite_master WHERE type = 'trigger'"
             )
@@ -105,10 +105,11 @@ def missing_triggers(engine: Engine) -> list[str]:
                 "WHERE c.relnamespace = current_schema()::regnamespace AND t.tgenabled = 'A'"
             )
         present = {f"{table}.{trigger}" for table, trigger in found}
-    return sorted(set(expected) - present)
+    return sorted(set(expected_triggers(dialect)) - present)
 
 
-def _expected(dialect: str) -> Iterator[str]:
+def expected_triggers(dialect: str) -> Iterator[str]:
+    """Every guard of a database, as `table.trigger`."""
     events = (
         ("insert", "update", "delete") if dialect == "sqlite" else ("insert", "update", "delete", "truncate")
     )

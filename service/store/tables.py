@@ -7,6 +7,9 @@ from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, I
 
 from service.store.types import Moment, Words
 
+LONG = BigInteger().with_variant(Integer(), "sqlite")
+"""SQLite's INTEGER holds 64 bits, and only under that name is a key the rowid."""
+
 metadata = sa.MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -164,7 +167,7 @@ ledger_head = Table(
     "ledger_head",
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=False),
-    Column("size", BigInteger, nullable=False),
+    Column("size", LONG, nullable=False),
     Column("peaks", LargeBinary, nullable=False),
     CheckConstraint("id = 1", name="one_log"),
 )
@@ -172,7 +175,7 @@ ledger_head = Table(
 ledger_entries = Table(
     "ledger_entries",
     metadata,
-    Column("sequence", BigInteger().with_variant(Integer(), "sqlite"), primary_key=True, autoincrement=False),
+    Column("sequence", LONG, primary_key=True, autoincrement=False),
     Column("kind", Words, nullable=False),
     Column("project_id", Words, ForeignKey(projects.c.id)),
     Column("preregistration_id", Words, ForeignKey(preregistrations.c.id)),
@@ -185,7 +188,7 @@ ledger_entries = Table(
 audit_events = Table(
     "audit_events",
     metadata,
-    Column("id", BigInteger().with_variant(Integer(), "sqlite"), sa.Identity(), primary_key=True),
+    Column("id", LONG, sa.Identity(), primary_key=True),
     Column("project_id", Words, ForeignKey(projects.c.id)),
     Column("key_id", Words, ForeignKey(keys.c.id)),
     Column("action", Words, nullable=False),

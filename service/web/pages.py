@@ -13,6 +13,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
 from fastapi.routing import APIRoute
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 from sqlalchemy.orm import Session
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -49,6 +50,14 @@ _TEMPLATES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+
+
+def _quoted(text: str) -> Markup:
+    """Escape the text, and set what stands between backticks as code."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704  # escaped first
+
+
+_TEMPLATES.filters["quoted"] = _quoted
 
 
 class PageRoute(APIRoute):

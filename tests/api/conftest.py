@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -53,6 +54,13 @@ def bearer(secret: str) -> dict[str, str]:
 
 
 @pytest.fixture
+def sqlite_url(tmp_path: Path, sqlite_template: Path) -> str:
+    """A migrated SQLite database; what modules whose subject is not the database run on."""
+    shutil.copyfile(sqlite_template, tmp_path / "forelock.db")
+    return f"sqlite:///{tmp_path / 'forelock.db'}"
+
+
+@pytest.fixture
 def settings(tmp_path: Path, database: Database) -> Settings:
     return Settings(
         data_dir=tmp_path,
@@ -94,10 +102,22 @@ def client(anonymous: TestClient, database: Database, project: str) -> TestClien
 
 
 @pytest.fixture
-def key_with(database: Database, project: str) -> Callable[..., dict[str, str]]:
-    """Makes the header of a key with these scopes, in the client's project unless another is named."""
+def new_project(database: Database) -> Callable[[str], str]:
+    """Makes another project; returns its id."""
+    return lambda name: add_project(database, name)
 
-    def make(*scopes: Scope, project_id: str = project, **fields: Any) -> dict[str, str]:
-        return bearer(add_key(database, project_id, scopes, **fields)[1])
+
+@pytest.fixture
+def new_key(database: Database, project: str) -> Callable[..., tuple[Key, str]]:
+    """Makes a key with these scopes, in the client's project unless another is named; and its secret."""
+
+    def make(*scopes: Scope, project_id: str = project, **fields: Any) -> tuple[Key, str]:
+        return add_key(database, project_id, scopes or SCOPES, **fields)
 
     return make
+
+
+@pytest.fixture
+def key_with(new_key: Callable[..., tuple[Key, str]]) -> Callable[..., dict[str, str]]:
+    """The header of a new key with these scopes."""
+    return lambda *scopes, **fields: bearer(new_key(*scopes, **fields)[1])

@@ -21,6 +21,7 @@ VERDICT = {
         {
             "id": "H1a",
             "outcome": "not_supported",
+            "sentence": "The rule is false.",
             "rule": "delta >= 2.0 pp and bootstrap.ci excludes 0 and t.p_value < 0.05",
             "clauses": [
                 {"text": "delta >= 2.0 pp", "observed": 0.0082, "threshold": 0.02, "holds": False},
@@ -150,9 +151,10 @@ def test_verdict_reads_clause_by_clause(service, command):
     assert status == 10
     assert output.splitlines() == [
         "H1a: NOT SUPPORTED (which does not show that there is no effect)",
+        "  The rule is false.",
         "  rule: delta >= 2.0 pp and bootstrap.ci excludes 0 and t.p_value < 0.05",
         "    fails  delta >= 2.0 pp          observed +0.82 pp",
-        "    fails  bootstrap.ci excludes 0  observed [-0.0329, 0.0535]",
+        "    fails  bootstrap.ci excludes 0  observed [-3.29 pp, +5.35 pp]",
         "  unknown  t.p_value < 0.05         observed nothing (all values are equal)",
         "  bootstrap: The candidate differs by +0.82 pp.",
     ]

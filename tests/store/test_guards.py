@@ -11,39 +11,49 @@ import sqlalchemy as sa
 from service.store import schema
 from service.store.tables import metadata
 
+ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+ON_POSTGRES = pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
+
 
 class Attacker:
-    """A plain connection: no pragmas on SQLite, the owner of everything on Postgres."""
+    """Connections past the service: on SQLite with and without pragmas, on Postgres as the owner."""
 
-    def __init__(self, database, *, pragmas=()):
+    def __init__(self, database):
         if database.dialect == "sqlite":
-            self.connection = sqlite3.connect(database.url.database, isolation_level=None)
             self.refused = sqlite3.IntegrityError
-            for pragma in pragmas:
-                self.connection.execute(f"PRAGMA {pragma}")
+            self.connections = [
+                sqlite3.connect(database.url.database, isolation_level=None) for _ in range(2)
+            ]
+            self.connections[1].execute("PRAGMA recursive_triggers=ON")
+            self.connections[1].execute("PRAGMA foreign_keys=ON")
         else:
-            query = database.url.query
-            self.connection = psycopg.connect(
-                host=query["host"], user=database.url.username, dbname=database.url.database, autocommit=True
-            )
+            url = database.url
             self.refused = psycopg.IntegrityError
+            self.connections = [
+                psycopg.connect(
+                    host=url.query["host"], user=url.username, dbname=url.database, autocommit=True
+                )
+            ]
 
     def try_to(self, statement):
-        with pytest.raises(self.refused):
-            self.connection.execute(statement)
+        """The statement fails on every connection, and by a guard rather than by another constraint."""
+        for connection in self.connections:
+            with pytest.raises(self.refused) as refusal:
+                connection.execute(statement)
+            error = refusal.value
+            by = error.sqlite_errorname if isinstance(error, sqlite3.Error) else error.sqlstate
+            assert by in ("SQLITE_CONSTRAINT_TRIGGER", "23000"), statement
 
     def succeed(self, statement):
-        return self.connection.execute(statement)
+        self.connections[0].execute(statement)
 
 
-@pytest.fixture(params=["plain", "recursive_triggers"])
-def attacker(request, database):
-    if database.dialect == "postgresql" and request.param != "plain":
-        pytest.skip("a pragma of SQLite")
-    pragmas = () if request.param == "plain" else ("recursive_triggers=ON", "foreign_keys=ON")
-    attacker = Attacker(database, pragmas=pragmas)
+@pytest.fixture
+def attacker(database):
+    attacker = Attacker(database)
     yield attacker
-    attacker.connection.close()
+    for connection in attacker.connections:
+        connection.close()
 
 
 @pytest.fixture
@@ -51,6 +61,11 @@ def judged(world):
     with world.database.write() as session:
         world.draft(session)
         return world.judged(session)
+
+
+def columns_of(table):
+    columns = metadata.tables[table]
+    return [column.name for column in columns.columns], [column.name for column in columns.primary_key]
 
 
 def contents(database):
@@ -80,23 +95,34 @@ def test_every_guarded_table_is_attacked(database):
     assert {*CHANGES, "preregistrations"} == set(schema.GUARDED)
 
 
-@pytest.mark.parametrize("table", CHANGES)
-def test_rows_resist_update_and_delete(database, judged, attacker, table):
+def test_rows_resist_update_and_delete(database, judged, attacker):
     before = contents(database)
-    rows = LOCKED_ROWS.get(table, "")
-    attacker.try_to(f"UPDATE {table} SET {CHANGES[table]} {rows}")
-    attacker.try_to(f"DELETE FROM {table} {rows}")
-    assert before[table]
+    for table, change in CHANGES.items():
+        assert before[table]
+        rows = LOCKED_ROWS.get(table, "")
+        attacker.try_to(f"UPDATE {table} SET {change} {rows}")
+        attacker.try_to(f"DELETE FROM {table} {rows}")
     assert contents(database) == before
 
 
-@pytest.mark.parametrize("table", schema.GUARDED)
-def test_rows_resist_replacement(database, judged, attacker, table):
+def test_rows_resist_upserts(database, judged, attacker):
     before = contents(database)
-    columns = [column.name for column in metadata.tables[table].columns]
-    keys = [column.name for column in metadata.tables[table].primary_key]
-    names = ", ".join(columns)
-    if database.dialect == "sqlite":
+    for table in schema.GUARDED:
+        names, keys = columns_of(table)
+        last = names[-1]
+        attacker.try_to(
+            f"INSERT INTO {table} ({', '.join(names)}) SELECT {', '.join(names)} FROM {table} WHERE true "
+            f"ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {last} = excluded.{last}"
+        )
+    assert contents(database) == before
+
+
+@ON_SQLITE
+def test_rows_resist_replacement(database, judged, attacker):
+    before = contents(database)
+    for table in schema.GUARDED:
+        names, _keys = columns_of(table)
+        row = f"INTO {table} ({', '.join(names)}) SELECT {', '.join(names)} FROM {table}"
         for verb in (
             "INSERT OR REPLACE",
             "REPLACE",
@@ -104,77 +130,91 @@ def test_rows_resist_replacement(database, judged, attacker, table):
             "INSERT OR FAIL",
             "INSERT OR ROLLBACK",
         ):
-            attacker.try_to(
-                f"{verb} INTO {table} ({names}) SELECT {names} FROM {table} ORDER BY {keys[0]} DESC LIMIT 1"
-            )
-        change = CHANGES.get(table, "state = 'draft'")
+            attacker.try_to(f"{verb} {row}")
         for verb in ("UPDATE OR REPLACE", "UPDATE OR IGNORE"):
-            attacker.try_to(f"{verb} {table} SET {change}")
-    update = f"DO UPDATE SET {columns[-1]} = excluded.{columns[-1]}"
-    attacker.try_to(
-        f"INSERT INTO {table} ({names}) SELECT {names} FROM {table} WHERE true ON CONFLICT ({', '.join(keys)}) {update}"
-    )
+            attacker.try_to(f"{verb} {table} SET {CHANGES.get(table, 'id = id')}")
     assert contents(database) == before
 
 
-@pytest.mark.parametrize("table", schema.GUARDED)
-def test_rows_resist_replacement_by_rowid(database, judged, attacker, table):
-    if database.dialect == "postgresql":
-        pytest.skip("rowids are SQLite's")
+@ON_SQLITE
+def test_rows_resist_replacement_by_rowid(database, judged, attacker):
+    """A new key under an old rowid pushes the old row out."""
     before = contents(database)
-    columns = [column.name for column in metadata.tables[table].columns]
-    keys = [column.name for column in metadata.tables[table].primary_key]
-    values = ", ".join(f"'new-{name}'" if name in keys and name != "sequence" else name for name in columns)
-    if not {"id", "sequence"} & set(keys) or table in ("batches", "batch_voids", "preregistrations"):
-        attacker.try_to(
-            f"REPLACE INTO {table} (rowid, {', '.join(columns)}) SELECT rowid, {values} FROM {table} LIMIT 1"
-        )
+    for table in schema.GUARDED:
+        names, keys = columns_of(table)
+        if table not in ("ledger_entries", "ledger_head", "audit_events"):  # their key is the rowid
+            fresh = [name if name != keys[-1] else f"'new' || {name}" for name in names]
+            columns = ", ".join(("rowid", *names))
+            values = ", ".join(("rowid", *fresh))
+            attacker.try_to(f"REPLACE INTO {table} ({columns}) SELECT {values} FROM {table}")
         attacker.try_to(f"UPDATE OR REPLACE {table} SET rowid = rowid + 1")
     assert contents(database) == before
 
 
-@pytest.mark.parametrize("table", schema.GUARDED)
-def test_tables_resist_truncate(database, judged, attacker, table):
-    if database.dialect == "sqlite":
-        pytest.skip("SQLite has no TRUNCATE")
-    before = contents(database)
-    attacker.try_to(f"TRUNCATE {table} CASCADE")
-    attacker.try_to("TRUNCATE projects CASCADE")
-    attacker.try_to("TRUNCATE keys CASCADE")
-    assert contents(database) == before
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        "state = 'draft', draft = '{}', plan_sha256 = NULL",
-        "state = 'locked'",
-        "state = 'collecting'",
-        "state = 'complete'",
-        "state = 'anything'",
-        "id = 'mine'",
-        "project_id = 'other'",
-        "title = 'another'",
-        "plan_sha256 = 'another'",
-        "lint = '[{}]'",
-        "acknowledged = '[]'",
-        "version = 2",
-        "created_at = locked_at",
-        "locked_at = created_at",
-        "complete_at = NULL",
-        "complete_at = created_at",
-        "judged_at = NULL",
-        "state = 'withdrawn', judged_at = NULL",
-        "state = 'withdrawn', title = 'another'",
-    ],
-)
-def test_a_judged_head_permits_withdrawal_only(database, judged, attacker, change):
-    before = contents(database)
-    attacker.try_to(f"UPDATE preregistrations SET {change}, revision = revision + 1 WHERE id = '{judged.id}'")
-    assert contents(database) == before
-    attacker.succeed(
-        f"UPDATE preregistrations SET state = 'withdrawn', revision = revision + 1 WHERE id = '{judged.id}'"
+@ON_SQLITE
+def test_a_draft_under_a_locked_rowid_is_refused(database, judged, attacker):
+    attacker.try_to(
+        "REPLACE INTO preregistrations (rowid, id, project_id, state, revision, version, draft, "
+        "acknowledged, created_at) SELECT rowid, 'mine', project_id, 'draft', 1, 1, '{}', '[]', created_at "
+        f"FROM preregistrations WHERE id = '{judged.id}'"
     )
+    for column in ("id", "rowid"):
+        attacker.try_to(
+            f"UPDATE OR REPLACE preregistrations SET {column} = (SELECT {column} FROM preregistrations "
+            f"WHERE id = '{judged.id}'), revision = revision + 1 WHERE id = 'r1'"
+        )
+
+
+@ON_POSTGRES
+def test_tables_resist_truncate(database, judged, attacker):
+    before = contents(database)
+    for table in (*schema.GUARDED, "projects", "keys"):
+        attacker.try_to(f"TRUNCATE {table} CASCADE")
+    assert contents(database) == before
+
+
+HEAD_CHANGES = (
+    "state = 'draft', draft = '{}', plan_sha256 = NULL",
+    "state = 'judged'",
+    "state = 'locked'",
+    "state = 'collecting'",
+    "state = 'complete'",
+    "state = 'anything'",
+    "id = 'mine'",
+    "project_id = 'other'",
+    "title = 'another'",
+    "plan_sha256 = 'another'",
+    "lint = '[{}]'",
+    "acknowledged = '[]'",
+    "version = 2",
+    "created_at = locked_at",
+    "locked_at = created_at",
+    "complete_at = NULL",
+    "complete_at = created_at",
+    "judged_at = NULL",
+    "state = 'withdrawn', judged_at = NULL",
+    "state = 'withdrawn', title = 'another'",
+    "state = 'withdrawn', id = 'mine'",
+    "state = 'withdrawn', project_id = 'other'",
+    "state = 'withdrawn', plan_sha256 = 'another'",
+    "state = 'withdrawn', lint = '[{}]'",
+    "state = 'withdrawn', acknowledged = '[]'",
+    "state = 'withdrawn', version = 2",
+    "state = 'withdrawn', created_at = locked_at",
+    "state = 'withdrawn', locked_at = created_at",
+    "state = 'withdrawn', complete_at = created_at",
+)
+
+
+def test_a_judged_head_permits_withdrawal_only(database, judged, attacker):
+    before = contents(database)
+    for change in HEAD_CHANGES:
+        attacker.try_to(
+            f"UPDATE preregistrations SET {change}, revision = revision + 1 WHERE id = '{judged.id}'"
+        )
+    assert contents(database) == before
+    withdraw = "UPDATE preregistrations SET state = 'withdrawn', revision = revision + 1"
+    attacker.succeed(f"{withdraw} WHERE id = '{judged.id}'")
     attacker.try_to(
         f"UPDATE preregistrations SET state = 'judged', revision = revision + 1 WHERE id = '{judged.id}'"
     )
@@ -206,8 +246,8 @@ def test_only_drafts_are_deleted(database, judged, attacker):
 def test_a_row_is_not_born_locked(world, attacker):
     attacker.try_to(
         "INSERT INTO preregistrations (id, project_id, state, revision, version, plan_sha256, acknowledged, "
-        "created_at, locked_at) SELECT 'x', id, 'locked', 1, 1, 'abc', '[]', created_at, created_at FROM projects "
-        "WHERE id = 'project'"
+        "created_at, locked_at) SELECT 'x', id, 'locked', 1, 1, 'abc', '[]', created_at, created_at "
+        "FROM projects WHERE id = 'project'"
     )
 
 
@@ -215,8 +255,8 @@ def test_a_lock_needs_its_plan_and_its_key(world, attacker):
     with world.database.write() as session:
         record = world.draft(session)
     lock = (
-        "UPDATE preregistrations SET state = 'locked', draft = NULL, plan_sha256 = 'abc', locked_at = created_at, "
-        f"revision = revision + 1 WHERE id = '{record.id}'"
+        "UPDATE preregistrations SET state = 'locked', draft = NULL, plan_sha256 = 'abc', "
+        f"locked_at = created_at, revision = revision + 1 WHERE id = '{record.id}'"
     )
     attacker.try_to(lock)
     attacker.succeed(
@@ -232,8 +272,8 @@ def test_a_locked_plan_takes_no_second_version_nor_items(database, judged, attac
         "SELECT preregistration_id, 2, canonical, sha256, locked_at FROM plans"
     )
     attacker.try_to(
-        "INSERT INTO manifests SELECT preregistration_id, 'q', n, items_sha256, n_clusters, cluster_sizes, content "
-        "FROM manifests WHERE preregistration_id = 'r2'"
+        "INSERT INTO manifests SELECT preregistration_id, 'q', n, items_sha256, n_clusters, cluster_sizes, "
+        "content FROM manifests WHERE preregistration_id = 'r2'"
     )
     attacker.try_to(
         "UPDATE manifests SET preregistration_id = 'r1', population = 'q' WHERE preregistration_id = 'r2'"
@@ -243,7 +283,8 @@ def test_a_locked_plan_takes_no_second_version_nor_items(database, judged, attac
 def test_a_judged_record_takes_no_results(database, judged, attacker):
     names = ", ".join(column.name for column in metadata.tables["batches"].columns)
     attacker.try_to(
-        f"INSERT INTO batches ({names}) SELECT {names.replace('sequence', '4')} FROM batches WHERE sequence = 1"
+        f"INSERT INTO batches ({names}) SELECT {names.replace('sequence', '4')} FROM batches "
+        "WHERE sequence = 1"
     )
     attacker.try_to(
         "INSERT INTO batch_voids SELECT preregistration_id, 1, reason, key_id, voided_at FROM batch_voids"
@@ -283,18 +324,16 @@ def test_a_released_key_stays_until_it_is_erased_in_every_form(database, judged,
 def test_the_ledger_takes_the_next_leaf_only(database, judged, attacker):
     for sequence in ("sequence", "sequence + 2", "-1"):
         attacker.try_to(
-            "INSERT INTO ledger_entries SELECT "
-            f"{sequence}, kind, project_id, preregistration_id, leaf, leaf_sha256, created_at FROM ledger_entries"
+            f"INSERT INTO ledger_entries SELECT {sequence}, kind, project_id, preregistration_id, leaf, "
+            "leaf_sha256, created_at FROM ledger_entries"
         )
     attacker.try_to("UPDATE ledger_head SET size = size + 1")
     attacker.try_to("INSERT INTO ledger_head SELECT 2, size, peaks FROM ledger_head")
 
 
 def test_a_temporary_table_does_not_deceive_the_guards(database, judged, attacker):
-    if database.dialect == "sqlite":
-        attacker.succeed("CREATE TEMP TABLE preregistrations AS SELECT * FROM main.preregistrations")
-    else:
-        attacker.succeed("CREATE TEMP TABLE preregistrations AS SELECT * FROM public.preregistrations")
+    schema_name = "main" if database.dialect == "sqlite" else "public"
+    attacker.succeed(f"CREATE TEMP TABLE preregistrations AS SELECT * FROM {schema_name}.preregistrations")
     attacker.succeed("UPDATE preregistrations SET state = 'draft', judged_at = created_at")
     attacker.try_to(
         "INSERT INTO plans (preregistration_id, version, canonical, sha256, locked_at) "
@@ -303,9 +342,8 @@ def test_a_temporary_table_does_not_deceive_the_guards(database, judged, attacke
     attacker.try_to("DELETE FROM manifests WHERE preregistration_id = 'r2'")
 
 
+@ON_POSTGRES
 def test_replication_mode_does_not_switch_the_guards_off(database, judged, attacker):
-    if database.dialect == "sqlite":
-        pytest.skip("SQLite has no replication mode")
     attacker.succeed("SET session_replication_role = replica")
     attacker.try_to("DELETE FROM plans")
     attacker.try_to("UPDATE verdicts SET canonical = '{}'")
@@ -319,9 +357,8 @@ def test_missing_triggers_are_named(database):
     assert schema.missing_triggers(database.engine) == ["batches.batches_guard_update"]
 
 
+@ON_POSTGRES
 def test_a_disabled_trigger_counts_as_missing(database):
-    if database.dialect == "sqlite":
-        pytest.skip("SQLite has no disabled triggers")
     with database.write() as session:
         session.execute(sa.text("ALTER TABLE plans DISABLE TRIGGER plans_guard_delete"))
     assert schema.missing_triggers(database.engine) == ["plans.plans_guard_delete"]

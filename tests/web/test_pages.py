@@ -7,7 +7,7 @@ import pytest
 
 from service.domain.access import Project
 from service.store import coverage, jobs, projects
-from tests.web.conftest import NOW, PLAN, RULE
+from tests.web.samples import NOW, PLAN, RULE
 
 VOID = {"meta", "link", "input", "br", "img", "hr"}
 
@@ -216,7 +216,7 @@ def test_a_judged_page_shows_everything(reader, keep):
         "Judged by the rules that were locked",
         "H1a Not supported",
         f"Decision rule: {RULE}",
-        "The rule of H1a is false",
+        "The rule delta <b> of H1a is false",
         "3 of 4 planned items, 1 left out",
         "delta >= 2.0 pp +25.00 pp +2.00 pp holds",
         "mcnemar.p_value < 0.05 0.625 0.05 fails",
@@ -227,6 +227,7 @@ def test_a_judged_page_shows_everything(reader, keep):
         "Judged 2027-01-06 09:00:00 UTC",
     ):
         assert words in outline.text
+    assert "<code>delta &lt;b&gt;</code> of H1a" in reader.get("/preregistrations/p1").text
 
 
 def test_texts_of_others_are_escaped(reader, keep):

@@ -6,7 +6,7 @@ import pytest
 
 from service.domain.findings import Finding
 from service.web import view
-from tests.web.conftest import NOW, PLAN, RULE, draft_of, hypothesis_verdict, verdict_of
+from tests.web.samples import NOW, PLAN, RULE, draft_of, hypothesis_verdict, verdict_of
 
 
 def judged_page(**changes):

@@ -1,0 +1,144 @@
+"""Agreement of two sets of findings: posteriors, Fisher pooling, concordance. Arrays in, floats out."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+CLAMP = 1e-6
+"""Correlations are kept this far from -1 and 1 before Fisher's transform."""
+NEUTRAL = 1e-8
+"""A ceiling correlation below this says that the human evidence is neutral."""
+SURE_DIRECTION = 0.9999
+"""Share of an effect's posterior that the three-state model gives to the observed direction."""
+
+Array = NDArray[np.float64]
+
+
+def posterior(log_bf10: float, prior_odds: float) -> float:
+    """P(H1 | data) = BF odds / (1 + BF odds); an infinite Bayes factor gives 1."""
+    return float(special.expit(log_bf10 + math.log(prior_odds)))
+
+
+def three_states(probability: float, direction: int) -> Array:
+    """Posterior of a positive, a negative and no effect, shape (3,); direction 0 is unknown."""
+    positive = {1: SURE_DIRECTION, 0: 0.5, -1: 1 - SURE_DIRECTION}[direction]
+    return np.array([probability * positive, probability * (1 - positive), 1 - probability])
+
+
+def same_state(human: float, agent: float) -> float:
+    """Probability that two posteriors describe the same state, effect or none."""
+    return human * agent + (1 - human) * (1 - agent)
+
+
+class Pooled(NamedTuple):
+    """A pooled value, how many went into it, and the fallback that was needed, if any."""
+
+    value: float | None
+    used: int
+    fallback: str | None
+
+
+def pool_correlations(r: Array, weights: Array | None = None) -> Pooled:
+    """Weighted mean on Fisher's z scale, back on the correlation scale; r of shape (K,), NaN skipped.
+
+    Without weights, or when they do not sum to more than 0, the plain mean of z.
+    """
+    usable = ~np.isnan(r)
+    if not usable.any():
+        return Pooled(None, 0, "no value could be used")
+    z = np.arctanh(np.clip(r[usable], CLAMP - 1, 1 - CLAMP))
+    fallback = None
+    shares = np.full(len(z), 1 / len(z))
+    if weights is not None:
+        total = float(weights[usable].sum())
+        if total > 0:
+            shares = weights[usable] / total
+        else:
+            fallback = "the weights sum to 0: unweighted"
+    return Pooled(math.tanh(float(shares @ z)), len(z), fallback)
+
+
+class Concordance(NamedTuple):
+    """Weighted moments of pairs and what follows from them; None where undefined."""
+
+    mean_x: float
+    mean_y: float
+    sd_x: float
+    sd_y: float
+    ccc: float | None
+    pearson: float | None
+    slope: float | None
+    intercept: float | None
+
+
+def concordance(x: Array, y: Array, weights: Array, *, sums: bool = False) -> Concordance:
+    """Lin's concordance, Pearson correlation and the regression of y on x; arrays of shape (n,).
+
+    Moments are divided by the total weight. `sums` leaves variances and covariance undivided,
+    as one printed formula does: that concordance changes with the scale of the weights.
+    Two equal constants have none (0 / 0); two different ones have 0.
+
+    Source: Lin (1989), Biometrics 45:255.
+    """
+    total = float(weights.sum())
+    shares = weights / total
+    kept = shares > 0
+    x, y, shares = x[kept], y[kept], shares[kept]
+    scale = float(max(np.abs(x).max(), np.abs(y).max())) or 1.0
+    x, y = x / scale, y / scale
+    mean_x, mean_y = float(shares @ x), float(shares @ y)
+    # a constant column must have a variance of exactly 0, whatever its mean rounds to
+    dx = x - mean_x if np.ptp(x) > 0 else np.zeros_like(x)
+    dy = y - mean_y if np.ptp(y) > 0 else np.zeros_like(y)
+    var_x, var_y, cov = float(shares @ dx**2), float(shares @ dy**2), float(shares @ (dx * dy))
+    gap = 0.0 if np.array_equal(x, y) else mean_x - mean_y
+    factor = total if sums else 1.0
+    bottom = factor * (var_x + var_y) + gap**2
+    spread = math.sqrt(var_x) * math.sqrt(var_y)
+    slope = cov / var_x if var_x > 0 else None
+    return Concordance(
+        mean_x=mean_x * scale,
+        mean_y=mean_y * scale,
+        sd_x=math.sqrt(var_x) * scale,
+        sd_y=math.sqrt(var_y) * scale,
+        ccc=_unit(2 * factor * cov / bottom) if bottom > 0 else None,
+        pearson=_unit(cov / spread) if spread > 0 else None,
+        slope=slope,
+        intercept=None if slope is None else (mean_y - slope * mean_x) * scale,
+    )
+
+
+def concordance_interval(found: Concordance, n: int, z: float) -> tuple[float, float] | None:
+    """Lin's interval on Fisher's scale for n equally weighted pairs; None where it is undefined.
+
+    Source: Lin (1989) with the correction of Biometrics (2000) 56:324.
+    """
+    rho, r = found.ccc, found.pearson
+    if rho is None or r is None or r == 0 or n < 3 or abs(rho) >= 1:
+        return None
+    shift2 = (found.mean_x - found.mean_y) ** 2 / (found.sd_x * found.sd_y)
+    rest = 1 - rho * rho
+    variance = (
+        (1 - r * r) * rho**2 / (rest * r * r)
+        + 2 * rho**3 * (1 - rho) * shift2 / (r * rest**2)
+        - rho**4 * shift2**2 / (2 * r * r * rest**2)
+    ) / (n - 2)
+    half = z * math.sqrt(max(variance, 0.0))
+    centre = math.atanh(rho)
+    return math.tanh(centre - half), math.tanh(centre + half)
+
+
+def strict_agreement(z: Array) -> tuple[float, float, float]:
+    """(root mean square of z, 2 sf of it, chi-square(K) tail of its sum of squares); z of shape (K,)."""
+    squares = float(z @ z)
+    rms = math.sqrt(squares / len(z))
+    return rms, 2 * float(special.ndtr(-rms)), float(special.chdtrc(len(z), squares))
+
+
+def _unit(value: float) -> float:
+    return min(max(value, -1.0), 1.0)

@@ -1,0 +1,252 @@
+"""Power of tests of means and of paired proportions. Exact where the test is; alpha is strict (p < alpha)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+from scipy.optimize import brentq
+
+from service.kernels.sign_flip import sign_flip
+from service.kernels.t_distribution import Alternative, noncentral_t_cdf, noncentral_t_sf, t_quantile
+
+McNemarMethod = Literal["exact", "midp", "asymptotic", "corrected"]
+Vector = NDArray[np.float64]
+PowerCurve = Callable[[int], float]
+
+
+def t_power(nc: float, df: float, alpha: float, alternative: Alternative) -> float:
+    """Power of a t-test whose statistic has noncentrality `nc` = delta / se."""
+    if alternative == "two-sided":
+        critical = t_quantile(1 - alpha / 2, df)
+        return noncentral_t_sf(critical, df, nc) + noncentral_t_cdf(-critical, df, nc)
+    nc = nc if alternative == "greater" else -nc
+    return noncentral_t_sf(t_quantile(1 - alpha, df), df, nc)
+
+
+def detectable_nc(df: float, alpha: float, alternative: Alternative, target: float) -> float:
+    """The noncentrality (in the direction of the alternative) at which power reaches `target` > alpha."""
+    side: Alternative = "two-sided" if alternative == "two-sided" else "greater"
+    high = 1.0
+    while t_power(high, df, alpha, side) < target:
+        high *= 2
+    return float(brentq(lambda nc: t_power(nc, df, alpha, side) - target, 0.0, high, xtol=1e-10))
+
+
+def welch_se_and_df(sd_baseline: float, sd_candidate: float, n: float) -> tuple[float, float]:
+    """Standard error and Welch-Satterthwaite df for n runs per arm with these population SDs."""
+    v0, v1 = sd_baseline**2, sd_candidate**2
+    return math.sqrt((v0 + v1) / n), (v0 + v1) ** 2 * (n - 1) / (v0 * v0 + v1 * v1)
+
+
+def colas_beta(delta: float, sd_baseline: float, sd_candidate: float, n: float, alpha: float) -> float:
+    """Type II error by the shifted central t with a one-tailed critical value.
+
+    An approximation kept for comparison: the statistic is not a shifted central t, and the test
+    it stands for is usually run two-tailed. Source: Colas, Sigaud & Oudeyer (2018), eq. 6.
+    """
+    se, df = welch_se_and_df(sd_baseline, sd_candidate, n)
+    return float(special.stdtr(df, t_quantile(1 - alpha, df) - abs(delta) / se))
+
+
+def upper_sd(sd: float, n: int, confidence: float) -> float:
+    """Upper confidence bound of a normal SD estimated from n runs."""
+    return sd * math.sqrt((n - 1) / float(special.chdtri(n - 1, confidence)))
+
+
+def mcnemar_power(
+    n: int, p_only_baseline: float, p_only_candidate: float, alpha: float, method: McNemarMethod,
+    alternative: Alternative,
+) -> float:  # fmt: skip
+    """Power of McNemar's test for n items, summed over the number of discordant items."""
+    discordant = p_only_baseline + p_only_candidate
+    if discordant == 0:
+        return 0.0
+    low, high = _window(n, discordant)
+    rejected = _conditional(high, p_only_candidate / discordant, alpha, method, alternative)
+    return float(_binomial_pmf(np.arange(low, high + 1), n, discordant) @ rejected[low : high + 1])
+
+
+def mcnemar_critical(m: int, alpha: float, method: McNemarMethod) -> int:
+    """The largest smaller count that rejects two-sided with m discordant items; -1 when none does."""
+    return int(_critical(m, alpha, method, True)[m])
+
+
+def tango_power(
+    n: int, p_only_baseline: float, p_only_candidate: float, alpha: float, margin: float
+) -> float:
+    """Chance that both one-sided score tests reject a difference of -margin and of +margin."""
+    discordant = p_only_baseline + p_only_candidate
+    low, high = _window(n, discordant)
+    m = np.arange(low, high + 1)
+    z = -float(special.ndtri(alpha))
+
+    def equivalent(b: NDArray[np.int64]) -> NDArray[np.bool_]:
+        c = m - b
+        return (tango_scores(b, c, n, -margin) > z) & (tango_scores(b, c, n, margin) < -z)
+
+    # for given m the region is an interval of b around m / 2: find its upper end, mirror it
+    inside, outside = (m + 1) // 2, m + 1
+    possible = equivalent(inside)
+    while np.any(outside - inside > 1):
+        middle = (inside + outside) // 2
+        ok = equivalent(middle)
+        inside, outside = np.where(ok, middle, inside), np.where(ok, outside, middle)
+    share = p_only_candidate / discordant if discordant else 0.5
+    accepted = _bdtr(inside, m, share) - _bdtr(m - inside - 1, m, share)
+    return float(_binomial_pmf(m, n, discordant) @ np.where(possible, accepted, 0.0))
+
+
+def tango_scores(b: NDArray[np.int64], c: NDArray[np.int64], n: int, difference: float) -> Vector:
+    """Tango's score statistic for arrays of discordant counts (b candidate only, c baseline only)."""
+    numerator = b - c - n * difference
+    linear = -(b + c) + (2 * n - b + c) * difference
+    product = -c * difference * (1 - difference)
+    root = np.sqrt(np.maximum(linear * linear - 8 * n * product, 0.0))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        q = np.where(linear <= 0, (root - linear) / (4 * n), -2 * product / (root + linear))
+        variance = n * (2 * np.maximum(np.nan_to_num(q), 0.0) + difference * (1 - difference))
+        score: Vector = numerator / np.sqrt(np.maximum(variance, 0.0))
+    return np.where(variance > 0, score, np.where(numerator == 0, 0.0, np.copysign(np.inf, numerator)))
+
+
+def smallest_n(
+    power_at: PowerCurve, target: float, least: int, most: int, ripple: Callable[[int], int]
+) -> tuple[int | None, int]:
+    """The smallest n from which power stays at `target` or above, and the largest n looked at.
+
+    Doubling and bisection find the crossing; then every n within `ripple(n)` of it is looked at,
+    because exact power saw-tooths. None when `most` does not reach the target.
+    """
+    high = least
+    while power_at(high) < target:
+        if high == most:
+            return None, most
+        high = min(2 * high, most)
+    low = max(high // 2, least)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if power_at(middle) >= target else (middle + 1, high)
+    reach = ripple(low)
+    top = min(low + reach, most)
+    for n in range(top, least - 1, -1):
+        if n < low - reach:
+            return n + 1, top
+        if power_at(n) < target:
+            if n + reach <= top or top == most:
+                return (n + 1, top) if n < most else (None, top)
+            wider, seen = smallest_n(power_at, target, n + 1, most, ripple)
+            return wider, seen
+    return least, top
+
+
+def cluster_flip_power(
+    n_clusters: int,
+    cluster_size: int,
+    p_only_baseline: float,
+    p_only_candidate: float,
+    icc: float,
+    alpha: float,
+    alternative: Alternative,
+    n_simulations: int,
+    seed: int,
+) -> tuple[float, float]:
+    """Power of the clustered sign-flip test by simulation, and its Monte-Carlo standard error.
+
+    Outcomes of one cluster's items are Dirichlet-multinomial, so that any two items of a cluster
+    have intraclass correlation `icc`. The test itself is exact for every simulated data set.
+    """
+    generator = np.random.default_rng(np.random.SeedSequence(seed))
+    p = np.array([p_only_candidate, p_only_baseline, 1 - p_only_baseline - p_only_candidate])
+    size = (n_simulations, n_clusters)
+    if icc > 0:
+        shape = np.maximum(p * (1 - icc) / icc, 1e-12)
+        # normalised gammas; all of them may underflow when icc is near 1: then one cell takes all
+        weights = generator.standard_gamma(shape, size=(*size, 3))
+        total = weights.sum(axis=-1, keepdims=True)
+        certain = np.eye(3)[generator.choice(3, size=size, p=p)]
+        p = np.where(total > 0, weights / np.where(total > 0, total, 1.0), certain)
+    counts = generator.multinomial(cluster_size, p, size=size)
+    sums = (counts[..., 0] - counts[..., 1]).astype(np.float64)
+    rejected = 0
+    for row in sums:
+        tails = sign_flip(row)
+        p_value = {"two-sided": tails.two_sided, "greater": tails.at_least, "less": tails.at_most}[
+            alternative
+        ]
+        rejected += p_value < alpha
+    power = rejected / n_simulations
+    return power, math.sqrt(max(power * (1 - power), 1 / n_simulations) / n_simulations)
+
+
+@lru_cache(maxsize=64)
+def _critical(most: int, alpha: float, method: McNemarMethod, two_sided: bool) -> NDArray[np.int64]:
+    """For m = 0 .. most the largest smaller count (one-sided: baseline-only count) that rejects; -1: none."""
+    m = np.arange(most + 1)
+    inside = np.full(most + 1, -1)
+    outside = (m // 2 if two_sided else m) + 1
+    while np.any(outside - inside > 1):
+        k = np.maximum((inside + outside) // 2, 0)
+        ok = (_mcnemar_p(k, m, method, two_sided) < alpha) & (outside - inside > 1)
+        inside, outside = (
+            np.where(ok, k, inside),
+            np.where(ok | (outside - inside <= 1), outside, k),
+        )
+    return inside
+
+
+def _mcnemar_p(k: NDArray[np.int64], m: NDArray[np.int64], method: McNemarMethod, two_sided: bool) -> Vector:
+    if method in ("exact", "midp"):
+        tail = _bdtr(k, m, 0.5)
+        half = 0.5 * _binomial_pmf(k, m, 0.5) if method == "midp" else 0.0
+        p = np.minimum(2 * tail, 1.0) - 2 * half if two_sided else tail - half
+    else:
+        distance = np.asarray(m - 2 * k, dtype=np.float64)
+        if method == "corrected":
+            distance = np.maximum(distance - 1, 0.0) if two_sided else distance - 1
+        p = (2 if two_sided else 1) * special.ndtr(-distance / np.sqrt(np.maximum(m, 1)))
+    return np.where(m == 0, 1.0, p)
+
+
+@lru_cache(maxsize=64)
+def _conditional_to(
+    most: int, share: float, alpha: float, method: McNemarMethod, alternative: Alternative
+) -> Vector:
+    """P(reject | m discordant) for m = 0 .. most, `share` of the discordant won by the candidate."""
+    m = np.arange(most + 1)
+    k = _critical(most, alpha, method, alternative == "two-sided")
+    candidate_wins, baseline_wins = _bdtr(k, m, 1 - share), _bdtr(k, m, share)
+    if alternative == "two-sided":
+        return np.asarray(candidate_wins + baseline_wins)
+    return candidate_wins if alternative == "greater" else baseline_wins
+
+
+def _conditional(
+    most: int, share: float, alpha: float, method: McNemarMethod, alternative: Alternative
+) -> Vector:
+    # rounded up, so that neighbouring n share one table
+    return _conditional_to(1 << max(most, 63).bit_length(), share, alpha, method, alternative)
+
+
+def _window(n: int, p: float) -> tuple[int, int]:
+    """All counts of Binomial(n, p) but about 1e-16 of its mass."""
+    reach = 9 * math.sqrt(n * p * (1 - p)) + 25
+    return max(0, math.floor(n * p - reach)), min(n, math.ceil(n * p + reach))
+
+
+def _bdtr(k: NDArray[np.int64], n: NDArray[np.int64] | int, p: float) -> Vector:
+    """Binomial cdf; 0 below 0, 1 from n on."""
+    inside = np.clip(k, 0, np.maximum(np.asarray(n) - 1, 0))
+    value = special.betainc(np.maximum(np.asarray(n) - inside, 1), inside + 1.0, 1 - p)
+    return np.where(np.asarray(k) < 0, 0.0, np.where(np.asarray(k) >= n, 1.0, value))
+
+
+def _binomial_pmf(k: NDArray[np.int64], n: NDArray[np.int64] | int, p: float) -> Vector:
+    n = np.asarray(n)
+    log_pmf = special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0)
+    return np.exp(log_pmf + special.xlogy(k, p) + special.xlog1py(n - k, -p))

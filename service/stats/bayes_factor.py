@@ -1,0 +1,321 @@
+"""Bayes factors from summary statistics, each with its prior by name, and the posterior they give."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+from scipy import special
+
+from service.errors import InvalidData
+from service.kernels import bayes_factors as kernel
+from service.kernels.bayes_factors import LogBayesFactor
+from service.stats.common import Analysis, Finite, Proportion, Request, StatWarning
+from service.stats.registry import stat_test
+from service.stats.warnings import define
+
+Size = Annotated[int, Field(ge=2, le=10**9)]
+Statistic = Annotated[float, Field(ge=-1e100, le=1e100, allow_inf_nan=False)]
+Scale = Annotated[float, Field(ge=1e-6, le=1e6, allow_inf_nan=False)]
+Label = Literal["anecdotal", "moderate", "strong", "very strong", "extreme"]
+
+CAP = 1e300
+"""Bayes factors beyond CAP or below 1/CAP are given as that bound; `log_bf10` is the number itself."""
+LABELS: tuple[tuple[float, Label], ...] = (
+    (3, "anecdotal"),
+    (10, "moderate"),
+    (30, "strong"),
+    (100, "very strong"),
+)
+
+INFINITE_BAYES_FACTOR = define(
+    "INFINITE_BAYES_FACTOR",
+    "caution",
+    "The Bayes factor is infinite, since the data lie exactly on a line: check them before reading the "
+    "posterior of 1.",
+)
+BIC_APPROXIMATION = define(
+    "BIC_APPROXIMATION",
+    "caution",
+    "This Bayes factor is the BIC approximation, whose unit-information prior grows with n and leans to H0.",
+    "Wagenmakers (2007), Psychon Bull Rev 14:779",
+)
+BAYES_FACTOR_BOUND = define(
+    "BAYES_FACTOR_BOUND",
+    "serious",
+    "This is the most that the p-value can say against H0 (Vovk-Sellke), not a Bayes factor of the data; "
+    "it is never below 1 and cannot speak for H0.",
+    "Sellke, Bayarri & Berger (2001), Am Stat 55:62",
+)
+REGRESSION_PRIOR = define(
+    "REGRESSION_PRIOR",
+    "info",
+    "The F statistic is read as a regression against the intercept: an ANOVA with unequal cells, or with "
+    "random effects, has another Bayes factor.",
+    "Rouder & Morey (2012), Multivar Behav Res 47:877",
+)
+DIRECTION_MISMATCH = define(
+    "DIRECTION_MISMATCH",
+    "caution",
+    "The effect runs against the stated direction, so its posterior is set to 0 whatever the Bayes factor.",
+)
+
+
+class TEvidence(Request):
+    """A t statistic. One sample or pairs: n1 alone; two samples: n1 and n2."""
+
+    kind: Literal["t"]
+    t: Statistic = Field(description="The t statistic, no unit.")
+    n1: Annotated[int, Field(ge=1, le=10**9)] = Field(
+        description="Observations of the first group, or pairs: a count."
+    )
+    n2: Annotated[int, Field(ge=1, le=10**9)] | None = Field(
+        None, description="Observations of the second group, a count; null: one sample or pairs."
+    )
+    rscale: Scale = Field(0.707, description="Cauchy scale of the effect size under H1, in SDs.")
+
+    @model_validator(mode="after")
+    def _has_freedom(self) -> Self:
+        if self.df < 1:
+            raise InvalidData.field(
+                "evidence.n1", "leaves no degree of freedom", "send at least 2, or 3 in two groups"
+            )
+        return self
+
+    @property
+    def df(self) -> int:
+        """Degrees of freedom."""
+        return self.n1 - 1 if self.n2 is None else self.n1 + self.n2 - 2
+
+
+class FEvidence(Request):
+    """An F statistic of fixed effects."""
+
+    kind: Literal["f"]
+    f: Annotated[float, Field(ge=0, le=1e100, allow_inf_nan=False)] = Field(
+        description="The F statistic, no unit."
+    )
+    df1: Annotated[int, Field(ge=1, le=10**6)] = Field(description="Effects tested, a count.")
+    df2: Annotated[int, Field(ge=1, le=10**9)] = Field(description="Residual degrees of freedom, a count.")
+    n: Size | None = Field(None, description="Observations, a count; null: df1 + df2 + 1.")
+    method: Literal["jzs_regression", "bic"] = Field("jzs_regression", description="The prior under H1.")
+    rscale: Scale = Field(0.5, description="Scale of `jzs_regression`, in standardized slopes.")
+
+
+class CorrelationEvidence(Request):
+    """A Pearson correlation."""
+
+    kind: Literal["correlation"]
+    r: Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)] = Field(
+        description="The correlation, no unit."
+    )
+    n: Annotated[int, Field(ge=3, le=10**9)] = Field(description="Pairs, a count.")
+    method: Literal["ly", "wetzels_wagenmakers"] = Field(
+        "ly", description="`ly`: exact under a stretched beta prior; `wetzels_wagenmakers`: JZS regression."
+    )
+    kappa: Annotated[float, Field(ge=0.001, le=2, allow_inf_nan=False)] = Field(
+        1.0, description="Width of the stretched beta prior of `ly`; 1 is uniform on (-1, 1)."
+    )
+
+
+class ChiSquareEvidence(Request):
+    """A chi-square statistic, by BIC."""
+
+    kind: Literal["chi_square"]
+    chi_square: Annotated[float, Field(ge=0, le=1e100, allow_inf_nan=False)] = Field(
+        description="The chi-square statistic, no unit."
+    )
+    df: Annotated[int, Field(ge=1, le=10**6)] = Field(1, description="Degrees of freedom, a count.")
+    n: Annotated[int, Field(ge=1, le=10**9)] = Field(description="Observations in the table, a count.")
+
+
+class BinomialEvidence(Request):
+    """Successes against a fixed proportion; a Beta prior under H1, exact."""
+
+    kind: Literal["binomial"]
+    k: Annotated[int, Field(ge=0, le=10**9)] = Field(description="Successes, a count.")
+    n: Annotated[int, Field(ge=0, le=10**9)] = Field(description="Trials, a count.")
+    p0: Proportion = Field(0.5, description="The proportion under H0.")
+    prior_a: Annotated[float, Field(ge=1e-3, le=1e6, allow_inf_nan=False)] = Field(
+        1.0, description="First shape of the Beta prior, prior successes."
+    )
+    prior_b: Annotated[float, Field(ge=1e-3, le=1e6, allow_inf_nan=False)] = Field(
+        1.0, description="Second shape of the Beta prior, prior failures."
+    )
+
+    @model_validator(mode="after")
+    def _within(self) -> Self:
+        if self.k > self.n:
+            raise InvalidData.field("evidence.k", f"is above n = {self.n}", "send successes and trials")
+        return self
+
+
+class PValueEvidence(Request):
+    """A p-value alone: only the Vovk-Sellke bound can be given."""
+
+    kind: Literal["p_value"]
+    p: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = Field(
+        description="The p-value, a probability."
+    )
+
+
+Evidence = Annotated[
+    TEvidence | FEvidence | CorrelationEvidence | ChiSquareEvidence | BinomialEvidence | PValueEvidence,
+    Field(discriminator="kind"),
+]
+
+
+class BayesFactorRequest(Request):
+    """A summary statistic and the odds held before the data."""
+
+    evidence: Evidence
+    prior_odds: Annotated[float, Field(ge=1e-100, le=1e100, allow_inf_nan=False)] = Field(
+        1.0, description="P(H1) / P(H0) before the data, no unit."
+    )
+    direction_match: bool = Field(
+        True, description="False: the effect runs against the claimed direction, so the posterior is 0."
+    )
+
+
+class BayesFactorAnalysis(Analysis):
+    """How far the data move the odds between an effect and none."""
+
+    bf10: float | None = Field(description="P(data | H1) / P(data | H0), no unit.")
+    bf01: float | None = Field(description="1 / bf10, no unit.")
+    log_bf10: float | None = Field(description="Natural logarithm of bf10.")
+    log_bf10_error: float | None = Field(description="Bound on the absolute error of log_bf10.")
+    posterior: float = Field(description="P(H1 | data), a probability.")
+    prior_odds: Finite = Field(description="P(H1) / P(H0) before the data, no unit.")
+    method: str = Field(description="Statistic and prior.")
+    favours: Literal["H1", "H0", "neither"] = Field(description="The hypothesis the data speak for.")
+    label: Label = Field(description="A word for the strength, by `label_scheme`; a convention.")
+    label_scheme: Literal["lee_wagenmakers_2013"] = "lee_wagenmakers_2013"
+
+
+@stat_test(
+    name="bayes-factor",
+    version=1,
+    title="Bayes factor from a summary statistic",
+    example={"evidence": {"kind": "t", "t": 2.03, "n1": 80, "rscale": 1.0}},
+)
+def bayes_factor(request: BayesFactorRequest) -> BayesFactorAnalysis:
+    """Weigh an effect against none: how much likelier are the data under H1 than under H0?
+
+    H0 fixes the effect at zero; H1 spreads it over a prior that the method names. The
+    posterior is bf10 odds / (1 + bf10 odds), with the odds held before the data.
+
+    Returns:
+        bf10: evidence for an effect; below 1 it is evidence for none.
+        log_bf10: its natural logarithm, which never overflows, with the error of its quadrature.
+        posterior: probability of an effect, given the prior odds.
+
+    Raises:
+        InvalidData: no degree of freedom, or more successes than trials.
+
+    Edge cases:
+        |r| = 1: the Bayes factor is infinite, its fields are null, the posterior 1, and a warning says so.
+        Beyond 1e300 or below 1e-300: bf10 is that bound, and `bounds` says so.
+        direction_match false: the posterior is 0 whatever the Bayes factor.
+        A p-value alone gives the Vovk-Sellke bound, 1 from p = 1/e on.
+        No trials: bf10 is 1.
+
+    Sources:
+        Rouder et al. (2009), Psychon Bull Rev 16:225 (t: JZS, Cauchy prior).
+        Liang et al. (2008), JASA 103:410; Rouder & Morey (2012), Multivar Behav Res 47:877 (F).
+        Ly, Marsman & Wagenmakers (2018), Stat Neerl 72:4 (r, exact).
+        Wetzels & Wagenmakers (2012), Psychon Bull Rev 19:1057 (r, JZS).
+        Wagenmakers (2007), Psychon Bull Rev 14:779 (BIC).
+        Lee & Wagenmakers (2013), Bayesian Cognitive Modeling (labels).
+
+    Example:
+        Rouder et al.: t = 2.03 with n = 80 pairs and a Cauchy of scale 1: the null is favoured
+        by 1.56 to 1, bf10 0.64, although p is below .05.
+    """
+    found, method, warnings = weigh(request.evidence)
+    log_bf = found.value
+    finite = math.isfinite(log_bf)
+    reasons: dict[str, str] = {}
+    bounds: dict[str, str] = {}
+    bf10 = bf01 = None
+    if finite:
+        bf10, bf01 = _capped("bf10", log_bf, bounds), _capped("bf01", -log_bf, bounds)
+    else:
+        warnings = (*warnings, INFINITE_BAYES_FACTOR())
+        reasons = dict.fromkeys(("bf10", "log_bf10", "log_bf10_error"), "infinite")
+        bf01 = 0.0
+    posterior = float(special.expit(log_bf + math.log(request.prior_odds)))
+    if not request.direction_match:
+        posterior, warnings = 0.0, (*warnings, DIRECTION_MISMATCH())
+    favours: Literal["H1", "H0", "neither"] = "H1" if log_bf > 0 else "H0" if log_bf < 0 else "neither"
+    return BayesFactorAnalysis(
+        bf10=bf10,
+        bf01=bf01,
+        log_bf10=log_bf if finite else None,
+        log_bf10_error=found.error if finite else None,
+        posterior=posterior,
+        prior_odds=request.prior_odds,
+        method=method,
+        favours=favours,
+        label=label_of(log_bf),
+        reasons=reasons,
+        bounds=bounds,
+        warnings=warnings,
+        sentence=(
+            f"{_strength(log_bf, favours)} ({method}); with prior odds of {request.prior_odds:g} the "
+            f"probability of an effect is {posterior:.4g}. Another prior gives another number."
+        ),
+    )
+
+
+def weigh(evidence: Evidence) -> tuple[LogBayesFactor, str, tuple[StatWarning, ...]]:
+    """The log Bayes factor of a summary statistic, its method in words, and its warnings."""
+    match evidence:
+        case TEvidence(t=t, n1=n1, n2=n2, rscale=rscale):
+            effective = n1 if n2 is None else n1 / (n1 + n2) * n2
+            found = kernel.jzs_t(t, effective, evidence.df, rscale)
+            design = "one-sample or paired" if n2 is None else "two-sample"
+            return found, f"JZS {design} t, Cauchy scale {rscale:g}", ()
+        case FEvidence(f=f, df1=df1, df2=df2, rscale=rscale):
+            n = evidence.n or df1 + df2 + 1
+            if evidence.method == "bic":
+                return kernel.bic_f(f, df1, df2, n), "BIC of F", (BIC_APPROXIMATION(),)
+            found = kernel.jzs_regression(f, df1, df2, n, rscale)
+            return found, f"JZS regression of F, scale {rscale:g}", (REGRESSION_PRIOR(),)
+        case CorrelationEvidence(r=r, n=n, kappa=kappa):
+            if evidence.method == "ly":
+                return kernel.correlation_ly(r, n, kappa), f"exact correlation, kappa {kappa:g}", ()
+            return kernel.correlation_wetzels(r, n), "JZS regression of r, scale 1", ()
+        case ChiSquareEvidence(chi_square=chi_square, df=df, n=n):
+            return kernel.bic_chi_square(chi_square, df, n), "BIC of chi-square", (BIC_APPROXIMATION(),)
+        case BinomialEvidence(k=k, n=n, p0=p0, prior_a=a, prior_b=b):
+            return kernel.binomial(k, n, p0, a, b), f"binomial, Beta({a:g}, {b:g}) prior", ()
+        case PValueEvidence(p=p):
+            bound = LogBayesFactor(kernel.vovk_sellke(p), 0.0)
+            return bound, "Vovk-Sellke bound of a p-value", (BAYES_FACTOR_BOUND(),)
+
+
+def label_of(log_bf: float) -> Label:
+    """The word of Lee & Wagenmakers for a Bayes factor in either direction."""
+    return next((word for limit, word in LABELS if abs(log_bf) <= math.log(limit)), "extreme")
+
+
+def _capped(name: str, log_bf: float, bounds: dict[str, str]) -> float:
+    """exp(log_bf), or the bound it passes."""
+    limit = math.log(CAP)
+    if abs(log_bf) <= limit:
+        return math.exp(log_bf)
+    bounds[name] = f"> {CAP:g}" if log_bf > 0 else f"< {1 / CAP:g}"
+    return CAP if log_bf > 0 else 1 / CAP
+
+
+def _strength(log_bf: float, favours: Literal["H1", "H0", "neither"]) -> str:
+    if favours == "neither":
+        return "The data are as likely with an effect as without (BF10 = 1)"
+    other = "without" if favours == "H1" else "with"
+    this = "with" if favours == "H1" else "without"
+    times = abs(log_bf)
+    factor = (
+        "infinitely" if math.isinf(times) else f"{math.exp(times):.4g} times" if times < 690 else "e300 times"
+    )
+    return f"The data are {factor} likelier {this} an effect than {other}: {label_of(log_bf)} evidence"

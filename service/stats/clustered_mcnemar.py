@@ -1,0 +1,329 @@
+"""McNemar's question for items that come in clusters: eight answers, of which a plan names one."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+from scipy import special
+
+from service.errors import InvalidData
+from service.kernels import clustered_mcnemar as chi_squares
+from service.kernels.clusters import ClusterSums, RobustError, robust_errors
+from service.kernels.sign_flip import FlipTails, sign_flip
+from service.kernels.t_distribution import t_quantile, t_tail
+from service.stats.clustering import LEAST_DF, LOW_DF, ClusteredColumns, ClusterFacts
+from service.stats.common import (
+    Alternative,
+    Analysis,
+    Interval,
+    Part,
+    Proportion,
+    Resampling,
+    StatWarning,
+    is_binary,
+    p_text,
+    percent,
+)
+from service.stats.pairs import NO_DISCORDANT, PairedCounts, floored, tabulate
+from service.stats.registry import PlanUse, stat_test
+from service.stats.warnings import define
+
+Method = Literal["sign_flip", "obuchowski", "durkalski", "yang", "eliasziw_donner", "cr1_t", "cr2_t", "cv3_t"]
+Estimand = Literal["item_weighted", "cluster_weighted"]
+
+CHI_SQUARES = ("obuchowski", "durkalski", "yang", "eliasziw_donner")
+LARGE_SHARE = 0.3
+
+UNEQUAL_CLUSTERS = define(
+    "UNEQUAL_CLUSTERS",
+    "caution",
+    "One cluster holds {share:.0%} of the items: sign_flip is exact only if the arms are exchangeable within "
+    "clusters, and for a mean difference of zero it is unreliable with such unequal clusters.",
+    "Canay, Romano & Shaikh (2017), Econometrica 85:1013",
+)
+
+
+class ClusteredMcNemarRequest(ClusteredColumns):
+    """Two arms on the same items, right (1) or wrong (0), and each item's cluster.
+
+    `sign_flip` and the `*_t` methods take scores too.
+    """
+
+    method: Method = Field("sign_flip", description="Which clustered test; a plan names one.")
+    estimand: Estimand | None = Field(
+        None,
+        description="`item_weighted`: every item counts alike; `cluster_weighted`: every cluster does. "
+        "Follows from the method: `durkalski` is cluster_weighted, the others item_weighted.",
+    )
+    alternative: Alternative = Field(
+        "two-sided", description="`greater`: the candidate is better; `less`: the baseline is."
+    )
+    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
+    level: Proportion = Field(0.95, description="Two-sided level of the interval, a proportion.")
+
+    @model_validator(mode="after")
+    def _estimand_fits(self) -> Self:
+        if self.estimand not in (None, self.weighting):
+            raise InvalidData.field(
+                "estimand", f"method '{self.method}' estimates the {self.weighting} difference",
+                f"send '{self.weighting}' or leave it out",
+            )  # fmt: skip
+        return self
+
+    @property
+    def weighting(self) -> Estimand:
+        """The estimand that goes with the method."""
+        return "cluster_weighted" if self.method == "durkalski" else "item_weighted"
+
+
+class Estimates(Part):
+    """Both estimands: where they part, large and small clusters disagree."""
+
+    item_weighted: float = Field(description="Sum of differences over items, outcome units.")
+    cluster_weighted: float = Field(description="Mean of the clusters' mean differences, outcome units.")
+
+
+class StandardErrors(Part):
+    """Cluster-robust standard errors of delta."""
+
+    cr1: float = Field(description="G/(G-1) correction, outcome units.")
+    cr2: float = Field(description="Bell-McCaffrey, outcome units.")
+    cv3: float = Field(description="Delete-one-cluster jackknife centred at delta, outcome units.")
+
+
+class ClusteredMcNemarAnalysis(Analysis):
+    """What the clustered test found."""
+
+    delta: float = Field(description="Candidate minus baseline for the estimand, outcome units.")
+    ci: Interval = Field(description="Cluster-robust t interval of delta: the method's own, else CR2.")
+    p_value: float | None = Field(description="Of the chosen method and alternative.")
+    method: Method = Field(description="The clustered test.")
+    alternative: Alternative = Field(description="Direction of the p-value.")
+    estimand: Estimand = Field(description="What delta weights alike: items or clusters.")
+    estimates: Estimates = Field(description="Delta under both estimands.")
+    statistic: float | None = Field(
+        description="Chi-square, t, or for sign_flip the sum of differences, in outcome units."
+    )
+    df: float | None = Field(description="Degrees of freedom of the statistic.")
+    se: float = Field(description="Standard error behind the interval, outcome units.")
+    ci_df: float = Field(description="Degrees of freedom behind the interval.")
+    standard_errors: StandardErrors = Field(description="CR1, CR2 and CV3 beside each other.")
+    n: int = Field(description="Items, a count.")
+    n_clusters: int = Field(description="Clusters, a count.")
+    n_discordant: int = Field(description="Items whose outcomes differ between the arms, a count.")
+    counts: PairedCounts | None = Field(description="The fourfold table over all items; null for scores.")
+    clusters: ClusterFacts = Field(description="Sizes and dependence of the clusters.")
+    min_attainable_p: float | None = Field(description="Least p sign_flip can give with these clusters.")
+
+
+def _cost(request: ClusteredMcNemarRequest) -> float:
+    return 0.0015 + 1e-6 * len(request.baseline)
+
+
+@stat_test(
+    name="clustered-mcnemar",
+    version=1,
+    title="McNemar's test for clustered pairs",
+    example={
+        "baseline": [1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 0],
+        "candidate": [1, 1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 0, 1, 1, 0, 1],
+        "clusters": ["a", "a", "a", "b", "b", "b", "c", "c", "d", "d", "d", "e", "e", "e", "f", "f"],
+        "method": "sign_flip",
+    },
+    cost=_cost,
+    plan=PlanUse(endpoints=frozenset({"binary", "continuous"}), clusters="required"),
+)
+def clustered_mcnemar(request: ClusteredMcNemarRequest) -> ClusteredMcNemarAnalysis:
+    """Test whether two arms do equally well on items that come in clusters.
+
+    Cluster g has n_g items and difference sum d_g; delta is sum(d_g) / sum(n_g), or the mean of
+    d_g / n_g for `durkalski`. H0 is a mean difference of zero. `sign_flip` gives every d_g a random
+    sign, which is exact when the arms are exchangeable within clusters; the chi-square forms and the
+    t forms estimate the variance from the spread of the clusters.
+
+    Returns:
+        delta: of the estimand that goes with the method; the other one is in `estimates`.
+        p_value: of the chosen method and alternative; one-sided chi-square forms use the signed root.
+        ci: t interval with CR1 or CV3 where that is the method, else CR2 with Satterthwaite df.
+        min_attainable_p: 2 / 2^(clusters with a non-zero sum) for two-sided sign_flip.
+
+    Raises:
+        InvalidData: one cluster, columns of different length, an estimand that does not go with the
+            method, or values other than 0 and 1 for a chi-square form.
+
+    Edge cases:
+        No item differs: p 1 by definition, statistic null, warning NO_DISCORDANT.
+        Every cluster sums to zero: sign_flip p 1; the chi-square and t forms are undefined, null.
+        Clusters that do not vary: standard error 0, so the t forms and the interval are null.
+        eliasziw_donner: null where its estimated inflation is not positive.
+
+    Sources:
+        Obuchowski (1998), Stat Med 17:1495. Durkalski et al. (2003), Stat Med 22:2417.
+        Yang, Sun & Hardin (2010), Biom J 52:638. Eliasziw & Donner (1991), Stat Med 10:1981.
+        Bell & McCaffrey (2002), Surv Methodol 28:169 (CR2).
+        Canay, Romano & Shaikh (2017), Econometrica 85:1013 (sign changes).
+
+    Example:
+        Six clusters, difference sums 2, 1, 1, 1, 1 and 1: only the observed pattern and its mirror
+        are as far from zero, so p = 2/64 = 0.03125.
+    """
+    pairs = request.pairs
+    groups = pairs.groups
+    baseline, candidate = request.arrays()
+    binary = is_binary(baseline, candidate)
+    if not binary and request.method in CHI_SQUARES:
+        raise InvalidData.field(
+            "method", f"'{request.method}' is for outcomes 0 and 1", "use sign_flip, cr1_t, cr2_t or cv3_t"
+        )
+    weighted = groups.by_cluster() if request.weighting == "cluster_weighted" else groups
+    delta = weighted.item_weighted
+    reasons: dict[str, str] = {}
+    bounds: dict[str, str] = {}
+    errors = robust_errors(weighted)
+    error = errors[request.method[:3] if request.method in ("cr1_t", "cv3_t") else "cr2"]
+    ci = _interval(delta, error, request, reasons)
+    n_discordant = int(np.count_nonzero(pairs.difference))
+    warnings: list[StatWarning] = [*pairs.warnings()]
+    facts = pairs.facts(reasons)
+    flips: FlipTails | None = None
+    df: float | None = None
+    statistic: float | None
+    p: float | None
+    if request.method == "sign_flip":
+        flips = sign_flip(groups.sums)
+        statistic = float(groups.sums.sum())
+        p = {"two-sided": flips.two_sided, "greater": flips.at_least, "less": flips.at_most}[
+            request.alternative
+        ]
+        reasons["df"] = "an exact test has no degrees of freedom"
+        if facts.largest_share > LARGE_SHARE:
+            warnings.append(UNEQUAL_CLUSTERS(share=facts.largest_share))
+    elif request.method in CHI_SQUARES:
+        df = 1.0
+        statistic = _chi_square(request.method, groups, baseline, candidate, pairs.codes)
+        p = None if statistic is None else _normal_tail(math.copysign(math.sqrt(statistic), delta), request)
+    else:
+        df = error.df
+        statistic = delta / error.se if error.se > 0 else None
+        p = None if statistic is None else t_tail(statistic, df, request.alternative)
+    if statistic is None:
+        reasons["statistic"] = reasons["p_value"] = (
+            "the estimated variance inflation is not positive or undefined"
+            if request.method == "eliasziw_donner" and n_discordant
+            else "the clusters' differences do not vary, so their spread measures nothing"
+        )
+    if n_discordant == 0:
+        p = 1.0
+        reasons.pop("p_value", None)
+        warnings.append(NO_DISCORDANT())
+    if error.se > 0 and error.df < LEAST_DF:
+        warnings.append(LOW_DF(df=error.df))
+    least = None
+    if request.method == "sign_flip":
+        least = min(1.0, 2.0 ** -(facts.n_nonzero - (request.alternative == "two-sided")))
+        least = floored(least, "min_attainable_p", bounds)
+    else:
+        reasons["min_attainable_p"] = "the method is asymptotic: the clusters set no least p"
+    if not binary:
+        reasons["counts"] = "the outcomes are scores, not right or wrong"
+    p_value = floored(p, "p_value", bounds)
+    return ClusteredMcNemarAnalysis(
+        delta=delta,
+        ci=ci,
+        p_value=p_value,
+        method=request.method,
+        alternative=request.alternative,
+        estimand=request.weighting,
+        estimates=Estimates(item_weighted=groups.item_weighted, cluster_weighted=groups.cluster_weighted),
+        statistic=statistic,
+        df=df,
+        se=error.se,
+        ci_df=error.df,
+        standard_errors=StandardErrors(cr1=errors["cr1"].se, cr2=errors["cr2"].se, cv3=errors["cv3"].se),
+        n=len(baseline),
+        n_clusters=groups.n_clusters,
+        n_discordant=n_discordant,
+        counts=tabulate(baseline, candidate) if binary else None,
+        clusters=facts,
+        min_attainable_p=least,
+        reasons=reasons,
+        bounds=bounds,
+        warnings=tuple(warnings),
+        resampling=Resampling(exact=True, error_bound=flips.error if flips else None),
+        sentence=_sentence(request, delta, ci, p_value, len(baseline), groups.n_clusters, binary),
+    )
+
+
+def _chi_square(
+    method: Method,
+    groups: ClusterSums,
+    baseline: NDArray[np.float64],
+    candidate: NDArray[np.float64],
+    codes: NDArray[np.int64],
+) -> float | None:
+    if method == "obuchowski":
+        return chi_squares.obuchowski(groups.sums)
+    if method == "durkalski":
+        return chi_squares.durkalski(groups.sums, groups.sizes)
+    if method == "yang":
+        return chi_squares.yang(groups.sums, groups.sizes)
+    # cell 0 both correct, 1 only the baseline, 2 only the candidate, 3 both wrong
+    cell = (3 - 2 * baseline - candidate).astype(np.int64)
+    cells = np.bincount(4 * codes + cell, minlength=4 * groups.n_clusters).reshape(-1, 4)
+    return chi_squares.eliasziw_donner(cells.astype(np.float64))
+
+
+def _normal_tail(z: float, request: ClusteredMcNemarRequest) -> float:
+    if request.alternative == "two-sided":
+        return float(special.chdtrc(1, z * z))
+    return float(special.ndtr(-z if request.alternative == "greater" else z))
+
+
+def _interval(
+    delta: float, error: RobustError, request: ClusteredMcNemarRequest, reasons: dict[str, str]
+) -> Interval:
+    method: str = request.method if request.method in ("cr1_t", "cv3_t") else "cr2_t"
+    if request.weighting == "cluster_weighted":
+        method = f"{method} of cluster means"
+    if error.se == 0:
+        reasons["ci.low"] = reasons["ci.high"] = "the clusters' differences do not vary"
+        return Interval(low=None, high=None, level=request.level, method=method)
+    half = t_quantile(0.5 + request.level / 2, error.df) * error.se
+    return Interval(low=delta - half, high=delta + half, level=request.level, method=method)
+
+
+def _sentence(
+    request: ClusteredMcNemarRequest,
+    delta: float,
+    ci: Interval,
+    p: float | None,
+    n: int,
+    n_clusters: int,
+    binary: bool,
+) -> str:
+    def show(x: float) -> str:
+        return percent(x) if binary else f"{x:+.4g}"
+
+    interval = (
+        f"{100 * ci.level:g}% CI {show(ci.low)} to {show(ci.high)} by {ci.method}"
+        if ci.low is not None and ci.high is not None
+        else "no interval: the clusters do not vary"
+    )
+    if p is None:
+        verdict = "is undefined for these data, so nothing was tested."
+    elif p < request.alpha:
+        verdict = f"gives {p_text(p)}, so a mean difference of zero is rejected at alpha {request.alpha:g}."
+    else:
+        verdict = (
+            f"gives {p_text(p)}, so a mean difference of zero is not rejected at alpha {request.alpha:g}, "
+            "which does not show equality."
+        )
+    return (
+        f"The candidate differs from the baseline by {show(delta)} ({request.weighting}; {interval}; "
+        f"n = {n} in {n_clusters} clusters); clustered McNemar {request.method}, {request.alternative}, "
+        f"{verdict}"
+    )

@@ -1,0 +1,352 @@
+"""Effects of t, F, correlation, chi-square, rank and binomial tests on the scale of Cohen's d."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal, NamedTuple, Self
+
+from pydantic import Field, model_validator
+from scipy import special
+
+from service.errors import InvalidData
+from service.kernels import effect_conversion as kernel
+from service.stats.common import Analysis, Interval, Proportion, Request, StatWarning
+from service.stats.registry import stat_test
+from service.stats.warnings import define
+
+Size = Annotated[int, Field(ge=1, le=10**9)]
+Number = Annotated[float, Field(ge=-1e100, le=1e100, allow_inf_nan=False)]
+Scale = Literal["cohens_d", "fisher_z", "log_odds_ratio", "rank_biserial", "proportion", "none"]
+
+HALDANE_ANSCOMBE = define(
+    "HALDANE_ANSCOMBE",
+    "caution",
+    "A cell of the table is 0, so .5 was added to all four: the log odds ratio and its error lean on that.",
+    "Haldane (1956), Ann Hum Genet 20:309; Anscombe (1956), Biometrika 43:461",
+)
+RANK_BISERIAL_SE = define(
+    "RANK_BISERIAL_SE",
+    "caution",
+    "The document's standard error of a rank-biserial correlation is that of a Cohen's d and too wide; "
+    "`alternatives.se_reference_code` has the reference code's.",
+)
+PROPORTION_D = define(
+    "PROPORTION_D",
+    "caution",
+    "The document's d of a proportion is about twice Cohen's h near p0; `alternatives.cohens_h` has h.",
+    "Cohen (1988), Statistical Power Analysis, ch. 6",
+)
+ZERO_STANDARD_ERROR = define(
+    "ZERO_STANDARD_ERROR",
+    "serious",
+    "All trials went one way, so p(1 - p)/n is 0: that is the formula's failure, not certainty.",
+    "Brown, Cai & DasGupta (2001), Stat Sci 16:101",
+)
+NO_N_EFF = define(
+    "NO_N_EFF",
+    "info",
+    "No sample size is known for this kind of test: n_eff is 1, as for every test without one.",
+)
+
+
+class MeanEffect(Request):
+    """A t or F test or ANOVA: Cohen's d, or the t statistic it comes from."""
+
+    kind: Literal["t_test", "f_test", "anova"]
+    d: Number | None = Field(None, description="Cohen's d, in SDs.")
+    t: Number | None = Field(None, description="t statistic instead of d, no unit.")
+    n1: Size = Field(description="Observations of the first group, or pairs: a count.")
+    n2: Size | None = Field(None, description="Observations of the second group; null: one sample or pairs.")
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        _require_one({"effect.d": self.d, "effect.t": self.t})
+        return self
+
+
+class CorrelationEffect(Request):
+    """A Pearson or Spearman correlation, or its Fisher z."""
+
+    kind: Literal["correlation"]
+    r: Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)] | None = Field(
+        None, description="The correlation, no unit."
+    )
+    z: Annotated[float, Field(ge=-300, le=300, allow_inf_nan=False)] | None = Field(
+        None, description="Fisher's z instead of r, no unit."
+    )
+    n: Size | None = Field(None, description="Pairs, a count.")
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        _require_one({"effect.r": self.r, "effect.z": self.z})
+        return self
+
+
+class TableEffect(Request):
+    """A 2 x 2 table, or its log odds ratio."""
+
+    kind: Literal["chi_square"]
+    table: (
+        Annotated[
+            list[Annotated[list[Annotated[int, Field(ge=0, le=10**9)]], Field(min_length=2, max_length=2)]],
+            Field(min_length=2, max_length=2),
+        ]
+        | None
+    ) = Field(None, description="Counts [[a, b], [c, d]]; the odds ratio is ad / bc.")
+    log_or: Number | None = Field(None, description="Log odds ratio instead of the table, no unit.")
+    n: Size | None = Field(None, description="Observations behind log_or, a count.")
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        _require_one({"effect.table": self.table, "effect.log_or": self.log_or})
+        if self.table is not None and not any(map(any, self.table)):
+            raise InvalidData.field("effect.table", "holds no observation", "send the four counts")
+        if self.table is not None and self.n is not None:
+            raise InvalidData.field("effect.n", "comes with a table", "leave it out: the table is counted")
+        return self
+
+
+class RankEffect(Request):
+    """A Mann-Whitney U, or its rank-biserial correlation 1 - 2 U / (n1 n2)."""
+
+    kind: Literal["mann_whitney"]
+    u: Annotated[float, Field(ge=0, le=1e18, allow_inf_nan=False)] | None = Field(
+        None, description="U statistic, pairs of observations."
+    )
+    r_rb: Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)] | None = Field(
+        None, description="Rank-biserial correlation instead of U, no unit."
+    )
+    n1: Size = Field(description="Observations of the first group, a count.")
+    n2: Size = Field(description="Observations of the second group, a count.")
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        _require_one({"effect.u": self.u, "effect.r_rb": self.r_rb})
+        if self.u is not None and self.u > self.n1 * self.n2:
+            raise InvalidData.field("effect.u", "is above n1 n2", "U counts pairs of observations")
+        return self
+
+
+class BinomialEffect(Request):
+    """Successes of n trials, or their proportion, against p0."""
+
+    kind: Literal["binomial"]
+    k: Annotated[int, Field(ge=0, le=10**9)] | None = Field(None, description="Successes, a count.")
+    p: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = Field(
+        None, description="Proportion of successes instead of k."
+    )
+    n: Size | None = Field(None, description="Trials, a count; needed with k.")
+    p0: Proportion = Field(0.5, description="The proportion under H0.")
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        _require_one({"effect.k": self.k, "effect.p": self.p})
+        if self.k is not None and (self.n is None or self.k > self.n):
+            raise InvalidData.field(
+                "effect.k", "needs at least as many trials n", "send successes and trials"
+            )
+        return self
+
+
+class OtherEffect(Request):
+    """Any other test: no effect can be converted, and n_eff is 1."""
+
+    kind: Literal["other"]
+
+
+Effect = Annotated[
+    MeanEffect | CorrelationEffect | TableEffect | RankEffect | BinomialEffect | OtherEffect,
+    Field(discriminator="kind"),
+]
+
+
+class EffectConversionRequest(Request):
+    """One effect of one test."""
+
+    effect: Effect
+    level: Proportion = Field(0.95, description="Two-sided level of the interval, a proportion.")
+
+
+class EffectConversionAnalysis(Analysis):
+    """An effect on its own scale and as a d-equivalent."""
+
+    effect: float | None = Field(description="The effect on `scale`.")
+    scale: Scale = Field(description="Where `effect`, `se` and `ci` live.")
+    se: float | None = Field(description="Standard error of `effect`, on `scale`.")
+    ci: Interval | None = Field(description="effect -+ z se, on `scale`.")
+    d_equivalent: float | None = Field(description="The effect as a Cohen's d, in SDs.")
+    n_eff: float = Field(description="Effective sample size, the weight in pooling: a count.")
+    haldane_applied: bool = Field(description=".5 was added to every cell of the table.")
+    alternatives: dict[str, float] = Field(
+        description="Other definitions by name: `cohens_h`, `r`, `se_reference_code`; in their own units."
+    )
+
+
+class _Converted(NamedTuple):
+    effect: float | None
+    scale: Scale
+    se: float | None
+    d: float | None
+    n_eff: float
+    alternatives: dict[str, float]
+    warnings: tuple[StatWarning, ...] = ()
+    haldane: bool = False
+
+
+@stat_test(
+    name="effect-conversion",
+    version=1,
+    title="Effect sizes on one scale (d-equivalents)",
+    example={"effect": {"kind": "chi_square", "table": [[10, 5], [4, 12]]}},
+    cost=lambda _request: 0.0003,
+)
+def effect_conversion(request: EffectConversionRequest) -> EffectConversionAnalysis:
+    """Bring the effect of any test to Cohen's d, with its standard error and effective n.
+
+    Each kind has its own scale, where its error is about normal: d, Fisher's z, the log
+    odds ratio, the rank-biserial correlation, a proportion. There is no H0: this describes.
+
+    Returns:
+        effect, se, ci: on the kind's own scale.
+        d_equivalent: d; 2r / sqrt(1 - r^2); log OR sqrt(3) / pi; 2 (p - p0) / sqrt(p0 (1 - p0)).
+        n_eff: n1 + n2, n, or the table's total; 1 where no size is known.
+
+    Raises:
+        InvalidData: none or two forms of one effect, an empty table, more successes than trials.
+
+    Edge cases:
+        A zero cell: .5 is added to all four (Haldane-Anscombe), flagged.
+        |r| = 1: effect and d are infinite, given as null. n up to 3: the SE of Fisher's z is null.
+        All or no successes: SE 0 by the formula, with a warning.
+        The sign of a rank-biserial correlation depends on whose U was sent.
+
+    Sources:
+        PAS/ECS Mathematical Foundations, HumanStudy-Bench (the document).
+        Hedges & Olkin (1985), Statistical Methods for Meta-Analysis, ch. 5 (SE of d).
+        Hasselblad & Hedges (1995), Psychol Bull 117:167 (log odds ratio to d).
+        Wendt (1972), Eur J Soc Psychol 2:463 (rank-biserial correlation).
+
+    Example:
+        Table 10, 5, 4, 12: log odds ratio ln 6 = 1.792 with SE 0.796, d-equivalent 0.988.
+    """
+    found = convert(request.effect)
+    reasons = _reasons(found, request.effect)
+    ci = None
+    if found.effect is not None and found.se is not None:
+        half = float(special.ndtri(0.5 + request.level / 2)) * found.se
+        ci = Interval(low=found.effect - half, high=found.effect + half, level=request.level, method="wald")
+    return EffectConversionAnalysis(
+        effect=found.effect,
+        scale=found.scale,
+        se=found.se,
+        ci=ci,
+        d_equivalent=found.d,
+        n_eff=found.n_eff,
+        haldane_applied=found.haldane,
+        alternatives=found.alternatives,
+        reasons=reasons,
+        warnings=found.warnings,
+        sentence=_sentence(found, ci),
+    )
+
+
+def convert(effect: Effect) -> _Converted:
+    """One effect on its own scale and as a d-equivalent."""
+    match effect:
+        case MeanEffect(d=d, t=t, n1=n1, n2=n2):
+            size = d if d is not None else kernel.d_from_t(t or 0.0, n1, n2)
+            return _Converted(
+                size, "cohens_d", kernel.d_standard_error(size, n1, n2), size, n1 + (n2 or 0), {}
+            )
+        case CorrelationEffect():
+            return _correlation(effect)
+        case TableEffect():
+            return _table(effect)
+        case RankEffect(u=u, r_rb=r_rb, n1=n1, n2=n2):
+            r = r_rb if r_rb is not None else kernel.rank_biserial(u or 0.0, n1, n2)
+            se, other = kernel.rank_biserial_errors(r, n1, n2)
+            alternatives = {"se_reference_code": other}
+            d = kernel.d_from_correlation(r)
+            return _Converted(r, "rank_biserial", se, d, n1 + n2, alternatives, (RANK_BISERIAL_SE(),))
+        case BinomialEffect(n=n, p0=p0):
+            return _proportion(effect, n, p0)
+        case OtherEffect():
+            return _Converted(None, "none", None, None, 1, {}, (NO_N_EFF(),))
+
+
+def _correlation(effect: CorrelationEffect) -> _Converted:
+    if effect.z is not None:
+        z: float | None = effect.z
+        r, d = math.tanh(effect.z), kernel.d_from_fisher_z(effect.z)
+    else:
+        r = effect.r or 0.0
+        z, d = kernel.fisher_z(r), kernel.d_from_correlation(r)
+    se = kernel.fisher_z_standard_error(effect.n) if effect.n is not None else None
+    return _Converted(z, "fisher_z", se, d, effect.n or 1, {"r": r}, _unsized(effect.n))
+
+
+def _table(effect: TableEffect) -> _Converted:
+    if effect.table is None:
+        log_or = effect.log_or or 0.0
+        d = kernel.d_from_log_odds(log_or)
+        return _Converted(log_or, "log_odds_ratio", None, d, effect.n or 1, {}, _unsized(effect.n))
+    (a, b), (c, d_) = effect.table
+    cells, empty = kernel.haldane_anscombe((a, b, c, d_))
+    log_or, se = kernel.log_odds_ratio(*cells)
+    warnings = (HALDANE_ANSCOMBE(),) if empty else ()
+    d = kernel.d_from_log_odds(log_or)
+    return _Converted(log_or, "log_odds_ratio", se, d, a + b + c + d_, {}, warnings, empty)
+
+
+def _proportion(effect: BinomialEffect, n: int | None, p0: float) -> _Converted:
+    p = effect.p if effect.p is not None else (effect.k or 0) / (n or 1)
+    se = math.sqrt(p * (1 - p) / n) if n is not None else None
+    warnings: tuple[StatWarning, ...] = (PROPORTION_D(), *_unsized(n))
+    if se == 0:
+        warnings = (*warnings, ZERO_STANDARD_ERROR())
+    alternatives = {"cohens_h": kernel.cohens_h(p, p0)}
+    d = kernel.d_from_proportion(p, p0)
+    return _Converted(p, "proportion", se, d, n or 1, alternatives, warnings)
+
+
+def _unsized(n: int | None) -> tuple[StatWarning, ...]:
+    return () if n is not None else (NO_N_EFF(),)
+
+
+def _reasons(found: _Converted, effect: Effect) -> dict[str, str]:
+    unknown = isinstance(effect, OtherEffect)
+    reasons: dict[str, str] = {}
+    if found.effect is None:
+        reasons["effect"] = "no conversion is known for this kind" if unknown else "infinite"
+    if found.d is None:
+        reasons["d_equivalent"] = reasons.get("effect", "infinite")
+    if found.se is None:
+        match effect:
+            case OtherEffect():
+                reasons["se"] = "no effect"
+            case TableEffect():
+                reasons["se"] = "needs the table"
+            case CorrelationEffect(n=int()):
+                reasons["se"] = "needs more than 3 pairs"
+            case _:
+                reasons["se"] = "needs the sample size"
+    if found.effect is None or found.se is None:
+        reasons["ci"] = "effect or standard error is undefined"
+    return reasons
+
+
+def _sentence(found: _Converted, ci: Interval | None) -> str:
+    if found.d is None:
+        return "This effect has no d-equivalent; see the reasons."
+    own = f"{found.scale.replace('_', ' ')} {found.effect:.4g}" if found.effect is not None else ""
+    interval = f", {100 * ci.level:g}% CI {ci.low:.4g} to {ci.high:.4g}" if ci else ", without interval"
+    return (
+        f"The effect is {found.d:+.4g} on the scale of Cohen's d ({own}{interval}); conversions between "
+        "scales rest on distributions that were not checked here."
+    )
+
+
+def _require_one(forms: dict[str, object]) -> None:
+    if sum(value is not None for value in forms.values()) != 1:
+        names = " or ".join(name.removeprefix("effect.") for name in forms)
+        raise InvalidData.field(next(iter(forms)), f"send exactly one of {names}", f"send {names}")

@@ -1,0 +1,151 @@
+"""Several hypotheses at once: adjusted p-values."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from service.errors import InvalidData
+from service.kernels import multiplicity
+from service.stats.common import Analysis, Labels, Proportion, Request
+from service.stats.registry import stat_test
+from service.stats.warnings import define
+
+Method = Literal["bonferroni", "holm", "hochberg", "hommel", "bh", "by", "fixed_sequence"]
+Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+MAX_FAMILY = 5_000
+
+NEVER_RAN = define(
+    "NEVER_RAN",
+    "caution",
+    "{count} of {m} hypotheses have no p-value and enter as 1: the family was fixed before the data, "
+    "so what never ran still counts.",
+)
+NEEDS_DEPENDENCE = define(
+    "NEEDS_DEPENDENCE",
+    "info",
+    "{method} holds its error rate for independent or positively dependent tests only; {instead} needs no "
+    "such thing.",
+    "Sarkar (1998), Ann Stat 26:494; Benjamini & Yekutieli (2001), Ann Stat 29:1165",
+)
+
+_ADJUST = {
+    "bonferroni": multiplicity.bonferroni,
+    "holm": multiplicity.holm,
+    "hochberg": multiplicity.hochberg,
+    "hommel": multiplicity.hommel,
+    "bh": multiplicity.benjamini_hochberg,
+    "by": multiplicity.benjamini_yekutieli,
+    "fixed_sequence": multiplicity.fixed_sequence,
+}
+
+
+class MultipleComparisonsRequest(Request):
+    """The p-values of one family, fixed before the data."""
+
+    p_values: Annotated[list[Probability | None], Field(min_length=1, max_length=MAX_FAMILY)] = Field(
+        description="One per hypothesis, in order; null for one that never ran."
+    )
+    labels: Labels | None = Field(None, description="Names of the hypotheses, same order.")
+    method: Method = Field("holm", description="bh and by control the false discovery rate, others the FWER.")
+    alpha: Proportion = Field(0.05, description="Error rate over the family, a proportion.")
+
+    @model_validator(mode="after")
+    def _one_label_each(self) -> Self:
+        if self.labels is not None and len(self.labels) != len(self.p_values):
+            raise InvalidData.field(
+                "labels",
+                f"has {len(self.labels)} names for {len(self.p_values)} p-values",
+                "send one name each",
+            )
+        return self
+
+
+class MultipleComparisonsAnalysis(Analysis):
+    """Adjusted p-values in the order sent."""
+
+    adjusted: tuple[float, ...] = Field(description="Adjusted p-values, in the order sent.")
+    reject: tuple[bool, ...] = Field(description="adjusted <= alpha, in the order sent.")
+    n_rejected: int = Field(description="Hypotheses.")
+    n: int = Field(description="Hypotheses in the family.")
+    n_never_ran: int = Field(description="Hypotheses without a p-value, entered as 1.")
+    method: Method
+    error_rate: Literal["familywise", "false discovery"]
+    alpha: float = Field(description="Error rate over the family, a proportion.")
+    labels: tuple[str | int, ...] | None = Field(description="As sent; null when not sent.")
+
+
+@stat_test(
+    name="multiple-comparisons",
+    version=1,
+    title="Multiple comparisons (Holm, Hochberg, Hommel, BH, BY, fixed sequence)",
+    example={
+        "p_values": [
+            0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344,
+            0.0459, 0.324, 0.4262, 0.5719, 0.6528, 0.759, 1.0,
+        ],
+        "method": "bh",
+    },
+)  # fmt: skip
+def multiple_comparisons(request: MultipleComparisonsRequest) -> MultipleComparisonsAnalysis:
+    """Adjust the p-values of a family of hypotheses.
+
+    H0 of each is rejected when its adjusted p is at most alpha. Bonferroni, Holm, Hochberg,
+    Hommel and fixed sequence hold the chance of any false rejection, bh and by the expected
+    share of false ones among the rejected.
+
+    Returns:
+        adjusted: adjusted p-values in the order sent.
+        reject: which hypotheses are rejected at alpha.
+
+    Raises:
+        InvalidData: labels that do not match the p-values.
+
+    Edge cases:
+        null (never ran): enters as 1, warning NEVER_RAN.
+        fixed_sequence: the order sent is the order of testing; after the first failure all fail.
+        One hypothesis: every method returns its p unchanged.
+        A rule that needs all of several clauses at once needs no adjustment; one that needs any does.
+
+    Sources:
+        Holm (1979), Scand J Stat 6:65. Hochberg (1988), Biometrika 75:800.
+        Hommel (1988), Biometrika 75:383. Wright (1992), Biometrics 48:1005.
+        Benjamini & Hochberg (1995), J R Stat Soc B 57:289.
+        Benjamini & Yekutieli (2001), Ann Stat 29:1165.
+
+    Example:
+        The 15 p-values of Benjamini & Hochberg (1995): bh rejects 4 at .05, Bonferroni 3.
+    """
+    p = np.array([1.0 if value is None else value for value in request.p_values])
+    adjusted = _ADJUST[request.method](p)
+    reject = adjusted <= request.alpha
+    missing = sum(value is None for value in request.p_values)
+    warnings = []
+    if missing:
+        warnings.append(NEVER_RAN(count=missing, m=p.size))
+    instead = {"hochberg": "holm", "hommel": "holm", "bh": "by"}.get(request.method)
+    if instead and p.size > 1:
+        warnings.append(NEEDS_DEPENDENCE(method=request.method, instead=instead))
+    rate: Literal["familywise", "false discovery"] = (
+        "false discovery" if request.method in ("bh", "by") else "familywise"
+    )
+    count = int(reject.sum())
+    return MultipleComparisonsAnalysis(
+        adjusted=tuple(float(value) for value in adjusted),
+        reject=tuple(bool(value) for value in reject),
+        n_rejected=count,
+        n=p.size,
+        n_never_ran=missing,
+        method=request.method,
+        error_rate=rate,
+        alpha=request.alpha,
+        labels=None if request.labels is None else tuple(request.labels),
+        reasons={} if request.labels is not None else {"labels": "none were sent"},
+        warnings=tuple(warnings),
+        sentence=(
+            f"{count} of {p.size} hypotheses are rejected by {request.method} at a {rate} rate of "
+            f"{request.alpha:g}; those not rejected are not shown to be true."
+        ),
+    )

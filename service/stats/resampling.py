@@ -1,0 +1,250 @@
+"""What the bootstrap tests share: their answer, and how it is read off a distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from service.kernels.bootstrap_draws import BIT_GENERATOR, Draws
+from service.kernels.paired_bootstrap import BinaryPairs
+from service.kernels.ratio_bootstrap import Inverted, ratio_bootstrap
+from service.stats.common import Alternative, Analysis, Interval, Proportion, Request, Resampling
+from service.stats.pairs import P_FLOOR, PairedCounts
+from service.stats.warnings import MC_UNRESOLVED
+
+Method = Literal["percentile", "basic"]
+Comparison = Literal[">=", "strict"]
+Convention = Literal["standard", "seed"]
+
+DEFAULT_DRAWS, MOST_DRAWS, SEED_DRAWS = 10_000, 100_000, 2000
+DEFAULT_SEED = 42
+TOLERATED = 0.005
+"""Worst error of an inverted probability; beyond it drawing is as good."""
+
+UNTOLD = 1e-9
+"""Transforms are accurate to less than this; a tail below it is given as a bound."""
+
+
+class BootstrapDistribution(Protocol):
+    """A bootstrap distribution of delta, however obtained."""
+
+    @property
+    def route(self) -> str:
+        """How it was obtained."""
+
+    @property
+    def error(self) -> float | None:
+        """Absolute error of a probability; None when drawn."""
+
+    def at_most(self, r: float, *, strict: bool = False) -> float:
+        """P(delta* <= r), or < r."""
+
+    def at_least(self, r: float, *, strict: bool = False) -> float:
+        """P(delta* >= r), or > r."""
+
+    def quantile(self, q: float) -> float:
+        """The q-quantile."""
+
+    def moments(self) -> tuple[float, float]:
+        """Mean and standard deviation."""
+
+
+class BootstrapOptions(Request):
+    """What a caller may choose about a bootstrap of a difference."""
+
+    method: Method = Field(
+        "percentile", description="The interval in `ci`: quantiles of delta*, or 2 delta minus them."
+    )
+    alternative: Alternative = Field(
+        "greater",
+        description="Direction of the p-value. `greater`: the candidate is better, P(delta* >= 2 delta); "
+        "`less`: the baseline is; `two-sided`: P(|delta* - delta| >= |delta|).",
+    )
+    comparison: Comparison = Field(
+        ">=", description="Whether the p-value counts resamples at exactly 2 delta; `strict` does not."
+    )
+    convention: Convention = Field(
+        "standard",
+        description="`seed`: 2000 draws of numpy's default_rng(42) with np.percentile and count/B, "
+        "for reproducing published code; otherwise exact wherever possible.",
+    )
+    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
+    level: Proportion = Field(0.95, description="Two-sided level of the interval, a proportion.")
+    n_resamples: int | None = Field(
+        None,
+        ge=100,
+        le=1_000_000,
+        description="Draws, a count; used only where no exact distribution is at hand. Default 10,000 "
+        "(2000 under the seed convention), raised once when the p-value is unresolved.",
+    )
+    seed: int | None = Field(
+        None, ge=0, le=2**53, description="Seed of the draws; used only where something is drawn. Default 42."
+    )
+
+
+class BootstrapAnalysis(Analysis):
+    """What a bootstrap of the difference found. `delta*` is the difference in a resample."""
+
+    delta: float = Field(description="Observed candidate minus baseline, outcome units.")
+    ci: Interval = Field(description="Interval of delta by the chosen method, outcome units.")
+    intervals: dict[Method, Interval] = Field(description="Both intervals, outcome units.")
+    p_value: float = Field(description="P(delta* >= 2 delta) for `greater`; see `alternative`.")
+    alternative: Alternative = Field(description="Direction of the p-value.")
+    comparison: Comparison = Field(description="`>=`: resamples at exactly 2 delta count.")
+    better: Literal["baseline", "candidate"] | None = Field(description="The arm with the higher mean.")
+    p_better: float = Field(description="The p-value for the better arm, P(|delta|* >= 2 |delta|).")
+    fraction_le_0: float = Field(description="P(delta* <= 0), a proportion of resamples.")
+    fraction_lt_0: float = Field(description="P(delta* < 0), a proportion of resamples.")
+    fraction_ge_0: float = Field(description="P(delta* >= 0), a proportion of resamples.")
+    fraction_gt_0: float = Field(description="P(delta* > 0), a proportion of resamples.")
+    bootstrap_mean: float = Field(description="Mean of delta*, outcome units.")
+    bootstrap_se: float = Field(description="Standard deviation of delta*, outcome units.")
+    method: Method = Field(description="The interval in `ci`.")
+    convention: Convention = Field(description="How the distribution was to be obtained.")
+    route: Literal["fft", "enumeration", "lattice", "inversion", "monte_carlo", "seed"] = Field(
+        description="How the distribution was obtained: every resample weighed by a transform or listed, "
+        "or resamples drawn."
+    )
+    p_mc_se: float | None = Field(description="Monte-Carlo standard error of p_value, a probability.")
+    min_attainable_p: float | None = Field(description="Least p that draws can give: 1/(B + 1), 1/B under the seed convention.")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Turns a distribution into the fields of an analysis, collecting reasons, bounds and warnings."""
+
+    options: BootstrapOptions
+    delta: float
+    resolution: float
+
+    def fields(self, found: BootstrapDistribution) -> dict[str, Any]:
+        """Everything of a `BootstrapAnalysis` that comes from the distribution."""
+        options, delta = self.options, self.delta
+        reasons: dict[str, str] = {}
+        bounds: dict[str, str] = {}
+        strict = options.comparison == "strict"
+        shares = {
+            "greater": found.at_least(2 * delta, strict=strict),
+            "less": found.at_most(2 * delta, strict=strict),
+        }
+        side: Literal["greater", "less"] = "greater" if delta >= 0 else "less"
+        other_end = found.at_most(0.0, strict=strict) if delta >= 0 else found.at_least(0.0, strict=strict)
+        shares["two-sided"] = min(1.0, shares[side] + other_end) if delta else 1.0
+        fractions = {
+            "fraction_le_0": found.at_most(0.0),
+            "fraction_lt_0": found.at_most(0.0, strict=True),
+            "fraction_ge_0": found.at_least(0.0),
+            "fraction_gt_0": found.at_least(0.0, strict=True),
+        }
+        if found.route in ("lattice", "inversion"):
+            fractions = {name: self._told(share, name, bounds) for name, share in fractions.items()}
+        mean, se = found.moments()
+        p = self._told(self._p(shares[options.alternative], found), "p_value", bounds)
+        warnings = []
+        drawn = found if isinstance(found, Draws) else None
+        p_mc_se = None
+        if drawn is None:
+            reasons["p_mc_se"] = "nothing was drawn"
+            reasons["min_attainable_p"] = "every resample is weighed: the design sets no least p"
+        else:
+            p_mc_se = (p * (1 - p) / len(drawn.estimates)) ** 0.5
+            if abs(p - options.alpha) <= 3 * p_mc_se:
+                warnings.append(MC_UNRESOLVED(p=p, se=p_mc_se, alpha=options.alpha))
+        if delta == 0:
+            reasons["better"] = "the arms tie"
+        intervals = self.intervals(found)
+        return {
+            "delta": delta,
+            "ci": intervals[options.method],
+            "intervals": intervals,
+            "p_value": p,
+            "alternative": options.alternative,
+            "comparison": options.comparison,
+            "better": None if delta == 0 else "candidate" if delta > 0 else "baseline",
+            "p_better": self._told(self._p(shares[side], found), "p_better", bounds),
+            **fractions,
+            "bootstrap_mean": mean,
+            "bootstrap_se": se,
+            "method": options.method,
+            "convention": options.convention,
+            "route": found.route,
+            "p_mc_se": p_mc_se,
+            "min_attainable_p": None if drawn is None else max(self._p(0.0, drawn), self.resolution),
+            "reasons": reasons,
+            "bounds": bounds,
+            "warnings": tuple(warnings),
+            "resampling": self.provenance(found),
+        }
+
+    def intervals(self, found: BootstrapDistribution) -> dict[Method, Interval]:
+        """Percentile and basic interval of delta."""
+        tail = (1 - self.options.level) / 2
+        low, high = found.quantile(tail), found.quantile(1 - tail)
+        ends: dict[Method, tuple[float, float]] = {
+            "percentile": (low, high),
+            "basic": (2 * self.delta - high, 2 * self.delta - low),
+        }
+        return {
+            name: Interval(low=pair[0], high=pair[1], level=self.options.level, method=name)
+            for name, pair in ends.items()
+        }
+
+    def provenance(self, found: BootstrapDistribution) -> Resampling:
+        """Exact with its error, or drawn with its seed."""
+        if not isinstance(found, Draws):
+            return Resampling(exact=True, error_bound=found.error)
+        return Resampling(
+            exact=False,
+            n_resamples=len(found.estimates),
+            seed=self.options.seed if self.options.seed is not None else DEFAULT_SEED,
+            bit_generator=BIT_GENERATOR,
+        )
+
+    def _p(self, share: float, found: BootstrapDistribution) -> float:
+        """A resampling p counts the data themselves as one draw; the seed convention does not."""
+        if isinstance(found, Draws) and found.route != "seed":
+            count = len(found.estimates)
+            return (1 + share * count) / (count + 1)
+        return share
+
+    def _told(self, p: float, path: str, bounds: dict[str, str]) -> float:
+        if p < self.resolution:
+            bounds[path] = f"< {self.resolution:.3g}"
+            return self.resolution
+        return p
+
+
+def resolution_of(found: BootstrapDistribution, n_units: int) -> float:
+    """The least probability that can be told from 0, for a bootstrap of `n_units` items or clusters."""
+    if isinstance(found, Draws):
+        return 1 / len(found.estimates)
+    if found.route == "enumeration":
+        return float(n_units) ** -n_units
+    return P_FLOOR if found.route == "fft" else UNTOLD
+
+
+def paired_distribution(
+    counts: PairedCounts | None, difference: NDArray[np.float64], draw: Callable[[], Draws]
+) -> BootstrapDistribution:
+    """Of a paired difference: exactly for binary pairs and where scores allow it, otherwise drawn."""
+    if counts is not None:
+        return BinaryPairs(counts.only_candidate, counts.only_baseline, counts.n)
+    found = ratio_bootstrap(difference, np.ones(len(difference)))
+    if not isinstance(found, Inverted) or found.error <= TOLERATED:
+        return found
+    return draw()
+
+
+def resolved_draws(draw: Callable[[int], Draws], options: BootstrapOptions, delta: float) -> Draws:
+    """Draws, ten times as many when the p-value cannot be told from alpha and the caller named no number."""
+    found = draw(options.n_resamples or DEFAULT_DRAWS)
+    if options.n_resamples is None:
+        fields = Reading(options, delta, resolution_of(found, 1)).fields(found)
+        if fields["warnings"]:
+            return draw(MOST_DRAWS)
+    return found

@@ -1,0 +1,265 @@
+"""The Wilcoxon signed-rank test with the pseudo-median it estimates."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+from scipy import special
+
+from service.errors import InvalidData
+from service.kernels import ranks
+from service.kernels.moments import difference_noise
+from service.stats.common import Alternative, Analysis, Interval, PairedColumns, Proportion, p_text
+from service.stats.registry import PlanUse, stat_test
+from service.stats.samples import floored, require_values
+from service.stats.warnings import define
+
+Method = Literal["auto", "exact", "asymptotic", "corrected"]
+ZeroMethod = Literal["wilcox", "pratt", "zsplit"]
+EXACT_BY_DEFAULT = 50
+EXACT_AT_MOST = 500
+
+NO_DIFFERENCES = define(
+    "NO_DIFFERENCES",
+    "serious",
+    "Both arms score the same on every item: p is 1 by definition and shows no equality; "
+    "check that they are two arms.",
+)
+MANY_ZEROS = define(
+    "MANY_ZEROS",
+    "caution",
+    "{zeros} of {n} differences are 0 and '{zero_method}' decides what becomes of them; "
+    "the other zero methods may answer differently.",
+    "Pratt (1959), JASA 54:655",
+)
+
+
+class WilcoxonRequest(PairedColumns):
+    """Two arms on the same items."""
+
+    method: Method = Field(
+        "auto",
+        description="exact: sign permutation of the ranks, ties included (at most 500 non-zero differences); "
+        "asymptotic: normal; corrected: with continuity correction; auto: exact up to 50.",
+    )
+    zero_method: ZeroMethod = Field(
+        "wilcox",
+        description="wilcox: zeros dropped; pratt: ranked, then dropped; zsplit: ranked, half to each side.",
+    )
+    alternative: Alternative = "two-sided"
+    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
+    level: Proportion = Field(0.95, description="Two-sided level of the interval, a proportion.")
+
+    @model_validator(mode="after")
+    def _usable(self) -> Self:
+        require_values(self.baseline, "baseline")
+        require_values(self.candidate, "candidate")
+        return self
+
+
+class WilcoxonAnalysis(Analysis):
+    """What the signed-rank test found."""
+
+    delta: float = Field(description="Pseudo-median of candidate - baseline (Hodges-Lehmann), score units.")
+    ci: Interval = Field(description="Interval of the pseudo-median, by order statistics of Walsh averages.")
+    p_value: float = Field(description="Of the method used and the alternative.")
+    w_plus: float = Field(description="Rank sum of the items on which the candidate is higher.")
+    w_minus: float = Field(description="Rank sum of the items on which the baseline is higher.")
+    z: float | None = Field(description="Standardized w_plus of the normal methods.")
+    method: Literal["exact", "asymptotic", "corrected"] = Field(description="The method used.")
+    zero_method: ZeroMethod
+    alternative: Alternative
+    n: int = Field(description="Items.")
+    n_nonzero: int = Field(description="Items with a difference.")
+    n_ties: int = Field(description="Non-zero differences that share their size with another.")
+    rank_biserial: float | None = Field(description="(w_plus - w_minus) / their sum, from -1 to 1.")
+    min_attainable_p: float = Field(description="Least p with these ranks: all differences of one sign.")
+
+
+def _cost(request: WilcoxonRequest) -> float:
+    return 0.0015 + 4e-6 * len(request.baseline)
+
+
+@stat_test(
+    name="wilcoxon",
+    version=1,
+    title="Wilcoxon signed-rank test (paired)",
+    example={
+        "baseline": [1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30],
+        "candidate": [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29],
+        "alternative": "less",
+    },
+    cost=_cost,
+    plan=PlanUse(endpoints=frozenset({"continuous"})),
+)
+def wilcoxon(request: WilcoxonRequest) -> WilcoxonAnalysis:
+    """Test whether paired differences are symmetric around zero.
+
+    H0: every difference is as likely with either sign, so each rank of |difference| joins
+    the candidate's sum with probability 1/2. Against asymmetric differences it is not a test
+    of their mean or median.
+
+    Returns:
+        delta: pseudo-median, the median of all averages of two differences.
+        ci: order statistics of these averages.
+        p_value: two-sided p is twice the smaller tail, at most 1.
+        w_plus, w_minus: rank sums of the two signs.
+
+    Raises:
+        InvalidData: columns of different length, no item, values beyond 1e150, or `exact` for more
+            than 500 non-zero differences.
+
+    Edge cases:
+        Differences equal up to rounding (0.3 - 0.1, 0.4 - 0.2) are ties, and zeros up to rounding are zeros.
+        Ties and zeros: `exact` permutes the midranks; zeros carry no sign under any zero method.
+        No difference at all: p 1, warning NO_DIFFERENCES.
+        Too few items for the level: the interval has null ends (unbounded).
+        delta and ci use every item, zeros included.
+
+    Sources:
+        Wilcoxon (1945), Biometrics Bull 1:80. Pratt (1959), JASA 54:655.
+        Hollander, Wolfe & Chicken (2014), Nonparametric Statistical Methods, ch. 3.
+
+    Example:
+        Depression scores of nine patients before and after (Hollander & Wolfe 1973): rank sum 40
+        for the first visit, one-sided exact p = .01953, pseudo-median -.46.
+    """
+    baseline, candidate = request.arrays()
+    signed = _signed_ranks(baseline, candidate, request.zero_method)
+    n_nonzero = signed.ranks.size
+    method = request.method
+    if method == "auto":
+        method = "exact" if n_nonzero <= EXACT_BY_DEFAULT else "asymptotic"
+    if method == "exact" and n_nonzero > EXACT_AT_MOST:
+        raise InvalidData.field(
+            "method", f"'exact' is for at most {EXACT_AT_MOST} differences that are not 0", "use 'auto'"
+        )
+    plus = float(signed.ranks[signed.positive].sum())
+    minus = float(signed.ranks.sum()) - plus
+    reasons: dict[str, str] = {}
+    bounds: dict[str, str] = {}
+    z, raw_p, least = _p(signed.ranks, plus, method, request.alternative)
+    if z is None:
+        reasons["z"] = "an exact test has no z" if method == "exact" else "no item has a difference"
+    if n_nonzero == 0:
+        reasons["rank_biserial"] = "no item has a difference"
+    p_value = floored(raw_p, "p_value", bounds)
+    differences = np.sort(candidate - baseline)
+    delta, ci = _pseudo_median(differences), _interval(differences, request.level)
+    if ci.low is None:
+        reasons["ci.low"] = reasons["ci.high"] = "unbounded: too few items for an interval of this level"
+    zeros = baseline.size - n_nonzero
+    warnings = [NO_DIFFERENCES()] if n_nonzero == 0 else []
+    if zeros and n_nonzero and zeros >= 0.1 * baseline.size:
+        warnings.append(MANY_ZEROS(zeros=zeros, n=baseline.size, zero_method=request.zero_method))
+    return WilcoxonAnalysis(
+        delta=delta,
+        ci=ci,
+        p_value=p_value,
+        w_plus=plus + signed.split,
+        w_minus=minus + signed.split,
+        z=z,
+        method=method,
+        zero_method=request.zero_method,
+        alternative=request.alternative,
+        n=baseline.size,
+        n_nonzero=n_nonzero,
+        n_ties=signed.n_ties,
+        rank_biserial=(plus - minus) / (plus + minus + 2 * signed.split) if n_nonzero else None,
+        min_attainable_p=min(1.0, max(least, 1e-300)),
+        reasons=reasons,
+        bounds=bounds,
+        warnings=tuple(warnings),
+        sentence=_sentence(request, delta, ci, p_value, method),
+    )
+
+
+class SignedRanks(NamedTuple):
+    """Ranks of the non-zero differences, which are positive, and the zeros' half of rank sum."""
+
+    ranks: NDArray[np.float64]
+    positive: NDArray[np.bool_]
+    split: float
+    n_ties: int
+
+
+def _signed_ranks(
+    baseline: NDArray[np.float64], candidate: NDArray[np.float64], zero_method: ZeroMethod
+) -> SignedRanks:
+    difference = candidate - baseline
+    noise = difference_noise(baseline, candidate)
+    sizes = np.abs(difference)
+    is_zero = sizes <= noise
+    sizes[is_zero] = 0.0
+    if zero_method == "wilcox":
+        difference, sizes = difference[~is_zero], sizes[~is_zero]
+        is_zero = np.zeros(sizes.size, dtype=np.bool_)
+    if sizes.size == 0:
+        return SignedRanks(np.empty(0), np.empty(0, dtype=np.bool_), 0.0, 0)
+    rank, groups = ranks.midranks(sizes, tolerance=2 * noise)
+    if is_zero.any():
+        groups = groups[1:]
+    split = float(rank[is_zero].sum()) / 2 if zero_method == "zsplit" else 0.0
+    return SignedRanks(rank[~is_zero], difference[~is_zero] > 0, split, int(groups[groups > 1].sum()))
+
+
+def _p(
+    rank: NDArray[np.float64], plus: float, method: str, alternative: Alternative
+) -> tuple[float | None, float, float]:
+    """z, p and the least p; the ranks of zeros carry no sign and so add no variance."""
+    sides = 2 if alternative == "two-sided" else 1
+    if method == "exact":
+        doubled = np.rint(2 * rank).astype(np.int64)
+        worse, better = ranks.tail_probabilities(ranks.sign_sums(doubled), round(2 * plus))
+        tail = {"greater": better, "less": worse, "two-sided": 2 * min(better, worse)}[alternative]
+        return None, min(1.0, tail), sides * 0.5**rank.size
+    total, sd = float(rank.sum()), math.sqrt(float(rank @ rank)) / 2
+    if sd == 0:
+        return None, 1.0, 1.0
+    step = 0.5 if method == "corrected" else 0.0
+    distance = plus - total / 2
+    least = sides * float(special.ndtr(-(total / 2 - step) / sd))
+    if alternative == "two-sided":
+        z = math.copysign(max(abs(distance) - step, 0.0), distance) / sd
+        return z, min(1.0, 2 * float(special.ndtr(-abs(z)))), least
+    z = (distance - step if alternative == "greater" else distance + step) / sd
+    return z, float(special.ndtr(-z if alternative == "greater" else z)), least
+
+
+def _pseudo_median(differences: NDArray[np.float64]) -> float:
+    walsh = differences.size * (differences.size + 1) // 2
+    low = ranks.kth_walsh(differences, (walsh + 1) // 2)
+    return low if walsh % 2 else (low + ranks.kth_walsh(differences, walsh // 2 + 1)) / 2
+
+
+def _interval(differences: NDArray[np.float64], level: float) -> Interval:
+    """The untied null distribution of W tells how many extreme averages to leave out on each side."""
+    n = differences.size
+    walsh = n * (n + 1) // 2
+    if n <= EXACT_AT_MOST:
+        k = ranks.order_statistic_index(ranks.sign_sums(np.arange(1, n + 1)), (1 - level) / 2)
+    else:
+        z = float(special.ndtri(0.5 + level / 2))
+        k = max(0, math.floor(walsh / 2 - z * math.sqrt(n * (n + 1) * (2 * n + 1) / 24)))
+    low = high = None
+    if k > 0:
+        low, high = ranks.kth_walsh(differences, k), ranks.kth_walsh(differences, walsh + 1 - k)
+    return Interval(low=low, high=high, level=level, method="hodges-lehmann")
+
+
+def _sentence(request: WilcoxonRequest, delta: float, ci: Interval, p: float, method: str) -> str:
+    ends = "unbounded" if ci.low is None else f"{ci.low:.4g} to {ci.high:.4g}"
+    verdict = (
+        f"so symmetry around zero is rejected at alpha {request.alpha:g}."
+        if p < request.alpha
+        else f"so symmetry around zero is not rejected at alpha {request.alpha:g}, which does not show it."
+    )
+    return (
+        f"The candidate's typical difference from the baseline is {delta:+.4g} "
+        f"({100 * request.level:g}% CI {ends}); Wilcoxon signed-rank {method}, {request.alternative}, "
+        f"{p_text(p)}, {verdict}"
+    )

@@ -1,0 +1,136 @@
+"""A plan that locks as it is, and outcomes for it: tests change what they are about."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from service.domain.findings import Finding
+from service.domain.lint import lint
+from service.domain.outcomes import Cell, Outcomes
+from service.domain.plan import Plan
+from service.domain.population import Manifest
+from service.domain.verdict import Verdict, analyse, judge
+
+NOW = datetime(2027, 1, 1, tzinfo=UTC)
+
+VALUE: dict[str, Any] = {
+    "title": "Caching",
+    "populations": [{"id": "one", "dataset": "D", "n": 500, "independence": "drawn one by one"}],
+    "hypotheses": [
+        {
+            "id": "H1",
+            "claim": "superiority",
+            "statement": "C2 improves accuracy over C1 by at least 2 pp",
+            "population": "one",
+            "baseline": "C1",
+            "candidate": "C2",
+            "endpoint": "accuracy",
+            "rule": "delta >= 2.0 pp and m.p_value < 0.05 and m.ci excludes 0",
+        }
+    ],
+    "endpoints": [{"id": "accuracy", "kind": "binary", "role": "primary"}],
+    "tests": [{"id": "m", "test": "mcnemar", "version": 1, "parameters": {"method": "exact"}}],
+    "sesoi": {"accuracy": {"value": 2, "unit": "pp"}},
+    "thresholds": [],
+    "stopping": {"kind": "fixed_n"},
+    "missing": "exclude_pair",
+    "multiplicity": {"policy": "none", "family": ["H1"]},
+}
+
+
+def changed(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The sample with fields changed by dotted path, e.g. `hypotheses.0.rule`; None removes."""
+    value = copy.deepcopy(VALUE)
+    for path, new in changes.items():
+        *parents, last = path.split(".")
+        target: Any = value
+        for name in parents:
+            target = target[int(name)] if isinstance(target, list) else target[name]
+        if isinstance(target, list):
+            target.append(new) if int(last) == len(target) else target.__setitem__(int(last), new)
+        elif new is None:
+            del target[last]
+        else:
+            target[last] = new
+    return value
+
+
+def plan(changes: Mapping[str, Any] | None = None) -> Plan:
+    """The sample plan with changes."""
+    return Plan.from_dict(changed(changes or {}))
+
+
+def manifest(n: int, n_clusters: int | None = None) -> Manifest:
+    """n items, in clusters of nearly equal size if wanted."""
+    ids = [f"item {position}" for position in range(n)]
+    return Manifest.create(
+        ids, None if n_clusters is None else [f"c{each % n_clusters}" for each in range(n)]
+    )
+
+
+def manifests(plan: Plan) -> dict[str, Manifest]:
+    """A fitting manifest for every population of a plan."""
+    return {
+        each.id: manifest(each.n, None if each.clusters is None else each.clusters.n)
+        for each in plan.populations or ()
+    }
+
+
+def findings(changes: Mapping[str, Any] | None = None) -> tuple[Finding, ...]:
+    """What lint says of the changed sample with fitting manifests."""
+    changed_plan = plan(changes)
+    return lint(changed_plan, {name: each.facts() for name, each in manifests(changed_plan).items()})
+
+
+def codes(changes: Mapping[str, Any] | None = None) -> list[tuple[str, str]]:
+    """Codes and paths of `findings`."""
+    return [(finding.code, finding.path) for finding in findings(changes)]
+
+
+def cell(values: Any, statuses: Any = None) -> Cell:
+    """A cell from one value per item, or one row of replicates per item; NaN is missing."""
+    array = np.asarray(values, dtype=np.float64)
+    array = array.reshape(len(array), -1)
+    default = np.where(np.isnan(array), 2, 0)
+    return Cell(
+        array, np.asarray(default if statuses is None else statuses, dtype=np.uint8).reshape(array.shape)
+    )
+
+
+def outcomes(baseline: Any, candidate: Any, endpoint: str = "accuracy") -> Outcomes:
+    """Both arms of the sample's hypothesis: arrays or cells."""
+    arms = {"C1": baseline, "C2": candidate}
+    return Outcomes(
+        {("one", arm, endpoint): each if isinstance(each, Cell) else cell(each) for arm, each in arms.items()}
+    )
+
+
+def binary(n: int, both: int, only_candidate: int, only_baseline: int) -> tuple[np.ndarray, np.ndarray]:
+    """Two arms with that fourfold table."""
+    baseline, candidate = np.zeros(n), np.zeros(n)
+    baseline[: both + only_baseline] = 1
+    candidate[:both] = 1
+    candidate[both + only_baseline : both + only_baseline + only_candidate] = 1
+    return baseline, candidate
+
+
+def verdict_of(changes: Mapping[str, Any], results: Outcomes, n: int | None = None, **extra: Any) -> Verdict:
+    """The verdict on the changed sample, whose population has as many items as the results."""
+    size = n or len(next(iter(results.cells.values())).values)
+    changed_plan = plan({"populations.0.n": size, **changes})
+    items = extra.pop("manifests", None) or manifests(changed_plan)
+    return judge(
+        changed_plan,
+        items,
+        results,
+        analyse(changed_plan, items, results),
+        preregistration_id="p1",
+        plan_sha256=changed_plan.sha256(),
+        judged_at=NOW,
+        **extra,
+    )

@@ -1,0 +1,97 @@
+"""Fields of analyses by path."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from service.domain.fields import choices, observe, shape_of
+from service.domain.rule_truth import Ends
+from service.stats.mcnemar import McNemarAnalysis
+
+
+@pytest.mark.parametrize(
+    ("path", "shape"),
+    [
+        ("delta", "number"),
+        ("statistic", "number"),
+        ("n", "count"),
+        ("counts.only_baseline", "count"),
+        ("ci", "interval"),
+        ("ci.low", "number"),
+        ("ci.closed", "truth"),
+        ("intervals.wald", "interval"),
+        ("intervals.wald.high", "number"),
+        ("odds_ratio.ci", "interval"),
+        ("odds_ratio", "other"),
+        ("method", "other"),
+        ("sentence", "other"),
+        ("intervals.unheard_of", None),
+        ("ci.middle", None),
+        ("delta.low", None),
+        ("warnings", None),
+        ("resampling.exact", None),
+        ("nothing", None),
+    ],
+)
+def test_shapes_of_an_analysis(path, shape):
+    assert shape_of(McNemarAnalysis, tuple(path.split("."))) == shape
+
+
+def test_choices_can_all_be_compared():
+    names = choices(McNemarAnalysis)
+    assert {"delta", "p_value", "ci", "odds_ratio.ci"} <= set(names)
+    assert all(
+        shape_of(McNemarAnalysis, tuple(name.split("."))) in ("number", "count", "interval") for name in names
+    )
+
+
+ANSWER = {
+    "analysis": {
+        "p_value": 1e-12,
+        "n": 7,
+        "flag": True,
+        "statistic": None,
+        "nothing": None,
+        "ci": {"low": 0.1, "high": None},
+        "open": {"low": None, "high": None},
+        "odds": {"estimate": None},
+        "reasons": {
+            "statistic": "an exact test has no chi-square",
+            "ci.high": "infinite",
+            "open": "too few clusters",
+            "odds.estimate": "infinite",
+        },
+        "bounds": {"p_value": "< 1e-12"},
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "reason"),
+    [
+        ("n", 7, None),
+        ("ci", Ends(0.1, math.inf), None),
+        ("ci.high", math.inf, None),
+        ("open", Ends(None, None), "too few clusters"),
+        ("odds.estimate", math.inf, None),
+        ("statistic", None, "an exact test has no chi-square"),
+        ("nothing", None, "nothing is undefined for these data"),
+        ("flag", None, "flag is undefined for these data"),
+        ("n.deeper", None, "n.deeper is undefined for these data"),
+    ],
+)
+def test_observed_values_and_reasons(path, value, reason):
+    seen = observe(ANSWER, tuple(path.split(".")))
+    assert (seen.value, seen.reason) == (value, reason)
+
+
+def test_bounds_are_kept_beside_the_value():
+    assert observe(ANSWER, ("p_value",)).bound == "< 1e-12"
+    assert observe(ANSWER, ("n",)).bound is None
+
+
+def test_a_failed_test_gives_its_reason():
+    assert observe({"analysis": None, "reason": "one cluster"}, ("p_value",)).reason == "one cluster"
+    assert observe({}, ("p_value",)).value is None

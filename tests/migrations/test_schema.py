@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+
+from service.store import schema
+from service.store.engine import Database
+from service.store.tables import metadata
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def empty(request, tmp_path):
+    """A database without any table."""
+    if request.param == "sqlite":
+        opened = Database(f"sqlite:///{tmp_path / 'empty.db'}")
+        yield opened
+        opened.dispose()
+        return
+    server = request.getfixturevalue("postgres")
+    name = server.create()
+    opened = Database(server.url(name))
+    yield opened
+    opened.dispose()
+    server.drop(name)
+
+
+def test_an_upgraded_database_has_the_tables_of_the_code(database):
+    with database.engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, metadata) == []
+
+
+def test_checks_and_names_are_those_of_the_code(database):
+    """What `compare_metadata` does not see."""
+    inspector = sa.inspect(database.engine)
+    for table in metadata.sorted_tables:
+        checks = {check["name"] for check in inspector.get_check_constraints(table.name)}
+        assert checks == {each.name for each in table.constraints if isinstance(each, sa.CheckConstraint)}
+        assert inspector.get_pk_constraint(table.name)["name"] == table.primary_key.name
+        foreign = {key["name"] for key in inspector.get_foreign_keys(table.name)}
+        assert foreign == {key.name for key in table.foreign_key_constraints}
+
+
+def test_an_upgrade_leaves_every_guard_standing(empty):
+    assert schema.revision(empty.engine) is None
+    schema.upgrade(empty.engine)
+    assert schema.revision(empty.engine) == schema.newest()
+    assert schema.missing_triggers(empty.engine) == []
+    schema.require_current(empty.engine)
+
+
+def test_the_guards_expected_are_the_guards_made(database):
+    if database.dialect == "sqlite":
+        query = "SELECT tbl_name || '.' || name FROM sqlite_master WHERE type = 'trigger'"
+    else:
+        query = (
+            "SELECT c.relname || '.' || t.tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid "
+            "WHERE NOT t.tgisinternal"
+        )
+    with database.read() as session:
+        made = set(session.scalars(sa.text(query)))
+    assert made == set(schema.expected_triggers(database.dialect))
+
+
+def test_a_second_upgrade_changes_nothing(database):
+    schema.upgrade(database.engine)
+    schema.require_current(database.engine)
+
+
+def test_a_failed_upgrade_leaves_nothing(empty, monkeypatch):
+    def break_off(*_):
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(Path, "read_text", break_off)
+    with pytest.raises(OSError, match="disk"):
+        schema.upgrade(empty.engine)
+    assert sa.inspect(empty.engine).get_table_names() == []
+
+
+def test_an_empty_database_names_the_command(empty):
+    with pytest.raises(schema.SchemaUnknown, match=r"\./do migrate.*forelock migrate"):
+        schema.require_current(empty.engine)
+
+
+def test_a_newer_database_is_left_alone(database):
+    with database.write() as session:
+        session.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
+    for act in (schema.require_current, schema.upgrade):
+        with pytest.raises(schema.SchemaUnknown, match=r"9999.*forelock migrate"):
+            act(database.engine)
+
+
+def test_an_older_database_names_the_command(database, monkeypatch):
+    monkeypatch.setattr(schema, "newest", lambda: "0002")
+    with pytest.raises(schema.SchemaUnknown, match=r"0001.*0002.*forelock migrate"):
+        schema.require_current(database.engine)
+
+
+def test_the_command_line_of_alembic_agrees(tmp_path):
+    url = f"sqlite:///{tmp_path / 'cli.db'}"
+    environment = os.environ | {"FORELOCK_DATABASE_URL": url}
+    for arguments in (["upgrade", "head"], ["check"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "alembic", *arguments],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    database = Database(url)
+    schema.require_current(database.engine)
+    assert schema.missing_triggers(database.engine) == []
+    database.dispose()
+
+
+def test_there_is_no_way_back(tmp_path):
+    scripts = list((ROOT / "migrations" / "versions").glob("*.py"))
+    assert scripts
+    for script in scripts:
+        assert "NotImplementedError" in script.read_text("utf-8").split("def downgrade", 1)[1]

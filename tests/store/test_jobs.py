@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+
+from service.errors import NotFound
+from service.store import clock, jobs
+
+
+@pytest.fixture
+def later(monkeypatch):
+    """Moves the clock of the store forward."""
+    moved = timedelta()
+    real = clock.now
+
+    def forward(seconds):
+        nonlocal moved
+        moved += timedelta(seconds=seconds)
+
+    monkeypatch.setattr(clock, "now", lambda session: real(session) + moved)
+    return forward
+
+
+def enqueue(world, session, number, **changes):
+    values = {"kind": "verdict", "params": {"n": number}, "subject": None} | changes
+    now = world.now + timedelta(seconds=number)
+    return jobs.enqueue(session, project_id="project", job_id=f"j{number}", now=now, **values)
+
+
+def claim(session, **changes):
+    return jobs.claim(session, **{"runner": "one", "lease_seconds": 60} | changes)
+
+
+def test_a_job_is_queued_with_what_it_was_given(world):
+    with world.database.write() as session:
+        job = enqueue(world, session, 1, subject="r1")
+        assert (job.state, job.params, job.subject, job.attempts) == ("queued", {"n": 1}, "r1", 0)
+        assert jobs.get(session, "project", "j1") == job
+        for project, job_id in (("other", "j1"), ("project", "j2")):
+            with pytest.raises(NotFound):
+                jobs.get(session, project, job_id)
+
+
+def test_jobs_are_claimed_oldest_first_and_once(world):
+    with world.database.write() as session:
+        for number in (2, 1):
+            enqueue(world, session, number)
+        claimed = [claim(session) for _ in range(3)]
+    assert [job and job.id for job in claimed] == ["j1", "j2", None]
+    assert {job.state for job in claimed[:2]} == {"running"}
+    assert len({job.lease_token for job in claimed[:2]}) == 2
+
+
+def test_a_runner_takes_only_kinds_it_knows(world):
+    with world.database.write() as session:
+        enqueue(world, session, 1, kind="verdict")
+        assert claim(session, kinds=("import",)) is None
+        assert claim(session, kinds=()) is None
+        assert claim(session, kinds=("import", "verdict")).id == "j1"
+
+
+def test_a_finished_job_shows_its_result(world):
+    with world.database.write() as session:
+        enqueue(world, session, 1)
+        job = claim(session)
+        assert jobs.finish(session, job, {"answer": 1})
+        done = jobs.get(session, "project", "j1")
+        assert (done.state, done.result, done.error, done.progress) == ("succeeded", {"answer": 1}, None, 1.0)
+        assert done.finished_at is not None
+        assert claim(session) is None
+        assert not jobs.finish(session, job, {"answer": 2})
+        assert not jobs.fail(session, job, {"code": "x"})
+        assert not jobs.heartbeat(session, job)
+        assert jobs.get(session, "project", "j1") == done
+
+
+def test_a_failed_job_shows_why(world):
+    with world.database.write() as session:
+        enqueue(world, session, 1)
+        assert jobs.fail(session, claim(session), {"code": "x"})
+        failed = jobs.get(session, "project", "j1")
+        assert (failed.state, failed.result, failed.error) == ("failed", None, {"code": "x"})
+        assert claim(session) is None
+
+
+def test_a_heartbeat_keeps_the_lease(world, later):
+    with world.database.write() as session:
+        enqueue(world, session, 1)
+        job = claim(session)
+        later(50)
+        assert jobs.heartbeat(session, job, progress=0.5)
+        later(50)
+        assert claim(session) is None
+        assert jobs.get(session, "project", "j1").progress == 0.5
+
+
+def test_a_runner_that_stays_silent_loses_the_job_and_writes_nothing(world, later):
+    with world.database.write() as session:
+        enqueue(world, session, 1)
+        silent = claim(session)
+        later(61)
+        second = claim(session, runner="two")
+        assert (second.id, second.attempts, second.runner) == ("j1", 2, "two")
+        assert second.started_at == silent.started_at
+        assert not jobs.heartbeat(session, silent)
+        assert not jobs.finish(session, silent, {"answer": "stale"})
+        assert not jobs.fail(session, silent, {"code": "stale"})
+        assert jobs.finish(session, second, {"answer": "fresh"})
+        assert jobs.get(session, "project", "j1").result == {"answer": "fresh"}
+
+
+def test_an_expired_lease_that_nobody_took_still_finishes(world, later):
+    with world.database.write() as session:
+        enqueue(world, session, 1)
+        job = claim(session)
+        later(1000)
+        assert jobs.finish(session, job, {})
+
+
+def test_a_job_that_kills_its_runners_is_failed(world, later):
+    with world.database.write() as session:
+        enqueue(world, session, 1)
+        for _ in range(3):
+            job = claim(session, max_attempts=3)
+            later(61)
+        assert claim(session, max_attempts=3) is None
+        dead = jobs.get(session, "project", "j1")
+        assert (dead.state, dead.attempts, dead.error["code"]) == ("failed", 3, "job_abandoned")
+        assert not jobs.finish(session, job, {})
+
+
+def test_a_subject_has_one_unfinished_job(world):
+    with world.database.write() as session:
+        first = enqueue(world, session, 1, subject="r1")
+        assert enqueue(world, session, 2, subject="r1") == first
+        assert enqueue(world, session, 3, subject="r2").id == "j3"
+        assert enqueue(world, session, 4, subject="r1", kind="import").id == "j4"
+        assert jobs.fail(session, claim(session, kinds=("verdict",)), {"code": "x"})
+        again = enqueue(world, session, 5, subject="r1")
+        assert again.id == "j5"
+        assert jobs.latest(session, "project", kind="verdict", subject="r1") == again
+        assert jobs.latest(session, "other", kind="verdict", subject="r1") is None
+
+
+def test_jobs_without_subject_do_not_merge(world):
+    with world.database.write() as session:
+        assert [enqueue(world, session, number).id for number in (1, 2)] == ["j1", "j2"]
+
+
+def test_unfinished_jobs_are_counted(world):
+    with world.database.write() as session:
+        assert jobs.waiting(session) == {"queued": 0, "running": 0}
+        for number in range(3):
+            enqueue(world, session, number)
+        claim(session)
+        jobs.finish(session, claim(session), {})
+        assert jobs.waiting(session) == {"queued": 1, "running": 1}
+
+
+def test_runners_at_once_share_the_jobs(world):
+    with world.database.write() as session:
+        for number in range(20):
+            enqueue(world, session, number)
+
+    def run(name):
+        taken = []
+        while True:
+            with world.database.write() as session:
+                job = claim(session, runner=f"r{name}")
+            if job is None:
+                return taken
+            with world.database.write() as session:
+                assert jobs.finish(session, job, {"by": name})
+            taken.append(job.id)
+
+    with ThreadPoolExecutor(8) as pool:
+        taken = [job for jobs_of_one in pool.map(run, range(8)) for job in jobs_of_one]
+    assert sorted(taken) == sorted(f"j{number}" for number in range(20))
+
+
+def test_a_claimed_job_prints_no_token_and_no_result(world):
+    with world.database.write() as session:
+        enqueue(world, session, 1)
+        job = claim(session)
+        jobs.finish(session, job, {"answer": "secret"})
+        assert job.lease_token not in repr(job)
+        assert "secret" not in repr(jobs.get(session, "project", "j1"))

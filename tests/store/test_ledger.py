@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import hashlib
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import sqlalchemy as sa
+
+from service.domain.ledger import Frontier, leaf_hash
+from service.store import ledger
+from service.store.tables import ledger_entries
+
+
+def naive_root(leaves):
+    if len(leaves) == 1:
+        return leaves[0]
+    k = 1
+    while k * 2 < len(leaves):
+        k *= 2
+    return hashlib.sha256(b"\x01" + naive_root(leaves[:k]) + naive_root(leaves[k:])).digest()
+
+
+def append(session, world, number, **changes):
+    where = {"project_id": "project", "preregistration_id": None} | changes
+    body = {"number": number}
+    return ledger.append(session, "batch", body, **where, salt=bytes([number] * 16), now=world.now)
+
+
+def test_an_empty_log_has_no_leaf(database):
+    with database.read() as session:
+        assert ledger.head(session) == Frontier()
+
+
+def test_the_stored_root_by_definition(world):
+    with world.database.write() as session:
+        receipts = [append(session, world, number) for number in range(21)]
+        hashes = [bytes.fromhex(receipt.leaf_sha256) for receipt in receipts]
+        assert [receipt.sequence for receipt in receipts] == list(range(21))
+        assert ledger.head(session).root() == naive_root(hashes)
+        assert ledger.leaves(session, 0, 21) == [each.hex() for each in hashes]
+        assert ledger.leaves(session, 5, 7) == [each.hex() for each in hashes[5:7]]
+
+
+def test_a_stored_leaf_proves_its_hash(world):
+    with world.database.write() as session:
+        receipt = append(session, world, 3)
+        leaf = session.scalar(sa.select(ledger_entries.c.leaf))
+    assert leaf_hash(leaf.encode()).hex() == receipt.leaf_sha256
+    assert json.loads(leaf) == {"version": 1, "kind": "batch", "body": {"number": 3}, "salt": "03" * 16}
+    assert (receipt.kind, receipt.checkpoint, receipt.proof) == ("batch", None, None)
+
+
+def test_a_records_receipts_are_its_own(world):
+    with world.database.write() as session:
+        first, second = world.locked(session), world.locked(session)
+        batch = append(session, world, 1, preregistration_id=first.id)
+        assert [each.kind for each in ledger.receipts(session, first.id)] == ["plan_locked", "batch"]
+        assert ledger.receipts(session, first.id, kind="batch") == [batch]
+        assert [each.sequence for each in ledger.receipts(session, second.id)] == [1]
+
+
+def test_appends_at_once_are_contiguous(world):
+    def act(number):
+        with world.database.write() as session:
+            return append(session, world, number).sequence
+
+    with ThreadPoolExecutor(12) as pool:
+        sequences = list(pool.map(act, range(36)))
+    assert sorted(sequences) == list(range(36))
+    with world.database.read() as session:
+        hashes = [bytes.fromhex(each) for each in ledger.leaves(session, 0, 36)]
+        head = ledger.head(session)
+    assert (head.size, head.root()) == (36, naive_root(hashes))
+
+
+def test_a_leaf_goes_with_its_transaction(world):
+    with world.database.write() as session:
+        append(session, world, 1)
+        session.rollback()
+    with world.database.write() as session:
+        assert append(session, world, 2).sequence == 0
