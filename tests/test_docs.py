@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
@@ -113,19 +114,19 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         subprocess.Popen(command, cwd=directory, stdout=subprocess.PIPE, stderr=log, text=True) as server,
     ):
         assert server.stdout is not None
-        listening = (re.search(r"listens on (http://\S+)", line) for line in server.stdout)
-        url = next((found[1] for found in listening if found), None)
-        assert url, (directory / "serve.log").read_text()
-        (directory / "url").write_text(url)
-        _wait_until_ready(url)
-        yield directory
-        server.terminate()
-
-
-def _wait_until_ready(url: str) -> None:
-    """The port is bound before the API process answers on it: a request waits in its queue."""
-    with httpx.Client(timeout=60) as client:
-        assert client.get(f"{url}/health/ready").status_code == 200
+        try:
+            listening = (re.search(r"listens on (http://\S+)", line) for line in server.stdout)
+            url = next((found[1] for found in listening if found), None)
+            assert url, (directory / "serve.log").read_text()
+            threading.Thread(
+                target=server.stdout.read, daemon=True
+            ).start()  # a full pipe would stop the server
+            # The port is bound before the API answers on it: the first request waits in its queue.
+            assert httpx.get(f"{url}/health/ready", timeout=120).status_code == 200
+            (directory / "url").write_text(url)
+            yield directory
+        finally:
+            server.terminate()
 
 
 CURL = f"""#!{sys.executable}

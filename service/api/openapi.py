@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from fastapi.openapi.utils import get_openapi
@@ -193,12 +194,11 @@ _PROBLEMS = {
 
 def main(arguments: Iterable[str]) -> None:
     """Write the document to the file that is named, or to standard output."""
-    target = next(iter(arguments), None)
+    written, target = text(), next(iter(arguments), None)
     if target is None:
-        sys.stdout.write(text())
+        sys.stdout.write(written)
     else:
-        with open(target, "w", encoding="utf-8") as file:
-            file.write(text())
+        Path(target).write_text(written, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -103,6 +103,9 @@ async def list_tests(_caller: AnyCaller) -> Page[TestSummary]:
     return Page(items=[_summary(test) for test in registry.latest().values()], next_cursor=None)
 
 
+_SHORTENED = {"request_schema": {"type": "object"}, "analysis_schema": {"type": "object"}}
+
+
 def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
     """The two operations of one test."""
 
@@ -121,7 +124,7 @@ def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
         description=f"Words, references, schemas and example of {test.title}.",
         operation_id=camel(f"describe-{test.name}"),
         response_model=TestDescription,
-        responses=shows(describe(test).model_dump(mode="json")),
+        responses=shows(describe(test).model_dump(mode="json") | _SHORTENED),
     )
     to.add_api_route(
         f"/tests/{test.name}",

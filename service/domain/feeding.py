@@ -34,7 +34,10 @@ DATA_FIELDS = frozenset(
 def parameters_model(name: str, version: int) -> type[BaseModel]:
     """The parameters a plan may give a test: its request without the data, every field with its rules."""
     fields: dict[str, Any] = {
-        field: (info.annotation, info)
+        field: (
+            info.annotation,
+            None if field == "margin" else info,
+        )  # the SESOI, unless the plan says otherwise
         for field, info in registry.find(name, version).request.model_fields.items()
         if field not in DATA_FIELDS
     }

@@ -29,7 +29,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         *_sections(plan),
         *_names(plan),
         *_not_yet(plan),
-        *_sesoi(plan),
+        *_scales(plan),
         *population_findings(plan, facts),
         *parameter_findings(plan),
     ]
@@ -152,7 +152,14 @@ def _not_yet(plan: Plan) -> Iterator[Finding]:
             yield refuse(f"endpoints[{index}].kind", "a counts endpoint", "use 'binary' or 'continuous'")
 
 
-def _sesoi(plan: Plan) -> Iterator[Finding]:
+def _scales(plan: Plan) -> Iterator[Finding]:
+    """Units and collapses that do not go with their endpoint."""
+    for index, endpoint in enumerate(plan.endpoints or ()):
+        if endpoint.kind == "continuous" and endpoint.collapse == "majority":
+            message = (
+                "a majority needs outcomes of 0 and 1: collapse a continuous endpoint by 'mean' or 'first'"
+            )
+            yield error("COLLAPSE", f"endpoints[{index}].collapse", message)
     for name, margin in (plan.sesoi or {}).items():
         endpoint = plan.endpoint(name)
         if endpoint is None or endpoint.kind == "counts":

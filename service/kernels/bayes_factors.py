@@ -24,12 +24,13 @@ class LogBayesFactor(NamedTuple):
     error: float
 
 
-def log_integral(log_f: LogDensity, low: float, high: float) -> LogBayesFactor:
+def log_integral(log_f: LogDensity, low: float, high: float, largest_term: float) -> LogBayesFactor:
     """ln of the integral of exp(log_f) over [low, high]; log_f takes arrays of shape (n,).
 
     The integrand is smooth, has one peak (or peaks wider than (high - low) / 2000) and vanishes
     at both ends: then the trapezoidal rule converges geometrically, and the difference between
     every point and every second point bounds its error. Peak and range are found by zooming in.
+    `largest_term` is the size of the largest summand of log_f near the peak, whose rounding is added.
     """
     while True:
         points = np.linspace(low, high, _POINTS)
@@ -44,7 +45,7 @@ def log_integral(log_f: LogDensity, low: float, high: float) -> LogBayesFactor:
     step = float(points[1] - points[0])
     fine = step * (float(weights.sum()) - (weights[0] + weights[-1]) / 2)
     coarse = 2 * step * (float(weights[::2].sum()) - (weights[0] + weights[-1]) / 2)
-    return LogBayesFactor(top + math.log(fine), abs(math.log(coarse / fine)) + _rounding(top))
+    return LogBayesFactor(top + math.log(fine), abs(math.log(coarse / fine)) + _rounding(largest_term))
 
 
 def jzs_t(t: float, n_effective: float, df: float, rscale: float) -> LogBayesFactor:
@@ -63,7 +64,8 @@ def jzs_t(t: float, n_effective: float, df: float, rscale: float) -> LogBayesFac
         prior = -u / 2 - np.exp(-u) / 2 - math.log(2 * math.pi) / 2
         return prior - np.logaddexp(0, u + log_c) / 2 + (df + 1) / 2 * gain
 
-    return log_integral(log_f, -10.0, max(0.0, math.log1p(signal) - log_c) + 120)
+    most = (df + 1) / 2 * math.log1p(signal)
+    return log_integral(log_f, -10.0, max(0.0, math.log1p(signal) - log_c) + 120, 4 * most + 100)
 
 
 def jzs_regression(f: float, df1: int, df2: float, n: int, rscale: float) -> LogBayesFactor:
@@ -85,7 +87,9 @@ def jzs_regression(f: float, df1: int, df2: float, n: int, rscale: float) -> Log
         return prior - df1 / 2 * np.logaddexp(0, u) + (n - 1) / 2 * gain
 
     low = math.log(scale) - 10
-    return log_integral(log_f, low, max(math.log(scale), -math.log(unexplained)) + 120)
+    most = -(n - 1) / 2 * math.log(unexplained) + df1 * max(math.log(scale), 1.0)
+    high = max(math.log(scale), -math.log(unexplained)) + 120
+    return log_integral(log_f, low, high, 4 * most + 100)
 
 
 def bic_f(f: float, df1: int, df2: float, n: int) -> LogBayesFactor:
@@ -117,7 +121,8 @@ def correlation_ly(r: float, n: int, kappa: float) -> LogBayesFactor:
 
     # the peak of the beta part lies at ln(first / second), that of the gap's part at -log_left
     peak = math.log(first / second)
-    integral = log_integral(log_f, min(peak, 0.0) - 60, max(peak, 0.0) - log_left + 120)
+    most = first + power * -log_left + second * (abs(peak) - log_left)
+    integral = log_integral(log_f, min(peak, 0.0) - 60, max(peak, 0.0) - log_left + 120, 4 * most + 100)
     prior = (1 - 2 * width) * math.log(2) + math.log(math.pi) / 2 - float(special.betaln(width, width))
     ratio = math.log(float(special.poch(n / 2 + width - 0.5, 0.5)))
     constant = prior - ratio - float(special.betaln(first, second))

@@ -253,7 +253,7 @@ def _pmf(groups: Sequence[Group], start: int, length: int) -> NDArray[np.float64
     log_size, phase = np.zeros(len(frequency)), np.zeros(len(frequency))
     mean = 0.0
     for group in groups:
-        t = np.asarray(frequency * (2 * math.pi / length), dtype=np.float64)
+        t = frequency.astype(np.float64) * (2 * math.pi / length)
         log_once, phase_once, centre = _log_transform(group, t, frequency, length)
         log_size += group.count * log_once
         phase += group.count * phase_once
@@ -263,7 +263,7 @@ def _pmf(groups: Sequence[Group], start: int, length: int) -> NDArray[np.float64
             frequency, log_size, phase = frequency[live], log_size[live], phase[live]
     # the shift start - mean, its whole part reduced exactly modulo the window
     whole = round(mean) - start
-    t = 2 * math.pi / length * frequency
+    t = frequency.astype(np.float64) * (2 * math.pi / length)
     phase += (mean - round(mean)) * t + 2 * math.pi / length * (frequency * whole % length)
     spectrum = np.zeros(length // 2 + 1, dtype=np.complex128)
     spectrum[frequency] = np.exp(log_size - 1j * phase)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from service.kernels import lattice, power, ranks
+from service.kernels import lattice, ranks
 from service.kernels.sign_flip import sign_flip
 
 SplitTest = Literal["welch", "student", "mann-whitney", "bootstrap-percentile", "bootstrap-basic"]
@@ -189,9 +189,13 @@ def _rank_rejects(
     """Exact permutation of midranks; rows with the same ties share one null distribution."""
     n = first.shape[1]
     both = np.sort(np.concatenate([first, second], axis=1), axis=1)
-    less = (first[:, :, None] > both[:, None, :]).sum(axis=2)
-    equal = (first[:, :, None] == both[:, None, :]).sum(axis=2)
-    sums = (2 * less + equal + 1).sum(axis=1)
+    sums = np.empty(len(first), dtype=np.int64)
+    rows_at_once = max(1, 10_000_000 // (2 * n * n))
+    for start in range(0, len(first), rows_at_once):
+        rows = slice(start, start + rows_at_once)
+        own, all_ = first[rows][:, :, None], both[rows][:, None, :]
+        doubled = 2 * (own > all_).sum(axis=2) + (own == all_).sum(axis=2) + 1
+        sums[rows] = doubled.sum(axis=1)
     ties = both[:, 1:] == both[:, :-1]
     rejected = np.zeros(len(first), dtype=np.bool_)
     for pattern in np.unique(ties, axis=0):
@@ -201,15 +205,15 @@ def _rank_rejects(
             pmf = ranks.subset_sums(np.rint(2 * rank).astype(np.int64), n)
             upper, lower = np.cumsum(pmf[::-1])[::-1], np.cumsum(pmf)
             known[key] = 2 * np.minimum(upper, lower)
-        rows = np.all(ties == pattern, axis=1)
-        rejected[rows] = known[key][sums[rows]] < alpha
+        alike = np.all(ties == pattern, axis=1)
+        rejected[alike] = known[key][sums[alike]] < alpha
     return rejected, np.ones(len(first), dtype=np.bool_)
 
 
 def _bootstrap_rejects(
     first: Floats, second: Floats, alpha: float, weights: Floats, *, basic: bool
 ) -> tuple[Bools, Bools]:
-    """Every split sees the same resampling weights (2, B, n): each split's distribution is still a bootstrap."""
+    """Every split sees the same resampling weights (2, B, n), which is still a bootstrap of each."""
     known = (np.ptp(first, axis=1) > 0) | (np.ptp(second, axis=1) > 0)
     rejected = np.zeros(len(first), dtype=np.bool_)
     for start in range(0, len(first), 500):

@@ -34,7 +34,6 @@ LOW_DF = define(
 )
 
 
-
 class ClusterFacts(Part):
     """How the items fall into clusters."""
 

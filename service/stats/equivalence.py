@@ -2,50 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Annotated, Any, Literal, Self
 
+import numpy as np
 from pydantic import Field, model_validator
-from scipy import special
 
 from service.errors import InvalidData
-from service.kernels.bootstrap_draws import Draws, draw_means
+from service.kernels.bootstrap_draws import draw_means
 from service.kernels.clusters import robust_errors
-from service.kernels.moments import difference_noise, moments
-from service.kernels.paired_exact import exact_p_below
-from service.kernels.paired_intervals import tango_interval, tango_score
+from service.kernels.moments import difference_noise
 from service.kernels.ratio_bootstrap import ratio_bootstrap
-from service.kernels.t_distribution import t_quantile, t_tail
+from service.kernels.two_one_sided import by_tango, independent_error, paired_counts_error, paired_error
 from service.stats.clustering import LEAST_DF, LOW_DF, ClusteredPairs, clustered
-from service.stats.common import (
-    Analysis,
-    Interval,
-    Labels,
-    Margin,
-    Resampling,
-    StatWarning,
-    is_binary,
-    p_text,
-    percent,
-)
+from service.stats.common import Analysis, Interval, Labels, Margin, Resampling, is_binary, p_text, percent
+from service.stats.margins import STATISTICS, Conclusion, Evidence, decide, of_bootstrap, of_t, of_tests
 from service.stats.pairs import PairedCounts, PairsRequest, floored
 from service.stats.registry import PlanUse, stat_test
-from service.stats.resampling import (
-    DEFAULT_DRAWS,
-    DEFAULT_SEED,
-    BootstrapDistribution,
-    paired_distribution,
-    resampling_of,
-    resolution_of,
-    weighed,
-)
+from service.stats.resampling import DEFAULT_DRAWS, DEFAULT_SEED, BootstrapDistribution, paired_distribution
 from service.stats.warnings import define
 
-TIE = 1e-9
-"""An interval end this close to a bound counts as equal to it."""
-
 SPARSE = 10
-Conclusion = Literal["positive", "negative", "equivalent", "inconclusive"]
 
 SPARSE_DISCORDANT = define(
     "SPARSE_DISCORDANT",
@@ -53,12 +31,6 @@ SPARSE_DISCORDANT = define(
     "Only {n_discordant} discordant items: the score test is asymptotic, so each one-sided p is the larger "
     "of Tango's and the exact unconditional one.",
     "Chan & Zhang (1999), Biometrics 55:1202",
-)
-DEGENERATE = define(
-    "DEGENERATE",
-    "serious",
-    "The differences do not vary, so their spread measures nothing: equivalence is not decided by this "
-    "method; for binary pairs use tango.",
 )
 SEED_BOUNDS = define(
     "SEED_BOUNDS",
@@ -77,7 +49,9 @@ CLUSTERED_INTERVAL_USED = define(
 class EquivalenceRequest(PairsRequest):
     """Two arms and a margin: two columns, or the four counts of binary pairs."""
 
-    margin: Margin = Field(description="Smallest effect of interest, with its unit; the bounds are -+ margin.")
+    margin: Margin = Field(
+        description="Smallest effect of interest, with its unit; the bounds are -+ margin."
+    )
     method: Literal["tango", "bootstrap_ci", "t"] = Field(
         "tango", description="`tango`: score tests for binary pairs; `t`: any outcome; `bootstrap_ci`."
     )
@@ -153,7 +127,9 @@ class EquivalenceAnalysis(Analysis):
     conclusion: Conclusion | None = Field(
         description="`equivalent` first; else `positive` or `negative` when the interval excludes 0."
     )
-    method: Literal["tango", "bootstrap_ci", "t"] = Field(description="As asked for; `ci.method` is what was used.")
+    method: Literal["tango", "bootstrap_ci", "t"] = Field(
+        description="As asked for; `ci.method` is what was used."
+    )
     design: Literal["paired", "independent"] = Field(description="Whether the arms share items.")
     bounds_rule: Literal["strict", "seed"] = Field(description="Whether the interval may touch the margin.")
     t_lower: float | None = Field(description="t statistic against -margin.")
@@ -165,22 +141,6 @@ class EquivalenceAnalysis(Analysis):
     n: int = Field(description="Items, a count; of both arms together when independent.")
     n_clusters: int | None = Field(description="Clusters, a count.")
     n_discordant: int | None = Field(description="Items whose outcomes differ between the arms, a count.")
-
-
-@dataclass
-class Evidence:
-    """What a method found; statistics are named as in the analysis."""
-
-    low: float | None = None
-    high: float | None = None
-    ci_method: str = ""
-    p_lower: float | None = None
-    p_upper: float | None = None
-    numbers: dict[str, float] = field(default_factory=dict)
-    floor: float = 1e-300
-    touch: bool = False
-    warnings: list[StatWarning] = field(default_factory=list)
-    resampling: Resampling = Resampling(exact=True)
 
 
 def _cost(request: EquivalenceRequest) -> float:
@@ -248,12 +208,121 @@ def equivalence(request: EquivalenceRequest) -> EquivalenceAnalysis:
     if request.clusters is not None:
         groups = clustered(baseline, candidate, request.clusters)
         delta = groups.groups.item_weighted
+    found = _evidence(request, margin, delta, counts, groups)
+    seed_bounds = request.method == "bootstrap_ci" and request.bounds == "seed"
+    says = decide(found, margin, request.alpha, touch=seed_bounds, by_p=request.method == "tango")
+    reasons: dict[str, str] = {}
+    bounds: dict[str, str] = {}
+    independent = request.design == "independent"
+    fields: dict[str, Any] = {
+        **asdict(says),
+        "p_lower": floored(found.p_lower, "p_lower", bounds, found.floor),
+        "p_upper": floored(found.p_upper, "p_upper", bounds, found.floor),
+        "p_value": floored(found.p_value, "p_value", bounds, found.floor),
+        "n": counts.n if counts else len(baseline) + independent * len(candidate),
+        "n_clusters": groups.groups.n_clusters if groups else None,
+        "n_discordant": counts.n_discordant if counts else _discordant(request),
+        **{name: found.statistics.get(name) for name in STATISTICS},
+    }
+    ci = Interval(low=found.low, high=found.high, level=1 - 2 * request.alpha, method=found.ci_method)
+    for name, value in {**fields, "ci.low": ci.low, "ci.high": ci.high}.items():
+        if value is None:
+            reasons[name] = found.reason(name)
+    warnings = [*found.warnings, *(groups.warnings() if groups else ())]
+    if groups and request.method == "tango":
+        warnings.append(CLUSTERED_INTERVAL_USED())
+    if groups and request.method != "bootstrap_ci" and found.statistics.get("df", LEAST_DF) < LEAST_DF:
+        warnings.append(LOW_DF(df=found.statistics["df"]))
+    if seed_bounds:
+        warnings.append(SEED_BOUNDS())
+    return EquivalenceAnalysis(
+        delta=delta,
+        margin=margin,
+        ci=ci,
+        method=request.method,
+        design=request.design,
+        bounds_rule=request.bounds,
+        **fields,
+        reasons=reasons,
+        bounds=bounds,
+        warnings=tuple(warnings),
+        resampling=found.resampling or Resampling(exact=True),
+        sentence=_sentence(request, delta, ci, fields),
+    )
+
+
+def _evidence(
+    request: EquivalenceRequest,
+    margin: float,
+    delta: float,
+    counts: PairedCounts | None,
+    groups: ClusteredPairs | None,
+) -> Evidence:
+    alpha = request.alpha
+    baseline, candidate = request.arrays
     if request.method == "bootstrap_ci":
-        found = _bootstrap(request, margin, counts, groups)
-    elif groups is not None:
-        found = _clustered_t(request, margin, groups)
-    elif request.method == "t":
-        found = _t(request, margin, counts, delta)
+        return _by_bootstrap(request, margin, counts, groups)
+    if groups is not None:
+        error = robust_errors(groups.groups)[request.cluster_variance]
+        return of_t(f"{request.cluster_variance}_t", delta, (error.se, error.df), margin, alpha)
+    if request.method == "tango":
+        table = request.table
+        b, c, sparse = table.only_candidate, table.only_baseline, table.n_discordant < SPARSE
+        found = of_tests("tango", by_tango(b, c, table.n, margin, alpha, exact=sparse), "z")
+        warning = SPARSE_DISCORDANT(n_discordant=table.n_discordant)
+        return replace(found, warnings=(warning,)) if sparse else found
+    if request.design == "independent":
+        error_df = independent_error(baseline, candidate, pooled=request.variance == "student")
+        return of_t(f"{request.variance}_t", delta, error_df, margin, alpha)
+    if counts is not None:
+        error_df = paired_counts_error(counts.only_candidate, counts.only_baseline, counts.n)
     else:
-        found = _tango(request, margin, request.table)
-    return _analysis(request, margin, delta, counts, groups, found)
+        error_df = paired_error(candidate - baseline, difference_noise(baseline, candidate))
+    return of_t("paired_t", delta, error_df, margin, alpha)
+
+
+def _by_bootstrap(
+    request: EquivalenceRequest, margin: float, counts: PairedCounts | None, groups: ClusteredPairs | None
+) -> Evidence:
+    seed, draws = DEFAULT_SEED if request.seed is None else request.seed, request.n_resamples or DEFAULT_DRAWS
+    baseline, candidate = request.arrays
+    found: BootstrapDistribution
+    if groups is not None:
+        name, units = "cluster percentile", groups.groups.n_clusters
+        found = ratio_bootstrap(groups.groups.sums, groups.groups.sizes)
+    else:
+        name, units, difference = "percentile", counts.n if counts else len(baseline), candidate - baseline
+        found = paired_distribution(counts, difference, lambda: draw_means(difference, draws, seed))
+    touch = request.bounds == "seed"
+    return of_bootstrap(name, found, units, margin, request.alpha, touch=touch, seed=request.seed)
+
+
+def _discordant(request: EquivalenceRequest) -> int | None:
+    baseline, candidate = request.arrays
+    return None if request.design == "independent" else int(np.count_nonzero(candidate - baseline))
+
+
+def _sentence(request: EquivalenceRequest, delta: float, ci: Interval, fields: Mapping[str, Any]) -> str:
+    proportion = request.margin.unit != "score"
+
+    def show(x: float) -> str:
+        return percent(x) if proportion else f"{x:+.4g}"
+
+    bound = f"+-{request.margin.value:g} {request.margin.unit}"
+    head = f"The candidate differs from the baseline by {show(delta)} (n = {fields['n']}); "
+    if fields["p_value"] is None or ci.low is None or ci.high is None:
+        return (
+            head
+            + f"whether effects beyond {bound} can be rejected is undecided: the differences do not vary."
+        )
+    interval = f"{100 * ci.level:g}% {ci.method} CI {show(ci.low)} to {show(ci.high)}"
+    if fields["equivalent"]:
+        also = ", although the difference is above zero" if fields["superior"] else ""
+        return (
+            head + f"effects beyond {bound} are rejected at alpha {request.alpha:g}{also} "
+            f"({interval}, {p_text(fields['p_value'])})."
+        )
+    return (
+        head + f"effects beyond {bound} are not rejected at alpha {request.alpha:g} ({interval}, "
+        f"{p_text(fields['p_value'])}), which does not show that there are any."
+    )

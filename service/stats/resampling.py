@@ -111,7 +111,9 @@ class BootstrapAnalysis(Analysis):
         "or resamples drawn."
     )
     p_mc_se: float | None = Field(description="Monte-Carlo standard error of p_value, a probability.")
-    min_attainable_p: float | None = Field(description="Least p that draws can give: 1/(B + 1), 1/B under the seed convention.")
+    min_attainable_p: float | None = Field(
+        description="Least p that draws can give: 1/(B + 1), 1/B under the seed convention."
+    )
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,7 @@ class Reading:
         if found.route in ("lattice", "inversion"):
             fractions = {name: self._told(share, name, bounds) for name, share in fractions.items()}
         mean, se = found.moments()
-        p = self._told(self._p(shares[options.alternative], found), "p_value", bounds)
+        p = self._told(weighed(shares[options.alternative], found), "p_value", bounds)
         warnings = []
         drawn = found if isinstance(found, Draws) else None
         p_mc_se = None
@@ -166,7 +168,7 @@ class Reading:
             "alternative": options.alternative,
             "comparison": options.comparison,
             "better": None if delta == 0 else "candidate" if delta > 0 else "baseline",
-            "p_better": self._told(self._p(shares[side], found), "p_better", bounds),
+            "p_better": self._told(weighed(shares[side], found), "p_better", bounds),
             **fractions,
             "bootstrap_mean": mean,
             "bootstrap_se": se,
@@ -174,11 +176,11 @@ class Reading:
             "convention": options.convention,
             "route": found.route,
             "p_mc_se": p_mc_se,
-            "min_attainable_p": None if drawn is None else max(self._p(0.0, drawn), self.resolution),
+            "min_attainable_p": None if drawn is None else max(weighed(0.0, drawn), self.resolution),
             "reasons": reasons,
             "bounds": bounds,
             "warnings": tuple(warnings),
-            "resampling": self.provenance(found),
+            "resampling": resampling_of(found, options.seed),
         }
 
     def intervals(self, found: BootstrapDistribution) -> dict[Method, Interval]:
@@ -194,29 +196,31 @@ class Reading:
             for name, pair in ends.items()
         }
 
-    def provenance(self, found: BootstrapDistribution) -> Resampling:
-        """Exact with its error, or drawn with its seed."""
-        if not isinstance(found, Draws):
-            return Resampling(exact=True, error_bound=found.error)
-        return Resampling(
-            exact=False,
-            n_resamples=len(found.estimates),
-            seed=self.options.seed if self.options.seed is not None else DEFAULT_SEED,
-            bit_generator=BIT_GENERATOR,
-        )
-
-    def _p(self, share: float, found: BootstrapDistribution) -> float:
-        """A resampling p counts the data themselves as one draw; the seed convention does not."""
-        if isinstance(found, Draws) and found.route != "seed":
-            count = len(found.estimates)
-            return (1 + share * count) / (count + 1)
-        return share
-
     def _told(self, p: float, path: str, bounds: dict[str, str]) -> float:
         if p < self.resolution:
             bounds[path] = f"< {self.resolution:.3g}"
             return self.resolution
         return p
+
+
+def weighed(share: float, found: BootstrapDistribution) -> float:
+    """A share of resamples as a p-value: draws count the data as one more, the seed convention does not."""
+    if isinstance(found, Draws) and found.route != "seed":
+        count = len(found.estimates)
+        return (1 + share * count) / (count + 1)
+    return share
+
+
+def resampling_of(found: BootstrapDistribution, seed: int | None) -> Resampling:
+    """Exact with its error, or drawn with its seed."""
+    if not isinstance(found, Draws):
+        return Resampling(exact=True, error_bound=found.error)
+    return Resampling(
+        exact=False,
+        n_resamples=len(found.estimates),
+        seed=DEFAULT_SEED if seed is None else seed,
+        bit_generator=BIT_GENERATOR,
+    )
 
 
 def resolution_of(found: BootstrapDistribution, n_units: int) -> float:

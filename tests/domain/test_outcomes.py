@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from service.domain.exact_sums import exact_sum
 from service.domain.outcomes import NOT_RECEIVED, Cell, Outcomes, PlanViolatedError, collapse, pair_up
 from service.domain.results import PlacedBatch
 from service.domain.rule_grammar import parse
@@ -39,23 +40,32 @@ def test_continuous_delta_is_exact(arms):
     assert paired(outcomes(*arms), CONTINUOUS).delta == exact_mean_difference(*arms)
 
 
+def shifted_by_two_points(n, right):
+    """`right` items correct before, exactly 2 pp more of them after, and others at that."""
+    before, after = np.zeros(n), np.zeros(n)
+    before[:right] = 1
+    after[n - right - n // 50 :] = 1
+    return before, after
+
+
 def test_exactly_two_points_pass_for_every_baseline():
     """With floats, one baseline in four fails this."""
-    reach, miss = parse("delta >= 2.0 pp"), parse("delta > 2.0 pp")
-    tried = 0
-    for n in range(100, 1001, 50):
-        changed = plan({"populations.0.n": n})
-        items = {"one": manifest(n)}
-        for right in range(n - n // 50 + 1):
-            before, after = np.zeros(n), np.zeros(n)
-            before[:right] = 1
-            after[n - right - n // 50 :] = 1
-            delta = pair_up(changed, changed.hypotheses[0], items, outcomes(before, after)).delta
-            assert evaluate(reach, {"delta": delta}) is True
-            assert evaluate(miss, {"delta": delta}) is False
-            assert evaluate(reach, {"delta": delta - Fraction(1, n)}) is False
-            tried += 1
-    assert tried > 10_000
+    rule = parse("delta >= 2.0 pp")
+    passed = [
+        evaluate(rule, {"delta": (exact_sum(after) - exact_sum(before)) / n})
+        for n in range(100, 1001, 50)
+        for before, after in (shifted_by_two_points(n, right) for right in range(n - n // 50 + 1))
+    ]
+    assert len(passed) > 10_000
+    assert set(passed) == {True}
+
+
+def test_exactly_two_points_are_paired_exactly():
+    changed = plan({"populations.0.n": 500})
+    items = {"one": manifest(500)}
+    for right in range(0, 491, 7):
+        results = outcomes(*shifted_by_two_points(500, right))
+        assert pair_up(changed, changed.hypotheses[0], items, results).delta == Fraction(1, 50)
 
 
 @given(paired_binary(), st.data())
@@ -94,8 +104,13 @@ def test_what_was_never_received_counts_as_not_ok():
 
 @pytest.mark.parametrize(
     ("how", "expected"),
-    [("mean", [1.0, 0.5, 0.25, 0.75]), (None, [1.0, 0.5, 0.25, 0.75]), ("first", [1, 1, 0, 0]), ("majority", [1, 0, 0, 1])],
-)  # fmt: skip
+    [
+        ("mean", [1.0, 0.5, 0.25, 0.75]),
+        (None, [1.0, 0.5, 0.25, 0.75]),
+        ("first", [1, 1, 0, 0]),
+        ("majority", [1, 0, 0, 1]),
+    ],
+)
 def test_replicates_collapse(how, expected):
     values = np.asarray([[1, 1, 1, 1], [1, 0, 1, 0], [0, 0, 0, 1], [0, 1, 1, 1]], dtype=float)
     np.testing.assert_array_equal(collapse(values, how), expected)

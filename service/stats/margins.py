@@ -1,0 +1,125 @@
+"""What an interval and two one-sided tests say about a margin, however they were computed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from service.kernels.two_one_sided import TwoOneSided, by_t
+from service.stats.common import Resampling, StatWarning
+from service.stats.pairs import P_FLOOR
+from service.stats.resampling import BootstrapDistribution, resampling_of, resolution_of, weighed
+from service.stats.warnings import define
+
+TIE = 1e-9
+"""An interval end this close to a bound counts as equal to it."""
+
+STATISTICS = ("t_lower", "t_upper", "z_lower", "z_upper", "df", "se")
+
+Conclusion = Literal["positive", "negative", "equivalent", "inconclusive"]
+
+DEGENERATE = define(
+    "DEGENERATE",
+    "serious",
+    "The differences do not vary, or there is a single item, so their spread measures nothing and this "
+    "method decides nothing; for binary pairs use tango.",
+)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """An interval, the p of H0 delta <= -margin and of H0 delta >= margin; null where undecided."""
+
+    ci_method: str
+    low: float | None = None
+    high: float | None = None
+    p_lower: float | None = None
+    p_upper: float | None = None
+    statistics: dict[str, float] = field(default_factory=dict)
+    floor: float = P_FLOOR
+    warnings: tuple[StatWarning, ...] = ()
+    resampling: Resampling | None = None
+
+    @property
+    def decided(self) -> bool:
+        """False where the data cannot be weighed."""
+        return self.p_lower is not None and self.p_upper is not None
+
+    @property
+    def p_value(self) -> float | None:
+        """The larger of the two."""
+        return None if self.p_lower is None or self.p_upper is None else max(self.p_lower, self.p_upper)
+
+    def reason(self, name: str) -> str:
+        """Why a field of the answer is null."""
+        if name == "n_clusters":
+            return "the items were given without clusters"
+        if name == "n_discordant":
+            return "the arms do not share items"
+        if name in STATISTICS and self.decided:
+            return f"not a statistic of {self.ci_method}"
+        return "the differences do not vary, or there is a single item"
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """What is excluded; all null where undecided."""
+
+    equivalent: bool | None = None
+    noninferior: bool | None = None
+    superior: bool | None = None
+    minimum_effect: bool | None = None
+    conclusion: Conclusion | None = None
+
+
+def of_tests(name: str, tests: TwoOneSided, prefix: Literal["t", "z"], **more: float) -> Evidence:
+    """Evidence from two one-sided tests; `more` are further statistics."""
+    statistics = {f"{prefix}_lower": tests.lower, f"{prefix}_upper": tests.upper, **more}
+    return Evidence(name, tests.low, tests.high, tests.p_lower, tests.p_upper, statistics)
+
+
+def of_t(name: str, delta: float, error: tuple[float, float], margin: float, alpha: float) -> Evidence:
+    """Evidence from a standard error and its degrees of freedom."""
+    se, df = error
+    if se == 0 or df <= 0:
+        return Evidence(name, statistics={"se": se}, warnings=(DEGENERATE(),))
+    return of_tests(name, by_t(delta, se, df, margin, alpha), "t", df=df, se=se)
+
+
+def of_bootstrap(
+    name: str, found: BootstrapDistribution, units: int, margin: float, alpha: float, *,
+    touch: bool, seed: int | None,
+) -> Evidence:  # fmt: skip
+    """Evidence from a bootstrap of `units` items or clusters; `touch`: the interval may reach the margin."""
+    low, high, se = found.quantile(alpha), found.quantile(1 - alpha), found.moments()[1]
+    if se <= TIE * TIE:
+        return Evidence(name, low, high, statistics={"se": se}, warnings=(DEGENERATE(),))
+    return Evidence(
+        name,
+        low,
+        high,
+        weighed(found.at_most(-margin, strict=touch), found),
+        weighed(found.at_least(margin, strict=touch), found),
+        {"se": se},
+        resolution_of(found, units),
+        resampling=resampling_of(found, seed),
+    )
+
+
+def decide(found: Evidence, margin: float, alpha: float, *, touch: bool, by_p: bool) -> Decisions:
+    """Read the interval against 0 and the margin; `by_p`: a p-value has to be below alpha as well."""
+    if found.low is None or found.high is None or found.p_lower is None or found.p_upper is None:
+        return Decisions()
+    slack = -TIE if touch else TIE
+    above, below = found.low > -margin + slack, found.high < margin - slack
+    if by_p:
+        above, below = above and found.p_lower < alpha, below and found.p_upper < alpha
+    superior, inferior = found.low > TIE, found.high < -TIE
+    conclusion: Conclusion = "positive" if superior else "negative" if inferior else "inconclusive"
+    return Decisions(
+        equivalent=above and below,
+        noninferior=above,
+        superior=superior,
+        minimum_effect=found.low > margin + TIE,
+        conclusion="equivalent" if above and below else conclusion,
+    )

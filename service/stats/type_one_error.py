@@ -1,0 +1,300 @@
+"""How often a test rejects on the caller's own data when there is nothing to find."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self, cast, get_args
+
+import numpy as np
+from pydantic import Field, model_validator
+from scipy import special
+
+from service.errors import Fault, InvalidData
+from service.kernels import ranks
+from service.kernels import type_one_error as kernel
+from service.kernels.clusters import cluster_sums, codes_of
+from service.kernels.moments import difference_noise
+from service.kernels.paired_intervals import wilson_interval
+from service.kernels.power import McNemarMethod, mcnemar_critical
+from service.stats.common import (
+    Analysis,
+    Column,
+    Interval,
+    Labels,
+    Part,
+    Proportion,
+    Request,
+    Resampling,
+    require_binary,
+    require_equal_lengths,
+)
+from service.stats.registry import stat_test
+from service.stats.samples import require_values
+from service.stats.warnings import define
+
+FlipTest = Literal[
+    "mcnemar", "mcnemar-midp", "mcnemar-asymptotic", "mcnemar-corrected", "paired-t", "wilcoxon", "sign-flip"
+]
+Test = Literal[kernel.SplitTest, FlipTest]
+SPLIT_TESTS = get_args(kernel.SplitTest)
+MOST_RUNS = 2_000
+MOST_RANKED = 100
+
+MC_ERROR_ONLY = define(
+    "MC_ERROR_ONLY",
+    "info",
+    "mc_ci is the Monte-Carlo error of the rate on these data; it is not an interval for the rate on other data.",
+    "Colas, Sigaud & Oudeyer (2018), arXiv:1806.08295",
+)
+TYPE_ONE_EXCESS = define(
+    "TYPE_ONE_EXCESS",
+    "serious",
+    "{test} rejects {rate:.1%} of null {what} of these data at alpha {alpha:g} (n = {n}): its p-values are "
+    "too small here; use another test, a lower alpha or more runs.",
+    "Colas, Sigaud & Oudeyer (2018), arXiv:1806.08295",
+)
+
+
+class TypeOneErrorRequest(Request):
+    """Runs of one arm to split (`values`), or two paired arms to flip (`baseline`, `candidate`)."""
+
+    test: Test = Field("welch", description="The test to try; the first five split, the others flip.")
+    values: Column | None = Field(None, description="Split tests: runs of one and the same arm, score units.")
+    baseline: Column | None = Field(None, description="Flip tests: baseline arm, one value per item.")
+    candidate: Column | None = Field(None, description="Flip tests: candidate arm, same order.")
+    clusters: Labels | None = Field(None, description="Flip tests: whole clusters are flipped at once.")
+    sizes: Annotated[list[Annotated[int, Field(ge=2)]], Field(min_length=1, max_length=200)] | None = Field(
+        None, description="Split tests: runs per half; null: 2 .. half of the runs, at most 50."
+    )
+    alpha: Proportion = Field(0.05, description="Significance level tried, a proportion; p < alpha rejects.")
+    level: Proportion = Field(0.95, description="Level of the Monte-Carlo interval, a proportion.")
+    n_splits: Annotated[int, Field(ge=100, le=200_000)] = Field(
+        10_000, description="Splits or flips drawn where they are too many to list."
+    )
+    n_resamples: Annotated[int, Field(ge=100, le=10_000)] = Field(
+        1_000, description="Resamples within each split of the bootstrap tests."
+    )
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="Seed of the draws.")
+
+    @model_validator(mode="after")
+    def _fits_the_test(self) -> Self:
+        splits = self.test in SPLIT_TESTS
+        needed = ("values",) if splits else ("baseline", "candidate")
+        unused = ("baseline", "candidate", "clusters") if splits else ("values", "sizes")
+        faults = [
+            Fault(name, f"is needed for {self.test}", "send it")
+            for name in needed
+            if getattr(self, name) is None
+        ]
+        faults += [
+            Fault(name, f"means nothing for {self.test}", "leave it out")
+            for name in unused
+            if getattr(self, name) is not None
+        ]
+        if faults:
+            raise InvalidData(f"{self.test} does not fit the fields sent", faults)
+        if splits:
+            self._splittable(self.values or [])
+        else:
+            columns = {"baseline": self.baseline or [], "candidate": self.candidate or []}
+            require_equal_lengths(
+                columns if self.clusters is None else {**columns, "clusters": self.clusters}
+            )
+            for name, column in columns.items():
+                require_values(column, name)
+                if self.test.startswith("mcnemar"):
+                    require_binary(np.asarray(column), name)
+        return self
+
+    def _splittable(self, values: list[float]) -> None:
+        require_values(values, "values")
+        if not 4 <= len(values) <= MOST_RUNS:
+            raise InvalidData.field("values", f"holds {len(values)} runs", f"send 4 to {MOST_RUNS}")
+        largest = max(self.split_sizes())
+        if 2 * largest > len(values):
+            raise InvalidData.field("sizes", f"{largest} needs {2 * largest} runs", "two halves must fit")
+        if self.test == "mann-whitney" and largest > MOST_RANKED:
+            raise InvalidData.field("sizes", f"holds {largest}", f"mann-whitney takes up to {MOST_RANKED}")
+
+    def split_sizes(self) -> list[int]:
+        """Runs per half."""
+        return self.sizes or list(range(2, min(50, len(self.values or []) // 2) + 1))
+
+
+class RatePoint(Part):
+    """Rejection rate at one size."""
+
+    n: int = Field(description="Runs per half, or items flipped.")
+    rate: float = Field(description="Share of null splits or flips that reject, a proportion.")
+    mc_ci: Interval | None = Field(description="Monte-Carlo error of the rate on these data.")
+    enumerated: bool = Field(description="True: all splits or flips, no Monte-Carlo error.")
+    n_looked_at: int | None = Field(description="Splits or flips listed or drawn; null when convolved.")
+    n_undefined: int = Field(description="Splits without spread, on which the test is undefined.")
+
+
+class TypeOneErrorAnalysis(Analysis):
+    """The empirical type I error."""
+
+    test: Test
+    alpha: float = Field(description="Significance level tried, a proportion.")
+    rate: float = Field(description="At the largest size, a proportion.")
+    n: int = Field(description="The largest size: runs per half, or items.")
+    n_clusters: int | None = Field(description="Clusters flipped.")
+    points: tuple[RatePoint, ...] = Field(description="One per size.")
+
+
+def _cost(request: TypeOneErrorRequest) -> float:
+    if request.test not in SPLIT_TESTS:
+        return 0.05 + 2e-6 * len(request.baseline or [])
+    sizes = request.split_sizes()
+    each = 1e-7 * request.n_resamples * max(sizes) if request.test.startswith("bootstrap") else 4e-6
+    # listed splits can outnumber the draws
+    looked_at = request.n_splits if request.test.startswith("bootstrap") else max(request.n_splits, 200_000)
+    return 0.01 + each * looked_at * len(sizes)
+
+
+@stat_test(
+    name="type-one-error",
+    version=1,
+    title="Empirical type I error on your own data",
+    example={
+        "test": "welch",
+        "values": [2211.2, 3833.3, 4117.5, 2939.0, 4406.1, 4011.6, 3560.7, 2797.4],
+        "sizes": [2, 4],
+    },
+    cost=_cost,
+)
+def type_one_error(request: TypeOneErrorRequest) -> TypeOneErrorAnalysis:
+    """Measure how often a test cries wolf on your data when nothing differs.
+
+    Split tests: 2n runs of one arm are drawn without replacement, halved and tested two-sided;
+    both halves come from one arm, so H0 is true. Flip tests: the arms of each item, or of each
+    whole cluster, are swapped at random, which makes H0 true. A test rejects at p < alpha.
+
+    Returns:
+        points: rejection rate per size; ``mc_ci`` is Monte-Carlo error given these data.
+        rate: that of the largest size.
+
+    Raises:
+        InvalidData: columns that the test does not use or that differ in length, fewer than 4 runs,
+            sizes that do not fit, values other than 0 and 1 for McNemar.
+
+    Edge cases:
+        Few splits, or flips that lie on a lattice: all are counted, no seed, mc_ci null.
+        Halves without spread: the test is undefined there, counted as not rejecting.
+        No difference at all: no flip can reject, rate 0.
+        The item-level tests under flips of whole clusters show what ignoring clusters costs.
+
+    Sources:
+        Colas, Sigaud & Oudeyer (2018), arXiv:1806.08295, 5.
+        Romano & Lehmann (2005), Testing Statistical Hypotheses, 15.2 (flips).
+
+    Example:
+        Eight runs of one arm: all 420 splits of size 2 up to order within pairs, all 35 halvings.
+    """
+    splits = request.test in SPLIT_TESTS
+    points = tuple(_split_points(request)) if splits else (_flip_point(request),)
+    last = max(points, key=lambda point: point.n)
+    drawn = any(not point.enumerated for point in points)
+    reasons = {}
+    if not drawn:
+        reasons["points.mc_ci"] = "all splits or flips were counted"
+    if request.clusters is None:
+        reasons["n_clusters"] = "no clusters were sent"
+    warnings = [MC_ERROR_ONLY()] if drawn else []
+    worst = max(points, key=lambda point: point.rate)
+    floor = worst.rate if worst.mc_ci is None else (worst.mc_ci.low or 0.0)
+    what = "splits" if splits else "flips"
+    if floor > 1.1 * request.alpha:
+        warnings.append(
+            TYPE_ONE_EXCESS(test=request.test, rate=worst.rate, what=what, alpha=request.alpha, n=worst.n)
+        )
+    needs_draws = drawn or request.test.startswith("bootstrap")
+    return TypeOneErrorAnalysis(
+        test=request.test,
+        alpha=request.alpha,
+        rate=last.rate,
+        n=last.n,
+        n_clusters=None if request.clusters is None else len(set(request.clusters)),
+        points=points,
+        reasons=reasons,
+        warnings=tuple(warnings),
+        resampling=(
+            Resampling(exact=False, n_resamples=request.n_splits, seed=request.seed, bit_generator="PCG64")
+            if needs_draws
+            else Resampling(exact=True, error_bound=1e-9)
+        ),
+        sentence=(
+            f"Where nothing differs by construction, {request.test} at alpha {request.alpha:g} rejects "
+            f"{last.rate:.2%} of the {what} of these data (n = {last.n}); other data may behave otherwise."
+        ),
+    )
+
+
+def _split_points(request: TypeOneErrorRequest) -> list[RatePoint]:
+    values = np.asarray(request.values, dtype=np.float64)
+    test = cast(kernel.SplitTest, request.test)
+    return [
+        _point(
+            request,
+            n,
+            kernel.split_rejections(
+                values, n, test, request.alpha, request.n_splits, request.n_resamples, request.seed
+            ),
+        )
+        for n in request.split_sizes()
+    ]
+
+
+def _flip_point(request: TypeOneErrorRequest) -> RatePoint:
+    """The statistics flipped here are sums that change sign with their item, so one threshold decides."""
+    baseline = np.asarray(request.baseline, dtype=np.float64)
+    candidate = np.asarray(request.candidate, dtype=np.float64)
+    difference = candidate - baseline
+    noise = difference_noise(baseline, candidate)
+    difference[np.abs(difference) <= noise] = 0.0
+    items = difference
+    if request.test == "wilcoxon":
+        ranked = np.zeros(difference.size)
+        moved = difference != 0
+        if moved.any():
+            rank, _ = ranks.midranks(np.abs(difference[moved]), tolerance=2 * noise)
+            ranked[moved] = np.sign(difference[moved]) * rank
+        items = ranked
+    weights = items
+    if request.clusters is not None:
+        weights = cluster_sums(items, codes_of(request.clusters)).sums
+    critical = _critical(request, items, weights)
+    if critical is None:
+        found = kernel.Rejections(0.0, 1, 0, True)
+    else:
+        found = kernel.flip_rejections(weights, critical, request.n_splits, request.seed)
+    return _point(request, difference.size, found)
+
+
+def _critical(request: TypeOneErrorRequest, items: kernel.Floats, weights: kernel.Floats) -> float | None:
+    if request.test == "paired-t":
+        return kernel.paired_t_critical(items, request.alpha)
+    if request.test == "wilcoxon":
+        return kernel.wilcoxon_critical(items[items != 0], request.alpha)
+    if request.test == "sign-flip":
+        return kernel.sign_flip_critical(weights, request.alpha)
+    method = cast(McNemarMethod, request.test.removeprefix("mcnemar").lstrip("-") or "exact")
+    m = int(np.count_nonzero(items))
+    least = mcnemar_critical(m, request.alpha, method)
+    return None if least < 0 else float(m - 2 * least)
+
+
+def _point(request: TypeOneErrorRequest, n: int, found: kernel.Rejections) -> RatePoint:
+    mc_ci = None
+    if not found.enumerated:
+        z = float(special.ndtri(0.5 + request.level / 2))
+        low, high = wilson_interval(round(found.rate * found.n_looked_at), found.n_looked_at, z)
+        mc_ci = Interval(low=low, high=high, level=request.level, method="wilson, Monte-Carlo error")
+    return RatePoint(
+        n=n,
+        rate=found.rate,
+        mc_ci=mc_ci,
+        enumerated=found.enumerated,
+        n_looked_at=found.n_looked_at,
+        n_undefined=found.n_undefined,
+    )

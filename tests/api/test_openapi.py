@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema_rs import validator_for
+
+from service.api import openapi
+from service.api.app import routes
+from service.api.route import Route
+
+COMMITTED = Path(__file__).parents[2] / "openapi" / "openapi.json"
+DOCUMENT = json.loads(openapi.text())
+OPERATIONS = [
+    pytest.param(path, method, operation, id=operation["operationId"])
+    for path, operations in DOCUMENT["paths"].items()
+    for method, operation in operations.items()
+]
+each_operation = pytest.mark.parametrize(("path", "method", "operation"), OPERATIONS)
+
+
+def test_the_committed_document_is_the_generated_one():
+    assert COMMITTED.read_text(encoding="utf-8") == openapi.text(), "run ./do openapi"
+
+
+def test_generating_it_twice_gives_the_same_text():
+    assert openapi.text() == openapi.text()
+
+
+def test_operation_ids_are_unique():
+    ids = [parameter.values[2]["operationId"] for parameter in OPERATIONS]
+    assert len(set(ids)) == len(ids)
+
+
+@each_operation
+def test_an_operation_says_what_it_is(path, method, operation):
+    assert operation["operationId"].isalnum()
+    assert operation["summary"]
+    assert not operation["summary"].endswith(".")
+    assert operation["description"]
+    (tag,) = operation["tags"]
+    assert tag in {tag["name"] for tag in DOCUMENT["tags"]}
+
+
+@each_operation
+def test_an_operation_lists_its_problems(path, method, operation):
+    found = {int(status) for status in operation["responses"]}
+    assert {422, 500} <= found
+    assert {status for status in found if status < 400}
+    assert "default" not in operation["responses"]
+    if operation["security"]:
+        assert {401, 503} <= found
+    if any(scopes["bearer"] for scopes in operation["security"]):
+        assert 403 in found
+    if "{" in path:
+        assert 404 in found
+    if "requestBody" in operation:
+        assert {400, 413, 415} <= found
+    for status, response in operation["responses"].items():
+        if status >= "400":
+            named = DOCUMENT["components"]["responses"][response["$ref"].rsplit("/", 1)[1]]
+            assert list(named["content"]) == ["application/problem+json"]
+
+
+@each_operation
+def test_an_operation_has_an_example_that_fits_its_schema(path, method, operation):
+    examples = []
+    bodies = [operation.get("requestBody", {}), *operation["responses"].values()]
+    for media in (media for body in bodies for media in body.get("content", {}).values()):
+        if "example" in media:
+            examples.append(media["example"])
+            schema = {**media["schema"], "components": DOCUMENT["components"]}
+            validator_for(schema).validate(media["example"])
+    assert examples or list(operation["responses"]).count("204"), "show an example of the body or of the answer"
+
+
+@each_operation
+def test_a_body_is_described_by_a_schema(path, method, operation):
+    for media_type, media in operation.get("requestBody", {}).get("content", {}).items():
+        assert media["schema"] not in ({}, {"type": "null"}), media_type
+
+
+def test_no_schema_is_unused_or_missing():
+    text = json.dumps(DOCUMENT)
+    for name in DOCUMENT["components"]["schemas"]:
+        assert f'"#/components/schemas/{name}"' in text
+    for reference in set(openapi._REFERENCE.findall(text)):
+        assert reference in DOCUMENT["components"]["schemas"]
+
+
+def test_no_route_leaves_its_body_to_the_lenient_parser():
+    def lenient(body: dict[str, int]) -> None:
+        pass
+
+    with pytest.raises(TypeError, match="StrictBody"):
+        Route("/lenient", lenient, methods=["POST"])
+    for route in routes():
+        if isinstance(route, Route) and route.body_field is not None:
+            assert route.body_doc is not None
+
+
+def test_the_document_is_served_with_a_tag(anonymous):
+    response = anonymous.get("/openapi.json")
+    assert response.json() == DOCUMENT
+    again = anonymous.get("/openapi.json", headers={"If-None-Match": response.headers["etag"]})
+    assert again.status_code == 304

@@ -1,0 +1,334 @@
+"""Bayes factors against other software, printed examples, their definitions, and one another."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from scipy import integrate, special, stats
+
+from service.errors import InvalidData
+from service.kernels import bayes_factors as kernel
+from service.stats import registry
+from service.stats.bayes_factor import BayesFactorRequest, bayes_factor
+
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+ORACLE = Path(__file__).parents[3] / "shared" / "oracle" / "cases.json"
+needs_oracle = pytest.mark.skipif(not ORACLE.exists(), reason="the oracle cases are not on this machine")
+
+
+def weigh(**evidence):
+    return analyse({"evidence": evidence})
+
+
+def analyse(body):
+    return bayes_factor(BayesFactorRequest.model_validate_json(json.dumps(body)))
+
+
+def oracle(*prefixes):
+    cases = json.loads(ORACLE.read_text())
+    cases = cases["cases"] if isinstance(cases, dict) else cases
+    return [case for case in cases if case["family"] == "bayes_factor" and case["id"].startswith(prefixes)]
+
+
+@needs_oracle
+def test_against_r_bayesfactor_t():
+    for case in oracle("bf-t-"):
+        given_, expected = case["input"], case["expected"]
+        found = weigh(kind="t", t=given_["t"], n1=given_["n1"], n2=given_["n2"])
+        assert found.bf10 == pytest.approx(expected["bf10"], rel=1e-8)
+        assert found.posterior == pytest.approx(expected["posterior_prior_odds_1"], abs=1e-10)
+
+
+@needs_oracle
+def test_against_r_bayesfactor_regression():
+    for case in oracle("bf-anova-"):
+        f = case["input"]
+        found = weigh(kind="f", f=f["F"], df1=f["df1"], df2=f["df2"], n=f["n_total"], rscale=f["rscale"])
+        assert found.bf10 == pytest.approx(case["expected"]["bf10"], rel=1e-8)
+        assert "REGRESSION_PRIOR" in {warning.code for warning in found.warnings}
+
+
+@needs_oracle
+def test_against_pingouin_correlation():
+    for case in oracle("bf-r-"):
+        expected = case["expected"]
+        exact = weigh(kind="correlation", **case["input"])
+        wetzels = weigh(kind="correlation", method="wetzels_wagenmakers", **case["input"])
+        assert exact.bf10 == pytest.approx(expected["ly_2016_kappa1"], rel=1e-8)
+        assert wetzels.bf10 == pytest.approx(expected["wetzels_wagenmakers_2012"], rel=1e-8)
+
+
+@needs_oracle
+def test_against_closed_forms():
+    for case in oracle("bf-chi2-"):
+        sent = case["input"]
+        found = weigh(kind="chi_square", chi_square=sent["chi2"], n=sent["n"], df=sent["df"])
+        assert found.bf10 == pytest.approx(case["expected"]["bf10"], rel=1e-10)
+    for case in oracle("bf-binom-"):
+        found = weigh(kind="binomial", **{name: case["input"][name] for name in ("k", "n", "p0")})
+        assert found.bf10 == pytest.approx(case["expected"]["bf10"], rel=1e-10)
+        assert found.posterior == pytest.approx(case["expected"]["posterior_prior_odds_1"], abs=1e-10)
+    for case in oracle("bf-vovk"):
+        for p, expected in case["expected"].items():
+            assert weigh(kind="p_value", p=float(p)).bf10 == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize(("t", "bf01"), [(2.24, 1.02), (2.03, 1.56)])
+def test_against_rouder_2009(t, bf01):
+    # two experiments with 80 participants, reanalysed with a Cauchy of scale 1
+    assert weigh(kind="t", t=t, n1=80, rscale=1.0).bf01 == pytest.approx(bf01, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("t", "n1", "n2", "rscale"),
+    [(2.1, 20, None, 0.707), (-1.0, 8, 30, 1.0), (4.5, 5, 5, 0.5), (0.0, 3, None, 2.0)],
+)
+def test_t_by_definition(t, n1, n2, rscale):
+    # the marginal likelihood is the noncentral t density averaged over a Cauchy prior
+    effective, df = (n1, n1 - 1) if n2 is None else (n1 * n2 / (n1 + n2), n1 + n2 - 2)
+
+    def density(angle):
+        effect = rscale * math.tan(angle)
+        return stats.nct.pdf(t, df, effect * math.sqrt(effective)) / math.pi
+
+    marginal = integrate.quad(density, -math.pi / 2, math.pi / 2, limit=400, epsabs=1e-13)[0]
+    assert weigh(kind="t", t=t, n1=n1, n2=n2, rscale=rscale).bf10 == pytest.approx(
+        marginal / stats.t.pdf(t, df), rel=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("r", "n", "kappa"), [(0.42, 156, 1), (0.9, 10, 1), (0.0, 10, 1), (-0.5, 3, 2), (0.3, 50, 0.2)]
+)
+def test_correlation_by_definition(r, n, kappa):
+    # Hotelling's density of r, averaged over a stretched beta prior of rho
+    def ratio(rho):
+        prior = (1 - rho * rho) ** (1 / kappa - 1) * 2 ** (1 - 2 / kappa) / special.beta(1 / kappa, 1 / kappa)
+        hyper = special.hyp2f1(0.5, 0.5, n - 0.5, (1 + rho * r) / 2) / special.hyp2f1(0.5, 0.5, n - 0.5, 0.5)
+        return prior * hyper * (1 - rho * rho) ** ((n - 1) / 2) * (1 - rho * r) ** -(n - 1.5)
+
+    expected = integrate.quad(ratio, -1, 1, points=[r], epsabs=0, epsrel=1e-10, limit=400)[0]
+    found = weigh(kind="correlation", r=r, n=n, kappa=float(kappa))
+    assert found.bf10 == pytest.approx(expected, rel=1e-8)
+
+
+@pytest.mark.parametrize(("f", "df1", "df2"), [(0.3, 1, 58), (6.0, 3, 40), (2.0, 5, 6)])
+def test_regression_agrees_with_quad(f, df1, df2):
+    n, r2, scale = df1 + df2 + 1, f * df1 / (f * df1 + df2), 0.25 * (df1 + df2 + 1) / 2
+
+    def integrand(g):
+        likelihood = (1 + g) ** (df2 / 2) * (1 + g * (1 - r2)) ** (-(n - 1) / 2)
+        return likelihood * math.sqrt(scale / math.pi) * g**-1.5 * math.exp(-scale / g)
+
+    expected = integrate.quad(integrand, 0, 50)[0] + integrate.quad(integrand, 50, math.inf)[0]
+    assert weigh(kind="f", f=f, df1=df1, df2=df2).bf10 == pytest.approx(expected, rel=1e-6)
+
+
+@PATIENT
+@given(st.floats(-30, 30), st.integers(2, 5000), st.floats(0.05, 5))
+def test_two_equal_groups_are_a_regression_of_half_the_scale(t, n, rscale):
+    by_t = weigh(kind="t", t=t, n1=n, n2=n, rscale=rscale)
+    by_f = weigh(kind="f", f=t * t, df1=1, df2=2 * n - 2, rscale=rscale / 2)
+    assert by_t.log_bf10 == pytest.approx(by_f.log_bf10, rel=1e-9, abs=1e-9)
+
+
+def test_bic_is_the_log_likelihood_ratio_with_its_penalty():
+    # F of a regression is n/2 ln(1 / (1 - R^2)) in log likelihood
+    rng = np.random.default_rng(5)
+    x, noise = rng.normal(size=50), rng.normal(size=50)
+    y = 0.4 * x + noise
+    r2 = float(np.corrcoef(x, y)[0, 1] ** 2)
+    expected = math.exp((-50 * math.log(1 - r2) - math.log(50)) / 2)
+    found = weigh(kind="f", f=48 * r2 / (1 - r2), df1=1, df2=48, method="bic")
+    assert found.bf10 == pytest.approx(expected, rel=1e-10)
+    assert [warning.code for warning in found.warnings] == ["BIC_APPROXIMATION"]
+
+
+def test_binomial_by_definition():
+    likelihood = stats.binom.pmf(7, 10, 0.3)
+    marginal = integrate.quad(lambda p: stats.binom.pmf(7, 10, p) * stats.beta.pdf(p, 2, 3), 0, 1)[0]
+    found = weigh(kind="binomial", k=7, n=10, p0=0.3, prior_a=2.0, prior_b=3.0)
+    assert found.bf10 == pytest.approx(marginal / likelihood, rel=1e-9)
+    assert weigh(kind="binomial", k=0, n=0).bf10 == 1
+
+
+@PATIENT
+@given(
+    st.floats(0, 50), st.floats(0.01, 5), st.integers(2, 10**6), st.one_of(st.none(), st.integers(2, 10**6))
+)
+def test_evidence_grows_with_t_whatever_its_sign(t, step, n1, n2):
+    low, high = (weigh(kind="t", t=value, n1=n1, n2=n2).log_bf10 for value in (t, t + step))
+    assert high > low
+    assert weigh(kind="t", t=-t, n1=n1, n2=n2).log_bf10 == low
+
+
+@PATIENT
+@given(
+    st.one_of(
+        st.builds(
+            lambda t, n1, n2, r: {"kind": "t", "t": t, "n1": n1, "n2": n2, "rscale": r},
+            st.floats(-1e100, 1e100),
+            st.integers(2, 10**9),
+            st.none() | st.integers(1, 10**9),
+            st.floats(1e-6, 1e6),
+        ),
+        st.builds(
+            lambda f, df1, df2, r: {"kind": "f", "f": f, "df1": df1, "df2": df2, "rscale": r},
+            st.floats(0, 1e100),
+            st.integers(1, 10**6),
+            st.integers(1, 10**9 - 10**6 - 1),
+            st.floats(1e-6, 1e6),
+        ),
+        st.builds(
+            lambda r, n, kappa, method: {
+                "kind": "correlation",
+                "r": r,
+                "n": n,
+                "kappa": kappa,
+                "method": method,
+            },
+            st.floats(-1, 1),
+            st.integers(3, 10**9),
+            st.floats(0.001, 2),
+            st.sampled_from(["ly", "wetzels_wagenmakers"]),
+        ),
+        st.builds(
+            lambda x, df, n: {"kind": "chi_square", "chi_square": x, "df": df, "n": n},
+            st.floats(0, 1e100),
+            st.integers(1, 10**6),
+            st.integers(1, 10**9),
+        ),
+        st.builds(
+            lambda k, rest, p0: {"kind": "binomial", "k": k, "n": k + rest, "p0": p0},
+            st.integers(0, 5 * 10**8),
+            st.integers(0, 5 * 10**8),
+            st.floats(1e-12, 1 - 1e-12),
+        ),
+        st.builds(lambda p: {"kind": "p_value", "p": p}, st.floats(5e-324, 1)),
+    )
+)
+def test_extremes_give_numbers(evidence):
+    found = weigh(**evidence)
+    if found.log_bf10 is None:
+        assert abs(evidence["r"]) == 1
+        return
+    for value in (found.bf10, found.bf01, found.log_bf10, found.posterior, found.log_bf10_error):
+        assert math.isfinite(value)
+    assert found.bf10 > 0
+    assert 0 <= found.posterior <= 1
+    assert (
+        found.log_bf10_error
+        <= 1e-11 * (abs(found.log_bf10) + abs(evidence.get("chi_square", 0)) + 1000) + 1e-3
+    )
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        {"kind": "t", "t": 8.0, "n1": 51, "n2": 53},
+        {"kind": "f", "f": 49.1, "df1": 1, "df2": 312},
+        {"kind": "correlation", "r": 0.42, "n": 156},
+        {"kind": "binomial", "k": 61, "n": 100},
+    ],
+)
+def test_ordinary_evidence_has_a_small_error(evidence):
+    assert weigh(**evidence).log_bf10_error < 1e-11
+
+
+@PATIENT
+@given(st.floats(-40, 40), st.integers(2, 10**5))
+def test_stated_error_covers_a_finer_grid(t, n):
+    found = kernel.jzs_t(t, n, n - 1, 0.707)
+    points = kernel._POINTS
+    try:
+        kernel._POINTS = 20_001
+        finer = kernel.jzs_t(t, n, n - 1, 0.707)
+    finally:
+        kernel._POINTS = points
+    assert abs(found.value - finer.value) <= found.error + finer.error
+
+
+def test_large_t_keeps_its_logarithm():
+    found = weigh(kind="t", t=1e6, n1=10**6)
+    assert found.bf10 == 1e300
+    assert found.bounds == {"bf10": "> 1e+300", "bf01": "< 1e-300"}
+    assert found.log_bf10 > 1e6
+    assert found.posterior == 1
+
+
+def test_a_perfect_correlation_is_infinite_and_flagged():
+    found = weigh(kind="correlation", r=-1, n=5)
+    assert (found.bf10, found.log_bf10, found.posterior) == (None, None, 1.0)
+    assert found.reasons["bf10"] == "infinite"
+    assert [warning.code for warning in found.warnings] == ["INFINITE_BAYES_FACTOR"]
+    assert weigh(kind="correlation", r=-0.999, n=5).warnings == ()
+
+
+def test_prior_odds_move_the_posterior():
+    found = analyse({"evidence": {"kind": "chi_square", "chi_square": 5, "n": 100}, "prior_odds": 10})
+    odds = 10 * found.bf10
+    assert found.posterior == pytest.approx(odds / (1 + odds), rel=1e-12)
+
+
+def test_an_effect_against_the_claim_has_posterior_zero():
+    found = analyse({"evidence": {"kind": "t", "t": -9, "n1": 50}, "direction_match": False})
+    assert found.posterior == 0
+    assert found.bf10 > 1e6
+    assert "DIRECTION_MISMATCH" in {warning.code for warning in found.warnings}
+
+
+def test_a_p_value_gives_a_bound_and_says_so():
+    assert [warning.code for warning in weigh(kind="p_value", p=0.01).warnings] == ["BAYES_FACTOR_BOUND"]
+    assert weigh(kind="p_value", p=1 / math.e).bf10 == pytest.approx(1, abs=1e-12)
+    assert weigh(kind="p_value", p=0.9).favours == "neither"
+
+
+@pytest.mark.parametrize(
+    ("bf", "label"),
+    [
+        (1.0, "anecdotal"),
+        (2.9, "anecdotal"),
+        (1 / 3.1, "moderate"),
+        (29, "strong"),
+        (1 / 99, "very strong"),
+        (101, "extreme"),
+    ],
+)
+def test_labels_hold_in_both_directions(bf, label):
+    found = weigh(kind="chi_square", chi_square=max(0.0, 2 * math.log(bf) + math.log(10**6)), n=10**6)
+    assert found.bf10 == pytest.approx(bf)
+    assert found.label == label
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        {"kind": "t", "t": 2, "n1": 1},
+        {"kind": "t", "t": 2, "n1": 1, "n2": 1},
+        {"kind": "binomial", "k": 5, "n": 4},
+        {"kind": "correlation", "r": 0.5, "n": 2},
+        {"kind": "correlation", "r": 1.1, "n": 20},
+        {"kind": "p_value", "p": 0},
+        {"kind": "f", "f": -1, "df1": 1, "df2": 5},
+        {"kind": "t", "t": True, "n1": 10},
+        {"kind": "t", "t": 2, "n1": 10, "f": 3},
+        {"kind": "sign", "k": 2},
+    ],
+)
+def test_unusable_evidence_is_refused(evidence):
+    with pytest.raises((InvalidData, ValidationError)):
+        weigh(**evidence)
+
+
+def test_the_registered_example_is_the_printed_one():
+    test = registry.find("bayes-factor")
+    found = test.answer(test.request.model_validate(test.example)).analysis
+    assert found.bf01 == pytest.approx(1.56, abs=0.005)
+    assert "without an effect" in found.sentence
