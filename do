@@ -6,7 +6,7 @@ usage() {
     cat <<'END'
 usage: ./do COMMAND [ARGUMENTS]
 
-  demo [--once] [--bundle FILE]   start the service and judge the shipped evaluation
+  demo [--once] [--data DIR]      start the service and judge the shipped evaluation
   serve [--data DIR] [--host H] [--port P]
                                   run the service
   forelock ARGUMENTS              the `forelock` command

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any, TextIO
@@ -17,6 +18,7 @@ OUTCOMES = {
     "inconclusive": "INCONCLUSIVE",
     "invalid": "INVALID",
 }
+WIDTH = 100
 MARKS = {True: "holds", False: "fails", None: "unknown"}
 
 EXIT_CODES = {"invalid": 4, "inconclusive": 12, "not_supported": 10, "equivalent": 11, "supported": 0}
@@ -39,7 +41,7 @@ def _hypothesis(hypothesis: Json) -> str:
     outcome = hypothesis["outcome"]
     lines = [f"{plain(hypothesis['id'])}: {OUTCOMES.get(outcome, plain(outcome))}"]
     sentence, rule = plain(hypothesis.get("sentence") or ""), plain(hypothesis.get("rule") or "")
-    lines += [f"  {sentence}"] if sentence else []
+    lines += [_wrapped(sentence)] if sentence else []
     lines += [f"  rule: {rule}"] if rule and rule not in sentence else []
     clauses = hypothesis.get("clauses") or ()
     width = max((len(plain(clause["text"])) for clause in clauses), default=0)
@@ -49,11 +51,22 @@ def _hypothesis(hypothesis: Json) -> str:
         said = f"  {MARKS[clause['holds']]:>7}  {plain(clause['text']):<{width}}  observed {seen}"
         lines.append(said + (f" ({plain(clause['reason'])})" if clause.get("reason") else ""))
     if hypothesis.get("reason"):
-        lines.append(f"  because {plain(hypothesis['reason'])}")
+        lines.append(_wrapped(f"because {plain(hypothesis['reason'])}"))
     for name, answer in (hypothesis.get("analyses") or {}).items():
         found = ((answer or {}).get("analysis") or {}).get("sentence")
-        lines += [f"  {plain(name)}: {plain(found)}"] if found else []
+        lines += [_wrapped(f"{plain(name)}: {plain(found)}")] if found else []
     return "\n".join(lines)
+
+
+def _wrapped(sentences: str) -> str:
+    return textwrap.fill(
+        sentences,
+        WIDTH,
+        initial_indent="  ",
+        subsequent_indent="    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def observed(clause: Json, *, points: bool) -> str:

@@ -87,7 +87,7 @@ class IfMatch:
             )
 
 
-@may_answer(412, 422, 428)
+@may_answer(412, 422, 428, without="If-Match")
 def _if_match(
     if_match: Annotated[str | None, Header(alias="If-Match", description="The record's ETag; required.")] = None,
 ) -> IfMatch:

@@ -93,7 +93,7 @@ def _once(request: Request, idempotency_key: _Key = None) -> Once:
     return Once(request, idempotency_key)
 
 
-@may_answer(400, 409, 422)
+@may_answer(400, 409, 422, without="Idempotency-Key")
 def _required_once(request: Request, idempotency_key: _Key = None) -> Once:
     if idempotency_key is None:
         raise MissingIdempotencyKey(

@@ -100,6 +100,7 @@ def _complete(operation: dict[str, Any], route: Route, schemas: dict[str, Any]) 
                 responses[str(status)]["content"][media_type]["example"] = shown["example"]
     for parameter in operation.get("parameters", ()):
         _leave_null_out(parameter["schema"])
+        parameter["required"] |= parameter["name"] in route.required_headers
     operation["security"] = [] if route.scopes is None else [{"bearer": list(route.scopes)}]
     if route.body_doc is not None:
         operation["requestBody"] = _request_body(operation, route, schemas)

@@ -89,5 +89,10 @@ def get_items(
     manifest = populations.get(session, record.id, population)
     if manifest is None:
         raise NotFound(f"population '{population}' of this preregistration has no items")
-    columns = {name: getattr(manifest, name) for name in ("item_ids", "clusters", "strata")}
-    return answer(Items.model_construct(**{k: None if v is None else list(v) for k, v in columns.items()}))
+    return answer(
+        Items.model_construct(  # a stored manifest is valid, and may hold millions of ids
+            item_ids=list(manifest.item_ids),
+            clusters=None if manifest.clusters is None else list(manifest.clusters),
+            strata=None if manifest.strata is None else list(manifest.strata),
+        )
+    )

@@ -77,11 +77,15 @@ def internal() -> Response:
     return of(ForelockError("an unexpected error; the log has it under this answer's X-Request-Id"))
 
 
-def may_answer(*statuses: int) -> Callable[[F], F]:
-    """Mark a dependency with the problems it raises; OpenAPI lists them on every route that uses it."""
+def may_answer(*statuses: int, without: str | None = None) -> Callable[[F], F]:
+    """Mark a dependency with the problems it raises; OpenAPI lists them on every route that uses it.
+
+    `without` names the header whose absence is one of them: OpenAPI calls it required.
+    """
 
     def mark(dependency: F) -> F:
         dependency.statuses = statuses  # type: ignore[attr-defined]
+        dependency.required_header = without  # type: ignore[attr-defined]
         return dependency
 
     return mark

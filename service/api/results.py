@@ -271,7 +271,7 @@ def get_progress(caller: Reader, session: ReadSession, prereg_id: RecordId) -> R
                 )
                 for cell, received in found.cells
             ],
-            status_counts=found.status_counts,
+            status_counts=None if found.status_counts is None else dict(found.status_counts),
             batches=found.batches,
             overdue=found.overdue,
         )

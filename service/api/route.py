@@ -68,6 +68,11 @@ class Route(APIRoute):
         return found.union(*(getattr(call, "statuses", ()) for call in calls(self.dependant)))
 
     @property
+    def required_headers(self) -> set[str]:
+        """Headers that the route's dependencies do not do without."""
+        return {name for call in calls(self.dependant) if (name := getattr(call, "required_header", None))}
+
+    @property
     def scopes(self) -> tuple[str, ...] | None:
         """The scopes the caller needs; None when no key is needed."""
         return next(

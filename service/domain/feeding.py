@@ -34,13 +34,12 @@ DATA_FIELDS = frozenset(
 def parameters_model(name: str, version: int) -> type[BaseModel]:
     """The parameters a plan may give a test: its request without the data, every field with its rules."""
     fields: dict[str, Any] = {
-        field: (
-            info.annotation,
-            None if field == "margin" else info,
-        )  # the SESOI, unless the plan says otherwise
+        field: (info.annotation, info)
         for field, info in registry.find(name, version).request.model_fields.items()
         if field not in DATA_FIELDS
     }
+    if "margin" in fields:  # the SESOI stands in for it
+        fields["margin"] = (fields["margin"][0], None)
     return create_model("Parameters", __base__=Request, **fields)
 
 

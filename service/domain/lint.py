@@ -161,11 +161,11 @@ def _scales(plan: Plan) -> Iterator[Finding]:
             )
             yield error("COLLAPSE", f"endpoints[{index}].collapse", message)
     for name, margin in (plan.sesoi or {}).items():
-        endpoint = plan.endpoint(name)
-        if endpoint is None or endpoint.kind == "counts":
+        of = plan.endpoint(name)
+        if of is None or of.kind == "counts":
             continue
         try:
-            margin.for_endpoint(binary=endpoint.kind == "binary", path=f"sesoi.{name}")
+            margin.for_endpoint(binary=of.kind == "binary", path=f"sesoi.{name}")
         except InvalidData as invalid:
             for fault in invalid.faults:
                 yield error("UNIT", fault.path, f"{fault.message}: {fault.fix}")

@@ -105,7 +105,9 @@ class Runner:
         try:
             with self._database.read() as session:
                 work = handler.load(session, job)
-            self._record(handler, job, self._computed(job, self._executor.submit(work.function, *work.arguments)))
+            self._record(
+                handler, job, self._computed(job, self._executor.submit(work.function, *work.arguments))
+            )
         except Unavailable:
             raise
         except LeaseLost:

@@ -135,8 +135,10 @@ def concordance_interval(found: Concordance, n: int, z: float) -> tuple[float, f
 
 def strict_agreement(z: Array) -> tuple[float, float, float]:
     """(root mean square of z, 2 sf of it, chi-square(K) tail of its sum of squares); z of shape (K,)."""
-    squares = float(z @ z)
-    rms = math.sqrt(squares / len(z))
+    scale = float(np.abs(z).max()) or 1.0
+    mean_square = float(np.mean((z / scale) ** 2))
+    rms = scale * math.sqrt(mean_square)
+    squares = len(z) * rms * min(rms, 1e100)  # beyond 1e100 every tail is 0
     return rms, 2 * float(special.ndtr(-rms)), float(special.chdtrc(len(z), squares))
 
 

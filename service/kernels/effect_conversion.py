@@ -76,9 +76,10 @@ def rank_biserial_errors(r: float, n1: int, n2: int) -> tuple[float, float]:
 
 
 def z_difference(first: float, first_se: float, second: float, second_se: float) -> float | None:
-    """Difference of two estimates in SDs of the difference; None when both are exact."""
+    """Difference of two estimates in SDs of the difference; None when both are exact or it is infinite."""
     spread = math.hypot(first_se, second_se)
-    return (first - second) / spread if spread > 0 else None
+    z = (first - second) / spread if spread > 0 else math.inf
+    return z if math.isfinite(z) else None
 
 
 def two_sided(z: float) -> float:

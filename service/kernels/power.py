@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy import special
 from scipy.optimize import brentq
 
-from service.kernels.sign_flip import sign_flip
 from service.kernels.t_distribution import Alternative, noncentral_t_cdf, noncentral_t_sf, t_quantile
 
 McNemarMethod = Literal["exact", "midp", "asymptotic", "corrected"]
@@ -70,6 +69,37 @@ def mcnemar_power(
     low, high = _window(n, discordant)
     rejected = _conditional(high, p_only_candidate / discordant, alpha, method, alternative)
     return float(_binomial_pmf(np.arange(low, high + 1), n, discordant) @ rejected[low : high + 1])
+
+
+def flip_p_values(sums: NDArray[np.int64], alternative: Alternative) -> Vector:
+    """Exact sign-flip p-values of many data sets at once: integer cluster sums (T, G) to p (T,).
+
+    One cosine product per data set and frequency, inverted by FFT. Absolute error about 1e-14.
+    """
+    sizes = np.abs(sums)
+    length = 1 << int(2 * sizes.sum(axis=1).max(initial=0) + 1).bit_length()
+    angles = 2 * math.pi / length * np.arange(length // 2 + 1)
+    cosines = np.cos(np.outer(np.arange(int(sizes.max(initial=0)) + 1), angles))
+    p = np.empty(len(sums))
+    at_once = max(1, 2_000_000 // length)
+    for start in range(0, len(sums), at_once):
+        rows = slice(start, start + at_once)
+        transform = np.ones((len(sizes[rows]), angles.size))
+        for column in sizes[rows].T:
+            transform *= cosines[column]
+        # pmf[:, j] is P(S = j) = P(S = -j)
+        pmf = np.fft.irfft(transform, length, axis=1)[:, : length // 2]
+        tail = np.cumsum(pmf[:, ::-1], axis=1)[:, ::-1]
+        total = sums[rows].sum(axis=1)
+        far = np.take_along_axis(tail, np.abs(total)[:, None], axis=1)[:, 0]
+        near = 1 - far + np.take_along_axis(pmf, np.abs(total)[:, None], axis=1)[:, 0]
+        if alternative == "two-sided":
+            p[rows] = np.where(total == 0, 1.0, np.minimum(2 * far, 1.0))
+        else:
+            p[rows] = np.where((total >= 0) == (alternative == "greater"), far, near)
+            # at 0 both tails are P(S >= 0)
+            p[rows] = np.where(total == 0, far, p[rows])
+    return p
 
 
 def mcnemar_critical(m: int, alpha: float, method: McNemarMethod) -> int:
@@ -172,14 +202,8 @@ def cluster_flip_power(
         certain = np.eye(3)[generator.choice(3, size=size, p=p)]
         p = np.where(total > 0, weights / np.where(total > 0, total, 1.0), certain)
     counts = generator.multinomial(cluster_size, p, size=size)
-    sums = (counts[..., 0] - counts[..., 1]).astype(np.float64)
-    rejected = 0
-    for row in sums:
-        tails = sign_flip(row)
-        p_value = {"two-sided": tails.two_sided, "greater": tails.at_least, "less": tails.at_most}[
-            alternative
-        ]
-        rejected += p_value < alpha
+    sums = counts[..., 0] - counts[..., 1]
+    rejected = int((flip_p_values(sums, alternative) < alpha).sum())
     power = rejected / n_simulations
     return power, math.sqrt(max(power * (1 - power), 1 / n_simulations) / n_simulations)
 

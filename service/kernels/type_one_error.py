@@ -29,10 +29,11 @@ BLOCK = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Rejections:
-    """Rejections among the splits or flips looked at, and those on which the test is undefined."""
+    """Share of splits or flips that reject; how many were looked at (None: convolved) and how many of
+    them leave the test undefined."""
 
     rate: float
-    n_looked_at: int
+    n_looked_at: int | None
     n_undefined: int
     enumerated: bool
 
@@ -68,7 +69,7 @@ def flip_rejections(weights: Floats, critical: float, n_flips: int, seed: int) -
     weights = weights[weights != 0]
     slack = 1e-10 * float(np.abs(weights).sum())
     if not weights.size:
-        return Rejections(float(critical <= 0), 1, 0, True)
+        return Rejections(float(critical <= 0), None, 0, True)
     grid = lattice.integer_grid(weights)
     if grid is not None:
         multiples, unit = grid
@@ -80,7 +81,7 @@ def flip_rejections(weights: Floats, critical: float, n_flips: int, seed: int) -
         else:
             least = math.ceil(critical / unit - 1e-7)
             rate = 1.0 if least <= 0 else 2 * lattice.at_least(groups, near, least)
-            return Rejections(min(1.0, rate), 1, 0, True)
+            return Rejections(min(1.0, rate), None, 0, True)
     if weights.size <= FLIPS_LISTED:
         sums = np.zeros(1)
         for weight in weights:

@@ -169,7 +169,7 @@ Evidence = Annotated[
 class BayesFactorRequest(Request):
     """A summary statistic and the odds held before the data."""
 
-    evidence: Evidence
+    evidence: Evidence = Field(description="The summary statistic, by `kind`.")
     prior_odds: Annotated[float, Field(ge=1e-100, le=1e100, allow_inf_nan=False)] = Field(
         1.0, description="P(H1) / P(H0) before the data, no unit."
     )
@@ -190,7 +190,9 @@ class BayesFactorAnalysis(Analysis):
     method: str = Field(description="Statistic and prior.")
     favours: Literal["H1", "H0", "neither"] = Field(description="The hypothesis the data speak for.")
     label: Label = Field(description="A word for the strength, by `label_scheme`; a convention.")
-    label_scheme: Literal["lee_wagenmakers_2013"] = "lee_wagenmakers_2013"
+    label_scheme: Literal["lee_wagenmakers_2013"] = Field(
+        "lee_wagenmakers_2013", description="Cut points of the label: 3, 10, 30, 100."
+    )
 
 
 @stat_test(

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from service.kernels import bootstrap_intervals
 from service.kernels import independent_bootstrap as bootstrap
 from service.kernels.moments import moments
 from service.stats.common import Alternative, Analysis, Interval, Proportion, p_text
@@ -28,7 +29,7 @@ RAISED_UP_TO = 8
 class BootstrapDifferenceRequest(TwoSamples):
     """Two independent arms of runs."""
 
-    method: bootstrap.Method = Field("percentile", description="How the interval is read off.")
+    method: bootstrap_intervals.Method = Field("percentile", description="How the interval is read off.")
     alternative: Alternative = "two-sided"
     alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
     level: Proportion = Field(0.95, description="Two-sided level of the interval, a proportion.")
@@ -49,7 +50,7 @@ class BootstrapDifferenceAnalysis(Analysis):
     bootstrap_se: float = Field(description="SD of the bootstrapped difference, score units.")
     z0: float | None = Field(description="BCa bias correction, normal units.")
     acceleration: float | None = Field(description="BCa acceleration.")
-    method: bootstrap.Method
+    method: bootstrap_intervals.Method
     alternative: Alternative
     n: int = Field(description="Runs of both arms together.")
     n_baseline: int = Field(description="Runs.")
@@ -134,7 +135,7 @@ def bootstrap_difference(request: BootstrapDifferenceRequest) -> BootstrapDiffer
         )
     found = _resample(request, delta)
     distribution, constants, raw_p, p_se = found
-    ends = bootstrap.interval(distribution, delta, request.level, request.method, constants)
+    ends = bootstrap_intervals.interval(distribution, delta, request.level, request.method, constants)
     ci = None
     if ends is None or raw_p is None:
         reasons |= dict.fromkeys(
@@ -188,7 +189,9 @@ def _resample(
     while True:
         distribution: bootstrap.Bootstrap = exact or bootstrap.draw(samples, draws, request.seed)
         constants = bootstrap.bca_constants(samples, distribution) if request.method == "bca" else None
-        p = p_of(bootstrap.tails(distribution, delta, request.method, constants), request.alternative)
+        p = p_of(
+            bootstrap_intervals.tails(distribution, delta, request.method, constants), request.alternative
+        )
         if p is None or exact:
             return distribution, constants, p, 0.0
         tail = p / sides

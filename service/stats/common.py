@@ -43,7 +43,7 @@ class StatWarning(Part):
     """Something the reader of a number has to know."""
 
     code: str = Field(description="Stable, UPPER_SNAKE.")
-    severity: Literal["info", "caution", "serious"]
+    severity: Literal["info", "caution", "serious"] = Field(description="How much it matters.")
     message: str = Field(description="One sentence: what is the matter and what to do.")
     citation: str | None = Field(None, description="Where this is shown.")
 
@@ -51,10 +51,10 @@ class StatWarning(Part):
 class Interval(Part):
     """A confidence interval. A null end is unbounded or undefined; `reasons` of the analysis says which."""
 
-    low: float | None
-    high: float | None
-    level: float = Field(description="Two-sided coverage, e.g. 0.95.")
-    method: str
+    low: float | None = Field(description="Lower end, in the estimate's unit.")
+    high: float | None = Field(description="Upper end, in the estimate's unit.")
+    level: float = Field(description="Two-sided coverage, a proportion, e.g. 0.95.")
+    method: str = Field(description="How the ends were computed.")
     closed: bool = Field(True, description="True: the ends belong to the interval.")
 
 

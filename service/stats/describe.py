@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from service.kernels import bootstrap_intervals
 from service.kernels import independent_bootstrap as bootstrap
 from service.kernels.moments import Moments, moments
 from service.kernels.t_distribution import t_quantile
@@ -105,7 +106,7 @@ def describe(request: DescribeRequest) -> DescribeAnalysis:
             [values], request.n_resamples, request.seed
         )
         constants = bootstrap.bca_constants([values], distribution) if request.method == "bca" else None
-        ends = bootstrap.interval(distribution, m.mean, request.level, request.method, constants)
+        ends = bootstrap_intervals.interval(distribution, m.mean, request.level, request.method, constants)
         if ends is None:
             reasons["ci"] = "the BCa correction has no meaning for data this skewed"
         else:

@@ -23,7 +23,7 @@ from service.stats.common import (
     StatWarning,
     require_equal_lengths,
 )
-from service.stats.ecs_strict import Strict, strict_scores, z_differences
+from service.stats.ecs_strict import P_FLOOR, Strict, floored, strict_scores, z_differences
 from service.stats.registry import stat_test
 from service.stats.warnings import define
 
@@ -160,15 +160,15 @@ class ECSAnalysis(Analysis):
     mean_agent: float | None = Field(description="Weighted mean agent effect, in SDs.")
     sd_human: float | None = Field(description="Weighted SD of human effects, in SDs.")
     sd_agent: float | None = Field(description="Weighted SD of agent effects, in SDs.")
-    variant: Literal["lin", "printed_sums"]
-    domains: tuple[Group, ...]
+    variant: Literal["lin", "printed_sums"] = Field(description="Whose concordance this is.")
+    domains: tuple[Group, ...] = Field(description="Domains in order of appearance, by the weights above.")
     studies: tuple[Group, ...] = Field(description="Every test of a study with weight 1.")
     caricature: Caricature | None = Field(description="Legacy.")
     strict: Strict | None = Field(description="Legacy; null without standard errors or z_diff.")
 
 
 def _cost(request: ECSRequest) -> float:
-    return 0.001 + 1e-5 * request.n
+    return 0.001 + 4e-5 * request.n
 
 
 @stat_test(
@@ -251,6 +251,7 @@ def ecs(request: ECSRequest) -> ECSAnalysis:
         studies=studies,
         caricature=caricature,
         strict=strict,
+        bounds=dict.fromkeys(floored(strict), f"< {P_FLOOR:g}") if strict else {},
         warnings=tuple(warnings),
         sentence=_sentence(found.ccc if found else None, ci, rows.n),
     )
@@ -365,7 +366,7 @@ def _reasons(analysis: ECSAnalysis, *, equal_weights: bool) -> dict[str, str]:
             if value is None:
                 for name in ("z_diff", "ecs_test"):
                     reasons[f"strict.{name}[{index}]"] = (
-                        "an effect or its error is missing, or both errors are 0"
+                        "an effect or its error is missing, or the errors are 0 beside it"
                     )
     return reasons
 

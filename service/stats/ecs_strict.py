@@ -14,6 +14,8 @@ from service.kernels.effect_conversion import two_sided, z_difference
 from service.stats.common import Part
 
 Column = Sequence[float | None]
+P_FLOOR = 1e-300
+"""Tails below this are given as it, and `bounds` says so."""
 
 
 class StrictFinding(Part):
@@ -61,6 +63,7 @@ def strict_scores(z: Column, studies: Sequence[str], findings: Sequence[str]) ->
     scored = []
     for (study, finding), values in groups.items():
         rms, normal, tail = strict_agreement(np.array(values))
+        normal, tail = max(normal, P_FLOOR), max(tail, P_FLOOR)
         scored.append(
             StrictFinding(study=study, finding=finding, z=rms, normal=normal, chi_square=tail, n=len(values))
         )
@@ -69,7 +72,7 @@ def strict_scores(z: Column, studies: Sequence[str], findings: Sequence[str]) ->
         by_study[each.study].append(each)
     return Strict(
         z_diff=tuple(z),
-        ecs_test=tuple(None if value is None else two_sided(value) for value in z),
+        ecs_test=tuple(None if value is None else max(two_sided(value), P_FLOOR) for value in z),
         findings=tuple(scored),
         studies=tuple(
             StrictStudy(
@@ -80,6 +83,18 @@ def strict_scores(z: Column, studies: Sequence[str], findings: Sequence[str]) ->
             for study, members in by_study.items()
         ),
     )
+
+
+def floored(strict: Strict) -> list[str]:
+    """Paths of the tails that stand at the floor."""
+    tests = [f"strict.ecs_test[{i}]" for i, p in enumerate(strict.ecs_test) if p is not None and p <= P_FLOOR]
+    findings = [
+        f"strict.findings[{i}].{name}"
+        for i, finding in enumerate(strict.findings)
+        for name, p in (("normal", finding.normal), ("chi_square", finding.chi_square))
+        if p <= P_FLOOR
+    ]
+    return tests + findings
 
 
 def _mean(values: Iterable[float]) -> float:

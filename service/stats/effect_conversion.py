@@ -163,7 +163,7 @@ Effect = Annotated[
 class EffectConversionRequest(Request):
     """One effect of one test."""
 
-    effect: Effect
+    effect: Effect = Field(description="The effect, by `kind` of test.")
     level: Proportion = Field(0.95, description="Two-sided level of the interval, a proportion.")
 
 

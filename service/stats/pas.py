@@ -165,16 +165,16 @@ class PASAnalysis(Analysis):
 
     pas: float = Field(description="Mean of the studies' PAS, a probability.")
     normalized: float | None = Field(description="Mean of the studies' normalized scores, no unit; legacy.")
-    variant: Variant
-    studies: tuple[StudyScore, ...]
-    findings: tuple[FindingScore, ...]
-    tests: tuple[TestScore, ...]
+    variant: Variant = Field(description="Whose arithmetic this is.")
+    studies: tuple[StudyScore, ...] = Field(description="Studies in order of appearance.")
+    findings: tuple[FindingScore, ...] = Field(description="Findings in order of appearance.")
+    tests: tuple[TestScore, ...] = Field(description="Tests as sent.")
     n: int = Field(description="Tests sent.")
     fallback_used: bool = Field(description="Some number is a fallback for missing evidence.")
 
 
 def _cost(request: PASRequest) -> float:
-    return 0.0005 + 4e-5 * len(request.tests)
+    return 0.0005 + 6e-5 * len(request.tests)
 
 
 @stat_test(

@@ -103,11 +103,13 @@ def sample_size(request: SampleSizeRequest) -> SampleSizeAnalysis:
     if n is None:
         reasons["n"] = reasons["power"] = (
             f"power does not reach {request.target_power:g} up to {searched} {request.unit}"
+            if _reachable(request)
+            else "power against this difference does not grow with n"
         )
     continuous = one_tailed = colas = upper = None
     if request.test in MEANS and n is not None:
         continuous = _continuous(request, n)
-    if request.test == "welch" and request.effect:
+    if request.test == "welch" and n is not None:
         colas = _first(request, lambda size: 1 - _colas(request, size))
         side: Alternative = "greater" if request.effect > 0 else "less"
         one_tailed = _first(request, lambda size: power_at(request, size, alternative=side).power)
@@ -116,8 +118,8 @@ def sample_size(request: SampleSizeRequest) -> SampleSizeAnalysis:
         upper = _first(request, lambda size: power_at(request, size, inflation=inflation).power)
     optional = {
         "n_continuous": (continuous, "for tests of means that reach the target"),
-        "n_one_tailed": (one_tailed, "for Welch's test with a difference"),
-        "n_colas": (colas, "for Welch's test with a difference"),
+        "n_one_tailed": (one_tailed, "for Welch's test that reaches the target"),
+        "n_colas": (colas, "for Welch's test that reaches the target"),
         "n_at_upper_sd": (upper, "no pilot_n was sent, or max_n does not reach the target"),
     }
     reasons |= {name: reason for name, (value, reason) in optional.items() if value is None}
@@ -148,27 +150,16 @@ def sample_size(request: SampleSizeRequest) -> SampleSizeAnalysis:
             if simulated
             else Resampling(exact=True, error_bound=1e-9)
         ),
-        sentence=(
-            f"{request.test} at alpha {request.alpha:g} ({request.alternative}) needs {n} {request.unit} for "
-            f"{request.target_power:.0%} power, if the true difference is {request.effect:+.4g}."
-            if n is not None
-            else f"No size up to {searched} {request.unit} gives {request.test} {request.target_power:.0%} "
-            f"power against a true difference of {request.effect:+.4g}."
-        ),
+        sentence=_sentence(request, n, reasons),
     )
 
 
 def _search(request: SampleSizeRequest) -> tuple[int | None, int]:
     least, most = least_n(request), request.max_n
+    if not _reachable(request):
+        return None, least
     if request.test in MEANS:
-        if request.effect == 0:
-            return None, most
-        n = _first(request, lambda size: power_at(request, size).power)
-        return n, most
-    if request.discordant == 0 and request.test != "tango":
-        return None, most
-    if request.test == "tango" and request.margin and abs(request.effect) >= float(request.margin.exact()):
-        return None, most
+        return _first(request, lambda size: power_at(request, size).power), most
 
     def ripple(size: int) -> int:
         if request.test == "sign-flip":
@@ -177,6 +168,14 @@ def _search(request: SampleSizeRequest) -> tuple[int | None, int]:
         return min(20 + int((1 if request.test == "tango" else 3) * size / math.sqrt(m)), 5_000)
 
     return kernel.smallest_n(lambda n: power_at(request, n).power, request.target_power, least, most, ripple)
+
+
+def _reachable(request: SampleSizeRequest) -> bool:
+    """False where power falls or stays at alpha however large n is."""
+    if request.margin is not None:
+        return abs(request.effect) < float(request.margin.exact())
+    direction = {"two-sided": abs(request.effect), "greater": request.effect, "less": -request.effect}
+    return direction[request.alternative] > 0
 
 
 def _first(request: SampleSizeRequest, power_of: kernel.PowerCurve) -> int | None:
@@ -201,4 +200,14 @@ def _continuous(request: SampleSizeRequest, n: int) -> float | None:
 def _colas(request: SampleSizeRequest, n: int) -> float:
     return kernel.colas_beta(
         request.effect, request.sd_baseline or 1.0, request.sd_candidate or 1.0, n, request.alpha
+    )
+
+
+def _sentence(request: SampleSizeRequest, n: int | None, reasons: dict[str, str]) -> str:
+    claim = f"{request.test} at alpha {request.alpha:g} ({request.alternative})"
+    if n is None:
+        return f"No size is found for {claim}: {reasons['n']}."
+    return (
+        f"{claim} needs {n} {request.unit} for {request.target_power:.0%} power, if the true difference is "
+        f"{request.effect:+.4g}; a smaller true difference needs more."
     )

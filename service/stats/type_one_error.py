@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, Self, cast, get_args
 
 import numpy as np
@@ -38,11 +39,14 @@ Test = Literal[kernel.SplitTest, FlipTest]
 SPLIT_TESTS = get_args(kernel.SplitTest)
 MOST_RUNS = 2_000
 MOST_RANKED = 100
+EXCESS = 1.2
+"""TYPE_ONE_EXCESS speaks when the rate is above alpha by more than this factor."""
 
 MC_ERROR_ONLY = define(
     "MC_ERROR_ONLY",
     "info",
-    "mc_ci is the Monte-Carlo error of the rate on these data; it is not an interval for the rate on other data.",
+    "mc_ci is the Monte-Carlo error of the rate on these data; it is not an interval for the rate on other "
+    "data.",
     "Colas, Sigaud & Oudeyer (2018), arXiv:1806.08295",
 )
 TYPE_ONE_EXCESS = define(
@@ -95,15 +99,18 @@ class TypeOneErrorRequest(Request):
         if splits:
             self._splittable(self.values or [])
         else:
-            columns = {"baseline": self.baseline or [], "candidate": self.candidate or []}
-            require_equal_lengths(
-                columns if self.clusters is None else {**columns, "clusters": self.clusters}
-            )
-            for name, column in columns.items():
-                require_values(column, name)
-                if self.test.startswith("mcnemar"):
-                    require_binary(np.asarray(column), name)
+            self._flippable({"baseline": self.baseline or [], "candidate": self.candidate or []})
         return self
+
+    def _flippable(self, columns: dict[str, list[float]]) -> None:
+        lengths: dict[str, Sequence[object]] = {**columns}
+        if self.clusters is not None:
+            lengths["clusters"] = self.clusters
+        require_equal_lengths(lengths)
+        for name, column in columns.items():
+            require_values(column, name)
+            if self.test.startswith("mcnemar"):
+                require_binary(np.asarray(column), name)
 
     def _splittable(self, values: list[float]) -> None:
         require_values(values, "values")
@@ -198,13 +205,15 @@ def type_one_error(request: TypeOneErrorRequest) -> TypeOneErrorAnalysis:
     reasons = {}
     if not drawn:
         reasons["points.mc_ci"] = "all splits or flips were counted"
+    if any(point.n_looked_at is None for point in points):
+        reasons["points.n_looked_at"] = "convolved, not listed"
     if request.clusters is None:
         reasons["n_clusters"] = "no clusters were sent"
     warnings = [MC_ERROR_ONLY()] if drawn else []
     worst = max(points, key=lambda point: point.rate)
     floor = worst.rate if worst.mc_ci is None else (worst.mc_ci.low or 0.0)
     what = "splits" if splits else "flips"
-    if floor > 1.1 * request.alpha:
+    if floor > EXCESS * request.alpha:
         warnings.append(
             TYPE_ONE_EXCESS(test=request.test, rate=worst.rate, what=what, alpha=request.alpha, n=worst.n)
         )
@@ -233,16 +242,8 @@ def type_one_error(request: TypeOneErrorRequest) -> TypeOneErrorAnalysis:
 def _split_points(request: TypeOneErrorRequest) -> list[RatePoint]:
     values = np.asarray(request.values, dtype=np.float64)
     test = cast(kernel.SplitTest, request.test)
-    return [
-        _point(
-            request,
-            n,
-            kernel.split_rejections(
-                values, n, test, request.alpha, request.n_splits, request.n_resamples, request.seed
-            ),
-        )
-        for n in request.split_sizes()
-    ]
+    options = (test, request.alpha, request.n_splits, request.n_resamples, request.seed)
+    return [_point(request, n, kernel.split_rejections(values, n, *options)) for n in request.split_sizes()]
 
 
 def _flip_point(request: TypeOneErrorRequest) -> RatePoint:
@@ -265,7 +266,7 @@ def _flip_point(request: TypeOneErrorRequest) -> RatePoint:
         weights = cluster_sums(items, codes_of(request.clusters)).sums
     critical = _critical(request, items, weights)
     if critical is None:
-        found = kernel.Rejections(0.0, 1, 0, True)
+        found = kernel.Rejections(0.0, None, 0, True)
     else:
         found = kernel.flip_rejections(weights, critical, request.n_splits, request.seed)
     return _point(request, difference.size, found)
@@ -286,7 +287,7 @@ def _critical(request: TypeOneErrorRequest, items: kernel.Floats, weights: kerne
 
 def _point(request: TypeOneErrorRequest, n: int, found: kernel.Rejections) -> RatePoint:
     mc_ci = None
-    if not found.enumerated:
+    if not found.enumerated and found.n_looked_at:
         z = float(special.ndtri(0.5 + request.level / 2))
         low, high = wilson_interval(round(found.rate * found.n_looked_at), found.n_looked_at, z)
         mc_ci = Interval(low=low, high=high, level=request.level, method="wilson, Monte-Carlo error")

@@ -37,6 +37,14 @@ MANY_ZEROS = define(
     "Pratt (1959), JASA 54:655",
 )
 
+ROUNDING_TIES = define(
+    "ROUNDING_TIES",
+    "caution",
+    "{count} differences are unequal by rounding error only and are ranked apart: "
+    "ties 'rounded' ranks them as equal.",
+    "R Core Team, ?wilcox.test (digits.rank)",
+)
+
 
 class WilcoxonRequest(PairedColumns):
     """Two arms on the same items."""
@@ -49,6 +57,11 @@ class WilcoxonRequest(PairedColumns):
     zero_method: ZeroMethod = Field(
         "wilcox",
         description="wilcox: zeros dropped; pratt: ranked, then dropped; zsplit: ranked, half to each side.",
+    )
+    ties: Literal["float", "rounded"] = Field(
+        "float",
+        description="float: differences tie when the floats are equal, as in R and scipy; "
+        "rounded: also when they differ by rounding only (0.3 - 0.1, 0.4 - 0.2).",
     )
     alternative: Alternative = "two-sided"
     alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
@@ -114,7 +127,7 @@ def wilcoxon(request: WilcoxonRequest) -> WilcoxonAnalysis:
             than 500 non-zero differences.
 
     Edge cases:
-        Differences equal up to rounding (0.3 - 0.1, 0.4 - 0.2) are ties, and zeros up to rounding are zeros.
+        Differences equal up to rounding (0.3 - 0.1, 0.4 - 0.2): warning ROUNDING_TIES unless `ties` is rounded.
         Ties and zeros: `exact` permutes the midranks; zeros carry no sign under any zero method.
         No difference at all: p 1, warning NO_DIFFERENCES.
         Too few items for the level: the interval has null ends (unbounded).
@@ -129,7 +142,9 @@ def wilcoxon(request: WilcoxonRequest) -> WilcoxonAnalysis:
         for the first visit, one-sided exact p = .01953, pseudo-median -.46.
     """
     baseline, candidate = request.arrays()
-    signed = _signed_ranks(baseline, candidate, request.zero_method)
+    noise = difference_noise(baseline, candidate)
+    used = noise if request.ties == "rounded" else 0.0
+    signed = _signed_ranks(candidate - baseline, used, request.zero_method)
     n_nonzero = signed.ranks.size
     method = request.method
     if method == "auto":
@@ -156,6 +171,10 @@ def wilcoxon(request: WilcoxonRequest) -> WilcoxonAnalysis:
     warnings = [NO_DIFFERENCES()] if n_nonzero == 0 else []
     if zeros and n_nonzero and zeros >= 0.1 * baseline.size:
         warnings.append(MANY_ZEROS(zeros=zeros, n=baseline.size, zero_method=request.zero_method))
+    rounded = _signed_ranks(candidate - baseline, noise, request.zero_method)
+    apart = (n_nonzero - signed.n_ties) - (rounded.ranks.size - rounded.n_ties)
+    if apart:
+        warnings.append(ROUNDING_TIES(count=apart))
     return WilcoxonAnalysis(
         delta=delta,
         ci=ci,
@@ -187,11 +206,7 @@ class SignedRanks(NamedTuple):
     n_ties: int
 
 
-def _signed_ranks(
-    baseline: NDArray[np.float64], candidate: NDArray[np.float64], zero_method: ZeroMethod
-) -> SignedRanks:
-    difference = candidate - baseline
-    noise = difference_noise(baseline, candidate)
+def _signed_ranks(difference: NDArray[np.float64], noise: float, zero_method: ZeroMethod) -> SignedRanks:
     sizes = np.abs(difference)
     is_zero = sizes <= noise
     sizes[is_zero] = 0.0

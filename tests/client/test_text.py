@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import io
 
-from forelock.text import Bar, findings_text
+from forelock.text import Bar, findings_text, verdict_text
 
 
 class Terminal(io.StringIO):
@@ -45,3 +45,18 @@ def test_errors_come_before_warnings():
 
 def test_no_findings_are_said():
     assert findings_text([]) == "no findings"
+
+
+def test_long_sentences_are_wrapped():
+    hypothesis = {
+        "id": "H",
+        "outcome": "invalid",
+        "sentence": "word " * 60,
+        "clauses": [],
+        "reason": "why " * 40,
+    }
+    lines = verdict_text({"hypotheses": [hypothesis]}).splitlines()
+    assert max(map(len, lines)) <= 100
+    assert lines[1].startswith("  word")
+    assert lines[2].startswith("    word")
+    assert any(line.startswith("  because why") for line in lines)

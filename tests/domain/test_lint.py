@@ -241,3 +241,70 @@ def test_every_message_says_the_way_out():
     for found in findings(changes):
         assert ":" in found.message or ";" in found.message
         assert found.code == found.code.upper()
+
+
+def worked_example(n_clusters):
+    """Two hypotheses on an item-level and a clustered population, with equivalence as the fall-back."""
+    return {
+        "populations.0.n": 500,
+        "populations.1": {
+            "id": "two",
+            "dataset": "LoCoMo",
+            "n": 764,
+            "clusters": {"key": "conversation", "n": n_clusters},
+        },
+        "hypotheses.0.rule": "delta >= 2.0 pp and m.p_value < 0.05 and bootstrap.ci excludes 0",
+        "hypotheses.1": {
+            "id": "H2",
+            "claim": "superiority",
+            "statement": "C4 improves paired accuracy over C3 by at least 2 pp",
+            "population": "two",
+            "baseline": "C3",
+            "candidate": "C4",
+            "endpoint": "accuracy",
+            "rule": "delta >= 2.0 pp and clustered.p_value < 0.05 and clustered_bootstrap.ci excludes 0",
+            "equivalence": "equivalence",
+        },
+        "endpoints.1": {"id": "token_f1", "kind": "continuous", "role": "secondary"},
+        "tests.1": {
+            "id": "bootstrap",
+            "test": "paired-bootstrap",
+            "version": 1,
+            "parameters": {"level": 0.95},
+        },
+        "tests.2": {
+            "id": "clustered",
+            "test": "clustered-mcnemar",
+            "version": 1,
+            "parameters": {"method": "sign_flip"},
+        },
+        "tests.3": {
+            "id": "clustered_bootstrap",
+            "test": "cluster-bootstrap",
+            "version": 1,
+            "parameters": {"level": 0.95},
+        },
+        "tests.4": {
+            "id": "equivalence",
+            "test": "equivalence",
+            "version": 1,
+            "parameters": {"method": "tango"},
+        },
+    }
+
+
+def test_the_worked_example_needs_six_clusters():
+    few = ("FEW_CLUSTERS", "populations[1].clusters")
+    assert codes(worked_example(5)) == [("RULE_NEVER_PASSES", "hypotheses[1].rule"), few]
+    assert codes(worked_example(6)) == [few]
+
+
+def test_an_equivalence_test_needs_a_margin_from_somewhere():
+    secondary = {
+        **worked_example(40),
+        "endpoints.1": {"id": "speed", "kind": "binary", "role": "secondary"},
+        "hypotheses.1.endpoint": "speed",
+    }
+    assert codes(secondary) == [("TEST_PARAMETERS", "tests[4].parameters.margin")]
+    margin = {"value": 5, "unit": "pp"}
+    assert codes({**secondary, "tests.4.parameters.margin": margin}) == []

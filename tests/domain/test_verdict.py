@@ -147,6 +147,20 @@ def test_a_false_rule_is_equivalent_where_the_named_test_finds_it(echo, low, hig
     assert only(verdict_of(unnamed, outcomes(*binary(50, 30, 4, 3)))).outcome == "not_supported"
 
 
+def test_equivalence_by_the_named_test_uses_the_sesoi():
+    changes = {
+        "tests.1": {"id": "same", "test": "equivalence", "version": 1, "parameters": {"method": "tango"}},
+        "hypotheses.0.equivalence": "same",
+    }
+    close = only(verdict_of(changes, outcomes(*binary(2000, 1500, 10, 9))))
+    assert close.outcome == "equivalent"
+    assert close.analyses["same"]["analysis"]["margin"] == 0.02
+    assert "rejects differences beyond its margin" in close.sentence
+    apart = only(verdict_of(changes, outcomes(*binary(200, 150, 10, 9))))
+    assert apart.outcome == "not_supported"
+    assert "does not show that the arms are equal" in apart.sentence
+
+
 def test_an_undefined_statistic_leaves_the_rule_open_only_where_it_matters(echo):
     changes = echo()
     changes["tests.0"]["parameters"] = {"undefined": "p"}

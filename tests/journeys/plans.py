@@ -43,7 +43,9 @@ def draft(
     prereg_id: str = created.json()["id"]
     for population in plan["populations"]:
         body = (manifests or {}).get(population["id"]) or {"item_ids": items(population["n"])}
-        put = client.put(f"/v1/preregistrations/{prereg_id}/populations/{population['id']}/items", json=dict(body))
+        put = client.put(
+            f"/v1/preregistrations/{prereg_id}/populations/{population['id']}/items", json=dict(body)
+        )
         assert put.status_code == 200, put.text
     return prereg_id
 

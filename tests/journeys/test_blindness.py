@@ -71,8 +71,13 @@ def test_nothing_readable_depends_on_outcomes_before_completion(service: Service
         prereg_id = locked(client, small_plan(N))
         posted = post(client, prereg_id, "A", items(N), values)
         path = f"/v1/preregistrations/{prereg_id}"
-        answers = [posted, *(client.get(path + part) for part in ("", "/progress", "/batches", "/verdict", "/results"))]
-        views.append([(a.status_code, sorted(a.headers), len(a.content), a.headers.get("ETag")) for a in answers])
+        answers = [
+            posted,
+            *(client.get(path + part) for part in ("", "/progress", "/batches", "/verdict", "/results")),
+        ]
+        views.append(
+            [(a.status_code, sorted(a.headers), len(a.content), a.headers.get("ETag")) for a in answers]
+        )
     # the ledger's sequence number may grow by a digit, nothing else may differ in length
     for one, other in zip(*views, strict=True):
         assert one[:2] == other[:2]
@@ -111,17 +116,24 @@ def test_an_eval_jobs_key_writes_and_never_reads_back(service: Service) -> None:
     job = {"Authorization": f"Bearer {service.key('results:write')}"}
     path = f"/v1/preregistrations/{prereg_id}"
     body = {"arm": "A", "endpoint": "accuracy", "item_ids": items(1), "values": [1]}
-    assert service.client.post(f"{path}/results", json=body, headers=job | {"Idempotency-Key": "1"}).status_code == 201
+    assert (
+        service.client.post(f"{path}/results", json=body, headers=job | {"Idempotency-Key": "1"}).status_code
+        == 201
+    )
     for part in ("", "/progress", "/batches", "/results", "/verdict", "/receipt"):
         assert service.client.get(path + part, headers=job).status_code == 403, part
 
 
 def test_logs_carry_no_values(service: Service, caplog: pytest.LogCaptureFixture) -> None:
-    prereg_id = locked(service.client, small_plan(N, endpoints=[
-        {"id": "accuracy", "kind": "continuous", "role": "primary"}
-    ], sesoi={"accuracy": {"value": 2, "unit": "score"}}, hypotheses=[
-        {**small_plan()["hypotheses"][0], "rule": "delta >= 0.5"}
-    ]))
+    prereg_id = locked(
+        service.client,
+        small_plan(
+            N,
+            endpoints=[{"id": "accuracy", "kind": "continuous", "role": "primary"}],
+            sesoi={"accuracy": {"value": 2, "unit": "score"}},
+            hypotheses=[{**small_plan()["hypotheses"][0], "rule": "delta >= 0.5"}],
+        ),
+    )
     with caplog.at_level(logging.DEBUG):
         post(service.client, prereg_id, "A", items(N), [0.7310585786] * N)
         post(service.client, prereg_id, "A", items(N), [0.7310585786] * N)

@@ -139,7 +139,10 @@ def test_another_projects_records_are_not_found(service: Service) -> None:
     for suffix in ("", "/progress", "/batches", "/results", "/verdict", "/receipt", "/populations/p/items"):
         assert client.get(path + suffix, headers=stranger).status_code == 404, suffix
     assert client.get("/v1/preregistrations", headers=stranger).json()["items"] == []
-    assert client.get("/v1/verdicts", headers=stranger, params={"project": service.project_id}).json()["items"] == []
+    assert (
+        client.get("/v1/verdicts", headers=stranger, params={"project": service.project_id}).json()["items"]
+        == []
+    )
     refused = client.post(
         f"{path}/results",
         json={"arm": "A", "endpoint": "accuracy", "item_ids": items(1), "values": [1]},

@@ -86,7 +86,8 @@ def plan_for(n: int, n_clusters: int) -> dict[str, Any]:
             for method in (*METHODS.values(), "cr2_t")
         ),
         *(
-            shared | {"id": f"E_{population}_{test}", "population": population, "rule": f"{test}.equivalent == 1"}
+            shared
+            | {"id": f"E_{population}_{test}", "population": population, "rule": f"{test}.equivalent == 1"}
             for population in "pc"
             for test in ("t_2", "t_5", "bootstrap_ci_2", "bootstrap_ci_5")
         ),
@@ -130,20 +131,28 @@ def test_real_evaluations_are_judged_as_computed_elsewhere(service: Service, cas
     assert p_value["observed"] == pytest.approx(expected["mcnemar_exact_p"], rel=1e-6)
     assert p_value["holds"] is expected["mcnemar_p_lt_05"]
     low, high = expected["ci95_item_bootstrap"]
-    assert (ci["observed"]["low"], ci["observed"]["high"]) == (pytest.approx(low, abs=1e-9), pytest.approx(high, abs=1e-9))
+    assert (ci["observed"]["low"], ci["observed"]["high"]) == (
+        pytest.approx(low, abs=1e-9),
+        pytest.approx(high, abs=1e-9),
+    )
     assert ci["holds"] is expected["item_ci_excludes_0"]
     assert (iid["outcome"] == "supported") is (expected["H1a_iid_verdict"] == "PASS")
 
     for name, method in METHODS.items():
         clustered = found[f"H1b_{method}"]
         assert clustered["clauses"][1]["observed"] == pytest.approx(expected["clustered_p"][name], rel=1e-6)
-        if not (clustered["clauses"][2]["observed"]["low"] == 0):  # a bound of exactly 0 is not tested
+        if clustered["clauses"][2]["observed"]["low"] != 0:  # a bound of exactly 0 is not tested
             assert clustered["clauses"][2]["holds"] is expected["cluster_ci_excludes_0"]
-            assert (clustered["outcome"] == "supported") is (expected["H1b_clustered_verdict"][name] == "PASS")
+            assert (clustered["outcome"] == "supported") is (
+                expected["H1b_clustered_verdict"][name] == "PASS"
+            )
     low, high = expected["ci95_cluster_bootstrap"]
     tolerance = 0.05 * (high - low) / 3.92
     span = found["H1b_sign_flip"]["clauses"][2]["observed"]
-    assert (span["low"], span["high"]) == (pytest.approx(low, abs=tolerance), pytest.approx(high, abs=tolerance))
+    assert (span["low"], span["high"]) == (
+        pytest.approx(low, abs=tolerance),
+        pytest.approx(high, abs=tolerance),
+    )
     cr2 = found["H1b_cr2_t"]["clauses"][1]["observed"]
     assert cr2 == pytest.approx(expected["clustered_p"]["CR2_satterthwaite"], rel=1e-6)
 
@@ -167,7 +176,9 @@ def test_an_exact_difference_of_two_points_counts_as_two_points(service: Service
     prereg_id = locked(service.client, small_plan(n))
     ids = [f"q{i}" for i in range(n)]
     for arm, values in (("A", baseline), ("B", candidate)):
-        manifest = service.client.get(f"/v1/preregistrations/{prereg_id}/populations/p/items").json()["item_ids"]
+        manifest = service.client.get(f"/v1/preregistrations/{prereg_id}/populations/p/items").json()[
+            "item_ids"
+        ]
         assert len(manifest) == len(ids)
         post(service.client, prereg_id, arm, manifest, values)
     service.run_jobs()

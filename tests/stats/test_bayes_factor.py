@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,10 +16,9 @@ from service.errors import InvalidData
 from service.kernels import bayes_factors as kernel
 from service.stats import registry
 from service.stats.bayes_factor import BayesFactorRequest, bayes_factor
+from tests.stats.oracle import cases, needs_oracle
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-ORACLE = Path(__file__).parents[3] / "shared" / "oracle" / "cases.json"
-needs_oracle = pytest.mark.skipif(not ORACLE.exists(), reason="the oracle cases are not on this machine")
 
 
 def weigh(**evidence):
@@ -32,9 +30,9 @@ def analyse(body):
 
 
 def oracle(*prefixes):
-    cases = json.loads(ORACLE.read_text())
-    cases = cases["cases"] if isinstance(cases, dict) else cases
-    return [case for case in cases if case["family"] == "bayes_factor" and case["id"].startswith(prefixes)]
+    found = [each.values[0] for each in cases("bayes_factor") if str(each.id).startswith(prefixes)]
+    assert found
+    return found
 
 
 @needs_oracle
