@@ -300,7 +300,7 @@ check() {
     else
         step "layers" "$bin/lint-imports" --no-cache
     fi
-    step "openapi" "$bin/python" -m service.api.openapi --check
+    step "openapi" drift
     if npm_tool "@redocly/cli@2.77.0"; then
         step "openapi lint" env REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true \
             npx --yes "$npm_tool" lint openapi/openapi.json
@@ -331,6 +331,11 @@ step() { # step NAME COMMAND...: says how it went; the output is shown when it f
     fi
 }
 
+drift() {
+    "$venv/bin/python" -m service.api.openapi "$state/openapi.json" && cmp -s openapi/openapi.json "$state/openapi.json" ||
+        { say "openapi/openapi.json is not what the code says; run ./do openapi"; return 1; }
+}
+
 npm_tool() {
     npm_tool=$1
     if ! have npx; then npm_reason="no npm here"; return 1; fi
@@ -357,7 +362,7 @@ case $command in
     simulate) environment dev; pytest -n auto --maxprocesses 8 -m slow -k "coverage or type_one_error" "$@" ;;
     chaos) environment dev; pytest -m chaos "$@" ;;
     check) check ;;
-    openapi) environment run; cd "$root"; exec "$venv/bin/python" -m service.api.openapi "$@" ;;
+    openapi) environment run; cd "$root"; exec "$venv/bin/python" -m service.api.openapi openapi/openapi.json ;;
     bench) environment dev; cd "$root"; exec "$venv/bin/python" -m benchmarks "$@" ;;
     uv) choose_places; find_uv; exec "$uv" "$@" ;;
     help | -h | --help) usage ;;

@@ -45,7 +45,8 @@ def main() -> int:
     parser.add_argument("--once", action="store_true", help="stop the service after the verdict")
     parser.add_argument("--data", type=Path, metavar="DIR", help="keep the service's data in DIR")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):  # a shell starts background jobs deaf to the first
+        signal.signal(number, signal.default_int_handler)
     try:
         with data_directory(options.data) as data, service(data) as url:
             demonstrate(url, data / "admin.key", stays=not options.once)

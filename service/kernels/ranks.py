@@ -8,6 +8,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from service.kernels.moments import EPS
+
 Vector = NDArray[np.float64]
 
 
@@ -105,11 +107,11 @@ def _bisect(
     """The least attained value v with count(v) >= k, found to rounding and snapped to a value attained."""
     if count(low) >= k:
         return low
-    while True:
+    rounding = 4 * EPS * max(abs(low), abs(high))
+    while high - low > rounding:
         middle = low + (high - low) / 2
-        if not low < middle < high:
-            return nearest(high)
         if count(middle) >= k:
             high = middle
         else:
             low = middle
+    return nearest(high)

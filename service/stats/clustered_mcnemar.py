@@ -59,9 +59,7 @@ class ClusteredMcNemarRequest(ClusteredColumns):
         description="`item_weighted`: every item counts alike; `cluster_weighted`: every cluster does. "
         "Follows from the method: `durkalski` is cluster_weighted, the others item_weighted.",
     )
-    alternative: Alternative = Field(
-        "two-sided", description="`greater`: the candidate is better; `less`: the baseline is."
-    )
+    alternative: Alternative = "two-sided"
     alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
     level: Proportion = Field(0.95, description="Two-sided level of the interval, a proportion.")
 
@@ -102,7 +100,7 @@ class ClusteredMcNemarAnalysis(Analysis):
     ci: Interval = Field(description="Cluster-robust t interval of delta: the method's own, else CR2.")
     p_value: float | None = Field(description="Of the chosen method and alternative.")
     method: Method = Field(description="The clustered test.")
-    alternative: Alternative = Field(description="Direction of the p-value.")
+    alternative: Alternative
     estimand: Estimand = Field(description="What delta weights alike: items or clusters.")
     estimates: Estimates = Field(description="Delta under both estimands.")
     statistic: float | None = Field(

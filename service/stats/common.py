@@ -15,8 +15,10 @@ from service.errors import Fault, InvalidData
 MAX_ITEMS = 1_000_000
 """Longest column a stateless request may carry."""
 
-Alternative = Literal["two-sided", "greater", "less"]
-"""`greater`: the candidate is better. `less`: the baseline is better."""
+Alternative = Annotated[
+    Literal["two-sided", "greater", "less"],
+    Field(description="`greater`: the candidate is better; `less`: the baseline is; `two-sided`: either."),
+]
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Proportion = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]

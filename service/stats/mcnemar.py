@@ -21,9 +21,7 @@ class McNemarRequest(PairsRequest):
     """Two arms on the same items, each right (1) or wrong (0): two columns, or the four counts."""
 
     method: Method = Field("exact", description="How the p-value is computed.")
-    alternative: Alternative = Field(
-        "two-sided", description="`greater`: the candidate is better; `less`: the baseline is."
-    )
+    alternative: Alternative = "two-sided"
     alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
     level: Proportion = Field(0.95, description="Two-sided level of the intervals, a proportion.")
 
@@ -47,7 +45,7 @@ class McNemarAnalysis(Analysis):
     ci: Interval = Field(description="Tango score interval of delta.")
     p_value: float = Field(description="Of the chosen method and alternative.")
     method: Method = Field(description="Form of the test.")
-    alternative: Alternative = Field(description="Direction of the p-value.")
+    alternative: Alternative
     statistic: float | None = Field(
         description="Chi-square on 1 df of the two asymptotic methods, else null."
     )

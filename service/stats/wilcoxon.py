@@ -40,7 +40,7 @@ MANY_ZEROS = define(
 ROUNDING_TIES = define(
     "ROUNDING_TIES",
     "caution",
-    "{count} differences are unequal by rounding error only and are ranked apart: "
+    "{count} sizes of difference are unequal by rounding error only and are ranked apart: "
     "ties 'rounded' ranks them as equal.",
     "R Core Team, ?wilcox.test (digits.rank)",
 )
@@ -172,7 +172,7 @@ def wilcoxon(request: WilcoxonRequest) -> WilcoxonAnalysis:
     if zeros and n_nonzero and zeros >= 0.1 * baseline.size:
         warnings.append(MANY_ZEROS(zeros=zeros, n=baseline.size, zero_method=request.zero_method))
     rounded = _signed_ranks(candidate - baseline, noise, request.zero_method)
-    apart = (n_nonzero - signed.n_ties) - (rounded.ranks.size - rounded.n_ties)
+    apart = signed.n_distinct - rounded.n_distinct
     if apart:
         warnings.append(ROUNDING_TIES(count=apart))
     return WilcoxonAnalysis(
@@ -198,12 +198,13 @@ def wilcoxon(request: WilcoxonRequest) -> WilcoxonAnalysis:
 
 
 class SignedRanks(NamedTuple):
-    """Ranks of the non-zero differences, which are positive, and the zeros' half of rank sum."""
+    """Ranks of the non-zero differences, which are positive, the zeros' half of rank sum, and ties."""
 
     ranks: NDArray[np.float64]
     positive: NDArray[np.bool_]
     split: float
     n_ties: int
+    n_distinct: int
 
 
 def _signed_ranks(difference: NDArray[np.float64], noise: float, zero_method: ZeroMethod) -> SignedRanks:
@@ -214,12 +215,13 @@ def _signed_ranks(difference: NDArray[np.float64], noise: float, zero_method: Ze
         difference, sizes = difference[~is_zero], sizes[~is_zero]
         is_zero = np.zeros(sizes.size, dtype=np.bool_)
     if sizes.size == 0:
-        return SignedRanks(np.empty(0), np.empty(0, dtype=np.bool_), 0.0, 0)
+        return SignedRanks(np.empty(0), np.empty(0, dtype=np.bool_), 0.0, 0, 0)
     rank, groups = ranks.midranks(sizes, tolerance=2 * noise)
     if is_zero.any():
         groups = groups[1:]
+    tied = int(groups[groups > 1].sum())
     split = float(rank[is_zero].sum()) / 2 if zero_method == "zsplit" else 0.0
-    return SignedRanks(rank[~is_zero], difference[~is_zero] > 0, split, int(groups[groups > 1].sum()))
+    return SignedRanks(rank[~is_zero], difference[~is_zero] > 0, split, tied, groups.size)
 
 
 def _p(

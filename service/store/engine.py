@@ -85,13 +85,8 @@ def _create_engine(url: URL, pool_size: int) -> Engine:
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
     else:
-        options = f"-c lock_timeout={BUSY_SECONDS}s -c timezone=UTC"
-        engine = sa.create_engine(
-            url,
-            pool_pre_ping=True,
-            connect_args={"options": options, "connect_timeout": BUSY_SECONDS},
-            **pool,
-        )
+        engine = sa.create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": 30}, **pool)
+        event.listen(engine, "connect", _prepare_postgres)
     event.listen(engine, "handle_error", _translate)
     return engine
 
@@ -109,6 +104,11 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
         connection.execute(f"PRAGMA {pragma}").close()
 
 
+def _prepare_postgres(connection: psycopg.Connection, _record: object) -> None:
+    connection.execute(f"SET lock_timeout = '{BUSY_SECONDS}s'")
+    connection.commit()
+
+
 def _begin_sqlite(connection: Connection) -> None:
     writes = connection.get_execution_options().get(_WRITES, False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
@@ -121,7 +121,8 @@ def _translate(context: ExceptionContext) -> BaseException | None:
         sqlite3.SQLITE_BUSY,
         sqlite3.SQLITE_LOCKED,
     )
-    if busy or isinstance(error, _RETRYABLE) or context.is_disconnect:
+    unreachable = context.connection is None and isinstance(error, psycopg.OperationalError)
+    if busy or unreachable or isinstance(error, _RETRYABLE) or context.is_disconnect:
         return Unavailable("the database is busy or away: repeat the request shortly")
     return None
 

@@ -82,18 +82,16 @@ def enqueue(
     )
     if session.execute(statement.values(row).returning(jobs.c.id)).first() is not None:
         return get(session, project_id, job_id)
-    waiting = latest(session, project_id, kind=kind, subject=subject)
-    if waiting is None:  # it finished between the two statements; the subject is free again
-        return enqueue(
-            session,
-            project_id=project_id,
-            kind=kind,
-            params=params,
-            now=now,
-            job_id=job_id,
-            subject=subject,
-        )
-    return waiting
+    same = scope.of_project(sa.select(jobs), jobs, project_id).where(
+        jobs.c.kind == kind, jobs.c.subject == subject, unfinished
+    )
+    waiting = session.execute(same).mappings().one_or_none()
+    if waiting is not None:
+        return _read(waiting)
+    # It finished between the two statements: the subject is free again.
+    return enqueue(
+        session, project_id=project_id, kind=kind, params=params, now=now, job_id=job_id, subject=subject
+    )
 
 
 def claim(

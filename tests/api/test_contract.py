@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 import schemathesis
+from hypothesis import HealthCheck, Phase, given
+from hypothesis import settings as hypothesis_settings
 from schemathesis.config import SchemathesisConfig
+from schemathesis.generation import GenerationMode
 from schemathesis.python.asgi import ASGIClient, get_client
 from starlette.testclient import TestClient
 
@@ -23,49 +26,55 @@ from service.store.engine import Database
 
 from .conftest import add_key, add_project, bearer
 
+DOCUMENT = openapi.document()
+OPERATIONS = [(path, method.upper()) for path, operations in DOCUMENT["paths"].items() for method in operations]
+WITHOUT_INPUT = 2
+"""Requests to an operation that takes neither parameters nor a body: they are all alike."""
+each_operation = pytest.mark.parametrize(("path", "method"), OPERATIONS, ids=[" ".join(pair) for pair in OPERATIONS])
 
-
-def schema(max_examples: int) -> Any:
-    """The generated document with a bound on random requests per operation."""
-    return schemathesis.openapi.from_dict(
-        openapi.document(),
-        config=SchemathesisConfig.from_dict(
-            {
-                "base-url": "http://localhost",
-                "generation": {
-                    "max-examples": max_examples,
-                    "deterministic": True,
-                    "no-shrink": True,
-                    "with-security-parameters": False,
-                },
-                "checks": {
-                    "missing_required_header": {"expected-statuses": ["4xx"]},
-                    "positive_data_acceptance": {"enabled": False},  # rules beyond a schema refuse, with 422
-                },
-            }
-        ),
-    )
-
-
-SHORT, LONG = schema(20), schema(200)
+CONFIG = {
+    "generation": {"with-security-parameters": False},
+    "checks": {
+        "missing_required_header": {"expected-statuses": ["4xx"]},
+        "positive_data_acceptance": {"enabled": False},  # rules beyond the schema refuse, with 422
+        "ignored_auth": {"enabled": False},  # test_authentication asks every operation
+    },
+}
 
 
 @dataclass(frozen=True)
 class Service:
-    """A running application, a key for it, and ids that exist."""
+    """A running application, its document, a key for it, and ids that exist."""
 
     session: ASGIClient
-    app: Any
+    schema: Any
     headers: dict[str, str]
     known: list[dict[str, Any]]
     turn: Iterator[int]
 
-    def check(self, case: Any) -> None:
-        """Send the case, every other time to a record that exists; compare the answer with the document."""
-        if "prereg_id" in case.path_parameters and next(self.turn) % 2:
-            known = self.known[next(self.turn) % len(self.known)]
+    def check(self, path: str, method: str, requests: int) -> None:
+        """Send as many cases, half of them outside the schema; compare every answer with the document."""
+        operation = self.schema[path][method]
+        described = DOCUMENT["paths"][path][method.lower()]
+        if not described.get("parameters") and "requestBody" not in described:
+            requests = WITHOUT_INPUT
+        for mode in GenerationMode:
+            run = given(case=operation.as_strategy(generation_mode=mode))(self._send)
+            hypothesis_settings(
+                max_examples=max(1, requests // 2),
+                derandomize=True,
+                deadline=None,
+                database=None,
+                phases=[Phase.generate],
+                suppress_health_check=list(HealthCheck),
+            )(run)()
+
+    def _send(self, case: Any) -> None:
+        """Every other case with ids goes to a record that exists."""
+        if case.path_parameters and "prereg_id" in case.path_parameters and next(self.turn) % 2:
+            known = self.known[next(self.turn) // 2 % len(self.known)]
             case.path_parameters.update({k: v for k, v in known.items() if k in case.path_parameters})
-        case.call_and_validate(session=self.session, app=self.app, headers=self.headers)
+        case.call_and_validate(session=self.session, headers=self.headers)
 
 
 @pytest.fixture(scope="module")
@@ -75,11 +84,13 @@ def service(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> 
     settings = Settings(data_dir=directory, max_body_bytes=1_000_000)
     database = Database(settings.url)
     app = create_app(settings, database, Keyring.create(directory / "keys"))
+    schema = schemathesis.openapi.from_dict(DOCUMENT, config=SchemathesisConfig.from_dict(CONFIG))
+    schema.app = app
     headers = bearer(add_key(database, add_project(database, "contract"))[1])
     with TestClient(app, headers=headers) as client:
         known = [prepared(client, lock=False), prepared(client, lock=True)]
-        with get_client(app) as session:
-            yield Service(session, app, headers, known, itertools.count())
+    with get_client(app) as session:
+        yield Service(session, schema, headers, known, itertools.count())
     database.dispose()
 
 
@@ -98,12 +109,12 @@ def prepared(client: TestClient, *, lock: bool) -> dict[str, Any]:
     return {"prereg_id": made.json()["id"], "population": population["id"], "batch": 1}
 
 
-@SHORT.parametrize()
-def test_every_answer_is_a_documented_one(case, service):
-    service.check(case)
+@each_operation
+def test_every_answer_is_a_documented_one(service, path, method):
+    service.check(path, method, requests=50)
 
 
 @pytest.mark.slow
-@LONG.parametrize()
-def test_campaign(case, service):
-    service.check(case)
+@each_operation
+def test_campaign(service, path, method):
+    service.check(path, method, requests=300)

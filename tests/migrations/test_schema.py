@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,13 @@ def test_the_guards_expected_are_the_guards_made(database):
 def test_a_second_upgrade_changes_nothing(database):
     schema.upgrade(database.engine)
     schema.require_current(database.engine)
+
+
+def test_upgrades_at_once_do_it_once(empty):
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(schema.upgrade, [empty.engine] * 4))
+    schema.require_current(empty.engine)
+    assert schema.missing_triggers(empty.engine) == []
 
 
 def test_a_failed_upgrade_leaves_nothing(empty, monkeypatch):

@@ -29,9 +29,10 @@ def sound(answer):
         if value is None:
             parts = path.split(".")
             above = {".".join(parts[:end]) for end in range(1, len(parts) + 1)}
+            above.add(".".join(part for part in parts if not part.isdigit()))
             assert above & set(explained), f"{path} is null without a reason"
         name = path.rsplit(".", 1)[-1]
-        if name.startswith("p_") and isinstance(value, float) and not name.endswith("_se"):
+        if name.startswith("p_") and isinstance(value, float) and not name.endswith(("_se", "_error")):
             assert 0 < value <= 1, path
     for path in (*explained, *analysis["bounds"]):
         assert explained.get(path) or analysis["bounds"].get(path), path

@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from service.errors import ForelockError, InvalidData, Unavailable
-from service.store import clock, engine, projects
+from service.store import clock, engine, preregistrations, projects
 from service.store.engine import Database
 from service.store.tables import projects as projects_table
 
@@ -90,6 +90,28 @@ def test_a_connection_that_was_cut_is_said(database):
         session.execute(sa.text("SELECT pg_terminate_backend(pg_backend_pid())"))
     with database.read() as session:
         assert session.scalar(sa.select(1)) == 1
+
+
+def test_a_server_that_is_away_is_said(tmp_path):
+    away = Database(f"postgresql://nobody@/nothing?host={tmp_path}")
+    with pytest.raises(Unavailable), away.read() as session:
+        session.execute(sa.select(1))
+    away.dispose()
+
+
+@ON_POSTGRES
+def test_a_postgres_write_waits_for_a_lock_and_then_says_so(world, database_url, monkeypatch):
+    monkeypatch.setattr(engine, "BUSY_SECONDS", 0.01)
+    hasty = Database(database_url)
+    with world.database.write() as session:
+        record = world.draft(session)
+    with world.database.write() as first:
+        preregistrations.get(first, "project", record.id, for_update=True)
+        with hasty.read() as reader:
+            assert preregistrations.get(reader, "project", record.id) == record
+        with pytest.raises(Unavailable), hasty.write() as second:
+            preregistrations.get(second, "project", record.id, for_update=True)
+    hasty.dispose()
 
 
 @pytest.mark.parametrize("scheme", ["postgres", "postgresql", "postgresql+psycopg"])

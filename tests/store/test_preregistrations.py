@@ -228,3 +228,26 @@ def test_items_put_while_the_plan_is_locked_are_in_it_or_refused(world):
         stored = populations.get(session, draft.id, "p")
     assert locked.state == "locked"
     assert locked.plan.populations[0].items_sha256 == stored.sha256()
+
+
+def test_who_waited_for_a_lock_reads_what_it_locked(world):
+    """The plan is joined to the head: read before the wait, it would be missing."""
+    with world.database.write() as session:
+        draft = world.draft(session)
+
+    def wait_and_read():
+        with world.database.write() as session:
+            return preregistrations.get(session, "project", draft.id, for_update=True)
+
+    with ThreadPoolExecutor(1) as pool:
+        with world.database.write() as session:
+            locked = world.lock(session, draft)
+            waiting = pool.submit(wait_and_read)
+            while world.database.dialect == "postgresql" and not somebody_waits(world.database):
+                pass
+        assert waiting.result(30) == locked
+
+
+def somebody_waits(database):
+    with database.read() as session:
+        return session.scalar(sa.text("SELECT count(*) FROM pg_locks WHERE NOT granted")) > 0

@@ -1,0 +1,213 @@
+"""Score intervals, the exact unconditional p, roots and draws, each against its definition."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from service.kernels import bootstrap_draws, paired_exact
+from service.kernels.bootstrap_draws import draw_means, seed_cluster_means, seed_means
+from service.kernels.paired_bootstrap import BinaryPairs
+from service.kernels.paired_exact import exact_p_below
+from service.kernels.paired_intervals import (
+    newcombe_interval,
+    tango_interval,
+    tango_score,
+    wald_interval,
+    wilson_interval,
+)
+from service.kernels.roots import rising_root
+from service.kernels.two_one_sided import by_tango
+
+tables = st.tuples(st.integers(0, 60), st.integers(0, 60), st.integers(0, 400)).filter(lambda t: sum(t) > 0)
+
+
+@settings(deadline=None, max_examples=200)
+@given(tables, st.floats(0.3, 5))
+def test_tango_ends_are_where_the_score_reaches_z(counts, z):
+    b, c, rest = counts
+    n = b + c + rest
+    low, high = tango_interval(b, c, n, z)
+    assert -1 <= low <= (b - c) / n <= high <= 1
+    for end, target in ((low, z), (high, -z)):
+        score = tango_score(b, c, n, end)
+        assert abs(score) <= z + 1e-6 if abs(end) == 1 else abs(score - target) < 1e-6
+
+
+@settings(deadline=None, max_examples=100)
+@given(tables, st.floats(-0.99, 0.99), st.floats(0.5, 3))
+def test_tango_interval_and_test_agree(counts, difference, z):
+    b, c, rest = counts
+    n = b + c + rest
+    low, high = tango_interval(b, c, n, z)
+    assume(min(abs(difference - low), abs(difference - high)) > 1e-9)
+    assert (low < difference < high) == (abs(tango_score(b, c, n, difference)) < z)
+
+
+@given(tables)
+def test_intervals_mirror_when_the_arms_swap(counts):
+    b, c, rest = counts
+    n = b + c + rest
+    for interval in (tango_interval, wald_interval):
+        low, high = interval(b, c, n, 1.96)
+        assert interval(c, b, n, 1.96) == pytest.approx((-high, -low), abs=1e-11)
+    low, high = newcombe_interval(rest, c, b, 0, 1.96)
+    assert newcombe_interval(rest, b, c, 0, 1.96) == pytest.approx((-high, -low), abs=1e-11)
+
+
+def test_tango_against_published_interval():
+    # Tango (1998) as quoted in the literature: b 40, c 20, n 160
+    z = 1.959963984540054
+    assert tango_interval(40, 20, 160, z) == pytest.approx((0.030865, 0.218064), abs=1e-6)
+
+
+def test_wilson_against_its_closed_form_ends():
+    z = 1.959963984540054
+    assert wilson_interval(0, 10, z) == pytest.approx((0, z * z / (10 + z * z)))
+    for end in wilson_interval(3, 10, z):
+        assert abs(0.3 - end) == pytest.approx(z * math.sqrt(end * (1 - end) / 10))
+
+
+def brute_p(b, c, n, difference):
+    """Supremum over a fine grid of the sum over every table at least as extreme."""
+    observed = tango_score(b, c, n, difference)
+    extreme = [
+        (i, j)
+        for i, j in itertools.product(range(n + 1), repeat=2)
+        if i + j <= n and tango_score(i, j, n, difference) <= observed + 1e-9
+    ]
+    best = 0.0
+    for q in np.linspace(0, (1 - difference) / 2, 1001):
+        p = q + difference
+        mass = sum(
+            math.comb(n, i) * math.comb(n - i, j) * p**i * q**j * max(1 - p - q, 0) ** (n - i - j)
+            for i, j in extreme
+        )
+        best = max(best, mass)
+    return best
+
+
+@pytest.mark.parametrize(
+    ("b", "c", "n", "difference"), [(0, 0, 8, 0.3), (1, 1, 9, 0.4), (0, 2, 7, 0.2), (2, 1, 8, 0.5)]
+)
+def test_exact_p_by_definition(b, c, n, difference):
+    assert exact_p_below(b, c, n, difference) == pytest.approx(brute_p(b, c, n, difference), rel=1e-5)
+
+
+def test_exact_p_is_the_chance_of_no_win_when_nothing_differs():
+    for n in (133, 149, 500 // 3):
+        assert exact_p_below(0, 0, n, 0.02) == pytest.approx(0.98**n, rel=1e-9)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(1, 60), st.floats(0.005, 0.6), st.data())
+def test_scores_of_arrays_agree_with_the_scalar(n, difference, data):
+    b = data.draw(st.integers(0, n))
+    c = data.draw(st.integers(0, n - b))
+    found = paired_exact._scores(np.array([float(b)]), np.array([float(c)]), n, difference)[0]
+    assert found == pytest.approx(tango_score(b, c, n, difference), rel=1e-9, abs=1e-9)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(10, 3000), st.integers(0, 9), st.integers(0, 9))
+def test_sparse_p_is_never_below_tango(n, b, c):
+    assume(b + c < min(10, n))
+    plain = by_tango(b, c, n, 0.05, 0.05, exact=False)
+    careful = by_tango(b, c, n, 0.05, 0.05, exact=True)
+    assert careful.p_lower >= plain.p_lower
+    assert careful.p_upper >= plain.p_upper
+    assert (careful.low, careful.high) == (plain.low, plain.high)
+
+
+def test_exact_p_is_bounded_work_for_a_million_items():
+    assert exact_p_below(3, 2, 1_000_000, 0.02) == 0
+    assert 0 < exact_p_below(3, 2, 1_000_000, 1e-5) < 1
+
+
+@given(st.floats(-50, 50), st.floats(0.1, 20))
+def test_root_of_a_rising_function(shift, slope):
+    root = rising_root(lambda x: math.tanh(slope * (x - shift)), shift - 3, shift + 40, 1e-10)
+    assert root == pytest.approx(shift, abs=1e-8)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5))
+def test_binary_pairs_by_definition(b, c, rest):
+    n = b + c + rest
+    assume(1 <= n <= 5)
+    items = np.array([1] * b + [-1] * c + [0] * rest)
+    sums = items[np.array(list(itertools.product(range(n), repeat=n)))].sum(axis=1)
+    found = BinaryPairs(b, c, n)
+    for k in range(-n - 1, n + 2):
+        r = k / n
+        assert found.at_most(r) == pytest.approx(np.mean(sums <= k), abs=1e-12)
+        assert found.at_most(r, strict=True) == pytest.approx(np.mean(sums < k), abs=1e-12)
+        assert found.at_least(r) == pytest.approx(np.mean(sums >= k), abs=1e-12)
+        assert found.at_least(r, strict=True) == pytest.approx(np.mean(sums > k), abs=1e-12)
+    mean, sd = found.moments()
+    assert (mean * n, sd * n) == pytest.approx((sums.mean(), sums.std()), abs=1e-9)
+    for q in (0.025, 0.5, 0.9):
+        assert found.quantile(q) * n == pytest.approx(np.quantile(sums, q, method="inverted_cdf"), abs=1e-9)
+
+
+@pytest.mark.parametrize("n", [10**5, 10**9])
+def test_binary_pairs_of_many_items_see_atoms(n):
+    found = BinaryPairs(n // 10, n // 10 - 7, n)
+    delta = 7 / n
+    atom = found.at_least(2 * delta) - found.at_least(2 * delta, strict=True)
+    density = 1 / (found.moments()[1] * n * math.sqrt(2 * math.pi))
+    assert atom == pytest.approx(density, rel=1e-3)
+
+
+def test_draws_depend_on_the_seed_and_not_on_the_array_size(monkeypatch):
+    values = np.random.default_rng(0).normal(size=50)
+    one = draw_means(values, 1000, 1).estimates
+    assert not np.array_equal(one, draw_means(values, 1000, 2).estimates)
+    monkeypatch.setattr(bootstrap_draws, "CELLS", 50 * 7)
+    np.testing.assert_array_equal(one, draw_means(values, 1000, 1).estimates)
+
+
+def test_draws_have_the_moments_of_the_bootstrap():
+    values = np.random.default_rng(0).exponential(size=80)
+    mean, sd = draw_means(values, 20_000, 3).moments()
+    assert mean == pytest.approx(values.mean(), abs=5 * sd / math.sqrt(20_000))
+    assert sd == pytest.approx(values.std() / math.sqrt(80), rel=0.03)
+
+
+def test_shares_of_draws_are_counts():
+    found = draw_means(np.array([0.0, 1.0]), 400, 1)
+    assert found.at_most(0.5) + found.at_least(0.5, strict=True) == 1
+    assert found.at_least(0.5) - found.at_least(0.5, strict=True) == np.mean(found.estimates == 0.5)
+    assert found.at_most(-1) == 0
+    assert found.at_least(-1) == 1
+
+
+def test_seed_recipe_is_literal():
+    a, b = np.array([1, 0, 1, 1, 0, 1, 0]), np.array([1, 1, 0, 1, 1, 1, 0])
+    # the published function, as printed
+    arr = np.array([(y - x) * 100 for x, y in zip(a.tolist(), b.tolist(), strict=True)])
+    n = len(arr)
+    rng = np.random.default_rng(42)
+    boots = [arr[rng.choice(n, n, replace=True)].mean() for _ in range(2000)]
+    low, high = np.percentile(boots, [(1 - 0.9) / 2 * 100, (1 - (1 - 0.9) / 2) * 100])
+    found = seed_means((b - a).astype(float), 2000, 42)
+    assert (found.quantile((1 - 0.9) / 2), found.quantile(1 - (1 - 0.9) / 2)) == (low / 100, high / 100)
+
+
+def test_clustered_seed_recipe_is_literal():
+    per_cluster = [[1, 0, 0, -1, 1], [0, 1, 1], [0, 0, 0, 0, -1, 0], [1, 1]]
+    rng = np.random.default_rng(42)
+    boots = []
+    for _ in range(2000):
+        chosen = rng.choice(4, 4, replace=True)
+        boots.append(np.concatenate([per_cluster[c] for c in chosen]).mean() * 100)
+    low, high = np.percentile(boots, [2.5, 97.5])
+    sums, sizes = (np.array([f(c) for c in per_cluster], dtype=float) for f in (sum, len))
+    found = seed_cluster_means(sums, sizes, 2000, 42)
+    assert (found.quantile(0.025) * 100, found.quantile(0.975) * 100) == pytest.approx((low, high), abs=1e-12)
+    assert found.moments()[0] * 100 == pytest.approx(np.mean(boots), abs=1e-12)

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.power import TTestIndPower, TTestPower
+
+from service.kernels import power
+from service.kernels.paired_intervals import tango_score
+from service.kernels.sign_flip import sign_flip
+from service.stats.mcnemar import p_of
+
+PATIENT = settings(deadline=None, max_examples=60)
+
+
+def tables(n, p_b, p_c):
+    """Every (b, c) of n items with its probability; b: candidate only."""
+    for b in range(n + 1):
+        for c in range(n + 1 - b):
+            yield b, c, stats.multinomial.pmf([b, c, n - b - c], n, [p_c, p_b, 1 - p_b - p_c])
+
+
+@pytest.mark.parametrize("method", ["exact", "midp", "asymptotic", "corrected"])
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+@pytest.mark.parametrize(("n", "p_b", "p_c"), [(25, 0.1, 0.4), (12, 0.0, 0.5), (15, 0.5, 0.5), (3, 0.2, 0.8)])
+def test_mcnemar_power_by_enumeration(method, alternative, n, p_b, p_c):
+    expected = sum(p for b, c, p in tables(n, p_b, p_c) if p_of(b, c, method, alternative) < 0.05)
+    assert power.mcnemar_power(n, p_b, p_c, 0.05, method, alternative) == pytest.approx(expected, abs=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("n", "p_b", "p_c", "margin"),
+    [(60, 0.05, 0.1, 0.15), (40, 0.2, 0.1, 0.3), (70, 0.02, 0.02, 0.08), (30, 0.0, 0.0, 0.2)],
+)
+def test_tango_power_by_enumeration(n, p_b, p_c, margin):
+    z = stats.norm.isf(0.05)
+    expected = sum(
+        p
+        for b, c, p in tables(n, p_b, p_c)
+        if tango_score(b, c, n, -margin) > z and tango_score(b, c, n, margin) < -z
+    )
+    assert power.tango_power(n, p_b, p_c, 0.05, margin) == pytest.approx(expected, abs=1e-11)
+
+
+@PATIENT
+@given(st.integers(1, 60), st.data())
+def test_tango_scores_agree_with_the_single_score(n, data):
+    b = data.draw(st.integers(0, n))
+    c = data.draw(st.integers(0, n - b))
+    difference = data.draw(st.floats(-0.99, 0.99))
+    found = float(power.tango_scores(np.array([b]), np.array([c]), n, difference)[0])
+    assert found == pytest.approx(tango_score(b, c, n, difference), rel=1e-9, abs=1e-9)
+
+
+@PATIENT
+@given(
+    st.floats(0.1, 2.0),
+    st.integers(3, 80),
+    st.sampled_from([0.01, 0.05]),
+    st.sampled_from(["two-sided", "larger"]),
+)
+def test_t_power_agrees_with_statsmodels(d, n, alpha, side):
+    ours = "two-sided" if side == "two-sided" else "greater"
+    # statsmodels answers nan where its lower tail underflows, at power near 1
+    for theirs, nc, df in (
+        (TTestIndPower().power(d, n, alpha, alternative=side), d * math.sqrt(n / 2), 2 * n - 2),
+        (TTestPower().power(d, n, alpha, alternative=side), d * math.sqrt(n), n - 1),
+    ):
+        found = power.t_power(nc, df, alpha, ours)
+        assert found == pytest.approx(theirs, abs=1e-6) or (math.isnan(theirs) and found > 0.99)
+
+
+def test_power_without_a_difference_is_alpha():
+    for alternative in ("two-sided", "greater", "less"):
+        assert power.t_power(0.0, 7, 0.05, alternative) == pytest.approx(0.05, abs=1e-10)
+
+
+def test_detectable_noncentrality_has_the_target_power():
+    nc = power.detectable_nc(18, 0.05, "two-sided", 0.8)
+    assert power.t_power(nc, 18, 0.05, "two-sided") == pytest.approx(0.8, abs=1e-9)
+    assert power.detectable_nc(18, 0.05, "greater", 0.8) < nc
+
+
+def test_five_hundred_items_take_milliseconds_not_seconds():
+    # the table of rejection probabilities is made once and shared by all n
+    power.mcnemar_power(500, 0.05, 0.07, 0.05, "exact", "two-sided")
+    before = power._conditional_to.cache_info().misses
+    for n in range(480, 520):
+        power.mcnemar_power(n, 0.05, 0.07, 0.05, "exact", "two-sided")
+    assert power._conditional_to.cache_info().misses == before
+
+
+@pytest.mark.parametrize(("p_b", "p_c"), [(0.05, 0.15), (0.1, 0.2), (0.0, 0.2)])
+def test_smallest_n_holds_for_every_larger_n(p_b, p_c):
+    def at(n):
+        return power.mcnemar_power(n, p_b, p_c, 0.05, "exact", "two-sided")
+
+    n, searched = power.smallest_n(at, 0.8, 1, 10_000, lambda n: 30 + int(3 * math.sqrt(n / (p_b + p_c))))
+    failing = [k for k in range(1, 700) if at(k) < 0.8]
+    assert n == failing[-1] + 1
+    assert searched > n
+
+
+def test_saw_tooth_is_not_taken_for_the_answer():
+    bumpy = {5: 0.81, 6: 0.7, 7: 0.82, 8: 0.79}
+    n, searched = power.smallest_n(lambda n: bumpy.get(n, 0.9 if n > 8 else 0.1), 0.8, 1, 1_000, lambda _: 10)
+    assert n == 9
+    assert searched >= 15
+
+
+def test_smallest_n_says_when_the_end_is_reached():
+    assert power.smallest_n(lambda _: 0.5, 0.8, 1, 100, lambda _: 5) == (None, 100)
+    assert power.smallest_n(lambda _: 0.9, 0.8, 3, 100, lambda _: 5)[0] == 3
+
+
+@PATIENT
+@given(st.lists(st.lists(st.integers(-4, 4), min_size=5, max_size=5), min_size=1, max_size=6))
+def test_batched_flip_p_values_agree_with_the_single_test(rows):
+    sums = np.array(rows)
+    for alternative in ("two-sided", "greater", "less"):
+        found = power.flip_p_values(sums, alternative)
+        for row, p in zip(sums, found, strict=True):
+            tails = sign_flip(row.astype(np.float64))
+            expected = {"two-sided": tails.two_sided, "greater": tails.at_least, "less": tails.at_most}
+            assert p == pytest.approx(expected[alternative], abs=1e-12)
+
+
+def test_cluster_power_without_icc_is_near_the_item_level_test():
+    # clusters of one item without correlation: sign-flip is exact McNemar
+    simulated, se = power.cluster_flip_power(60, 1, 0.05, 0.25, 0.0, 0.05, "two-sided", 4_000, 1)
+    exact = power.mcnemar_power(60, 0.05, 0.25, 0.05, "exact", "two-sided")
+    assert abs(simulated - exact) < 4 * se
+
+
+def test_cluster_power_falls_with_icc_and_follows_its_seed():
+    def at(icc, seed=0):
+        return power.cluster_flip_power(20, 15, 0.05, 0.12, icc, 0.05, "two-sided", 1_000, seed)[0]
+
+    assert at(0.0) > at(0.2) > at(0.9)
+    assert at(0.2) == at(0.2)
+    assert at(0.2) != at(0.2, seed=1)
+
+
+def test_five_clusters_can_never_reject():
+    assert power.cluster_flip_power(5, 20, 0.0, 0.9, 0.0, 0.05, "two-sided", 200, 0)[0] == 0.0
+
+
+def test_upper_sd_is_a_confidence_bound():
+    rng = np.random.default_rng(0)
+    sds = rng.normal(size=(4_000, 5)).std(axis=1, ddof=1)
+    covered = np.mean([power.upper_sd(sd, 5, 0.8) >= 1 for sd in sds])
+    assert covered == pytest.approx(0.8, abs=0.025)

@@ -1,0 +1,148 @@
+"""The bootstrap of a ratio of sums against every resample, against drawing, and route against route."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.kernels.ratio_bootstrap import Inverted, enumerated, ratio_bootstrap
+
+clusters = st.integers(1, 5).flatmap(
+    lambda g: st.tuples(
+        st.lists(st.integers(-6, 6), min_size=g, max_size=g),
+        st.lists(st.integers(1, 9), min_size=g, max_size=g),
+    )
+)
+
+
+def every_resample(sums, sizes):
+    """The ratio of each of the G^G equally likely resamples."""
+    g = len(sums)
+    picks = np.array(list(itertools.product(range(g), repeat=g)))
+    return sums[picks].sum(axis=1) / sizes[picks].sum(axis=1)
+
+
+@settings(deadline=None, max_examples=60)
+@given(clusters, st.integers(-6, 6), st.integers(1, 12))
+def test_enumeration_by_definition(data, numerator, denominator):
+    sums, sizes = (np.array(column, dtype=float) for column in data)
+    found, ratios = enumerated(sums, sizes), every_resample(sums, sizes)
+    r = numerator / denominator
+    tie = 1e-12 * max(np.abs(ratios).max(), 1e-300)
+    assert found.at_most(r) == pytest.approx(np.mean(ratios <= r + tie), abs=1e-12)
+    assert found.at_most(r, strict=True) == pytest.approx(np.mean(ratios < r - tie), abs=1e-12)
+    assert found.at_least(r) == pytest.approx(np.mean(ratios >= r - tie), abs=1e-12)
+    assert found.at_least(r, strict=True) == pytest.approx(np.mean(ratios > r + tie), abs=1e-12)
+    mean, sd = found.moments()
+    assert mean == pytest.approx(ratios.mean(), abs=1e-12)
+    assert sd == pytest.approx(ratios.std(), abs=1e-9)
+    for q in (0.025, 0.3, 0.5, 0.975):
+        expected = np.quantile(ratios, q, method="inverted_cdf")
+        shares = [np.mean(ratios <= x + tie) for x in (found.quantile(q), expected)]
+        assert shares[0] >= q - 1e-9
+        assert shares[0] == pytest.approx(shares[1], abs=1e-9)
+
+
+def test_twelve_clusters_are_enumerated_within_a_second():
+    sums, sizes = np.arange(12.0) - 4, np.arange(12.0) * 7 + 3
+    started = time.process_time()
+    found = ratio_bootstrap(sums, sizes)
+    assert time.process_time() - started < 3
+    assert len(found.ratios) == math.comb(23, 12)
+    assert found.probabilities.sum() == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("g", [13, 20, 60])
+def test_inversion_agrees_with_drawing(g):
+    rng = np.random.default_rng(g)
+    sizes = rng.integers(1, 60, g).astype(float)
+    sums = np.rint(sizes * rng.normal(0.05, 0.15, g))
+    found = ratio_bootstrap(sums, sizes)
+    assert isinstance(found, Inverted)
+    counts = rng.multinomial(g, np.full(g, 1 / g), 200_000)
+    ratios = counts @ sums / (counts @ sizes)
+    for r in (*np.quantile(ratios, [0.02, 0.5, 0.97]), 0.0):
+        share = np.mean(ratios <= r)
+        noise = 4 * math.sqrt(max(share * (1 - share), 1e-6) / len(ratios))
+        assert found.at_most(float(r)) == pytest.approx(share, abs=noise + 2 * found.error)
+    mean, sd = found.moments()
+    assert mean == pytest.approx(ratios.mean(), abs=5 * ratios.std() / math.sqrt(len(ratios)))
+    assert sd == pytest.approx(ratios.std(), rel=0.01)
+    low, high = found.quantile(0.025), found.quantile(0.975)
+    assert low == pytest.approx(np.quantile(ratios, 0.025), abs=0.03 * sd)
+    assert high == pytest.approx(np.quantile(ratios, 0.975), abs=0.03 * sd)
+
+
+def test_inversion_agrees_with_enumeration():
+    sums = np.array([2, 2, -1, 1, 0, 0, -4, 1, -2, 1, -5, 4.0])
+    sizes = np.array([22, 231, 34, 2, 1, 8, 22, 10, 19, 32, 44, 75.0])
+    exact, found = enumerated(sums, sizes), Inverted(sums, sizes)
+    sd = exact.moments()[1]
+    for q in (0.025, 0.05, 0.5, 0.95, 0.975):
+        assert found.quantile(q) == pytest.approx(exact.quantile(q), abs=2e-3 * sd)
+    # at 0 and at 2 delta the terms are on a lattice: the whole atom is seen
+    for r in (0.0, -0.004):
+        assert found.at_most(r) == pytest.approx(exact.at_most(r), abs=1e-9)
+        assert found.at_most(r, strict=True) == pytest.approx(exact.at_most(r, strict=True), abs=1e-9)
+        assert found.at_least(r) == pytest.approx(exact.at_least(r), abs=1e-9)
+    np.testing.assert_allclose(found.moments(), exact.moments(), rtol=2e-3)
+
+
+def test_inverted_error_bounds_what_rounding_does():
+    rng = np.random.default_rng(3)
+    sums, sizes = rng.normal(size=12), rng.uniform(1, 5, 12)
+    exact, found = enumerated(sums, sizes), Inverted(sums, sizes)
+    for r in np.linspace(*np.quantile(exact.ratios, [0.01, 0.99]), 15).tolist():
+        _, low, high = found._rounded(r, 2**14)
+        assert low - 1e-9 <= exact.at_most(r) <= high + 1e-9
+
+
+def test_equal_clusters_use_the_lattice():
+    sums = np.array([1, 0, 2, -1, 1, 0, 0, 1, 3, -2, 1, 1, 0, 1.0])
+    found = ratio_bootstrap(sums, np.full(14, 5.0))
+    assert found.route == "lattice"
+    rng = np.random.default_rng(0)
+    draws = sums[rng.integers(0, 14, (100_000, 14))].mean(axis=1) / 5
+    assert found.at_most(0.0) == pytest.approx(np.mean(draws <= 0), abs=0.005)
+    assert found.moments()[0] == pytest.approx(sums.mean() / 5, abs=1e-12)
+
+
+def test_scores_on_a_grid_use_the_lattice():
+    rng = np.random.default_rng(5)
+    scores = np.round(rng.normal(0.02, 0.2, 400), 2)
+    found = ratio_bootstrap(scores, np.ones(400))
+    assert found.route == "lattice"
+    assert found.moments()[1] == pytest.approx(scores.std() / 20, rel=1e-9)
+
+
+@pytest.mark.parametrize("g", [2, 3, 13, 40])
+def test_clusters_that_do_not_vary_give_one_point(g):
+    found = ratio_bootstrap(np.full(g, 2.0), np.full(g, 8.0))
+    assert (found.quantile(0.025), found.quantile(0.975)) == (0.25, 0.25)
+    assert found.at_least(0.25) == pytest.approx(1)
+    assert found.at_least(0.25, strict=True) == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("g", [15])
+def test_proportional_sums_give_one_point_by_inversion(g):
+    sizes = np.arange(1.0, g + 1)
+    found = ratio_bootstrap(sizes * 0.5, sizes)
+    assert found.quantile(0.3) == 0.5
+    assert found.moments() == (0.5, 0.0)
+
+
+def test_one_dominant_cluster():
+    sizes = np.array([10_000.0, *[1.0] * 14])
+    sums = np.array([0.0, *[1.0, -1.0] * 7])
+    found = ratio_bootstrap(sums, sizes)
+    rng = np.random.default_rng(1)
+    counts = rng.multinomial(15, np.full(15, 1 / 15), 200_000)
+    ratios = counts @ sums / (counts @ sizes)
+    assert found.moments()[1] == pytest.approx(ratios.std(), rel=0.02)
+    assert found.at_most(0.1) == pytest.approx(np.mean(ratios <= 0.1), abs=0.006)
