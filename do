@@ -95,9 +95,9 @@ writable() { [ ! -e "$1" ] || [ -w "$1" ]; }
 
 in_range() { "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' >/dev/null 2>&1; }
 
-# The interpreter of the environment: python3 if it is 3.11 to 3.13, another on PATH, else uv's choice.
+# The interpreter of the environment: the one it has, python3 if it is 3.11 to 3.13, another on PATH, else uv's choice.
 choose_python() {
-    for python in python3 python3.13 python3.12 python3.11; do
+    for python in "$venv/bin/python" python3 python3.13 python3.12 python3.11; do
         if have "$python" && in_range "$python"; then command -v "$python"; return; fi
     done
     echo '>=3.11,<3.14'
@@ -228,9 +228,10 @@ environment() {
     say "installing from uv.lock into $venv"
     if [ "$group" = dev ]; then groups="--group dev"; else groups="--no-dev"; fi
     mirror=$(configured_index)
+    # Inexact: what a developer added to the environment stays there.
     # shellcheck disable=SC2086
     if [ -z "$mirror" ]; then
-        "$uv" sync --project "$root" --frozen --python "$python" $groups
+        "$uv" sync --project "$root" --frozen --inexact --python "$python" $groups
     else
         from_mirror "$mirror"
     fi || fail "the environment could not be installed; the sentences above say why"
@@ -247,7 +248,7 @@ from_mirror() {
     env -u UV_DEFAULT_INDEX "$uv" export --quiet --project "$root" --frozen --no-emit-workspace $groups \
         --python "$python" --output-file "$requirements" >/dev/null &&
         { in_range "$venv/bin/python" || "$uv" venv --quiet --clear --python "$python" "$venv"; } &&
-        "$uv" pip sync --python "$venv/bin/python" --require-hashes "$requirements" &&
+        "$uv" pip install --python "$venv/bin/python" --require-hashes --requirement "$requirements" &&
         "$uv" pip install --python "$venv/bin/python" --no-deps --editable "$root/client" --editable "$root"
 }
 
@@ -291,7 +292,11 @@ check() {
     environment dev
     cd "$root"
     bin=$venv/bin failed=""
-    step "shell" sh -n "do"
+    if have shellcheck; then
+        step "shell" shellcheck --shell sh "do" .ci/run tests/image/build.sh
+    else
+        step "shell" sh -n "do"
+    fi
     step "format" "$bin/ruff" format --check .
     step "lint" "$bin/ruff" check .
     step "types" "$bin/python" -m mypy
@@ -332,8 +337,10 @@ step() { # step NAME COMMAND...: says how it went; the output is shown when it f
 }
 
 drift() {
-    "$venv/bin/python" -m service.api.openapi "$state/openapi.json" && cmp -s openapi/openapi.json "$state/openapi.json" ||
-        { say "openapi/openapi.json is not what the code says; run ./do openapi"; return 1; }
+    "$venv/bin/python" -m service.api.openapi "$state/openapi.json" || return 1
+    cmp -s openapi/openapi.json "$state/openapi.json" && return
+    say "openapi/openapi.json is not what the code says; run ./do openapi"
+    return 1
 }
 
 npm_tool() {

@@ -9,6 +9,7 @@ from pathlib import Path
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.staticfiles import StaticFiles
+from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
@@ -54,6 +55,9 @@ ROUTERS: tuple[APIRouter, ...] = (
     docs.routes,
     pages.routes,
 )
+_NO_TELEMETRY = TelemetryConfig(
+    tracing=False, metrics=False, logs=False, operation_spans=False, auto_configure=False
+)
 STATIC = Path(__file__).parent.parent / "web" / "static"
 
 
@@ -67,20 +71,13 @@ def create_app(settings: Settings, database: Database, keyring: Keyring) -> Fast
         async with beside(shared):
             yield
 
-    off = {
-        "tracing": False,
-        "metrics": False,
-        "logs": False,
-        "operation_spans": False,
-        "auto_configure": False,
-    }
     app = FastAPI(
         lifespan=lifespan,
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        telemetry=off,  # FastAPI's own would carry validation errors with their inputs
+        telemetry=_NO_TELEMETRY,  # FastAPI's own would carry validation errors with their inputs
     )
     app.state.services = shared
     app.router.routes.extend(routes())

@@ -167,9 +167,9 @@ def _too_large(limit: int, when: str = "") -> TooLarge:
 
 
 def _media_type(header: str | None, accepted: Sequence[str]) -> str:
-    if header in accepted:
-        return header
     expected = " or ".join(accepted)
+    if header is not None and header in accepted:
+        return header
     if header is None:
         raise UnsupportedMediaType(f"the request has no Content-Type; send {expected}")
     media_type, *parameters = (part.strip() for part in header.lower().split(";"))

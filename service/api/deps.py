@@ -42,7 +42,9 @@ def scope(*needed: Scope) -> Callable[[Request], Any]:
     @may_answer(*((401, 403, 503) if needed else (401, 503)))
     async def caller(request: Request) -> Key:
         cache, header = services(request).keys, request.headers.get("authorization")
-        key = cache.cached(header) or await to_thread.run_sync(cache.look_up, header)
+        key = cache.cached(header)
+        if key is None:
+            key = await to_thread.run_sync(cache.look_up, header)
         request.state.caller = key
         require_scope(key, *needed)
         return key
@@ -89,7 +91,9 @@ class IfMatch:
 
 @may_answer(412, 422, 428, without="If-Match")
 def _if_match(
-    if_match: Annotated[str | None, Header(alias="If-Match", description="The record's ETag; required.")] = None,
+    if_match: Annotated[
+        str | None, Header(alias="If-Match", description="The record's ETag; required.")
+    ] = None,
 ) -> IfMatch:
     if if_match is None:
         raise PreconditionRequired("this write needs If-Match: send the ETag of the record as you read it")

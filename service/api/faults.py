@@ -87,14 +87,18 @@ def path_of(loc: Sequence[int | str], value: Any) -> str:
     """`("a", 0, "b")` as `a[0].b`, without the union branches that pydantic mixes in."""
     path, last = "", len(loc) - 1
     for position, part in enumerate(loc):
-        if isinstance(value, dict) and part in value:
-            value = value[part]
-        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+        if _holds(value, part):
             value = value[part]
         elif not (position == last and isinstance(value, dict)):
             continue
         path += f"[{part}]" if isinstance(part, int) else f".{shown(part)}"
     return path.lstrip(".")
+
+
+def _holds(value: Any, part: int | str) -> bool:
+    if isinstance(value, list):
+        return isinstance(part, int) and part < len(value)
+    return isinstance(value, dict) and part in value
 
 
 class _Limits(dict[str, Any]):

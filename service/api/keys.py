@@ -78,8 +78,9 @@ KeyBody = Annotated[
 def create_key(caller: Admin, body: KeyBody, once: OptionalOnce, session: WriteSession) -> Response:
     """Create an API key.
 
-    For a person or an eval job, with scopes the caller has itself. The secret is shown in this answer alone: a repeated request with the same `Idempotency-Key`
-    makes no second key, and its answer holds no secret.
+    For a person or an eval job, with scopes the caller has itself. The secret is shown in this answer
+    alone: a repeated request with the same `Idempotency-Key` makes no second key, and its answer holds
+    no secret.
     """
     secret = new_secret(secrets.token_bytes(SECRET_BYTES))
 
@@ -136,5 +137,5 @@ def revoke_key(
 
 
 def _without_secret(response: Response) -> Response:
-    made = NewKey.model_validate_json(response.body)
+    made = NewKey.model_validate_json(bytes(response.body))
     return answer(made.model_copy(update={"secret": None}), response.status_code)

@@ -36,5 +36,5 @@ class Metrics:
         if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
             return generate_latest(self._registry)
         workers = CollectorRegistry()
-        MultiProcessCollector(workers)
+        MultiProcessCollector(workers)  # type: ignore[no-untyped-call]
         return generate_latest(workers)

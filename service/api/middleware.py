@@ -51,7 +51,7 @@ class Surroundings:
 class _Exchange:
     """One request and its response."""
 
-    __slots__ = ("_head", "_id", "_metrics", "_method", "_scope", "_send", "_status")
+    __slots__ = ("_head", "_id", "_method", "_metrics", "_scope", "_send", "_status")
 
     def __init__(self, scope: Scope, send: Send, metrics: Metrics) -> None:
         self._scope = scope

@@ -63,7 +63,7 @@ def document() -> dict[str, Any]:
     components = result["components"]
     statuses: set[int] = set()
     for route in found:
-        for method in route.methods:
+        for method in route.methods or ():
             operation = result["paths"][route.path_format][method.lower()]
             statuses |= _complete(operation, route, components["schemas"])
     for name in ("HTTPValidationError", "ValidationError"):  # FastAPI's own, which we never answer
@@ -88,9 +88,9 @@ def _complete(operation: dict[str, Any], route: Route, schemas: dict[str, Any]) 
     """Add what follows from the route's dependencies: problems, security, other media types."""
     responses = operation["responses"]
     declared = {int(status) for status in responses if status >= "400"}
-    statuses = {500, 422} | route.problem_statuses | (declared - {422})
-    for status in declared:
-        del responses[str(status)]
+    statuses = {500, 422} | route.problem_statuses | declared
+    for refused in declared:
+        del responses[str(refused)]
     responses.update(
         {str(status): {"$ref": f"{_REF}responses/{_name(status)}"} for status in sorted(statuses)}
     )
@@ -182,11 +182,20 @@ _PROBLEMS = {
     401: ("Unauthorized", "No API key, or one that is mistyped, unknown, expired or revoked."),
     403: ("Forbidden", "The API key lacks the scope that `detail` names."),
     404: ("NotFound", "No such record in this project."),
-    409: ("Conflict", "The record's state does not allow this, or the first request with this `Idempotency-Key` is not done."),
-    412: ("PreconditionFailed", "The record has changed since it was read: `If-Match` names an older version."),
+    409: (
+        "Conflict",
+        "The record's state does not allow this, or the first request with this `Idempotency-Key` is not done.",
+    ),
+    412: (
+        "PreconditionFailed",
+        "The record has changed since it was read: `If-Match` names an older version.",
+    ),
     413: ("ContentTooLarge", "The body is larger than `/v1/limits` says."),
     415: ("UnsupportedMediaType", "The content type or encoding is not read here."),
-    422: ("UnprocessableContent", "The request is well formed, but cannot be used; `errors` names each fault and the way out."),
+    422: (
+        "UnprocessableContent",
+        "The request is well formed, but cannot be used; `errors` names each fault and the way out.",
+    ),
     428: ("PreconditionRequired", "This write needs `If-Match`."),
     500: ("InternalError", "An unexpected error; the log has it under the answer's `X-Request-Id`."),
     503: ("Unavailable", "The service cannot answer now; repeat the request after `Retry-After` seconds."),

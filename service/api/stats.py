@@ -57,20 +57,25 @@ class TestDescription(TestSummary):
 def describe(test: StatTest[Any, Any]) -> TestDescription:
     """The registry's words on one test."""
     return TestDescription(
-        **_summary(test).model_dump(),
-        versions=[other.version for other in registry.every() if other.name == test.name],
-        model=test.words.split("\n\nReturns:")[0].partition("\n\n")[2],
-        returns=test.section("Returns"),
-        raises=test.section("Raises"),
-        edge_cases=test.section("Edge cases"),
-        sources=[line for line in test.section("Sources").splitlines() if line],
-        example=dict(test.example),
-        example_source=test.section("Example"),
+        **_words(test),
         request_schema=test.request.model_json_schema(),
         analysis_schema=test.analysis.model_json_schema(mode="serialization"),
-        endpoints=sorted(test.plan.endpoints) if test.plan else [],
-        clusters=test.plan.clusters if test.plan else None,
     )
+
+
+def _words(test: StatTest[Any, Any]) -> dict[str, Any]:
+    return _summary(test).model_dump() | {
+        "versions": [other.version for other in registry.every() if other.name == test.name],
+        "model": test.words.split("\n\nReturns:")[0].partition("\n\n")[2],
+        "returns": test.section("Returns"),
+        "raises": test.section("Raises"),
+        "edge_cases": test.section("Edge cases"),
+        "sources": [line for line in test.section("Sources").splitlines() if line],
+        "example": dict(test.example),
+        "example_source": test.section("Example"),
+        "endpoints": sorted(test.plan.endpoints) if test.plan else [],
+        "clusters": test.plan.clusters if test.plan else None,
+    }
 
 
 def _summary(test: StatTest[Any, Any]) -> TestSummary:
@@ -109,12 +114,12 @@ _SHORTENED = {"request_schema": {"type": "object"}, "analysis_schema": {"type": 
 def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
     """The two operations of one test."""
 
+    content = StrictBody(test.request, example=dict(test.example))
+
     async def get_description(_caller: AnyCaller) -> TestDescription:
         return describe(test)
 
-    async def run(
-        request: Request, _caller: Tester, body: Any = StrictBody(test.request, example=dict(test.example))
-    ) -> Response:
+    async def run(request: Request, _caller: Tester, body: Any = content) -> Response:
         return answer(await compute.run(test, body, services(request).threads))
 
     to.add_api_route(
@@ -124,7 +129,7 @@ def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
         description=f"Words, references, schemas and example of {test.title}.",
         operation_id=camel(f"describe-{test.name}"),
         response_model=TestDescription,
-        responses=shows(describe(test).model_dump(mode="json") | _SHORTENED),
+        responses=shows(_words(test) | _SHORTENED),
     )
     to.add_api_route(
         f"/tests/{test.name}",

@@ -55,17 +55,25 @@ class Draws:
 
 def draw_means(values: Floats, n_resamples: int, seed: int) -> Draws:
     """Means of `n_resamples` resamples of `values` (n,), sorted. Memory O(B + n + `CELLS`)."""
-    n = len(values)
-    means = np.empty(n_resamples)
-    rows_at_a_time = max(1, CELLS // n)
+    return draw_ratios(values, np.ones(len(values)), n_resamples, seed)
+
+
+def draw_ratios(sums: Floats, sizes: Floats, n_resamples: int, seed: int) -> Draws:
+    """sum(D) / sum(N) over `n_resamples` resamples of clusters with `sums` and `sizes` (G,), sorted."""
+    g = len(sums)
+    equal = bool(np.all(sizes == sizes[0]))
+    ratios = np.empty(n_resamples)
+    rows_at_a_time = max(1, CELLS // g)
     for start in range(0, n_resamples, BLOCK):
         rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(start // BLOCK,))))
         stop = min(start + BLOCK, n_resamples)
         for row in range(start, stop, rows_at_a_time):
             rows = min(rows_at_a_time, stop - row)
-            means[row : row + rows] = values[rng.integers(0, n, (rows, n), dtype=np.int32)].mean(axis=1)
-    means.sort()
-    return Draws(means)
+            picked = rng.integers(0, g, (rows, g), dtype=np.int32)
+            total = sizes[0] * g if equal else sizes[picked].sum(axis=1)
+            ratios[row : row + rows] = sums[picked].sum(axis=1) / total
+    ratios.sort()
+    return Draws(ratios)
 
 
 def seed_means(values: Floats, n_resamples: int, seed: int) -> Draws:

@@ -32,6 +32,9 @@ GRID = 2**18
 COARSE_GRID = 2**13
 ATOM_POINTS = 2**18
 ROUNDING_RISK = 1e-9
+MOMENT_SLACK = 0.1
+"""Area between the bounds of the distribution function, in standard deviations, that moments tolerate."""
+
 TIE = 1e-12
 """Ratios this close, relative to the largest, are the same attainable value."""
 
@@ -88,8 +91,14 @@ class Inverted:
         self.estimate = float(sums.sum() / sizes.sum())
         residuals = sums - self.estimate * sizes
         self.spread = math.sqrt(float(residuals @ residuals)) / float(sizes.sum())
-        middle = self._rounded(self.estimate, GRID)
-        self.error = (middle[2] - middle[1]) / 2
+        self.error = self._worst_gap() if self.spread > 0 else 0.0
+
+    def _worst_gap(self) -> float:
+        """The largest error of a probability over ratios near the estimate and halfway to the ends."""
+        bottom, top = self._range()
+        steps = [0.0, -2 * self.spread, 2 * self.spread, bottom / 2, top / 2]
+        gaps = [self._rounded(self.estimate + min(max(step, bottom), top), GRID) for step in steps]
+        return max(high - low for _, low, high in gaps) / 2
 
     def at_most(self, r: float, *, strict: bool = False) -> float:
         """P(ratio <= r) or P(ratio < r): the whole atom is told apart when the terms lie on a lattice."""
@@ -132,10 +141,14 @@ class Inverted:
         grid = self.spread * np.sinh(
             np.linspace(math.asinh(bottom / self.spread), math.asinh(top / self.spread), 257)
         )
-        cdf = np.array([self._rounded(self.estimate + float(step), COARSE_GRID)[0] for step in grid])
-        mean = top - float(np.trapezoid(cdf, grid))
-        second = (top - mean) ** 2 - 2 * float(np.trapezoid((grid - mean) * cdf, grid))
-        return self.estimate + mean, math.sqrt(max(second, 0.0))
+        for points in (COARSE_GRID, 8 * COARSE_GRID, GRID):
+            cdf, low, high = np.array([self._rounded(self.estimate + float(step), points) for step in grid]).T
+            mean = top - float(np.trapezoid(cdf, grid))
+            second = (top - mean) ** 2 - 2 * float(np.trapezoid((grid - mean) * cdf, grid))
+            sd = math.sqrt(max(second, 0.0))
+            if float(np.trapezoid(high - low, grid)) <= MOMENT_SLACK * sd:
+                break
+        return self.estimate + mean, sd
 
     def _range(self) -> tuple[float, float]:
         """Least and largest attainable ratio, from the estimate."""

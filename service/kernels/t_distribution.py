@@ -72,8 +72,11 @@ def _over_chi(t: float, df: float, nc: float) -> float:
     half = df / 2
     spread = 1 / math.sqrt(2 * df)
     centre = math.sqrt(max(df - 1, 0) / df)
-    u, w = _grid(max(0.0, centre - 9.5 * spread), centre + 9.5 * spread + (2 / df if df < 30 else 0))
-    log_density = special.xlogy(df - 1, u) - half * u * u
+    high = centre + 9.5 * spread + (2 / df if df < 30 else 0)
+    # u = v^4: below 2 df the density is not smooth at 0, in v it is smooth enough
+    v, w = _grid(max(0.0, centre - 9.5 * spread) ** 0.25, high**0.25)
+    u = v**4
+    log_density = special.xlogy(4 * df - 1, v) - half * u * u
     # normalised by its own integral: gamma functions of huge df would cost ten digits
     density = w * np.exp(log_density - np.max(log_density))
     return float(np.clip(np.sum(density * special.ndtr(t * u - nc)) / np.sum(density), 0.0, 1.0))

@@ -7,9 +7,9 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from service.kernels.bootstrap_draws import seed_cluster_means
+from service.kernels.bootstrap_draws import Draws, draw_ratios, seed_cluster_means
 from service.kernels.clusters import ClusterSums
-from service.kernels.ratio_bootstrap import ENUMERATED_UP_TO, ratio_bootstrap
+from service.kernels.ratio_bootstrap import ENUMERATED_UP_TO
 from service.stats.clustering import ClusteredColumns, ClusterFacts
 from service.stats.common import StatWarning, is_binary, p_text, percent
 from service.stats.pairs import NO_DISCORDANT
@@ -21,7 +21,9 @@ from service.stats.resampling import (
     BootstrapDistribution,
     BootstrapOptions,
     Reading,
+    exact_or_drawn,
     resolution_of,
+    resolved_draws,
 )
 
 Estimand = Literal["item_weighted", "cluster_weighted"]
@@ -81,7 +83,8 @@ def cluster_bootstrap(request: ClusterBootstrapRequest) -> ClusterBootstrapAnaly
         ci: percentile or basic interval.
         p_value: P(delta* >= 2 delta); see `alternative`.
         route: enumeration of all C(2G-1, G) multisets for G <= 12; above, lattice when clusters are
-            equally large and their sums lie on a grid, else inversion with its error in `provenance`.
+            equally large and their sums lie on a grid, inversion with its error (below .005) in
+            `provenance`, else monte_carlo with p = (1 + count) / (B + 1).
 
     Raises:
         InvalidData: one cluster, or columns of different length.
@@ -143,7 +146,14 @@ def cluster_bootstrap(request: ClusterBootstrapRequest) -> ClusterBootstrapAnaly
 
 
 def _distribution(request: ClusterBootstrapRequest, groups: ClusterSums) -> BootstrapDistribution:
+    """By the first way that fits: the literal recipe, exact, or drawn."""
+    seed = DEFAULT_SEED if request.seed is None else request.seed
     if request.convention == "seed":
-        seed = DEFAULT_SEED if request.seed is None else request.seed
         return seed_cluster_means(groups.sums, groups.sizes, request.n_resamples or SEED_DRAWS, seed)
-    return ratio_bootstrap(groups.sums, groups.sizes)
+
+    def draw() -> Draws:
+        return resolved_draws(
+            lambda draws: draw_ratios(groups.sums, groups.sizes, draws, seed), request, groups.item_weighted
+        )
+
+    return exact_or_drawn(groups.sums, groups.sizes, draw)

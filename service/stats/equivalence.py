@@ -10,17 +10,22 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from service.errors import InvalidData
-from service.kernels.bootstrap_draws import draw_means
+from service.kernels.bootstrap_draws import draw_means, draw_ratios
 from service.kernels.clusters import robust_errors
 from service.kernels.moments import difference_noise
-from service.kernels.ratio_bootstrap import ratio_bootstrap
 from service.kernels.two_one_sided import by_tango, independent_error, paired_counts_error, paired_error
 from service.stats.clustering import LEAST_DF, LOW_DF, ClusteredPairs, clustered
 from service.stats.common import Analysis, Interval, Labels, Margin, Resampling, is_binary, p_text, percent
 from service.stats.margins import STATISTICS, Conclusion, Evidence, decide, of_bootstrap, of_t, of_tests
 from service.stats.pairs import PairedCounts, PairsRequest, floored
 from service.stats.registry import PlanUse, stat_test
-from service.stats.resampling import DEFAULT_DRAWS, DEFAULT_SEED, BootstrapDistribution, paired_distribution
+from service.stats.resampling import (
+    DEFAULT_DRAWS,
+    DEFAULT_SEED,
+    BootstrapDistribution,
+    exact_or_drawn,
+    paired_distribution,
+)
 from service.stats.warnings import define
 
 SPARSE = 10
@@ -289,7 +294,8 @@ def _by_bootstrap(
     found: BootstrapDistribution
     if groups is not None:
         name, units = "cluster percentile", groups.groups.n_clusters
-        found = ratio_bootstrap(groups.groups.sums, groups.groups.sizes)
+        sums, sizes = groups.groups.sums, groups.groups.sizes
+        found = exact_or_drawn(sums, sizes, lambda: draw_ratios(sums, sizes, draws, seed))
     else:
         name, units, difference = "percentile", counts.n if counts else len(baseline), candidate - baseline
         found = paired_distribution(counts, difference, lambda: draw_means(difference, draws, seed))

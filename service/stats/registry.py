@@ -121,7 +121,7 @@ def fingerprint(request: Request) -> str:
     columns = {
         name: value
         for name, value in fields.items()
-        if isinstance(value, list) and value and type(value[0]) is float
+        if isinstance(value, list) and set(map(type, value)) == {float}
     }
     digest = hashlib.sha256(request.model_dump_json(exclude=set(columns)).encode())
     for name, column in columns.items():

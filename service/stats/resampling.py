@@ -232,16 +232,21 @@ def resolution_of(found: BootstrapDistribution, n_units: int) -> float:
     return P_FLOOR if found.route == "fft" else UNTOLD
 
 
+def exact_or_drawn(
+    sums: NDArray[np.float64], sizes: NDArray[np.float64], draw: Callable[[], Draws]
+) -> BootstrapDistribution:
+    """Of a ratio of sums over clusters (or items of size 1): exactly where the error allows it, else drawn."""
+    found = ratio_bootstrap(sums, sizes)
+    return draw() if isinstance(found, Inverted) and found.error > TOLERATED else found
+
+
 def paired_distribution(
     counts: PairedCounts | None, difference: NDArray[np.float64], draw: Callable[[], Draws]
 ) -> BootstrapDistribution:
-    """Of a paired difference: exactly for binary pairs and where scores allow it, otherwise drawn."""
+    """Of a paired difference: binary pairs exactly, scores where they allow it."""
     if counts is not None:
         return BinaryPairs(counts.only_candidate, counts.only_baseline, counts.n)
-    found = ratio_bootstrap(difference, np.ones(len(difference)))
-    if not isinstance(found, Inverted) or found.error <= TOLERATED:
-        return found
-    return draw()
+    return exact_or_drawn(difference, np.ones(len(difference)), draw)
 
 
 def resolved_draws(draw: Callable[[int], Draws], options: BootstrapOptions, delta: float) -> Draws:

@@ -30,7 +30,9 @@ def add_project(database: Database, name: str) -> str:
         return projects.create(session, Project(id=uuid4().hex, name=name, created_at=NOW)).id
 
 
-def add_key(database: Database, project_id: str, scopes: Sequence[Scope] = SCOPES, **fields: Any) -> tuple[Key, str]:
+def add_key(
+    database: Database, project_id: str, scopes: Sequence[Scope] = SCOPES, **fields: Any
+) -> tuple[Key, str]:
     """A key of the project and its secret."""
     secret = new_secret(secrets.token_bytes(32))
     key = Key(

@@ -61,7 +61,9 @@ def test_json_content_types_are_read(client, content_type):
 )
 def test_other_content_types_are_415(client, content_type):
     headers = {} if content_type is None else {"Content-Type": content_type}
-    problem(client.post(PATH, content=json.dumps(COUNTS).encode(), headers=headers), 415, "unsupported_media_type")
+    problem(
+        client.post(PATH, content=json.dumps(COUNTS).encode(), headers=headers), 415, "unsupported_media_type"
+    )
 
 
 @pytest.mark.parametrize(
@@ -94,7 +96,9 @@ def test_gzip_bodies_are_read(client):
 def test_a_gzip_bomb_is_413(client):
     bomb = gzip.compress(b"[" + b" " * 50_000_000 + b"]")
     assert len(bomb) < 200_000
-    problem(client.post(PATH, content=bomb, headers={**JSON, "Content-Encoding": "gzip"}), 413, "body_too_large")
+    problem(
+        client.post(PATH, content=bomb, headers={**JSON, "Content-Encoding": "gzip"}), 413, "body_too_large"
+    )
 
 
 def test_expansion_stops_at_the_cap():

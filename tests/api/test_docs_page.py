@@ -37,6 +37,8 @@ def test_the_bundled_assets_are_small_and_carry_their_licence():
 def test_static_files_are_revalidated_and_stay_inside_their_folder(anonymous):
     first = anonymous.get("/static/docs.js")
     assert first.headers["cache-control"] == "private, no-cache"
-    assert anonymous.get("/static/docs.js", headers={"If-None-Match": first.headers["etag"]}).status_code == 304
+    assert (
+        anonymous.get("/static/docs.js", headers={"If-None-Match": first.headers["etag"]}).status_code == 304
+    )
     assert anonymous.get("/static/%2e%2e/pages.py").status_code == 404
     assert anonymous.get("/static/../pages.py").status_code == 404

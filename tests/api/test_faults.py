@@ -85,7 +85,9 @@ def test_every_fault_names_its_place_and_what_is_expected(document, faults):
 def test_no_fault_repeats_what_was_sent():
     canary = "canary-0.123456"
     documents: list[Any] = [
-        {name: value} for name in Everything.model_fields for value in (canary, [canary], {"kind": canary}, 987654321)
+        {name: value}
+        for name in Everything.model_fields
+        for value in (canary, [canary], {"kind": canary}, 987654321)
     ]
     for document in [*documents, canary, [canary], 987654321]:
         try:

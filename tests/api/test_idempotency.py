@@ -3,6 +3,7 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from typing import Annotated
 
 import pytest
 from pydantic import BaseModel, ConfigDict
@@ -88,19 +89,22 @@ class Note(BaseModel):
     text: str
 
 
+NoteBody = Annotated[Note, StrictBody(Note)]
+
+
 def add_route(app, work):
     """A route that requires a key; its fingerprint is the note's length, not its text."""
 
-    def write_note(
-        _caller: AnyCaller, once: RequiredOnce, session: WriteSession, note: Note = StrictBody(Note)
-    ) -> Response:
+    def write_note(_caller: AnyCaller, once: RequiredOnce, session: WriteSession, note: NoteBody) -> Response:
         return once.run(session, lambda: work(session, note), fingerprint=str(len(note.text)).encode())
 
     app.router.routes.append(Route("/notes/{id}", write_note, methods=["POST"]))
 
 
 def note(client, text, key="k", number=1):
-    return client.post(f"/notes/{number}", json={"text": text}, headers={"Idempotency-Key": key} if key else {})
+    return client.post(
+        f"/notes/{number}", json={"text": text}, headers={"Idempotency-Key": key} if key else {}
+    )
 
 
 def test_a_required_key_is_400_when_missing(app, client):
@@ -143,7 +147,10 @@ def test_concurrent_requests_write_once(app, client):
         answers = list(pool.map(lambda _: note(client, "once"), range(16)))
     assert len(calls) == 1
     for response in answers:
-        assert (response.status_code, response.json().get("code")) in ((201, None), (409, "idempotency_in_flight"))
+        assert (response.status_code, response.json().get("code")) in (
+            (201, None),
+            (409, "idempotency_in_flight"),
+        )
     assert note(client, "once").headers["idempotency-replayed"] == "true"
 
 
@@ -159,5 +166,3 @@ def test_old_answers_are_forgotten(client, app, database):
     with database.write() as session:
         assert idempotency.sweep(session, datetime.now(UTC) + timedelta(seconds=1)) == 2
     assert "idempotency-replayed" not in post(client, name="third", key="old").headers
-
-

@@ -72,7 +72,9 @@ def test_an_operation_has_an_example_that_fits_its_schema(path, method, operatio
             examples.append(media["example"])
             schema = {**media["schema"], "components": DOCUMENT["components"]}
             validator_for(schema).validate(media["example"])
-    assert examples or list(operation["responses"]).count("204"), "show an example of the body or of the answer"
+    assert examples or list(operation["responses"]).count("204"), (
+        "show an example of the body or of the answer"
+    )
 
 
 @each_operation

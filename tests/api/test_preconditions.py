@@ -35,7 +35,9 @@ def guarded(app, client):
     return put
 
 
-@pytest.mark.parametrize("value", ['"7"', "*", ' "7" ', '"6", "7"', '"6","7" ,"8"', 'W/"6", "7"', '"a,b", "7"'])
+@pytest.mark.parametrize(
+    "value", ['"7"', "*", ' "7" ', '"6", "7"', '"6","7" ,"8"', 'W/"6", "7"', '"a,b", "7"']
+)
 def test_a_matching_tag_lets_the_write_through(guarded, value):
     assert guarded("/required", value) == (200, None)
 
@@ -57,7 +59,8 @@ def test_a_missing_tag_is_428_where_it_is_required(guarded):
 
 
 @pytest.mark.parametrize(
-    ("sent", "status"), [('"7"', 304), ('W/"7"', 304), ('"6", "7"', 304), ("*", 304), ('"6"', 200), (None, 200)]
+    ("sent", "status"),
+    [('"7"', 304), ('W/"7"', 304), ('"6", "7"', 304), ("*", 304), ('"6"', 200), (None, 200)],
 )
 def test_a_known_tag_is_304(app, client, sent, status):
     def read(request: Request) -> Response:

@@ -42,7 +42,9 @@ def read(response):
     return document
 
 
-@pytest.mark.parametrize("path", ["/v1", "/v1/", "/v1/limits/", "//v1/limits", "/v1/nothing", "/docs/", "/static/"])
+@pytest.mark.parametrize(
+    "path", ["/v1", "/v1/", "/v1/limits/", "//v1/limits", "/v1/nothing", "/docs/", "/static/"]
+)
 def test_unknown_paths_are_404(client, path):
     document = read(client.get(path))
     assert (document["status"], document["code"]) == (404, "not_found")
@@ -185,7 +187,9 @@ def test_access_lines_name_the_route_and_the_key_and_no_value(client, logged, pr
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("sent", ["short", "x" * 129, "two words", "new\\nline", "caf\u00e9".encode("latin-1"), ""])
+@pytest.mark.parametrize(
+    "sent", ["short", "x" * 129, "two words", "new\\nline", "caf\u00e9".encode("latin-1"), ""]
+)
 def test_an_odd_request_id_is_replaced(client, sent):
     returned = client.get("/health/live", headers={"X-Request-Id": sent}).headers["x-request-id"]
     assert len(returned) == 32

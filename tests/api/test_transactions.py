@@ -87,12 +87,17 @@ def test_more_writers_than_connections_all_get_through(settings, database_url, k
 
     def write(_caller: AnyCaller, session: WriteSession) -> Response:
         name = f"w{next(number)}"
-        return answer(projects.create(session, Project(id=name, name=name, created_at=datetime.now(UTC))), 201)
+        return answer(
+            projects.create(session, Project(id=name, name=name, created_at=datetime.now(UTC))), 201
+        )
 
     narrow = Database(database_url, pool_size=settings.pool_size)
     app = create_app(settings, narrow, keyring)
     app.router.routes.append(Route("/many", write, methods=["POST"]))
-    with TestClient(app, headers=key_with("read")) as client, ThreadPoolExecutor(6 * settings.pool_size) as pool:
+    with (
+        TestClient(app, headers=key_with("read")) as client,
+        ThreadPoolExecutor(6 * settings.pool_size) as pool,
+    ):
         statuses = list(pool.map(lambda _: client.post("/many").status_code, range(60)))
     assert statuses == [201] * 60
     with narrow.read() as session:

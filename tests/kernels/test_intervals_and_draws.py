@@ -113,8 +113,8 @@ def test_scores_of_arrays_agree_with_the_scalar(n, difference, data):
     assert found == pytest.approx(tango_score(b, c, n, difference), rel=1e-9, abs=1e-9)
 
 
-@settings(deadline=None, max_examples=30)
-@given(st.integers(10, 3000), st.integers(0, 9), st.integers(0, 9))
+@settings(deadline=None, max_examples=8)
+@given(st.integers(10, 800), st.integers(0, 9), st.integers(0, 9))
 def test_sparse_p_is_never_below_tango(n, b, c):
     assume(b + c < min(10, n))
     plain = by_tango(b, c, n, 0.05, 0.05, exact=False)
@@ -160,7 +160,8 @@ def test_binary_pairs_of_many_items_see_atoms(n):
     found = BinaryPairs(n // 10, n // 10 - 7, n)
     delta = 7 / n
     atom = found.at_least(2 * delta) - found.at_least(2 * delta, strict=True)
-    density = 1 / (found.moments()[1] * n * math.sqrt(2 * math.pi))
+    sd = found.moments()[1] * n
+    density = math.exp(-((7 / sd) ** 2) / 2) / (sd * math.sqrt(2 * math.pi))
     assert atom == pytest.approx(density, rel=1e-3)
 
 

@@ -38,7 +38,7 @@ def groups_of(draw):
     return groups
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(groups_of())
 def test_distribution_by_definition(groups):
     found, expected = distribution(groups), brute(groups)

@@ -31,7 +31,9 @@ def test_far_tail_is_a_tail_and_not_one_minus_cdf():
 )
 def test_noncentral_cdf_agrees_with_scipy(df, t, shift):
     nc = t + shift
-    assert noncentral_t_cdf(t, df, nc) == pytest.approx(float(special.nctdtr(df, nc, t)), abs=2e-10)
+    theirs = float(special.nctdtr(df, nc, t))
+    # scipy answers nan for some huge |nc|
+    assert noncentral_t_cdf(t, df, nc) == pytest.approx(theirs, abs=2e-10) or math.isnan(theirs)
 
 
 @pytest.mark.parametrize("df", [1, 2.5, 8, 33.5, 1000, 2e6])

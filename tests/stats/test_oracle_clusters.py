@@ -28,10 +28,13 @@ def test_clustered_mcnemar_against_clust_bin_pair_and_clubsandwich(case):
     if "chi2" in expected:
         body = from_cells(data["columns"], data["per_cluster_counts"])
         names = {"eliasziw": "eliasziw_donner"}
+        printed = expected["printed_in_papers_rounded"]
         for name, chi2 in expected["chi2"].items():
             if name != "mcnemar":
                 found = analyse("clustered-mcnemar", body, method=names.get(name, name))
                 assert close(found.statistic, chi2), name
+                assert round(found.statistic, 3 if name == "durkalski" else 2) == printed[name]
+        assert analyse("clustered-mcnemar", body).p_value == pytest.approx(0.006436, abs=5e-7)
         plain = analyse("mcnemar", {k: body[k] for k in ("baseline", "candidate")}, method="asymptotic")
         assert close(plain.statistic, expected["chi2"]["mcnemar"])
         return

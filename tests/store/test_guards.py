@@ -295,6 +295,16 @@ def test_a_judged_record_takes_no_results(database, judged, attacker):
     )
 
 
+def test_a_record_that_is_not_complete_takes_no_verdict(world, attacker):
+    with world.database.write() as session:
+        world.draft(session)
+        world.locked(session)
+    attacker.try_to(
+        "INSERT INTO verdicts (preregistration_id, canonical, sha256, judged_at) "
+        "SELECT id, '{}', 'abc', created_at FROM preregistrations"
+    )
+
+
 def test_batches_are_numbered_without_gaps(world, attacker):
     with world.database.write() as session:
         record = world.locked(session)

@@ -1,0 +1,205 @@
+"""Metrics that follow from sums over items: mean, precision, recall, F1 and corpus BLEU.
+
+Every item has a row of statistics per arm; an arm's metric is a function of the column sums, so a
+resample re-sums the rows and never averages per-item metrics. All metrics are unchanged when every
+item is doubled, which is what makes `linearized` sum to zero.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+ORDERS = 4
+"""Longest n-gram of BLEU."""
+
+
+class Metric(Protocol):
+    """A function of column sums (..., width)."""
+
+    @property
+    def width(self) -> int:
+        """Statistics per item."""
+        ...
+
+    def value(self, sums: Floats) -> Floats:
+        """The metric, shape (...); 0 where it is undefined."""
+        ...
+
+    def gradient(self, sums: Floats) -> Floats:
+        """Its derivatives by the sums, shape (..., width); 0 where it is undefined."""
+        ...
+
+    def undefined(self, sums: Floats) -> NDArray[np.bool_]:
+        """Where the value is 0 by convention, shape (...)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearRatio:
+    """(top . sums) / (bottom . sums); 0/0 counts as 0."""
+
+    top: Floats
+    bottom: Floats
+
+    @property
+    def width(self) -> int:
+        """Statistics per item."""
+        return len(self.top)
+
+    def value(self, sums: Floats) -> Floats:
+        """The ratio."""
+        return _divided(sums @ self.top, sums @ self.bottom)
+
+    def gradient(self, sums: Floats) -> Floats:
+        """(top - ratio bottom) / (bottom . sums)."""
+        slope = self.top - self.value(sums)[..., None] * self.bottom
+        return _divided(slope, (sums @ self.bottom)[..., None])
+
+    def undefined(self, sums: Floats) -> NDArray[np.bool_]:
+        """A denominator of 0."""
+        return np.asarray(sums @ self.bottom <= 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Bleu:
+    """Corpus BLEU on 0-100, unsmoothed: matches of order 1-4, totals of order 1-4, sys_len, ref_len.
+
+    Source: Papineni et al. (2002), ACL, 311.
+    """
+
+    width: int = 2 * ORDERS + 2
+
+    def value(self, sums: Floats) -> Floats:
+        """Brevity penalty times the geometric mean of the precisions; 0 when an order has no match."""
+        matches, totals = sums[..., :ORDERS], sums[..., ORDERS : 2 * ORDERS]
+        empty = self.undefined(sums)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_mean = (np.log(matches) - np.log(totals)).mean(axis=-1)
+            log_penalty = np.minimum(1 - sums[..., -1] / sums[..., -2], 0.0)
+            return np.where(empty, 0.0, 100 * np.exp(log_mean + log_penalty))
+
+    def gradient(self, sums: Floats) -> Floats:
+        """BLEU times the derivative of its logarithm."""
+        system, reference = sums[..., -2], sums[..., -1]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            short = system < reference
+            slopes = np.concatenate(
+                [
+                    1 / (ORDERS * sums[..., :ORDERS]),
+                    -1 / (ORDERS * sums[..., ORDERS : 2 * ORDERS]),
+                    np.where(short, reference / system**2, 0.0)[..., None],
+                    np.where(short, -1 / system, 0.0)[..., None],
+                ],
+                axis=-1,
+            )
+        slopes = np.where(self.undefined(sums)[..., None], 0.0, slopes)
+        return np.multiply(slopes, self.value(sums)[..., None], dtype=np.float64)
+
+    def undefined(self, sums: Floats) -> NDArray[np.bool_]:
+        """An order without a match, or no words at all."""
+        return np.asarray((sums[..., :-1] <= 0).any(axis=-1))
+
+
+MEAN = LinearRatio(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
+"""Of rows (value, 1), or of clusters (sum of values, items)."""
+
+METRICS: dict[str, Metric] = {
+    "mean": MEAN,
+    "accuracy": MEAN,
+    "precision": LinearRatio(np.array([1.0, 0.0, 0.0]), np.array([1.0, 1.0, 0.0])),
+    "recall": LinearRatio(np.array([1.0, 0.0, 0.0]), np.array([1.0, 0.0, 1.0])),
+    "f1": LinearRatio(np.array([2.0, 0.0, 0.0]), np.array([2.0, 1.0, 1.0])),
+    "bleu": Bleu(),
+}
+"""By name; precision, recall and f1 take rows (tp, fp, fn)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairedSums:
+    """Statistics of both arms per unit, an item or a cluster: (G, width) each."""
+
+    metric: Metric
+    baseline: Floats
+    candidate: Floats
+
+    @property
+    def n_units(self) -> int:
+        """G."""
+        return len(self.baseline)
+
+    @property
+    def values(self) -> tuple[float, float]:
+        """The metric of the baseline and of the candidate."""
+        one, other = (self.metric.value(arm.sum(axis=0)) for arm in (self.baseline, self.candidate))
+        return float(one), float(other)
+
+    @property
+    def delta(self) -> float:
+        """Candidate minus baseline."""
+        baseline, candidate = self.values
+        return candidate - baseline
+
+    @property
+    def undefined(self) -> bool:
+        """True when an arm's metric is 0 by convention."""
+        return any(bool(self.metric.undefined(arm.sum(axis=0))) for arm in (self.baseline, self.candidate))
+
+    def by_cluster(self, codes: NDArray[np.int64]) -> PairedSums:
+        """The same, summed within clusters; `codes` (G,) number them from 0."""
+        return PairedSums(self.metric, _summed(self.baseline, codes), _summed(self.candidate, codes))
+
+    def without_each(self) -> Floats:
+        """The difference with one unit left out, for every unit (G,)."""
+        one, other = (
+            self.metric.value(arm.sum(axis=0) - arm) for arm in (self.baseline, self.candidate)
+        )
+        return np.subtract(other, one)
+
+    def linearized(self) -> Floats:
+        """What each unit adds to the difference, to first order (G,); sums to zero."""
+        return self.candidate @ self.metric.gradient(self.candidate.sum(axis=0)) - (
+            self.baseline @ self.metric.gradient(self.baseline.sum(axis=0))
+        )
+
+    def standard_error(self) -> float | None:
+        """CR1 standard error: of a mean of items, sd / sqrt(n). None for a single unit."""
+        g = self.n_units
+        if g < 2:
+            return None
+        parts = self.linearized()
+        scale = float(np.abs(parts).max(initial=0.0))
+        if scale <= 1e-14 * max(map(abs, self.values)) / g:
+            return 0.0
+        parts = parts / scale
+        return scale * math.sqrt(g / (g - 1) * float(parts @ parts))
+
+
+def acceleration(without_each: Floats) -> float | None:
+    """BCa's a from delete-one estimates (G,); None when they do not vary.
+
+    Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, eq. 14.15.
+    """
+    away = without_each.mean() - without_each
+    scale = float(np.abs(away).max())
+    if scale <= 1e-14 * max(float(np.abs(without_each).max()), 1e-300):
+        return None
+    away = away / scale
+    return float((away**3).sum()) / (6 * float(away @ away) ** 1.5)
+
+
+def _divided(top: Floats, bottom: Floats) -> Floats:
+    """The quotient; 0 where the denominator is not positive."""
+    top, bottom = np.broadcast_arrays(top, bottom)
+    return np.divide(top, bottom, out=np.zeros(top.shape), where=bottom > 0)
+
+
+def _summed(rows: Floats, codes: NDArray[np.int64]) -> Floats:
+    columns = [np.bincount(codes, weights=column) for column in rows.T]
+    return np.stack(columns, axis=1).astype(np.float64)

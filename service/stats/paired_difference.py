@@ -1,0 +1,172 @@
+"""The difference of two proportions on the same items: score interval and score test."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+from scipy import special
+
+from service.kernels.paired_intervals import newcombe_interval, tango_interval, tango_score, wald_interval
+from service.stats.common import Alternative, Analysis, Interval, Proportion, StatWarning, p_text, percent
+from service.stats.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, PairsRequest
+from service.stats.registry import PlanUse, stat_test
+from service.stats.warnings import define
+
+Method = Literal["tango", "newcombe", "wald"]
+
+FEW = 10
+
+FEW_FOR_SCORE = define(
+    "FEW_FOR_SCORE",
+    "caution",
+    "Only {n_discordant} discordant items: below 10 the normal approximation of the score p is rough; "
+    "read mcnemar's exact or mid-p beside it.",
+    "Fagerland, Lydersen & Laake (2013), BMC Med Res Methodol 13:91",
+)
+WALD_TOO_SHORT = define(
+    "WALD_TOO_SHORT",
+    "caution",
+    "The Wald interval of {n} items with {n_discordant} discordant ones is too short, and a single point "
+    "when none or all of one kind is discordant: read the Tango interval.",
+    "Newcombe (1998), Stat Med 17:2635",
+)
+WALD_NEEDS = 20
+
+
+class PairedDifferenceRequest(PairsRequest):
+    """Two arms on the same items, each right (1) or wrong (0): two columns, or the four counts."""
+
+    method: Method = Field("tango", description="The interval in `ci`; the others stand beside it.")
+    alternative: Alternative = "two-sided"
+    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
+    level: Proportion = Field(0.95, description="Two-sided level of the intervals, a proportion.")
+
+    @model_validator(mode="after")
+    def _binary(self) -> Self:
+        _ = self.table
+        return self
+
+
+class PairedDifferenceAnalysis(Analysis):
+    """Estimate, intervals and score test of a paired difference of proportions."""
+
+    delta: float = Field(description="(only_candidate - only_baseline) / n, a proportion.")
+    ci: Interval = Field(description="Interval of delta by the chosen method, proportions.")
+    intervals: dict[Method, Interval] = Field(description="Intervals of delta by method, proportions.")
+    p_value: float = Field(description="Of Tango's score test of a difference of 0.")
+    z: float = Field(description="Score statistic, in standard errors under a difference of 0.")
+    method: Method = Field(description="The interval in `ci`.")
+    alternative: Alternative
+    baseline_rate: float = Field(description="Share of items the baseline answers correctly, a proportion.")
+    candidate_rate: float = Field(description="Share of items the candidate answers correctly, a proportion.")
+    n: int = Field(description="Items, a count.")
+    n_discordant: int = Field(description="only_baseline + only_candidate, a count of items.")
+    counts: PairedCounts = Field(description="The fourfold table, counts.")
+    min_attainable_p: float = Field(description="Least p with that many discordant items: all on one side.")
+
+
+def _cost(request: PairedDifferenceRequest) -> float:
+    return 0.0003 + 4e-8 * len(request.baseline or ())
+
+
+@stat_test(
+    name="paired-difference",
+    version=1,
+    title="Paired difference of proportions",
+    example={"both_correct": 43, "only_baseline": 20, "only_candidate": 40, "both_wrong": 57},
+    cost=_cost,
+    plan=PlanUse(endpoints=frozenset({"binary"})),
+)
+def paired_difference(request: PairedDifferenceRequest) -> PairedDifferenceAnalysis:
+    """Estimate how much more often one arm is right than the other on the same items.
+
+    Items are independent; of n, b are answered correctly by the candidate only and c by the baseline
+    only. Tango's score T(D) compares (b - c)/n with a difference D, its variance estimated under D;
+    the interval holds every D with |T(D)| <= z. H0 of the p-value is D = 0, where T is
+    (b - c)/sqrt(b + c), McNemar's statistic.
+
+    Returns:
+        delta: (b - c)/n, a proportion in [-1, 1].
+        ci: by the chosen method: `tango` (recommended), `newcombe` (hybrid score) or `wald`.
+        p_value: normal tail of z; two-sided p < 1 - level goes with a Tango interval without 0.
+
+    Raises:
+        InvalidData: columns of different length, values other than 0 and 1, or no item.
+
+    Edge cases:
+        No discordant item: delta 0, z 0, p 1 for every alternative, warning NO_DISCORDANT; the Tango
+            interval still has a width, the Wald interval none.
+        Fewer than 10 discordant items: warning FEW_FOR_SCORE.
+        `wald` below 20 discordant items: warning WALD_TOO_SHORT.
+
+    Sources:
+        Tango (1998), Stat Med 17:891.
+        Newcombe (1998), Stat Med 17:2635 (method 10).
+        Fagerland, Lydersen & Laake (2014), Stat Med 33:2850 (which to use when).
+
+    Example:
+        160 items, 40 right by the candidate only and 20 by the baseline only: delta .125, Tango
+        interval .0309 to .2181.
+    """
+    counts = request.table
+    b, c, n, m = counts.only_candidate, counts.only_baseline, counts.n, counts.n_discordant
+    quantile = float(special.ndtri(0.5 + request.level / 2))
+    ends: dict[Method, tuple[float, float]] = {
+        "tango": tango_interval(b, c, n, quantile),
+        "newcombe": newcombe_interval(counts.both_correct, c, b, counts.both_wrong, quantile),
+        "wald": wald_interval(b, c, n, quantile),
+    }
+    intervals = {
+        name: Interval(low=low, high=high, level=request.level, method=name)
+        for name, (low, high) in ends.items()
+    }
+    z = tango_score(b, c, n, 0.0) if m else 0.0
+    one_sided: Alternative = "two-sided" if request.alternative == "two-sided" else "greater"
+    bounds: dict[str, str] = {}
+    p = floored(score_p(z, request.alternative) if m else 1.0, "p_value", bounds)
+    least = floored(score_p(math.sqrt(m), one_sided) if m else 1.0, "min_attainable_p", bounds)
+    warnings: list[StatWarning] = []
+    if m == 0:
+        warnings.append(NO_DISCORDANT())
+    elif m < FEW:
+        warnings.append(FEW_FOR_SCORE(n_discordant=m))
+    if request.method == "wald" and m < WALD_NEEDS:
+        warnings.append(WALD_TOO_SHORT(n=n, n_discordant=m))
+    low, high = ends[request.method]
+    return PairedDifferenceAnalysis(
+        delta=counts.delta,
+        ci=intervals[request.method],
+        intervals=intervals,
+        p_value=p,
+        z=z,
+        method=request.method,
+        alternative=request.alternative,
+        baseline_rate=(counts.both_correct + c) / n,
+        candidate_rate=(counts.both_correct + b) / n,
+        n=n,
+        n_discordant=m,
+        counts=counts,
+        min_attainable_p=least,
+        bounds=bounds,
+        warnings=tuple(warnings),
+        sentence=(
+            f"The candidate differs from the baseline by {percent(counts.delta)} ({100 * request.level:g}% "
+            f"{request.method} CI {percent(low)} to {percent(high)}, n = {n}, {m} discordant); score test, "
+            f"{request.alternative}, {p_text(p)}, "
+            + (
+                f"so equal accuracy is rejected at alpha {request.alpha:g}."
+                if p < request.alpha
+                else f"so equal accuracy is not rejected at alpha {request.alpha:g}, "
+                "which does not show equality."
+            )
+        ),
+    )
+
+
+def score_p(z: float, alternative: Alternative) -> float:
+    """Normal tail of the score; positive z favours the candidate."""
+    if alternative == "two-sided":
+        return float(special.erfc(abs(z) / math.sqrt(2)))
+    return float(special.ndtr(-z if alternative == "greater" else z))

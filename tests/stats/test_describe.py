@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from tests.stats.oracle import analyse, ask, codes
+
+PATIENT = settings(deadline=None, max_examples=60)
+SEED4 = [73.0, 75.0, 77.0, 74.0, 76.0]
+
+
+def test_seed4_describes_samples_with_the_population_sd():
+    found = analyse("describe", {"values": SEED4})
+    assert found.sd == pytest.approx(1.5811388300841898)
+    assert found.sd_population == pytest.approx(1.4142135623730951)
+    assert [found.ci.low, found.ci.high] == pytest.approx([73.03675683852244, 76.96324316147756])
+
+
+@PATIENT
+@given(st.lists(st.integers(-99, 99).map(lambda k: k / 8), min_size=2, max_size=30))
+def test_agrees_with_numpy_and_scipy(values):
+    found = analyse("describe", {"values": values})
+    assert found.mean == pytest.approx(np.mean(values), abs=1e-12)
+    assert found.sd == pytest.approx(np.std(values, ddof=1), abs=1e-12)
+    assert [found.q1, found.median, found.q3] == pytest.approx(list(np.quantile(values, [0.25, 0.5, 0.75])))
+    assert found.mad_scaled == pytest.approx(stats.median_abs_deviation(values, scale="normal"), abs=1e-9)
+    if found.ci is not None:
+        low, high = stats.t.interval(0.95, len(values) - 1, np.mean(values), stats.sem(values))
+        assert [found.ci.low, found.ci.high] == pytest.approx([low, high], abs=1e-9)
+
+
+def test_one_value_has_no_spread_and_says_so():
+    found = analyse("describe", {"values": [4.0]})
+    assert (found.mean, found.median, found.sd, found.se, found.ci) == (4.0, 4.0, None, None, None)
+    assert set(found.reasons) >= {"sd", "se", "ci"}
+
+
+@pytest.mark.parametrize("method", ["t", "percentile", "bca"])
+def test_equal_values_have_no_interval_of_zero_width(method):
+    found = analyse("describe", {"values": [0.1] * 7}, method=method)
+    assert (found.mean, found.sd, found.ci) == (0.1, 0.0, None)
+    assert "no certainty" in found.reasons["ci"]
+
+
+def test_bootstrap_on_a_lattice_is_exact_and_ignores_the_seed():
+    first = ask("describe", {"values": SEED4}, method="percentile", seed=1)
+    second = ask("describe", {"values": SEED4}, method="percentile", seed=2)
+    assert first.provenance.exact
+    assert first.provenance.seed is None
+    assert first.analysis == second.analysis
+    # 5 draws from 5 values: the mean is symmetric around 75
+    assert [first.analysis.ci.low, first.analysis.ci.high] == pytest.approx([73.8, 76.2])
+
+
+def test_drawn_bootstrap_names_its_seed_and_follows_it():
+    values = list(np.random.default_rng(1).normal(size=40))
+    first = ask("describe", {"values": values}, method="basic", seed=1, n_resamples=500)
+    second = ask("describe", {"values": values}, method="basic", seed=2, n_resamples=500)
+    assert (first.provenance.exact, first.provenance.seed, first.provenance.n_resamples) == (False, 1, 500)
+    assert first.analysis.ci != second.analysis.ci
+    assert first == ask("describe", {"values": values}, method="basic", seed=1, n_resamples=500)
+
+
+def test_bootstrap_warns_below_twenty_values_only():
+    rng = np.random.default_rng(0)
+    for n, method, warned in ((19, "percentile", True), (20, "percentile", False), (5, "t", False)):
+        answer = ask("describe", {"values": list(rng.normal(size=n))}, method=method)
+        assert ("BOOTSTRAP_FEW_RUNS" in codes(answer)) == warned
