@@ -153,7 +153,8 @@ def run(desk: Path, script: str) -> str:
     """Run shell blocks of a page on the desk, against its service; returns what they print."""
     url = (desk / "url").read_text()
     environment = {**os.environ, "PATH": f"{desk / 'bin'}:{os.environ['PATH']}", "FORELOCK_URL": url}
-    environment.pop("FORELOCK_API_KEY", None)
+    for name in ("FORELOCK_API_KEY", "COLUMNS"):
+        environment.pop(name, None)
     ran = subprocess.run(
         ["sh", "-eu"],
         input=script.replace("http://127.0.0.1:8321", url),

@@ -175,9 +175,9 @@ def void(
     )
 
 
-def enqueue_verdict(session: Session, record: Preregistration, *, job_id: str, now: datetime) -> None:
-    """Queue the verdict of a complete plan."""
-    jobs.enqueue(
+def enqueue_verdict(session: Session, record: Preregistration, *, job_id: str, now: datetime) -> jobs.Job:
+    """Queue the verdict of a complete plan; one that waits or runs already is returned instead."""
+    return jobs.enqueue(
         session,
         job_id=job_id,
         project_id=record.project_id,

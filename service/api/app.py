@@ -33,6 +33,7 @@ from service.api.authentication import KeyCache
 from service.api.housekeeping import beside
 from service.api.metrics import Metrics
 from service.api.middleware import Surroundings
+from service.api.route import Exact
 from service.api.services import Services
 from service.config import Settings
 from service.errors import ForelockError, NotFound
@@ -80,7 +81,8 @@ def create_app(settings: Settings, database: Database, keyring: Keyring) -> Fast
         telemetry=_NO_TELEMETRY,  # FastAPI's own would carry validation errors with their inputs
     )
     app.state.services = shared
-    app.router.routes.extend(routes())
+    served = routes()
+    app.router.routes.extend([Exact(served), *served])
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_exception_handler(ForelockError, _own)
     app.add_exception_handler(RequestValidationError, _refused)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -17,6 +17,7 @@ from service.api.services import services
 from service.errors import TooLarge, UnsupportedMediaType
 
 T = TypeVar("T")
+Reader = Callable[[Request], Coroutine[Any, Any, Any]]
 
 INLINE_BYTES = 64 * 1024
 """Bodies above this size are parsed in a thread, so that they do not hold up the others."""
@@ -54,6 +55,18 @@ def StrictBody(
 
     `optional` takes an empty body for `{}`; `merge` also takes `application/merge-patch+json`.
     """
+    return Depends(json_reader(model, example=example, max_bytes=max_bytes, optional=optional, merge=merge))
+
+
+def json_reader(
+    model: Any,
+    *,
+    example: Any = None,
+    max_bytes: int | None = None,
+    optional: bool = False,
+    merge: bool = False,
+) -> Reader:
+    """What `StrictBody` depends on: reads the body of a request."""
     adapter = TypeAdapter(model)
     accepted = (JSON, "application/merge-patch+json") if merge else (JSON,)
 
@@ -84,7 +97,7 @@ def RawBody(
     async def read(request: Request) -> Content:
         return await read_content(request, tuple(content), max_bytes)
 
-    return _documented(read, BodyDoc(content, shown, True))
+    return Depends(_documented(read, BodyDoc(content, shown, True)))
 
 
 def validate(adapter: TypeAdapter[T], body: bytes) -> T:
@@ -151,9 +164,9 @@ async def offload(size: int, work: Callable[[], T]) -> T:
     return work() if size <= INLINE_BYTES else await to_thread.run_sync(work)
 
 
-def _documented(read: Callable[..., Any], doc: BodyDoc) -> Any:
+def _documented(read: Reader, doc: BodyDoc) -> Reader:
     read.body_doc = doc  # type: ignore[attr-defined]
-    return Depends(may_answer(400, 413, 415, 422)(read))
+    return may_answer(400, 413, 415, 422)(read)
 
 
 def _chunked(request: Request) -> bool:

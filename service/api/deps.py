@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Annotated, Any
 
 from anyio import to_thread
@@ -36,7 +36,7 @@ Shared = Annotated[Services, Depends(services)]
 """Settings, database, keyring and caches of this application."""
 
 
-def scope(*needed: Scope) -> Callable[[Request], Any]:
+def scope(*needed: Scope) -> Callable[[Request], Coroutine[Any, Any, Key]]:
     """Dependency: the key that calls, when it carries every scope of `needed`."""
 
     @may_answer(*((401, 403, 503) if needed else (401, 503)))

@@ -195,6 +195,7 @@ VERDICT: dict[str, Any] = {
             "reason": None,
             "sentence": "The locked rule does not hold.",
             "rule": "delta >= 2.0 pp",
+            "rule_holds": False,
             "clauses": [
                 {
                     "text": "delta >= 2.0 pp",

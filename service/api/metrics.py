@@ -15,6 +15,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
+        self._children: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         labels = ("route", "method")
         self._requests = Counter(
             "forelock_http_requests", "HTTP requests answered.", (*labels, "status"), registry=self._registry
@@ -28,8 +29,12 @@ class Metrics:
 
     def count(self, route: str, method: str, status: int, seconds: float) -> None:
         """One answered request; `route` is its template."""
-        self._requests.labels(route, method, str(status)).inc()
-        self._seconds.labels(route, method).observe(seconds)
+        children = self._children.get((route, method, status))
+        if children is None:
+            children = self._requests.labels(route, method, str(status)), self._seconds.labels(route, method)
+            self._children[route, method, status] = children
+        children[0].inc()
+        children[1].observe(seconds)
 
     def text(self) -> bytes:
         """The exposition text."""

@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.api import problems
-from service.api.logs import ACCESS, ERRORS, location
+from service.api.logs import ERRORS, location, log_access
 from service.api.metrics import Metrics
 
 CLIENT_GONE = 499
@@ -108,19 +108,16 @@ class _Exchange:
         route = getattr(self._scope.get("route"), "path", "unmatched")
         caller = self._scope["state"].get("caller")
         self._metrics.count(route, self._method, self._status, seconds)
-        ACCESS.info(
-            "request",
-            extra={
-                "fields": {
-                    "method": self._method,
-                    "route": route,
-                    "status": self._status,
-                    "seconds": round(seconds, 6),
-                    "request_id": self._id.decode(),
-                    "key": caller.prefix if caller else None,
-                    "project": caller.project_id if caller else None,
-                }
-            },
+        log_access(
+            {
+                "method": self._method,
+                "route": route,
+                "status": self._status,
+                "seconds": round(seconds, 6),
+                "request_id": self._id.decode(),
+                "key": caller.prefix if caller else None,
+                "project": caller.project_id if caller else None,
+            }
         )
 
 

@@ -10,9 +10,9 @@ from starlette.responses import Response
 
 from service.actions import compute
 from service.api.answers import Page, answer, shows
-from service.api.body import StrictBody
-from service.api.deps import AnyCaller, Tester
-from service.api.route import camel, router
+from service.api.body import json_reader
+from service.api.deps import AnyCaller, scope
+from service.api.route import asks, camel, router
 from service.api.services import services
 from service.stats import registry
 from service.stats.registry import Answer, StatTest
@@ -114,13 +114,15 @@ _SHORTENED = {"request_schema": {"type": "object"}, "analysis_schema": {"type": 
 def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
     """The two operations of one test."""
 
-    content = StrictBody(test.request, example=dict(test.example))
+    caller, read = scope("tests:run"), json_reader(test.request, example=dict(test.example))
 
     async def get_description(_caller: AnyCaller) -> TestDescription:
         return describe(test)
 
-    async def run(request: Request, _caller: Tester, body: Any = content) -> Response:
-        return answer(await compute.run(test, body, services(request).threads))
+    @asks(caller, read)
+    async def run(request: Request) -> Response:
+        await caller(request)
+        return answer(await compute.run(test, await read(request), services(request).threads))
 
     to.add_api_route(
         f"/tests/{test.name}",

@@ -22,6 +22,7 @@ from service.api.deps import (
     Shared,
 )
 from service.api.jobs import JobView, job_view
+from service.api.idempotency import OptionalOnce
 from service.api.route import refuses, router
 from service.domain.preregistration import Preregistration
 from service.domain.verdict import Outcome, Verdict
@@ -65,15 +66,17 @@ def get_verdict(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Re
     response_model=JobView,
     responses=shows(examples.JOB, 202) | refuses(409),
 )
-def retry_verdict(caller: Locker, shared: Shared, prereg_id: RecordId) -> Response:
+def retry_verdict(caller: Locker, once: OptionalOnce, shared: Shared, prereg_id: RecordId) -> Response:
     """Queue the verdict of a complete plan again, after its job failed. One that is queued or running is kept."""
     with shared.database.write() as session:
-        record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
-        record.require("complete")
-        actions.enqueue_verdict(session, record, job_id=uuid.uuid4().hex, now=clock.now(session))
-        job = jobs.latest(session, caller.project_id, kind="verdict", subject=record.id)
-        assert job is not None  # noqa: S101 - enqueued just now
-        response = answer(job_view(job), 202, {"Location": f"/v1/jobs/{job.id}"})
+
+        def work() -> Response:
+            record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
+            record.require("complete")
+            job = actions.enqueue_verdict(session, record, job_id=uuid.uuid4().hex, now=clock.now(session))
+            return answer(job_view(job), 202, {"Location": f"/v1/jobs/{job.id}"})
+
+        response = once.run(session, work)
     nudge(shared.settings.runner_socket)
     return response
 

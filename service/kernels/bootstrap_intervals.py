@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from scipy import special
@@ -17,10 +18,15 @@ def bca_level(q: float, z0: float, a: float) -> float | None:
     return float(special.ndtr(z0 + w / (1 - a * w))) if 1 - a * w > 0 else None
 
 
-def bca_tail(p: float, z0: float, a: float) -> float | None:
-    """The nominal q whose BCa percentile is p: the inverse of `bca_level`."""
+def bca_tail(p: float, z0: float, a: float) -> float:
+    """The nominal q whose BCa percentile is p: the inverse of `bca_level`.
+
+    0 or 1 where no nominal level reads that far out.
+    """
     y = float(special.ndtri(p)) - z0
-    return float(special.ndtr(y / (1 + a * y) - z0)) if 1 + a * y > 0 else None
+    if not math.isfinite(y) or 1 + a * y <= 0:
+        return 0.0 if y < 0 else 1.0
+    return float(special.ndtr(y / (1 + a * y) - z0))
 
 
 def interval(
@@ -51,8 +57,5 @@ def tails(
     if method == "bca":
         if constants is None:
             return None
-        inverted = bca_tail(up, *constants), bca_tail(1 - down, *constants)
-        if inverted[0] is None or inverted[1] is None:
-            return None
-        return inverted[0], 1 - inverted[1]
+        return bca_tail(up, *constants), 1 - bca_tail(1 - down, *constants)
     return up, down

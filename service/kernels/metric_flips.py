@@ -6,7 +6,6 @@ with its opposite, are one cell: what matters is how many of a cell are swapped,
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 from typing import Literal
@@ -28,7 +27,7 @@ BLOCK = 256
 
 CELLS = 2**20
 TIE = 1e-11
-"""Differences this close, relative to the largest, are the same."""
+"""Differences this close, relative to the arms' own values, are the same."""
 
 BIT_GENERATOR = "PCG64"
 
@@ -56,36 +55,42 @@ class _Cells:
     start: Floats
     total: Floats
     delta: float
+    tie: float
 
     def differences(self, moved: Floats) -> tuple[Floats, NDArray[np.bool_]]:
         """Candidate minus baseline after `moved` (..., width) went to the baseline; and where undefined."""
-        # cancellation must not turn a count of 0 into -1e-16
-        baseline = np.maximum(self.start + moved, 0.0) if self.start.min() >= 0 else self.start + moved
+        baseline = self.start + moved
         candidate = self.total - baseline
         value, undefined = self.metric.value, self.metric.undefined
         return value(candidate) - value(baseline), undefined(candidate) | undefined(baseline)
+
+    def sides(self, found: Floats) -> tuple[NDArray[np.bool_], ...]:
+        """Where a difference is at least the data's, at most it, and as far from 0."""
+        delta, tie = self.delta, self.tie
+        return found >= delta - tie, found <= delta + tie, np.abs(found) >= abs(delta) - tie
 
 
 def metric_flips(sums: PairedSums, n_resamples: int, seed: int, *, listed: bool = True) -> Flips:
     """The randomization distribution at the observed difference: listed where possible, else drawn."""
     cells = _cells(sums)
-    if listed and math.prod(int(count) + 1 for count in cells.counts) <= MOST_PATTERNS:
+    if listed and float(np.log2(cells.counts + 1.0).sum()) <= math.log2(MOST_PATTERNS):
         return _listed(cells)
     return _drawn(cells, n_resamples, seed)
 
 
 def _cells(sums: PairedSums) -> _Cells:
     rows = sums.candidate - sums.baseline
-    rows = rows[(rows != 0).any(axis=1)]
+    moves = (rows != 0).any(axis=1)
+    rows, copies = rows[moves], sums.copies[moves]
     lead = rows[np.arange(len(rows)), (rows != 0).argmax(axis=1)] if len(rows) else np.zeros(0)
     mirrored = lead < 0
-    distinct, counts = np.unique(
-        np.where(mirrored[:, None], -rows, rows), axis=0, return_counts=True
-    )
+    distinct, place = np.unique(np.where(mirrored[:, None], -rows, rows), axis=0, return_inverse=True)
+    counts = np.bincount(place.ravel(), weights=copies, minlength=len(distinct)).astype(np.int64)
     # a mirrored unit starts as if swapped, so that its cell counts in one direction
-    start = sums.baseline.sum(axis=0) + rows[mirrored].sum(axis=0)
-    total = sums.baseline.sum(axis=0) + sums.candidate.sum(axis=0)
-    return _Cells(sums.metric, distinct, counts.astype(np.int64), start, total, sums.delta)
+    baseline, candidate = sums.totals
+    start = baseline + copies[mirrored] @ rows[mirrored]
+    tie = TIE * max(map(abs, sums.values))
+    return _Cells(sums.metric, distinct, counts, start, baseline + candidate, sums.delta, tie)
 
 
 def _listed(cells: _Cells) -> Flips:
@@ -93,18 +98,10 @@ def _listed(cells: _Cells) -> Flips:
     inner, outer = _split(cells.counts)
     moved, weights = _combinations(cells, inner)
     outer_moved, outer_weights = _combinations(cells, outer)
-    shares, largest = np.zeros(4), abs(cells.delta)
-    for _ in range(2):  # the tie needs the largest difference first
-        shares = np.zeros(4)
-        tie = TIE * largest
-        for extra, weight in zip(outer_moved, outer_weights, strict=True):
-            found, undefined = cells.differences(moved + extra)
-            largest = max(largest, float(np.abs(found).max()))
-            shares += weight * np.array(
-                [float(weights[which].sum()) for which in (*_sides(found, cells.delta, tie), undefined)]
-            )
-        if tie == TIE * largest:
-            break
+    shares = np.zeros(4)
+    for extra, weight in zip(outer_moved, outer_weights, strict=True):
+        found, undefined = cells.differences(moved + extra)
+        shares += weight * np.array([float(weights[side].sum()) for side in (*cells.sides(found), undefined)])
     # 2^-52 per term of the two sums
     error = 2.0**-52 * (len(weights) + len(outer_weights))
     at_least, at_most, two_sided, undefined_share = np.minimum(shares, 1.0).tolist()
@@ -153,27 +150,10 @@ def _drawn(cells: _Cells, n_resamples: int, seed: int) -> Flips:
             rows = min(rows_at_a_time, stop - row)
             if alone:
                 bits = np.frombuffer(rng.bytes(rows * (-(-n_cells // 8))), dtype=np.uint8)
-                swapped = np.unpackbits(bits.reshape(rows, -1), axis=1, count=n_cells)
+                swapped = np.unpackbits(bits.reshape(rows, -1), axis=1, count=n_cells).astype(np.float64)
             else:
-                swapped = rng.binomial(cells.counts, 0.5, (rows, n_cells))
-            found[row : row + rows], zero = cells.differences(swapped.astype(np.float64) @ cells.rows)
+                swapped = rng.binomial(cells.counts, 0.5, (rows, n_cells)).astype(np.float64)
+            found[row : row + rows], zero = cells.differences(swapped @ cells.rows)
             undefined += int(zero.sum())
-    tie = TIE * max(float(np.abs(found).max()), abs(cells.delta))
-    shares = [float(side.mean()) for side in _sides(found, cells.delta, tie)]
-    return Flips(*shares, undefined / n_resamples, "monte_carlo", n_resamples, None)
-
-
-def _sides(found: Floats, delta: float, tie: float) -> tuple[NDArray[np.bool_], ...]:
-    """Where a difference is at least the data's, at most it, and as far from 0."""
-    return found >= delta - tie, found <= delta + tie, np.abs(found) >= abs(delta) - tie
-
-
-def every_swap(sums: PairedSums) -> Floats:
-    """The difference under each of the 2^G patterns of swaps, by definition; for checking small cases."""
-    found = []
-    for pattern in itertools.product([False, True], repeat=sums.n_units):
-        swap = np.array(pattern)[:, None]
-        baseline = np.where(swap, sums.candidate, sums.baseline)
-        candidate = np.where(swap, sums.baseline, sums.candidate)
-        found.append(PairedSums(sums.metric, baseline, candidate).delta)
-    return np.array(found)
+    at_least, at_most, two_sided = (float(side.mean()) for side in cells.sides(found))
+    return Flips(at_least, at_most, two_sided, undefined / n_resamples, "monte_carlo", n_resamples, None)

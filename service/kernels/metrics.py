@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+
+NOTHING = 1e-12
+"""A unit that moves the difference by less than this share of a value moves it by rounding only."""
 
 ORDERS = 4
 """Longest n-gram of BLEU."""
@@ -55,7 +59,7 @@ class LinearRatio:
 
     def value(self, sums: Floats) -> Floats:
         """The ratio."""
-        return _divided(sums @ self.top, sums @ self.bottom)
+        return _divided(np.asarray(sums @ self.top), np.asarray(sums @ self.bottom))
 
     def gradient(self, sums: Floats) -> Floats:
         """(top - ratio bottom) / (bottom . sums)."""
@@ -83,7 +87,7 @@ class Bleu:
         with np.errstate(divide="ignore", invalid="ignore"):
             log_mean = (np.log(matches) - np.log(totals)).mean(axis=-1)
             log_penalty = np.minimum(1 - sums[..., -1] / sums[..., -2], 0.0)
-            return np.where(empty, 0.0, 100 * np.exp(log_mean + log_penalty))
+            return np.asarray(np.where(empty, 0.0, 100 * np.exp(log_mean + log_penalty)))
 
     def gradient(self, sums: Floats) -> Floats:
         """BLEU times the derivative of its logarithm."""
@@ -100,7 +104,7 @@ class Bleu:
                 axis=-1,
             )
         slopes = np.where(self.undefined(sums)[..., None], 0.0, slopes)
-        return np.multiply(slopes, self.value(sums)[..., None], dtype=np.float64)
+        return np.asarray(slopes * self.value(sums)[..., None])
 
     def undefined(self, sums: Floats) -> NDArray[np.bool_]:
         """An order without a match, or no words at all."""
@@ -121,52 +125,61 @@ METRICS: dict[str, Metric] = {
 """By name; precision, recall and f1 take rows (tp, fp, fn)."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class PairedSums:
-    """Statistics of both arms per unit, an item or a cluster: (G, width) each."""
+    """Statistics of both arms per unit, an item or a cluster: (C, width) each, with `copies` (C,) of each."""
 
     metric: Metric
     baseline: Floats
     candidate: Floats
+    copies: Floats
 
     @property
     def n_units(self) -> int:
-        """G."""
-        return len(self.baseline)
+        """Units, copies included."""
+        return int(self.copies.sum())
 
-    @property
+    @cached_property
+    def totals(self) -> tuple[Floats, Floats]:
+        """Sums over all units of the baseline and of the candidate, (width,) each."""
+        return self.copies @ self.baseline, self.copies @ self.candidate
+
+    @cached_property
     def values(self) -> tuple[float, float]:
         """The metric of the baseline and of the candidate."""
-        one, other = (self.metric.value(arm.sum(axis=0)) for arm in (self.baseline, self.candidate))
-        return float(one), float(other)
+        one, other = (float(self.metric.value(total)) for total in self.totals)
+        return one, other
 
     @property
     def delta(self) -> float:
         """Candidate minus baseline."""
-        baseline, candidate = self.values
-        return candidate - baseline
+        return self.values[1] - self.values[0]
 
     @property
     def undefined(self) -> bool:
         """True when an arm's metric is 0 by convention."""
-        return any(bool(self.metric.undefined(arm.sum(axis=0))) for arm in (self.baseline, self.candidate))
+        return any(bool(self.metric.undefined(total)) for total in self.totals)
 
     def by_cluster(self, codes: NDArray[np.int64]) -> PairedSums:
-        """The same, summed within clusters; `codes` (G,) number them from 0."""
-        return PairedSums(self.metric, _summed(self.baseline, codes), _summed(self.candidate, codes))
+        """The same, summed within clusters; `codes` (C,) number them from 0."""
+        baseline = _summed(self.copies[:, None] * self.baseline, codes)
+        candidate = _summed(self.copies[:, None] * self.candidate, codes)
+        return PairedSums(self.metric, baseline, candidate, np.ones(len(baseline)))
 
-    def without_each(self) -> Floats:
-        """The difference with one unit left out, for every unit (G,)."""
-        one, other = (
-            self.metric.value(arm.sum(axis=0) - arm) for arm in (self.baseline, self.candidate)
-        )
-        return np.subtract(other, one)
+    @cached_property
+    def distinct(self) -> PairedSums:
+        """The same units, equal ones merged."""
+        width = self.baseline.shape[1]
+        there = self.copies > 0
+        both = np.hstack([self.baseline[there], self.candidate[there]])
+        rows, place = np.unique(both, axis=0, return_inverse=True)
+        copies = np.bincount(place.ravel(), weights=self.copies[there]).astype(np.float64)
+        return PairedSums(self.metric, rows[:, :width], rows[:, width:], copies)
 
     def linearized(self) -> Floats:
-        """What each unit adds to the difference, to first order (G,); sums to zero."""
-        return self.candidate @ self.metric.gradient(self.candidate.sum(axis=0)) - (
-            self.baseline @ self.metric.gradient(self.baseline.sum(axis=0))
-        )
+        """What one copy of each unit adds to the difference, to first order (C,); they sum to zero."""
+        baseline, candidate = (self.metric.gradient(total) for total in self.totals)
+        return np.subtract(self.candidate @ candidate, self.baseline @ baseline)
 
     def standard_error(self) -> float | None:
         """CR1 standard error: of a mean of items, sd / sqrt(n). None for a single unit."""
@@ -174,24 +187,28 @@ class PairedSums:
         if g < 2:
             return None
         parts = self.linearized()
-        scale = float(np.abs(parts).max(initial=0.0))
-        if scale <= 1e-14 * max(map(abs, self.values)) / g:
+        scale = float(np.abs(parts).max())
+        if scale <= NOTHING * max(map(abs, self.values)) / g:
             return 0.0
-        parts = parts / scale
-        return scale * math.sqrt(g / (g - 1) * float(parts @ parts))
+        parts /= scale
+        return scale * math.sqrt(g / (g - 1) * float(self.copies @ (parts * parts)))
 
+    def acceleration(self) -> float | None:
+        """BCa's a from the differences with one unit left out; None where they do not vary.
 
-def acceleration(without_each: Floats) -> float | None:
-    """BCa's a from delete-one estimates (G,); None when they do not vary.
-
-    Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, eq. 14.15.
-    """
-    away = without_each.mean() - without_each
-    scale = float(np.abs(away).max())
-    if scale <= 1e-14 * max(float(np.abs(without_each).max()), 1e-300):
-        return None
-    away = away / scale
-    return float((away**3).sum()) / (6 * float(away @ away) ** 1.5)
+        Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, eq. 14.15.
+        """
+        if self.n_units < 2:
+            return None
+        arms = zip(self.totals, (self.baseline, self.candidate), strict=True)
+        one, other = (self.metric.value(total - arm) for total, arm in arms)
+        without = other - one
+        away = float(self.copies @ without) / self.n_units - without
+        scale = float(np.abs(away).max())
+        if scale <= NOTHING * max(map(abs, self.values)) / self.n_units:
+            return None
+        away = away / scale
+        return float(self.copies @ away**3) / (6 * math.sqrt(float(self.copies @ away**2)) ** 3)
 
 
 def _divided(top: Floats, bottom: Floats) -> Floats:

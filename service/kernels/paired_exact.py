@@ -38,7 +38,9 @@ def exact_p_below(only_candidate: int, only_baseline: int, n: int, difference: f
     observed = tango_score(only_candidate, only_baseline, n, difference)
     cutoff = observed + SCORE_SLACK * max(1.0, abs(observed))
     least, most = difference, min(1.0, max(difference, MOST_EXPECTED / n))
-    # discordant share = difference + span * x; the supremum is often at x = 0, so the grid is quadratic
+    if least == most:
+        return min(_mass(least, n, difference, cutoff), 1.0)
+    # discordant share = difference + span * x^2: the supremum is often at or near x = 0
     low, high, best = 0.0, 1.0, 0.0
     for _ in range(ROUNDS):
         grid = np.linspace(low, high, GRID)
@@ -46,7 +48,7 @@ def exact_p_below(only_candidate: int, only_baseline: int, n: int, difference: f
         top = int(np.argmax(found))
         best = max(best, found[top])
         low, high = float(grid[max(top - 1, 0)]), float(grid[min(top + 1, GRID - 1)])
-        if least == most or best == 0:
+        if best == 0:
             break
     return min(best, 1.0)
 

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from scipy import special
 
 from service.kernels import lattice, ranks
+from service.kernels.moments import EPS
 from service.kernels.sign_flip import sign_flip
 
 SplitTest = Literal["welch", "student", "mann-whitney", "bootstrap-percentile", "bootstrap-basic"]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-ENUMERATED_UP_TO = 500_000
+ENUMERATED_UP_TO = 200_000
 """Most splits that are all listed."""
 
 FLIPS_LISTED = 20
@@ -38,6 +39,17 @@ class Rejections:
     enumerated: bool
 
 
+def every_split_count(runs: int, n: int) -> int:
+    """Ways to draw two halves of n from the runs, up to swapping the halves."""
+    return math.comb(runs, 2 * n) * math.comb(2 * n - 1, n)
+
+
+def splits_looked_at(runs: int, n: int, test: str, n_splits: int) -> int:
+    """All splits when few, else `n_splits` draws. A bootstrap within each split is dear: few is fewer there."""
+    few = n_splits if test.startswith("bootstrap") else ENUMERATED_UP_TO
+    return every_split_count(runs, n) if every_split_count(runs, n) <= few else n_splits
+
+
 def split_rejections(
     values: Floats, n: int, test: SplitTest, alpha: float, n_splits: int, n_resamples: int, seed: int
 ) -> Rejections:
@@ -46,9 +58,7 @@ def split_rejections(
     All splits when at most `ENUMERATED_UP_TO`, up to swapping the halves, which no two-sided
     test sees. Memory: one block of splits, times `n_resamples` for the bootstrap.
     """
-    total = math.comb(values.size, 2 * n) * math.comb(2 * n - 1, n)
-    # a bootstrap within each split is dear: its splits are listed only when fewer than the draws
-    enumerated = total <= (n_splits if test.startswith("bootstrap") else ENUMERATED_UP_TO)
+    enumerated = every_split_count(values.size, n) == splits_looked_at(values.size, n, test, n_splits)
     blocks = _every_split(values.size, n) if enumerated else _drawn_splits(values.size, n, n_splits, seed)
     reject = _tester(test, n, alpha, n_resamples, seed)
     rejected = undefined = looked_at = 0
@@ -139,12 +149,12 @@ def wilcoxon_critical(signed: Floats, alpha: float) -> float | None:
 
 
 def _every_split(total: int, n: int) -> Iterator[NDArray[np.intp]]:
-    halves = np.array(
-        [
-            (0, *rest, *(i for i in range(1, 2 * n) if i not in rest))
-            for rest in itertools.combinations(range(1, 2 * n), n - 1)
-        ]
-    )
+    # element 0 always in the first half: the other order is the same split to a two-sided test
+    own = np.array(list(itertools.combinations(range(1, 2 * n), n - 1)), dtype=np.intp).reshape(-1, n - 1)
+    outside = np.ones((len(own), 2 * n), dtype=np.bool_)
+    outside[:, 0] = False
+    np.put_along_axis(outside, own, values=False, axis=1)
+    halves = np.argsort(outside, axis=1, kind="stable")
     picks = itertools.combinations(range(total), 2 * n)
     while chunk := list(itertools.islice(picks, max(1, 50_000 // len(halves)))):
         yield np.asarray(chunk)[:, halves].reshape(-1, 2 * n)
@@ -175,10 +185,14 @@ def _tester(test: SplitTest, n: int, alpha: float, n_resamples: int, seed: int) 
 
 def _t_rejects(first: Floats, second: Floats, alpha: float, *, welch: bool) -> tuple[Bools, Bools]:
     n = first.shape[1]
-    known = (np.ptp(first, axis=1) > 0) | (np.ptp(second, axis=1) > 0)
-    v0, v1 = first.var(axis=1, ddof=1), second.var(axis=1, ddof=1)
+    mean0, mean1 = first.mean(axis=1), second.mean(axis=1)
+    left, right = first - mean0[:, None], second - mean1[:, None]
+    v0 = np.einsum("ij,ij->i", left, left) / (n - 1)
+    v1 = np.einsum("ij,ij->i", right, right) / (n - 1)
+    # equal values leave a rounding error of their mean, not a spread
+    known = v0 + v1 > (8 * EPS) ** 2 * (mean0**2 + mean1**2)
     with np.errstate(invalid="ignore", divide="ignore"):
-        t = (second.mean(axis=1) - first.mean(axis=1)) / np.sqrt((v0 + v1) / n)
+        t = (mean1 - mean0) / np.sqrt((v0 + v1) / n)
         df = (v0 + v1) ** 2 * (n - 1) / (v0 * v0 + v1 * v1) if welch else np.full(len(t), 2 * n - 2.0)
         p = 2 * special.stdtr(df, -np.abs(t))
     return p < alpha, known
@@ -189,25 +203,22 @@ def _rank_rejects(
 ) -> tuple[Bools, Bools]:
     """Exact permutation of midranks; rows with the same ties share one null distribution."""
     n = first.shape[1]
-    both = np.sort(np.concatenate([first, second], axis=1), axis=1)
-    sums = np.empty(len(first), dtype=np.int64)
-    rows_at_once = max(1, 10_000_000 // (2 * n * n))
-    for start in range(0, len(first), rows_at_once):
-        rows = slice(start, start + rows_at_once)
-        own, all_ = first[rows][:, :, None], both[rows][:, None, :]
-        doubled = 2 * (own > all_).sum(axis=2) + (own == all_).sum(axis=2) + 1
-        sums[rows] = doubled.sum(axis=1)
-    ties = both[:, 1:] == both[:, :-1]
+    both = np.concatenate([first, second], axis=1)
+    order = np.argsort(both, axis=1, kind="stable")
+    in_first = order < n
+    ascending = np.take_along_axis(both, order, axis=1)
+    ties = ascending[:, 1:] == ascending[:, :-1]
     rejected = np.zeros(len(first), dtype=np.bool_)
-    for pattern in np.unique(ties, axis=0):
+    for pattern in np.unique(ties, axis=0) if ties.any() else ties[:1]:
         key = pattern.tobytes()
+        rank, _ = ranks.midranks(np.concatenate([[0.0], np.cumsum(~pattern)]))
+        doubled = np.rint(2 * rank).astype(np.int64)
         if key not in known:
-            rank, _ = ranks.midranks(np.concatenate([[0.0], np.cumsum(~pattern)]))
-            pmf = ranks.subset_sums(np.rint(2 * rank).astype(np.int64), n)
+            pmf = ranks.subset_sums(doubled, n)
             upper, lower = np.cumsum(pmf[::-1])[::-1], np.cumsum(pmf)
             known[key] = 2 * np.minimum(upper, lower)
         alike = np.all(ties == pattern, axis=1)
-        rejected[alike] = known[key][sums[alike]] < alpha
+        rejected[alike] = known[key][in_first[alike] @ doubled] < alpha
     return rejected, np.ones(len(first), dtype=np.bool_)
 
 

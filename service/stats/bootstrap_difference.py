@@ -50,8 +50,8 @@ class BootstrapDifferenceAnalysis(Analysis):
     bootstrap_se: float = Field(description="SD of the bootstrapped difference, score units.")
     z0: float | None = Field(description="BCa bias correction, normal units.")
     acceleration: float | None = Field(description="BCa acceleration.")
-    method: bootstrap_intervals.Method
-    alternative: Alternative
+    method: bootstrap_intervals.Method = Field(description="How the interval was read off.")
+    alternative: Alternative = Field(description="Direction tested.")
     n: int = Field(description="Runs of both arms together.")
     n_baseline: int = Field(description="Runs.")
     n_candidate: int = Field(description="Runs.")
@@ -149,7 +149,7 @@ def bootstrap_difference(request: BootstrapDifferenceRequest) -> BootstrapDiffer
     p_value = None
     if ci is not None and raw_p is not None:
         p_value = floored(raw_p, "p_value", bounds)
-        if distribution.exact and raw_p < distribution.least:
+        if raw_p < distribution.least:
             p_value = floored(sides * distribution.least, "p_value", bounds)
             bounds["p_value"] = f"< {p_value:.1e}"
     warnings = list(few)

@@ -26,7 +26,7 @@ class EffectSizeAnalysis(Analysis, EffectSizes):
     delta: float = Field(description="Mean of the candidate minus mean of the baseline, score units.")
     ci: Interval | None = Field(description="That of Cohen's d (paired: of d_z), in SDs.")
     cohens_d_se: float | None = Field(description="Large-sample SE of d for independent arms, in SDs.")
-    design: Literal["independent", "paired"]
+    design: Literal["independent", "paired"] = Field(description="As asked.")
     n: int = Field(description="Runs of both arms together; pairs when paired.")
 
 

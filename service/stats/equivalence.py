@@ -300,7 +300,10 @@ def _by_bootstrap(
         name, units, difference = "percentile", counts.n if counts else len(baseline), candidate - baseline
         found = paired_distribution(counts, difference, lambda: draw_means(difference, draws, seed))
     touch = request.bounds == "seed"
-    return of_bootstrap(name, found, units, margin, request.alpha, touch=touch, seed=request.seed)
+    noise = difference_noise(baseline, candidate) if len(baseline) else 0.0
+    return of_bootstrap(
+        name, found, units, margin, request.alpha, touch=touch, seed=request.seed, noise=noise
+    )
 
 
 def _discordant(request: EquivalenceRequest) -> int | None:

@@ -51,7 +51,7 @@ class MannWhitneyAnalysis(Analysis):
     u_baseline: float = Field(description="U of the baseline; both add up to n_baseline n_candidate.")
     z: float | None = Field(description="Standardized U of the normal methods.")
     method: Literal["exact", "asymptotic", "corrected"] = Field(description="The method used.")
-    alternative: Alternative
+    alternative: Alternative = Field(description="Direction tested.")
     n: int = Field(description="Runs of both arms together.")
     n_baseline: int = Field(description="Runs.")
     n_candidate: int = Field(description="Runs.")

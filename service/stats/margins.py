@@ -88,11 +88,14 @@ def of_t(name: str, delta: float, error: tuple[float, float], margin: float, alp
 
 def of_bootstrap(
     name: str, found: BootstrapDistribution, units: int, margin: float, alpha: float, *,
-    touch: bool, seed: int | None,
+    touch: bool, seed: int | None, noise: float,
 ) -> Evidence:  # fmt: skip
-    """Evidence from a bootstrap of `units` items or clusters; `touch`: the interval may reach the margin."""
+    """Evidence from a bootstrap of `units` items or clusters.
+
+    `touch`: the interval may reach the margin. A spread of at most `noise` is rounding, not variation.
+    """
     low, high, se = found.quantile(alpha), found.quantile(1 - alpha), found.moments()[1]
-    if se <= TIE * TIE:
+    if se <= noise:
         return Evidence(name, low, high, statistics={"se": se}, warnings=(DEGENERATE(),))
     return Evidence(
         name,

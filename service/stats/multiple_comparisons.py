@@ -71,8 +71,10 @@ class MultipleComparisonsAnalysis(Analysis):
     n_rejected: int = Field(description="Hypotheses.")
     n: int = Field(description="Hypotheses in the family.")
     n_never_ran: int = Field(description="Hypotheses without a p-value, entered as 1.")
-    method: Method
-    error_rate: Literal["familywise", "false discovery"]
+    method: Method = Field(description="As asked.")
+    error_rate: Literal["familywise", "false discovery"] = Field(
+        description="The rate that the method holds."
+    )
     alpha: float = Field(description="Error rate over the family, a proportion.")
     labels: tuple[str | int, ...] | None = Field(description="As sent; null when not sent.")
 

@@ -52,7 +52,7 @@ class Outlier(Part):
 class OutliersAnalysis(Analysis):
     """What the rule lists."""
 
-    method: Method
+    method: Method = Field(description="The rule used.")
     threshold: float = Field(description="IQRs, SDs or scaled MADs.")
     n: int = Field(description="Values.")
     n_outliers: int | None = Field(description="Values listed; null when the rule is undefined.")
@@ -118,7 +118,7 @@ def outliers(request: OutliersRequest) -> OutliersAnalysis:
             Outlier(
                 position=int(i), value=float(values[i]), score=None if scores is None else float(scores[i])
             )
-            for i in np.flatnonzero((values < low) | (values > high))
+            for i in np.flatnonzero(_beyond(values, low, high))
         )
         largest = None if scores is None else float(scores.max())
         if scores is None:
@@ -151,6 +151,12 @@ def outliers(request: OutliersRequest) -> OutliersAnalysis:
 
 Found = tuple[float, float, NDArray[np.float64] | None] | str
 """Fences and every value's distance (None where it has no unit), or why the rule is undefined."""
+
+
+def _beyond(values: NDArray[np.float64], low: float, high: float) -> NDArray[np.bool_]:
+    """Outside the fences; a value within rounding of a fence lies on it."""
+    slack = 1e-12 * max(abs(low), abs(high))
+    return (values < low - slack) | (values > high + slack)
 
 
 def _iqr(values: NDArray[np.float64], threshold: float) -> Found:

@@ -10,7 +10,7 @@ from scipy import special
 
 from service.kernels.paired_intervals import newcombe_interval, tango_interval, tango_score, wald_interval
 from service.stats.common import Alternative, Analysis, Interval, Proportion, StatWarning, p_text, percent
-from service.stats.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, PairsRequest
+from service.stats.pairs import NO_DISCORDANT, PairedCounts, PairsRequest, floored
 from service.stats.registry import PlanUse, stat_test
 from service.stats.warnings import define
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Self
+from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, ValidatorFunctionWrapHandler, field_validator, model_validator
 
 from service.errors import Fault, InvalidData
 from service.stats.common import Column, Count, Interval, Part, Request, require_equal_lengths
@@ -56,11 +56,9 @@ class PairedCounts(Part):
         return (self.only_candidate - self.only_baseline) / self.n
 
 
-class PairsRequest(Request):
-    """Two columns, or the four counts of two binary arms on the same items."""
+class FourCounts(Request):
+    """The four counts of two binary arms on the same items, instead of columns."""
 
-    baseline: Column | None = Field(None, description="Baseline arm, one value per item.")
-    candidate: Column | None = Field(None, description="Candidate arm, one value per item, same order.")
     both_correct: Count | None = Field(None, description="Items both arms answer correctly, a count.")
     only_baseline: Count | None = Field(
         None, description="Items only the baseline answers correctly, a count."
@@ -70,9 +68,9 @@ class PairsRequest(Request):
     )
     both_wrong: Count | None = Field(None, description="Items both arms answer wrongly, a count.")
 
-    @model_validator(mode="after")
-    def _columns_or_counts(self) -> Self:
-        columns = (self.baseline, self.candidate)
+    def _require_one_form(self, baseline: object, candidate: object) -> None:
+        """Refuse anything but both columns or all four counts; the counts must hold an item."""
+        columns = (baseline, candidate)
         counts = (self.both_correct, self.only_baseline, self.only_candidate, self.both_wrong)
         has_columns, has_counts = None not in columns, None not in counts
         if has_columns == has_counts or any(x is not None for x in (counts if has_columns else columns)):
@@ -81,10 +79,50 @@ class PairsRequest(Request):
                 "send either the two columns or all four counts",
                 [Fault("", "neither form is complete, or both were sent", fix)],
             )
-        if has_columns:
-            self._check_columns()
-        elif sum(count for count in counts if count) == 0:
+        if not has_columns and sum(count for count in counts if count) == 0:
             raise InvalidData.field("both_correct", "all four counts are 0", "send at least one item")
+
+    @property
+    def four(self) -> PairedCounts:
+        """The counts as sent, absent ones as 0."""
+        return PairedCounts(
+            both_correct=self.both_correct or 0,
+            only_baseline=self.only_baseline or 0,
+            only_candidate=self.only_candidate or 0,
+            both_wrong=self.both_wrong or 0,
+        )
+
+
+class _Columns(Request):
+    """The two columns; first in the schema."""
+
+    baseline: Column | None = Field(None, description="Baseline arm, one value per item.")
+    candidate: Column | None = Field(None, description="Candidate arm, one value per item, same order.")
+
+    @field_validator("baseline", "candidate", mode="wrap")
+    @classmethod
+    def _one_value_per_item(
+        cls, value: Any, read: ValidatorFunctionWrapHandler, info: ValidationInfo
+    ) -> list[float] | None:
+        if isinstance(value, list) and value and isinstance(value[0], list):
+            raise InvalidData.field(
+                str(info.field_name),
+                "holds several values per item, which are no independent items",
+                "use paired-bootstrap or randomization, which average replicates within the item, or "
+                "send one value per item",
+            )
+        column: list[float] | None = read(value)
+        return column
+
+
+class PairsRequest(FourCounts, _Columns):
+    """Two columns, or the four counts of two binary arms on the same items."""
+
+    @model_validator(mode="after")
+    def _columns_or_counts(self) -> Self:
+        self._require_one_form(self.baseline, self.candidate)
+        if self.baseline is not None:
+            self._check_columns()
         return self
 
     def _check_columns(self) -> None:
@@ -98,14 +136,7 @@ class PairsRequest(Request):
     @cached_property
     def table(self) -> PairedCounts:
         """The fourfold table, from either form; refuses columns that are not binary."""
-        if self.baseline is not None:
-            return tabulate(*self.arrays)
-        return PairedCounts(
-            both_correct=self.both_correct or 0,
-            only_baseline=self.only_baseline or 0,
-            only_candidate=self.only_candidate or 0,
-            both_wrong=self.both_wrong or 0,
-        )
+        return self.four if self.baseline is None else tabulate(*self.arrays)
 
 
 def tabulate(baseline: NDArray[np.float64], candidate: NDArray[np.float64]) -> PairedCounts:
@@ -131,6 +162,12 @@ def no_interval(level: float, method: str) -> Interval:
     return Interval(low=None, high=None, level=level, method=method)
 
 
+@overload
+def floored(p: float, path: str, bounds: dict[str, str], floor: float = P_FLOOR) -> float: ...
+@overload
+def floored(p: None, path: str, bounds: dict[str, str], floor: float = P_FLOOR) -> None: ...
+@overload
+def floored(p: float | None, path: str, bounds: dict[str, str], floor: float = P_FLOOR) -> float | None: ...
 def floored(p: float | None, path: str, bounds: dict[str, str], floor: float = P_FLOOR) -> float | None:
     """The p-value, or `floor` with an entry in `bounds` when p lies below what the method resolves."""
     if p is not None and p < floor:

@@ -61,7 +61,7 @@ class PowerPoint(Part):
 class PowerAnalysis(Analysis):
     """The power curve."""
 
-    test: Test
+    test: Test = Field(description="The test planned.")
     delta: float = Field(description="True difference assumed, score units or a proportion.")
     unit: str = Field(description="What n counts.")
     target_power: float = Field(description="A proportion.")

@@ -118,19 +118,25 @@ def _answer_type(analysis: type[A]) -> type[Answer[A]]:
 def fingerprint(request: Request) -> str:
     """SHA-256 of a request. Numbers enter as bytes: printing a million would cost more than the test."""
     fields = {name: getattr(request, name) for name in type(request).model_fields}
-    columns = {
-        name: value
-        for name, value in fields.items()
-        if isinstance(value, list) and set(map(type, value)) == {float}
-    }
+    columns = {name: packed for name, value in fields.items() if (packed := _packed(value)) is not None}
     digest = hashlib.sha256(request.model_dump_json(exclude=set(columns)).encode())
     for name, column in columns.items():
-        packed = array("d", column)
-        if sys.byteorder == "big":
-            packed.byteswap()
         digest.update(name.encode())
-        digest.update(packed.tobytes())
+        digest.update(column.tobytes())
     return digest.hexdigest()
+
+
+def _packed(value: object) -> array[float] | None:
+    """A column of floats as little-endian bytes; None for anything else, a column with gaps included."""
+    if not (isinstance(value, list) and value and type(value[0]) is float):
+        return None
+    try:
+        packed = array("d", value)
+    except TypeError:
+        return None
+    if sys.byteorder == "big":
+        packed.byteswap()
+    return packed
 
 
 _TESTS: dict[tuple[str, int], StatTest[Any, Any]] = {}

@@ -226,7 +226,7 @@ def resampling_of(found: BootstrapDistribution, seed: int | None) -> Resampling:
 def resolution_of(found: BootstrapDistribution, n_units: int) -> float:
     """The least probability that can be told from 0, for a bootstrap of `n_units` items or clusters."""
     if isinstance(found, Draws):
-        return 1 / len(found.estimates)
+        return weighed(0.0, found) or 1 / len(found.estimates)
     if found.route == "enumeration":
         return float(n_units) ** -n_units
     return P_FLOOR if found.route == "fft" else UNTOLD

@@ -40,7 +40,7 @@ class SampleSizeRequest(Design):
 class SampleSizeAnalysis(Analysis):
     """The size that reaches the target power."""
 
-    test: Test
+    test: Test = Field(description="The test planned.")
     n: int | None = Field(description="Smallest size from which power stays at the target or above.")
     unit: str = Field(description="What n counts.")
     power: float | None = Field(description="At n, a proportion.")

@@ -62,11 +62,11 @@ class TTestAnalysis(Analysis, EffectSizes):
     t: float | None = Field(description="delta / se.")
     df: float | None = Field(description="Degrees of freedom; Welch-Satterthwaite for welch.")
     se: float | None = Field(description="Standard error of delta, score units.")
-    method: Method
-    alternative: Alternative
+    method: Method = Field(description="As asked.")
+    alternative: Alternative = Field(description="Direction tested.")
     n: int = Field(description="Runs of both arms together; pairs when paired.")
-    baseline: ArmSummary
-    candidate: ArmSummary
+    baseline: ArmSummary = Field(description="Runs of the baseline.")
+    candidate: ArmSummary = Field(description="Runs of the candidate.")
     improvement_pct: float | None = Field(description="100 delta / mean of the baseline, percent.")
 
 

@@ -141,7 +141,7 @@ class RatePoint(Part):
 class TypeOneErrorAnalysis(Analysis):
     """The empirical type I error."""
 
-    test: Test
+    test: Test = Field(description="The test tried.")
     alpha: float = Field(description="Significance level tried, a proportion.")
     rate: float = Field(description="At the largest size, a proportion.")
     n: int = Field(description="The largest size: runs per half, or items.")
@@ -152,11 +152,13 @@ class TypeOneErrorAnalysis(Analysis):
 def _cost(request: TypeOneErrorRequest) -> float:
     if request.test not in SPLIT_TESTS:
         return 0.05 + 2e-6 * len(request.baseline or [])
-    sizes = request.split_sizes()
-    each = 1e-7 * request.n_resamples * max(sizes) if request.test.startswith("bootstrap") else 4e-6
-    # listed splits can outnumber the draws
-    looked_at = request.n_splits if request.test.startswith("bootstrap") else max(request.n_splits, 200_000)
-    return 0.01 + each * looked_at * len(sizes)
+    runs, seconds = len(request.values or []), 0.01
+    for n in request.split_sizes():
+        each = 5e-7 * (1 + n)
+        if request.test.startswith("bootstrap"):
+            each += 1e-7 * request.n_resamples
+        seconds += each * kernel.splits_looked_at(runs, n, request.test, request.n_splits)
+    return seconds
 
 
 @stat_test(
@@ -189,6 +191,7 @@ def type_one_error(request: TypeOneErrorRequest) -> TypeOneErrorAnalysis:
         Few splits, or flips that lie on a lattice: all are counted, no seed, mc_ci null.
         Halves without spread: the test is undefined there, counted as not rejecting.
         No difference at all: no flip can reject, rate 0.
+        Flips that leave constant differences: t is infinite, counted as rejecting.
         The item-level tests under flips of whole clusters show what ignoring clusters costs.
 
     Sources:

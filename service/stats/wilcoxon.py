@@ -84,8 +84,8 @@ class WilcoxonAnalysis(Analysis):
     w_minus: float = Field(description="Rank sum of the items on which the baseline is higher.")
     z: float | None = Field(description="Standardized w_plus of the normal methods.")
     method: Literal["exact", "asymptotic", "corrected"] = Field(description="The method used.")
-    zero_method: ZeroMethod
-    alternative: Alternative
+    zero_method: ZeroMethod = Field(description="As asked.")
+    alternative: Alternative = Field(description="Direction tested.")
     n: int = Field(description="Items.")
     n_nonzero: int = Field(description="Items with a difference.")
     n_ties: int = Field(description="Non-zero differences that share their size with another.")

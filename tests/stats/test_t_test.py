@@ -40,9 +40,9 @@ def test_seed4_mixes_ddof_zero_into_pooled_d():
 
 
 def test_seed4_calls_p_above_a_tenth_no_improvement_and_below_it_marginally_significant():
-    body = {"baseline": BASELINE, "candidate": [74.0, 78.0, 77.0, 75.0, 79.0]}
+    body = {"baseline": BASELINE, "candidate": [75.0, 79.0, 78.0, 76.0, 79.0]}
     found = analyse("t-test", body)
-    assert 0.05 < found.p_value < 0.2
+    assert 0.05 < found.p_value < 0.1
     assert "not rejected" in found.sentence
     assert "does not show equality" in found.sentence
     for words in ("marginal", "no effect", "no improvement", "confirm", "certain"):
@@ -70,6 +70,8 @@ def test_seed4_has_two_label_schemes_that_disagree(d, table, code):
         assert (found.effect_label, found.effect_label_scheme) == (label, scheme)
 
 
+# scipy warns when one arm is constant
+@pytest.mark.filterwarnings("ignore:Precision loss:RuntimeWarning")
 @PATIENT
 @given(columns, columns, st.sampled_from(["two-sided", "greater", "less"]))
 def test_agrees_with_scipy(baseline, candidate, alternative):

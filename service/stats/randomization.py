@@ -1,0 +1,304 @@
+"""Approximate randomization: swap the arms within items or clusters and count differences as large."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field
+from scipy import special
+
+from service.kernels.metric_flips import BIT_GENERATOR, metric_flips
+from service.kernels.sign_flip import sign_flip
+from service.kernels.t_distribution import t_quantile
+from service.stats.arms import Arms, ArmsRequest, MetricName
+from service.stats.common import (
+    Alternative,
+    Analysis,
+    Interval,
+    Proportion,
+    Resampling,
+    StatWarning,
+    p_text,
+)
+from service.stats.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, floored, no_interval
+from service.stats.registry import PlanUse, stat_test
+from service.stats.resampling import DEFAULT_DRAWS, DEFAULT_SEED, MOST_DRAWS
+from service.stats.warnings import MC_UNRESOLVED, define
+
+LARGE_SHARE = 0.3
+TOLERATED = 0.005
+"""Worst error of a p-value from values rounded to a grid; beyond it swaps are drawn."""
+
+Route = Literal["convolution", "enumeration", "grid", "monte_carlo"]
+
+DOMINANT_CLUSTER = define(
+    "DOMINANT_CLUSTER",
+    "caution",
+    "One cluster holds {share:.0%} of the items: swapping is exact only if the arms are exchangeable within "
+    "clusters, and for a mean difference of zero it is unreliable with such unequal clusters.",
+    "Canay, Romano & Shaikh (2017), Econometrica 85:1013",
+)
+FLOOR_ABOVE_ALPHA = define(
+    "FLOOR_ABOVE_ALPHA",
+    "serious",
+    "The least p that swapping {n_units} units can give is {least:.3g}, not below alpha {alpha:g}: "
+    "no data of this size can reject; plan more items or clusters.",
+    "Noreen (1989), Computer-Intensive Methods for Testing Hypotheses",
+)
+
+
+class RandomizationRequest(ArmsRequest):
+    """Two arms on the same items, and optionally each item's cluster."""
+
+    alternative: Alternative = "two-sided"
+    convention: Literal["standard", "seed"] = Field(
+        "standard",
+        description="`standard`: exact where possible, else (1 + count)/(B + 1); `seed`: always drawn, count/B.",
+    )
+    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
+    level: Proportion = Field(0.95, description="Two-sided level of the interval, a proportion.")
+    n_resamples: int | None = Field(
+        None,
+        ge=100,
+        le=1_000_000,
+        description="Draws, a count; used only where the swaps cannot be computed. Default 10,000, raised to "
+        "100,000 when the p-value is unresolved.",
+    )
+    seed: int | None = Field(
+        None, ge=0, le=2**53, description="Seed of the draws; used only where something is drawn. Default 42."
+    )
+
+
+class RandomizationAnalysis(Analysis):
+    """What swapping the arms found."""
+
+    delta: float = Field(description="Candidate minus baseline, metric units.")
+    ci: Interval = Field(
+        description="t interval of delta with the linearized (cluster-robust CR1) standard error, metric "
+        "units; the swaps themselves give no interval."
+    )
+    p_value: float = Field(description="Share of swaps with a difference at least as large as the data's.")
+    alternative: Alternative
+    metric: MetricName = Field(description="What is compared.")
+    baseline_value: float = Field(description="The baseline's metric.")
+    candidate_value: float = Field(description="The candidate's metric.")
+    unit: Literal["item", "cluster"] = Field(description="What is swapped as a whole.")
+    n: int = Field(description="Items, a count.")
+    n_clusters: int | None = Field(description="Clusters, a count.")
+    n_discordant: int = Field(description="Items whose statistics differ between the arms, a count.")
+    n_swappable: int = Field(description="Items or clusters whose swap changes something, a count.")
+    counts: PairedCounts | None = Field(description="The fourfold table, counts; null for other metrics.")
+    convention: Literal["standard", "seed"] = Field(description="How the distribution was to be obtained.")
+    route: Route = Field(
+        description="How swaps were weighed: convolution or a grid of the differences, all listed, or drawn."
+    )
+    p_mc_se: float | None = Field(description="Monte-Carlo standard error of p_value, a probability.")
+    min_attainable_p: float = Field(
+        description="Least p: all units on one side, 1/(B + 1) when drawn, 1/B under the seed convention."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A p-value and how it was obtained."""
+
+    p: float
+    route: Route
+    undefined: float
+    n_resamples: int | None
+    error: float | None
+
+    @property
+    def mc_se(self) -> float | None:
+        """Monte-Carlo standard error of p."""
+        return None if self.n_resamples is None else (self.p * (1 - self.p) / self.n_resamples) ** 0.5
+
+
+def _cost(request: RandomizationRequest) -> float:
+    arms = request.pair
+    if request.scores and request.convention == "standard":
+        return 0.002 + 2e-6 * min(arms.n, 20_000) + 3e-7 * arms.n
+    draws = request.n_resamples or DEFAULT_DRAWS
+    return 0.1 + 3e-9 * draws * min(arms.n, 200_000) * arms.items.metric.width
+
+
+@stat_test(
+    name="randomization",
+    version=1,
+    title="Approximate randomization (paired)",
+    example={
+        "baseline": {"tp": [3, 1, 0, 2, 4, 1], "fp": [1, 2, 1, 0, 1, 3], "fn": [0, 1, 2, 1, 0, 2]},
+        "candidate": {"tp": [3, 2, 1, 2, 4, 3], "fp": [0, 1, 1, 0, 2, 1], "fn": [0, 0, 1, 1, 0, 0]},
+        "metric": "f1",
+    },
+    cost=_cost,
+    plan=PlanUse(endpoints=frozenset({"binary", "continuous"}), clusters="when_planned"),
+)
+def randomization(request: RandomizationRequest) -> RandomizationAnalysis:
+    """Test whether two arms are exchangeable within items, by the metric's difference.
+
+    H0: the two outputs of an item could as well carry the other arm's name. Every item, or every
+    cluster as a whole, is swapped or not with probability 1/2, the sums are taken anew, and the metric's
+    difference after the swaps is compared with the one observed.
+
+    Returns:
+        delta: the metric of the candidate minus the baseline's; BLEU on 0-100.
+        p_value: P(|delta*| >= |delta|), or of one side; exact where `route` is not `monte_carlo`.
+        ci: from the linearized standard error, a companion of the estimate and not the test inverted.
+        min_attainable_p: 2 / 2^units for two-sided swaps, 1 / 2^units for one side.
+
+    Raises:
+        InvalidData: columns of different length, a metric whose statistics were not sent, a single
+            cluster, or more matches than n-grams.
+
+    Edge cases:
+        Nothing to swap: p is 1 by definition, warning NO_DISCORDANT.
+        0/0 in precision, recall or F1, or no match in BLEU: 0, counted in warning METRIC_UNDEFINED.
+        A cluster above 30 % of the items: warning DOMINANT_CLUSTER.
+        Too few units to reach alpha: warning FLOOR_ABOVE_ALPHA.
+        Replicates of an item are averaged within the item first.
+        Mean of more than 40 values that fit no grid: rounded, its error in `provenance`, erring upwards.
+
+    Sources:
+        Noreen (1989), Computer-Intensive Methods for Testing Hypotheses.
+        Yeh (2000), COLING, 947 (F1).
+        Phipson & Smyth (2010), Stat Appl Genet Mol Biol 9:39 (p of draws).
+
+    Example:
+        Six items of which the candidate alone is right on all: 2 of 64 swaps are as far from zero,
+        p = .03125, as McNemar's exact test.
+    """
+    arms = request.pair
+    found = _resolved(arms, request)
+    bounds: dict[str, str] = {}
+    reasons: dict[str, str] = {}
+    swappable = arms.n_differing
+    least = floored(_least(found, swappable, request), "min_attainable_p", bounds)
+    p = floored(found.p, "p_value", bounds, P_FLOOR if found.n_resamples is None else least)
+    warnings: list[StatWarning] = list(arms.undefined(found.undefined, "swaps"))
+    if swappable == 0:
+        warnings.append(NO_DISCORDANT())
+    elif least >= request.alpha:
+        warnings.append(FLOOR_ABOVE_ALPHA(n_units=swappable, least=least, alpha=request.alpha))
+    if arms.largest_share > LARGE_SHARE:
+        warnings.append(DOMINANT_CLUSTER(share=arms.largest_share))
+    if found.mc_se is not None and abs(p - request.alpha) <= 3 * found.mc_se:
+        warnings.append(MC_UNRESOLVED(p=p, se=found.mc_se, alpha=request.alpha))
+    if found.mc_se is None:
+        reasons["p_mc_se"] = "nothing was drawn"
+    if arms.codes is None:
+        reasons["n_clusters"] = "the items were given without clusters"
+    if arms.counts is None:
+        reasons["counts"] = "the outcomes are not right or wrong"
+    baseline_value, candidate_value = arms.items.values
+    ci = _interval(arms, request.level, reasons)
+    drawn = found.n_resamples is not None
+    return RandomizationAnalysis(
+        delta=arms.items.delta,
+        ci=ci,
+        p_value=p,
+        alternative=request.alternative,
+        metric=request.metric,
+        baseline_value=baseline_value,
+        candidate_value=candidate_value,
+        unit="item" if arms.codes is None else "cluster",
+        n=arms.n,
+        n_clusters=None if arms.codes is None else arms.units.n_units,
+        n_discordant=arms.n_discordant,
+        n_swappable=swappable,
+        counts=arms.counts,
+        convention=request.convention,
+        route=found.route,
+        p_mc_se=found.mc_se,
+        min_attainable_p=least,
+        reasons=reasons,
+        bounds=bounds,
+        warnings=tuple(warnings),
+        resampling=Resampling(
+            exact=not drawn,
+            error_bound=found.error,
+            n_resamples=found.n_resamples,
+            seed=(DEFAULT_SEED if request.seed is None else request.seed) if drawn else None,
+            bit_generator=BIT_GENERATOR if drawn else None,
+        ),
+        sentence=_sentence(arms, ci, p, request),
+    )
+
+
+def _resolved(arms: Arms, request: RandomizationRequest) -> _Found:
+    """Exact where it can be; else drawn, ten times as often when alpha is near and no number was named."""
+    if request.scores and request.convention == "standard":
+        found = _exact_mean(arms, request.alternative)
+        if (found.error or 0.0) <= TOLERATED:
+            return found
+    found = _flipped(arms, request, request.n_resamples or DEFAULT_DRAWS)
+    near = found.mc_se is not None and abs(found.p - request.alpha) <= 3 * found.mc_se
+    return _flipped(arms, request, MOST_DRAWS) if near and request.n_resamples is None else found
+
+
+def _exact_mean(arms: Arms, alternative: Alternative) -> _Found:
+    """The distribution of a sum with random signs; for right and wrong items a binomial."""
+    if arms.counts is not None and arms.codes is None:
+        b, c = arms.counts.only_candidate, arms.counts.only_baseline
+        m = b + c
+        far = {"greater": c, "less": b, "two-sided": min(b, c)}[alternative]
+        share = float(special.bdtr(far, m, 0.5)) if m else 1.0
+        p = min(1.0, 2 * share) if alternative == "two-sided" else share
+        return _Found(p, "convolution", 0.0, None, None)
+    tails = sign_flip(arms.difference_sums)
+    p = {"two-sided": tails.two_sided, "greater": tails.at_least, "less": tails.at_most}[alternative]
+    return _Found(p, tails.route, 0.0, None, tails.error)
+
+
+def _flipped(arms: Arms, request: RandomizationRequest, draws: int) -> _Found:
+    seed = DEFAULT_SEED if request.seed is None else request.seed
+    literal = request.convention == "seed"
+    flips = metric_flips(arms.units, draws, seed, listed=not literal)
+    share = {"two-sided": flips.two_sided, "greater": flips.at_least, "less": flips.at_most}[
+        request.alternative
+    ]
+    if flips.n_resamples is None or literal:
+        return _Found(share, flips.route, flips.undefined, flips.n_resamples, flips.error)
+    p = (1 + share * flips.n_resamples) / (flips.n_resamples + 1)
+    return _Found(p, flips.route, flips.undefined, flips.n_resamples, flips.error)
+
+
+def _least(found: _Found, swappable: int, request: RandomizationRequest) -> float:
+    """The observed swap alone is counted, and its mirror image when two-sided."""
+    if found.n_resamples is not None:
+        return 1 / (found.n_resamples + (request.convention == "standard"))
+    return float(min(1.0, 2.0 ** -(swappable - (request.alternative == "two-sided"))))
+
+
+def _interval(arms: Arms, level: float, reasons: dict[str, str]) -> Interval:
+    """delta plus and minus t standard errors, within what the metric can reach."""
+    error, g = arms.units.standard_error(), arms.units.n_units
+    if not error:
+        why = "a single item" if error is None else "the difference does not vary between items or clusters"
+        reasons["ci.low"] = reasons["ci.high"] = why
+        return no_interval(level, "linearized t")
+    half = t_quantile(0.5 + level / 2, g - 1) * error
+    delta, reach = arms.items.delta, arms.reach
+    return Interval(
+        low=max(delta - half, -reach), high=min(delta + half, reach), level=level, method="linearized t"
+    )
+
+
+def _sentence(arms: Arms, ci: Interval, p: float, request: RandomizationRequest) -> str:
+    interval = (
+        f"{100 * ci.level:g}% {ci.method} CI {arms.show(ci.low)} to {arms.show(ci.high)}"
+        if ci.low is not None and ci.high is not None
+        else "no interval: the difference does not vary"
+    )
+    within = "items" if arms.codes is None else f"items in {arms.units.n_units} clusters"
+    return (
+        f"The candidate differs from the baseline by {arms.show(arms.items.delta)} in {request.metric} "
+        f"({interval}, {arms.n} {within}); randomization, {request.alternative}, {p_text(p)}, "
+        + (
+            f"so exchangeable arms are rejected at alpha {request.alpha:g}."
+            if p < request.alpha
+            else f"so exchangeable arms are not rejected at alpha {request.alpha:g}, "
+            "which does not show equality."
+        )
+    )
