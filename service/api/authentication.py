@@ -47,14 +47,18 @@ class KeyCache:
 
     def cached(self, header: str | None) -> Key | None:
         """The key of the header when it was read a moment ago; never touches the database."""
-        entry = self._entries.get(secret_sha256(_secret(header)))
+        secret = _secret(header)
+        entry = self._entries.get(secret_sha256(secret))
         if entry is None or self._monotonic() - entry.read_at >= self._seconds:
+            _require_form(secret)
             return None
         return self._checked(entry.key)
 
     def look_up(self, header: str | None) -> Key:
         """The key of the header, read from the database."""
-        digest, read_at = secret_sha256(_secret(header)), self._monotonic()
+        secret = _secret(header)
+        _require_form(secret)
+        digest, read_at = secret_sha256(secret), self._monotonic()
         with self._database.read() as session:
             key = keys.by_secret(session, digest)
         if key is None:
@@ -90,12 +94,16 @@ class KeyCache:
 
 
 def _secret(header: str | None) -> str:
-    """The secret in the header; a missing, mistyped or cut one is refused without a look-up."""
+    """The secret in the header."""
     if header is None:
         raise Unauthorized("this needs an API key; send the header Authorization: Bearer KEY")
     scheme, _, secret = header.partition(" ")
     if scheme.lower() != "bearer" or not secret:
         raise Unauthorized("the Authorization header is not of the form: Bearer KEY")
-    if not parse_secret(secret.strip()):
-        raise Unauthorized("the API key is mistyped or cut: its checksum is wrong")
     return secret.strip()
+
+
+def _require_form(secret: str) -> None:
+    """Refuse a mistyped or cut secret before anything is looked up."""
+    if not parse_secret(secret):
+        raise Unauthorized("the API key is mistyped or cut: its checksum is wrong")

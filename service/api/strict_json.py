@@ -32,7 +32,7 @@ def parse(body: bytes) -> Any:
         raise _too_deep() from None
     except ValueError:
         raise malformed("malformed_json", "holds an integer of thousands of digits") from None
-    if _needs_inspection(body):
+    if needs_inspection(body):
         _inspect(value)
     return value
 
@@ -72,9 +72,9 @@ def _too_deep() -> MalformedBody:
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_constant)
 
 
-def _needs_inspection(body: bytes) -> bool:
+def needs_inspection(body: bytes) -> bool:
     """Whether the text could hold what only a walk finds: a cheap test that is never wrongly false."""
-    if b"\\u" in body or body.count(b"[") + body.count(b"{") > MAX_DEPTH:
+    if b"\\" in body or b"NaN" in body or b"Infinity" in body or body.count(b"[") + body.count(b"{") > MAX_DEPTH:
         return True
     digits = body.translate(_DIGITS_TO_ZERO)
     return b"0e" in digits or _LONG_NUMBER in digits

@@ -21,8 +21,8 @@ from service.api.deps import (
     RecordId,
     Shared,
 )
-from service.api.jobs import JobView, job_view
 from service.api.idempotency import OptionalOnce
+from service.api.jobs import JobView, job_view
 from service.api.route import refuses, router
 from service.domain.preregistration import Preregistration
 from service.domain.verdict import Outcome, Verdict

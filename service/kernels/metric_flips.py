@@ -149,8 +149,8 @@ def _drawn(cells: _Cells, n_resamples: int, seed: int) -> Flips:
         for row in range(start, stop, rows_at_a_time):
             rows = min(rows_at_a_time, stop - row)
             if alone:
-                bits = np.frombuffer(rng.bytes(rows * (-(-n_cells // 8))), dtype=np.uint8)
-                swapped = np.unpackbits(bits.reshape(rows, -1), axis=1, count=n_cells).astype(np.float64)
+                words = rng.integers(0, 2**32, (rows, -(-n_cells // 32)), dtype=np.uint32).astype("<u4")
+                swapped = np.unpackbits(words.view(np.uint8), axis=1, count=n_cells).astype(np.float64)
             else:
                 swapped = rng.binomial(cells.counts, 0.5, (rows, n_cells)).astype(np.float64)
             found[row : row + rows], zero = cells.differences(swapped @ cells.rows)

@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
-from scipy.optimize import brentq
 
+from service.kernels.roots import rising_root
 from service.kernels.t_distribution import Alternative, noncentral_t_cdf, noncentral_t_sf, t_quantile
 
 McNemarMethod = Literal["exact", "midp", "asymptotic", "corrected"]
@@ -34,7 +34,7 @@ def detectable_nc(df: float, alpha: float, alternative: Alternative, target: flo
     high = 1.0
     while t_power(high, df, alpha, side) < target:
         high *= 2
-    return float(brentq(lambda nc: t_power(nc, df, alpha, side) - target, 0.0, high, xtol=1e-10))
+    return rising_root(lambda nc: t_power(nc, df, alpha, side) - target, 0.0, high, 1e-10)
 
 
 def welch_se_and_df(sd_baseline: float, sd_candidate: float, n: float) -> tuple[float, float]:

@@ -32,7 +32,7 @@ GRID = 2**18
 COARSE_GRID = 2**13
 ATOM_POINTS = 2**18
 ROUNDING_RISK = 1e-9
-MOMENT_SLACK = 0.1
+MOMENT_POINTS, MOMENT_SLACK = 97, 0.3
 """Area between the bounds of the distribution function, in standard deviations, that moments tolerate."""
 
 TIE = 1e-12
@@ -88,6 +88,8 @@ class Inverted:
     def __init__(self, sums: Floats, sizes: Floats) -> None:
         """Sums and sizes of shape (G,)."""
         self.sums, self.sizes = sums, sizes
+        self._exacts: dict[float, lattice.Distribution | None] = {}
+        self._bounds: dict[tuple[float, int], tuple[float, float, float]] = {}
         self.estimate = float(sums.sum() / sizes.sum())
         residuals = sums - self.estimate * sizes
         self.spread = math.sqrt(float(residuals @ residuals)) / float(sizes.sum())
@@ -96,7 +98,7 @@ class Inverted:
     def _worst_gap(self) -> float:
         """The largest error of a probability over ratios near the estimate and halfway to the ends."""
         bottom, top = self._range()
-        steps = [0.0, -2 * self.spread, 2 * self.spread, bottom / 2, top / 2]
+        steps = [0.0, bottom / 2, top / 2]
         gaps = [self._rounded(self.estimate + min(max(step, bottom), top), GRID) for step in steps]
         return max(high - low for _, low, high in gaps) / 2
 
@@ -130,7 +132,7 @@ class Inverted:
         width = 0.01 * self.spread
         while high < top and excess(GRID)(high) < 0:
             high, width = min(high + width, top), width * 4
-        return self.estimate + rising_root(excess(GRID), low, high, 1e-7 * self.spread)
+        return self.estimate + rising_root(excess(GRID), low, high, 1e-5 * self.spread)
 
     def moments(self) -> tuple[float, float]:
         """Mean and standard deviation, integrated from the distribution function."""
@@ -139,7 +141,7 @@ class Inverted:
         bottom, top = self._range()
         # dense near the estimate, logarithmic towards the ends
         grid = self.spread * np.sinh(
-            np.linspace(math.asinh(bottom / self.spread), math.asinh(top / self.spread), 257)
+            np.linspace(math.asinh(bottom / self.spread), math.asinh(top / self.spread), MOMENT_POINTS)
         )
         for points in (COARSE_GRID, 8 * COARSE_GRID, GRID):
             cdf, low, high = np.array([self._rounded(self.estimate + float(step), points) for step in grid]).T
@@ -156,6 +158,11 @@ class Inverted:
         return float(ratios.min()) - self.estimate, float(ratios.max()) - self.estimate
 
     def _exact(self, r: float) -> lattice.Distribution | None:
+        if r not in self._exacts:
+            self._exacts[r] = self._on_lattice(r)
+        return self._exacts[r]
+
+    def _on_lattice(self, r: float) -> lattice.Distribution | None:
         terms = self.sums - r * self.sizes
         terms[np.abs(terms) <= TIE * np.abs(self.sums)] = 0.0
         grid = lattice.integer_grid(terms)
@@ -167,6 +174,11 @@ class Inverted:
             return None
 
     def _rounded(self, r: float, points: int) -> tuple[float, float, float]:
+        if (r, points) not in self._bounds:
+            self._bounds[r, points] = self._bounded(r, points)
+        return self._bounds[r, points]
+
+    def _bounded(self, r: float, points: int) -> tuple[float, float, float]:
         """P(sum(D - r N) <= 0) with the bounds that rounding to the grid leaves: (middle, low, high)."""
         terms = self.sums - r * self.sizes
         g = len(terms)

@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
-from scipy.optimize import brentq
+
+from service.kernels.roots import rising_root
 
 Alternative = Literal["two-sided", "greater", "less"]
 
@@ -54,15 +55,15 @@ def noncentrality_interval(t: float, df: float, level: float) -> tuple[float, fl
 
     def solve(target: float, direction: int) -> float:
         def gap(nc: float) -> float:
-            return noncentral_t_cdf(t, df, nc) - target
+            return target - noncentral_t_cdf(t, df, nc)
 
         near, far = t, t + direction * width
-        while gap(far) * direction > 0:
+        while gap(far) * direction < 0:
             near, far = far, far + direction * 2 * abs(far - t)
         low, high = (near, far) if near < far else (far, near)
-        if gap(low) * gap(high) > 0:  # t itself lies beyond this end: a skewed T on few df
+        if gap(low) > 0 or gap(high) < 0:  # t itself lies beyond this end: a skewed T on few df
             low, high = (t - width * 4, t + width * 4)
-        return float(brentq(gap, low, high, xtol=1e-12, rtol=1e-13))
+        return rising_root(gap, low, high, 1e-12 * max(1.0, abs(t)))
 
     return solve(1 - tail, -1), solve(tail, +1)
 

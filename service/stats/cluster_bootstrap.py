@@ -55,8 +55,8 @@ def _cost(request: ClusterBootstrapRequest) -> float:
     if request.convention == "seed":
         return 1e-5 * (request.n_resamples or SEED_DRAWS)
     if distinct <= ENUMERATED_UP_TO:
-        return 0.001 + 3e-8 * 4.0**distinct + 1e-6 * n
-    return 0.9 + 1e-5 * n
+        return 0.0015 + 3e-8 * 4.0**distinct + 6e-7 * n
+    return 0.8 + 6e-7 * n
 
 
 @stat_test(

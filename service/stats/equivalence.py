@@ -151,10 +151,10 @@ class EquivalenceAnalysis(Analysis):
 def _cost(request: EquivalenceRequest) -> float:
     n = max(len(request.baseline or ()), len(request.candidate or ()))
     if request.method == "tango" and request.clusters is None:
-        return 1.2 if request.table.n_discordant < SPARSE and request.table.n > 2000 else 0.0015 + 5e-8 * n
+        return 0.4 if request.table.n_discordant < SPARSE else 0.0005 + 2.2e-7 * n
     if request.method == "bootstrap_ci" and (request.clusters is not None or not request.binary):
         return 0.9 + 1e-5 * n
-    return 0.0015 + 1e-7 * n
+    return 0.001 + 2.2e-7 * n
 
 
 @stat_test(

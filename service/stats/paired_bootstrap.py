@@ -25,6 +25,8 @@ from service.stats.resampling import (
 )
 
 FEW = 20
+LOOK = 5000
+"""Items whose outcomes a cost estimate looks at."""
 
 
 class PairedBootstrapRequest(PairsRequest, BootstrapOptions):
@@ -44,9 +46,9 @@ def _cost(request: PairedBootstrapRequest) -> float:
     n = len(baseline)
     if request.convention == "seed":
         return 2e-8 * (n + 1000) * (request.n_resamples or SEED_DRAWS)
-    if n <= 20_000 and {*baseline, *candidate} <= {0.0, 1.0}:
-        return 0.0015 + 1e-7 * n
-    return 0.9 if n <= 20_000 else 1e-8 * n * (request.n_resamples or DEFAULT_DRAWS)
+    if {*baseline[:LOOK], *candidate[:LOOK]} <= {0.0, 1.0}:
+        return 0.001 + 2.2e-7 * n
+    return 0.9 if n <= 5000 else 1e-8 * n * (request.n_resamples or DEFAULT_DRAWS)
 
 
 @stat_test(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from pydantic import Field
-from scipy.optimize import brentq
 
 from service.errors import InvalidData
 from service.kernels import power as kernel
+from service.kernels.roots import rising_root
 from service.stats.common import Alternative, Analysis, Part, Resampling
 from service.stats.designs import MEANS, Design, Test, least_n, power_at, seconds_per_n
 from service.stats.registry import stat_test
@@ -208,4 +208,4 @@ def _detectable(request: PowerRequest, n: int) -> float | None:
         found = kernel.mcnemar_power(n, low, share - low, request.alpha, method, side)
         return found - request.target_power
 
-    return float(brentq(gap, 0.0, share, xtol=1e-7)) if share and gap(share) >= 0 else None
+    return rising_root(gap, 0.0, share, 1e-7) if share and gap(share) >= 0 else None

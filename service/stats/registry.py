@@ -8,8 +8,6 @@ import inspect
 import pkgutil
 import platform
 import re
-import sys
-from array import array
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -35,10 +33,7 @@ class Provenance(Part):
     n_resamples: int | None
     seed: int | None
     bit_generator: str | None
-    input_sha256: str = Field(
-        description="SHA-256 of the validated request: its fields as compact JSON in schema order, then each "
-        "column of numbers by name and little-endian float64."
-    )
+    input_sha256: str = Field(description="SHA-256 of the validated request, compact JSON in schema order.")
     versions: dict[str, str]
 
 
@@ -116,27 +111,8 @@ def _answer_type(analysis: type[A]) -> type[Answer[A]]:
 
 
 def fingerprint(request: Request) -> str:
-    """SHA-256 of a request. Numbers enter as bytes: printing a million would cost more than the test."""
-    fields = {name: getattr(request, name) for name in type(request).model_fields}
-    columns = {name: packed for name, value in fields.items() if (packed := _packed(value)) is not None}
-    digest = hashlib.sha256(request.model_dump_json(exclude=set(columns)).encode())
-    for name, column in columns.items():
-        digest.update(name.encode())
-        digest.update(column.tobytes())
-    return digest.hexdigest()
-
-
-def _packed(value: object) -> array[float] | None:
-    """A column of floats as little-endian bytes; None for anything else, a column with gaps included."""
-    if not (isinstance(value, list) and value and type(value[0]) is float):
-        return None
-    try:
-        packed = array("d", value)
-    except TypeError:
-        return None
-    if sys.byteorder == "big":
-        packed.byteswap()
-    return packed
+    """SHA-256 of a validated request as compact JSON in schema order."""
+    return hashlib.sha256(request.model_dump_json().encode()).hexdigest()
 
 
 _TESTS: dict[tuple[str, int], StatTest[Any, Any]] = {}

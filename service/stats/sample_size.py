@@ -6,9 +6,9 @@ import math
 from typing import Annotated
 
 from pydantic import Field
-from scipy.optimize import brentq
 
 from service.kernels import power as kernel
+from service.kernels.roots import rising_root
 from service.stats.common import Alternative, Analysis, Resampling
 from service.stats.designs import MEANS, Design, Test, least_n, power_at, seconds_per_n
 from service.stats.registry import stat_test
@@ -194,7 +194,7 @@ def _continuous(request: SampleSizeRequest, n: int) -> float | None:
         )
 
     low = max(n - 1.0, 1.01)
-    return float(brentq(gap, low, float(n), xtol=1e-9)) if gap(low) < 0 else None
+    return rising_root(gap, low, float(n), 1e-9) if gap(low) < 0 else None
 
 
 def _colas(request: SampleSizeRequest, n: int) -> float:

@@ -103,10 +103,8 @@ class TypeOneErrorRequest(Request):
         return self
 
     def _flippable(self, columns: dict[str, list[float]]) -> None:
-        lengths: dict[str, Sequence[object]] = {**columns}
-        if self.clusters is not None:
-            lengths["clusters"] = self.clusters
-        require_equal_lengths(lengths)
+        clusters: dict[str, Sequence[object]] = {} if self.clusters is None else {"clusters": self.clusters}
+        require_equal_lengths({**columns, **clusters})
         for name, column in columns.items():
             require_values(column, name)
             if self.test.startswith("mcnemar"):
@@ -268,11 +266,9 @@ def _flip_point(request: TypeOneErrorRequest) -> RatePoint:
     if request.clusters is not None:
         weights = cluster_sums(items, codes_of(request.clusters)).sums
     critical = _critical(request, items, weights)
-    if critical is None:
-        found = kernel.Rejections(0.0, None, 0, True)
-    else:
-        found = kernel.flip_rejections(weights, critical, request.n_splits, request.seed)
-    return _point(request, difference.size, found)
+    never = kernel.Rejections(0.0, None, 0, True)
+    found = critical and kernel.flip_rejections(weights, critical, request.n_splits, request.seed)
+    return _point(request, difference.size, found or never)
 
 
 def _critical(request: TypeOneErrorRequest, items: kernel.Floats, weights: kernel.Floats) -> float | None:

@@ -1,0 +1,249 @@
+"""Simulated worlds: what is true, and data drawn from it as the body of a request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+Body = dict[str, object]
+Draw = Callable[[np.random.Generator, float], Body]
+
+
+@dataclass(frozen=True)
+class World:
+    """A world: `draw(rng, effect)` gives one data set whose true difference is `effect`.
+
+    `effects`: a difference worth finding there. `unit` of margins.
+    """
+
+    name: str
+    title: str
+    text: str
+    draw: Draw
+    effect: float
+    unit: str = "score"
+    margin: float = field(default=0.0)
+
+
+def pairs(n: int, discordant: float) -> Draw:
+    """Counts of n right/wrong pairs with that share of discordant items."""
+
+    def draw(rng: np.random.Generator, effect: float) -> Body:
+        b, c = (discordant + effect) / 2, (discordant - effect) / 2
+        both, only_c, only_b, neither = rng.multinomial(n, [(1 - b - c) / 2, b, c, (1 - b - c) / 2])
+        return {
+            "both_correct": int(both),
+            "only_candidate": int(only_c),
+            "only_baseline": int(only_b),
+            "both_wrong": int(neither),
+        }
+
+    return draw
+
+
+def scores(n: int, noise: Callable[[np.random.Generator, int], np.ndarray]) -> Draw:
+    """n items with a score per arm: an item's own level plus noise of mean 0 on the candidate."""
+
+    def draw(rng: np.random.Generator, effect: float) -> Body:
+        level = np.round(rng.exponential(2, n), 2)
+        return columns(level, np.round(level + effect + noise(rng, n), 2))
+
+    return draw
+
+
+def runs(
+    n: int, noise: Callable[[np.random.Generator, int], np.ndarray], spread: float = 1.0, more: int | None = None
+) -> Draw:
+    """n baseline runs and n (or `more`) candidate runs, the candidate's noise `spread` times as wide."""
+
+    def draw(rng: np.random.Generator, effect: float) -> Body:
+        return columns(
+            np.round(noise(rng, n), 2), np.round(effect + spread * noise(rng, more or n), 2)
+        )
+
+    return draw
+
+
+def clusters(sizes: np.ndarray, discordant: float, icc: float) -> Draw:
+    """Right/wrong pairs in clusters; two items of a cluster have intraclass correlation `icc`."""
+    labels = [f"c{i}" for i, size in enumerate(sizes) for _ in range(size)]
+
+    def draw(rng: np.random.Generator, effect: float) -> Body:
+        p = np.array([(discordant + effect) / 2, (discordant - effect) / 2, 1 - discordant])
+        weights = rng.standard_gamma(p * (1 - icc) / icc, size=(len(sizes), 3))
+        cells = rng.multinomial(sizes, weights / weights.sum(axis=1, keepdims=True))
+        difference = np.concatenate([np.repeat([1, -1, 0], counts) for counts in cells])
+        base = np.where(difference == 1, 0, np.where(difference == -1, 1, rng.integers(0, 2, len(labels))))
+        return {**columns(base.astype(float), (base + difference).astype(float)), "clusters": labels}
+
+    return draw
+
+
+def one_column(n: int) -> Draw:
+    """n normal values of SD 1 around the effect."""
+    return lambda rng, effect: {"values": np.round(effect + rng.standard_normal(n), 2).tolist()}
+
+
+def profiles(n: int) -> Draw:
+    """Two profiles of n effects, standard normal with correlation (and so concordance) `effect`."""
+
+    def draw(rng: np.random.Generator, effect: float) -> Body:
+        human, other = rng.standard_normal((2, n))
+        return {"human": human.tolist(), "agent": (effect * human + (1 - effect**2) ** 0.5 * other).tolist()}
+
+    return draw
+
+
+def tables(n: int) -> Draw:
+    """Two groups of n with the log odds ratio `effect`; the first succeeds half of the time or more."""
+
+    def draw(rng: np.random.Generator, effect: float) -> Body:
+        a, c = rng.binomial(n, 1 / (1 + np.exp(-effect))), rng.binomial(n, 0.5)
+        return {"effect": {"kind": "chi_square", "table": [[int(a), int(n - a)], [int(c), int(n - c)]]}}
+
+    return draw
+
+
+def p_values(m: int) -> Draw:
+    """m independent hypotheses, all of them true."""
+    return lambda rng, _effect: {"p_values": rng.random(m).tolist()}
+
+
+def documents(n: int) -> Draw:
+    """n documents with true positives, false positives and misses; the candidate finds a little more."""
+
+    def draw(rng: np.random.Generator, effect: float) -> Body:
+        gold = rng.integers(1, 8, n)
+        hard = rng.beta(4, 2, n)
+        arms = {}
+        for name, gain in (("baseline", 0.0), ("candidate", effect)):
+            tp = rng.binomial(gold, np.minimum(hard + gain, 1))
+            arms[name] = {"tp": tp.tolist(), "fp": rng.poisson(1, n).tolist(), "fn": (gold - tp).tolist()}
+        return {**arms, "metric": "f1"}
+
+    return draw
+
+
+def columns(baseline: np.ndarray, candidate: np.ndarray) -> Body:
+    """Two columns as JSON has them."""
+    return {"baseline": baseline.tolist(), "candidate": candidate.tolist()}
+
+
+def normal(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Bell-shaped noise of SD 1."""
+    return rng.standard_normal(n)
+
+
+def exponential(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Noise of SD 1 with a long right tail (skewness 2)."""
+    return rng.exponential(1, n) - 1
+
+
+def laplace(rng: np.random.Generator, n: int) -> np.ndarray:
+    """The difference of two exponentials: symmetric, heavy tails, SD 1."""
+    return rng.laplace(0, 0.5**0.5, n)
+
+
+def uneven_sizes(n_clusters: int) -> np.ndarray:
+    """Fixed sizes, a few of them large: lognormal quantiles."""
+    from scipy.special import ndtri
+
+    places = (np.arange(n_clusters) + 0.5) / n_clusters
+    return np.maximum(1, np.rint(np.exp(2.1 + 0.8 * ndtri(places)))).astype(int)
+
+
+UNEVEN = uneven_sizes(30)
+
+WORLDS = {
+    world.name: world
+    for world in (
+        World(
+            "binary-low", "Right or wrong, few discordant items",
+            "500 items, 4% of them discordant; with an effect the candidate gains 2 points.",
+            pairs(500, 0.04), 0.02, "pp", 0.02,
+        ),
+        World(
+            "binary-high", "Right or wrong, many discordant items",
+            "500 items, 30% of them discordant; with an effect the candidate gains 5 points.",
+            pairs(500, 0.30), 0.05, "pp", 0.05,
+        ),
+        World(
+            "small-n", "Right or wrong, 15 items",
+            "15 items, 40% of them discordant; with an effect the candidate gains 30 points.",
+            pairs(15, 0.40), 0.30, "pp", 0.30,
+        ),
+        World(
+            "small-n-scores", "Scores, 15 items",
+            "15 items, normal differences of SD 1; with an effect their mean is 0.5.",
+            scores(15, normal), 0.5, margin=0.5,
+        ),
+        World(
+            "skewed", "Skewed scores, 40 items",
+            "40 items whose levels and errors are exponential, so that differences are symmetric with heavy tails, "
+            "SD 1; with an effect their mean is 0.4.",
+            scores(40, laplace), 0.4, margin=0.4,
+        ),
+        World(
+            "lopsided", "Lopsided differences, 40 items",
+            "40 items whose differences are exponential (skewness 2, SD 1): many small losses, a few large gains; "
+            "with an effect their mean is 0.4.",
+            scores(40, exponential), 0.4, margin=0.4,
+        ),
+        World(
+            "five-runs", "Five runs per arm",
+            "Five normal runs of SD 1 in each arm; with an effect the candidate is 1.5 higher.",
+            runs(5, normal), 1.5, margin=1.5,
+        ),
+        World(
+            "twenty-runs", "Twenty runs per arm",
+            "Twenty normal runs of SD 1 in each arm; with an effect the candidate is 0.8 higher.",
+            runs(20, normal), 0.8, margin=0.8,
+        ),
+        World(
+            "skewed-runs", "Twenty skewed runs per arm",
+            "Twenty exponential runs in each arm (skewness 2, SD 1); with an effect the candidate is 0.8 higher.",
+            runs(20, exponential), 0.8, margin=0.8,
+        ),
+        World(
+            "few-clusters", "Six clusters",
+            "Six clusters of 20 items, 30% discordant, intraclass correlation 0.2; with an effect the candidate gains "
+            "10 points.",
+            clusters(np.full(6, 20), 0.30, 0.2), 0.10, "pp", 0.10,
+        ),
+        World(
+            "unequal-clusters", "Thirty unequal clusters",
+            f"30 clusters of {UNEVEN.min()} to {UNEVEN.max()} items (coefficient of variation "
+            f"{UNEVEN.std() / UNEVEN.mean():.2f}), 30% discordant, intraclass correlation 0.2; with an effect the "
+            "candidate gains 10 points.",
+            clusters(UNEVEN, 0.30, 0.2), 0.10, "pp", 0.10,
+        ),
+        World(
+            "many-clusters", "Sixty equal clusters",
+            "60 clusters of 10 items, 30% discordant, intraclass correlation 0.2; with an effect the candidate gains "
+            "10 points.",
+            clusters(np.full(60, 10), 0.30, 0.2), 0.10, "pp", 0.10,
+        ),
+        World(
+            "documents", "F1 over thirty documents",
+            "30 documents with counts of true positives, false positives and misses; both arms find alike.",
+            documents(30), 0.0,
+        ),
+        World(
+            "one-column", "One column of twenty values", "Twenty normal values of SD 1 around 0.5.",
+            one_column(20), 0.5,
+        ),
+        World(
+            "tables", "Two groups of forty", "Two groups of 40; the log odds ratio is 1.", tables(40), 1.0,
+        ),
+        World(
+            "profiles", "Profiles of thirty effects",
+            "30 pairs of standard normal effects with concordance 0.6.", profiles(30), 0.6,
+        ),
+        World(
+            "ten-nulls", "Ten true hypotheses", "Ten independent p-values, every hypothesis true; an error is any rejection.",
+            p_values(10), 0.0,
+        ),
+    )
+}  # fmt: skip
