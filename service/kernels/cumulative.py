@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
@@ -78,7 +76,8 @@ def percentile_intervals(b: Floats, c: Floats, n: Floats, level: float) -> tuple
 
 
 def cornish_fisher_intervals(values: Floats, level: float) -> tuple[Floats, Floats, Floats]:
-    """Percentile bootstrap intervals of the running mean of `values` (n,): (low, high, error), each (n,).
+    """Percentile bootstrap intervals of the running mean of `values` (n,): (low, high, error), each (n,); NaN
+    where nothing varies yet.
 
     Quantiles of a bootstrap mean by the Cornish-Fisher expansion up to 1/n (Hall 1992, The Bootstrap
     and Edgeworth Expansion, 2.5). `error` is the size of the last term kept, a bound in practice for
@@ -95,7 +94,7 @@ def cornish_fisher_intervals(values: Floats, level: float) -> tuple[Floats, Floa
     safe = np.where(flat, 1.0, variance)
     skewness, kurtosis = m3 / safe**1.5, m4 / safe**2 - 3
     z = float(special.ndtri(0.5 + level / 2))
-    se = np.where(flat, 0.0, np.sqrt(variance / n))
+    se = np.where(flat, np.nan, np.sqrt(variance / n))
     lean = skewness / np.sqrt(n) * (z * z - 1) / 6
     last = (kurtosis * (z**3 - 3 * z) / 24 - skewness**2 * (2 * z**3 - 5 * z) / 36) / n
     mean = values.mean() + scale * first
@@ -103,7 +102,7 @@ def cornish_fisher_intervals(values: Floats, level: float) -> tuple[Floats, Floa
     return (
         mean + scale * se * (lean - reach),
         mean + scale * se * (lean + reach),
-        scale * se * np.abs(last),
+        np.where(flat, 0.0, scale * se * np.abs(last)),
     )
 
 

@@ -11,6 +11,10 @@ from service.kernels.moments import Moments
 from service.kernels.t_distribution import noncentrality_interval
 
 
+LARGEST_EFFECT = 1e100
+"""Beyond this the spread is nothing beside the difference, and d would soon overflow."""
+
+
 class Effect(NamedTuple):
     """An estimate and its interval."""
 
@@ -40,12 +44,14 @@ def pooled_sd(first: Moments, second: Moments) -> float | None:
     return scale * math.sqrt(squares / df)
 
 
-def standardized(difference: float, sd: float, n_effective: float, df: float, level: float) -> Effect:
-    """difference / sd, where t = d sqrt(n_effective) is noncentral t on df.
+def standardized(difference: float, sd: float, n_effective: float, df: float, level: float) -> Effect | None:
+    """difference / sd, where t = d sqrt(n_effective) is noncentral t on df; None where it overflows.
 
     `n_effective` is n1 n2 / (n1 + n2) for two samples and n for one sample of differences.
     """
     d, root = difference / sd, math.sqrt(n_effective)
+    if abs(d) > LARGEST_EFFECT:
+        return None
     low, high = noncentrality_interval(d * root, df, level)
     return Effect(d, low / root, high / root)
 

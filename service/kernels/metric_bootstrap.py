@@ -8,11 +8,14 @@ the counts of drawn indices. Either way the sums are a product of weights and st
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from service.kernels.bootstrap_draws import BLOCK, CELLS, Draws
+from service.kernels.bootstrap_intervals import bca_level
 from service.kernels.metrics import PairedSums
 
 Floats = NDArray[np.float64]
@@ -99,3 +102,37 @@ def _standard_errors(
     gradient = cells.metric.gradient
     parts = gradient(candidate) @ cells.candidate.T - gradient(baseline) @ cells.baseline.T
     return np.asarray(np.sqrt(g / (g - 1) * (weights * parts * parts).sum(axis=1)))
+
+
+Ends = tuple[float | None, float | None]
+
+
+class Resampled(Protocol):
+    """What an interval needs of a bootstrap distribution."""
+
+    def at_most(self, r: float, *, strict: bool = False) -> float:
+        """P(delta* <= r), or < r."""
+
+    def quantile(self, q: float) -> float:
+        """The q-quantile."""
+
+
+def bca_ends(found: Resampled, delta: float, acceleration: float | None, tail: float) -> Ends:
+    """Quantiles at levels that the bias z0 and the acceleration move; None where they have no meaning.
+
+    Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, 14.3.
+    """
+    middle = (found.at_most(delta, strict=True) + found.at_most(delta)) / 2
+    if acceleration is None or not 0 < middle < 1:
+        return None, None
+    levels = [bca_level(q, float(special.ndtri(middle)), acceleration) for q in (tail, 1 - tail)]
+    low, high = (None if level is None else found.quantile(level) for level in levels)
+    return low, high
+
+
+def studentized_ends(found: Resampled, delta: float, se: float | None, tail: float) -> Ends:
+    """delta less the quantiles of the pivots times its standard error; None without either."""
+    if not isinstance(found, MetricDraws) or found.pivots is None or not se:
+        return None, None
+    steep, flat = np.quantile(found.pivots, [1 - tail, tail]).tolist()
+    return delta - steep * se, delta - flat * se

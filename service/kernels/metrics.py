@@ -125,6 +125,12 @@ METRICS: dict[str, Metric] = {
 """By name; precision, recall and f1 take rows (tp, fp, fn)."""
 
 
+def ratio_units(sums: Floats, sizes: Floats) -> PairedSums:
+    """Units whose difference is sum(D) / sum(N): `sums` and `sizes` of items or clusters (G,)."""
+    rows = [np.stack([column, sizes], axis=1) for column in (np.zeros(len(sums)), sums)]
+    return PairedSums(MEAN, rows[0], rows[1], np.ones(len(sums)))
+
+
 @dataclass(frozen=True, eq=False)
 class PairedSums:
     """Statistics of both arms per unit, an item or a cluster: (C, width) each, with `copies` (C,) of each."""

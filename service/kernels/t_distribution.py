@@ -15,6 +15,8 @@ Alternative = Literal["two-sided", "greater", "less"]
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(160)
 _PIECES = 4
+NORMAL_PART_LOST = 1e8
+"""Beyond this |t| only the chi-square part of T is left in a float."""
 
 
 def t_tail(t: float, df: float, alternative: Alternative = "two-sided") -> float:
@@ -50,6 +52,10 @@ def noncentral_t_sf(t: float, df: float, nc: float) -> float:
 def noncentrality_interval(t: float, df: float, level: float) -> tuple[float, float]:
     """Noncentralities at which the observed t lies at the upper and lower (1 - level) / 2 point."""
     tail = (1 - level) / 2
+    if abs(t) > NORMAL_PART_LOST:
+        shares = special.chdtri(df, [1 - tail, tail]) / df  # V at its lower and upper end
+        low, high = (float(x) for x in abs(t) * np.sqrt(shares))
+        return (low, high) if t > 0 else (-high, -low)
     # T / nc spreads like 1 / sqrt(2 df) around 1: a first width, doubled until it brackets
     width = 4 + 4 * abs(t) / math.sqrt(2 * df)
 

@@ -11,23 +11,12 @@ from pydantic import Field
 from service.kernels import confidence_sequence as sequences
 from service.kernels.e_process import betting_log_e, log_e, running_counts
 from service.stats.common import Alternative, Interval, Part
-from service.stats.orders import Ordered
+from service.stats.orders import EMPTY, SEQUENCE_EMPTY, Ordered
 from service.stats.pairs import floored
-from service.stats.warnings import define
 
 LARGEST = 1e300
 TIE = 1e-9
 """An end this close to a bound counts as equal to it."""
-
-EMPTY = "the running intersection is empty: no single difference fits the data from first to last"
-
-SEQUENCE_EMPTY = define(
-    "SEQUENCE_EMPTY",
-    "serious",
-    "No difference is inside every interval of the confidence sequence: the difference changed along the "
-    "order, so the order is not random or the data are not of one kind.",
-    "Waudby-Smith & Ramdas (2024), J R Stat Soc B 86:1",
-)
 
 
 class EProcess(Part):

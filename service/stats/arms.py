@@ -115,6 +115,24 @@ class Arms:
         return int(np.count_nonzero((self.items.baseline != self.items.candidate).any(axis=1)))
 
     @property
+    def delta(self) -> float:
+        """The observed difference."""
+        if self.counts is not None:
+            return self.counts.delta
+        if self.columns is None:
+            return self.items.delta
+        return (
+            float(self.difference_sums.sum()) / self.n
+            if self.codes is not None
+            else float(self.difference.mean())
+        )
+
+    @property
+    def sizes(self) -> NDArray[np.float64]:
+        """Items per cluster (G,); empty without clusters."""
+        return np.zeros(0) if self.codes is None else np.bincount(self.codes).astype(np.float64)
+
+    @property
     def difference(self) -> NDArray[np.float64]:
         """Item differences (n,) of two columns."""
         if self.columns is None:
@@ -137,7 +155,7 @@ class Arms:
     @property
     def largest_share(self) -> float:
         """Share of the items in the largest cluster; 0 without clusters."""
-        return 0.0 if self.codes is None else float(np.bincount(self.codes).max()) / self.n
+        return float(self.sizes.max(initial=0.0)) / self.n
 
     @property
     def reach(self) -> float:

@@ -9,12 +9,14 @@ from pydantic import Field
 
 from service.kernels.bootstrap_draws import Draws, draw_ratios, seed_cluster_means
 from service.kernels.clusters import ClusterSums
+from service.kernels.metrics import ratio_units
 from service.kernels.ratio_bootstrap import ENUMERATED_UP_TO
 from service.stats.clustering import ClusteredColumns, ClusterFacts
 from service.stats.common import StatWarning, is_binary, p_text, percent
 from service.stats.pairs import NO_DISCORDANT
 from service.stats.registry import PlanUse, stat_test
 from service.stats.resampling import (
+    DEFAULT_DRAWS,
     DEFAULT_SEED,
     SEED_DRAWS,
     BootstrapAnalysis,
@@ -24,6 +26,7 @@ from service.stats.resampling import (
     exact_or_drawn,
     resolution_of,
     resolved_draws,
+    studentized_draws,
 )
 
 Estimand = Literal["item_weighted", "cluster_weighted"]
@@ -52,6 +55,8 @@ class ClusterBootstrapAnalysis(BootstrapAnalysis):
 def _cost(request: ClusterBootstrapRequest) -> float:
     n = len(request.clusters)
     distinct = len(set(request.clusters[:20_000]))
+    if request.method == "studentized":
+        return 0.1 + 1e-8 * (request.n_resamples or DEFAULT_DRAWS) * len(set(request.clusters))
     if request.convention == "seed":
         return 1e-5 * (request.n_resamples or SEED_DRAWS)
     if distinct <= ENUMERATED_UP_TO:
@@ -80,14 +85,15 @@ def cluster_bootstrap(request: ClusterBootstrapRequest) -> ClusterBootstrapAnaly
 
     Returns:
         delta: the observed difference for the estimand; the mean of delta* is in `bootstrap_mean`.
-        ci: percentile or basic interval.
+        ci: percentile, basic, bca (delete-one-cluster) or studentized (CR1) interval.
         p_value: P(delta* >= 2 delta); see `alternative`.
         route: enumeration of all C(2G-1, G) multisets for G <= 12; above, lattice when clusters are
             equally large and their sums lie on a grid, inversion with its error (below .005) in
             `provenance`, else monte_carlo with p = (1 + count) / (B + 1).
 
     Raises:
-        InvalidData: one cluster, or columns of different length.
+        InvalidData: one cluster, columns of different length, or `studentized` when more than 1 % of the
+            resamples have no spread.
 
     Edge cases:
         Fewer than 10 clusters: warning FEW_CLUSTERS, the percentile interval is too short.
@@ -108,7 +114,14 @@ def cluster_bootstrap(request: ClusterBootstrapRequest) -> ClusterBootstrapAnaly
     weighted = pairs.groups if request.estimand == "item_weighted" else pairs.groups.by_cluster()
     delta = weighted.item_weighted
     found = _distribution(request, weighted)
-    read = Reading(request, delta, resolution_of(found, pairs.groups.n_clusters)).fields(found)
+    units = ratio_units(weighted.sums, weighted.sizes)
+    read = Reading(
+        request,
+        delta,
+        resolution_of(found, pairs.groups.n_clusters),
+        acceleration=units.acceleration() if request.method == "bca" else None,
+        se=units.standard_error(),
+    ).fields(found)
     n_discordant = int(np.count_nonzero(pairs.difference))
     warnings: list[StatWarning] = [*read.pop("warnings"), *pairs.warnings()]
     if n_discordant == 0:
@@ -119,6 +132,11 @@ def cluster_bootstrap(request: ClusterBootstrapRequest) -> ClusterBootstrapAnaly
     def show(x: float) -> str:
         return percent(x) if binary else f"{x:+.4g}"
 
+    interval = (
+        f"{100 * request.level:g}% {ci.method} cluster-bootstrap CI {show(ci.low)} to {show(ci.high)}"
+        if ci.low is not None
+        else f"no {ci.method} interval: too little spread"
+    )
     return ClusterBootstrapAnalysis(
         **read,
         estimand=request.estimand,
@@ -133,8 +151,7 @@ def cluster_bootstrap(request: ClusterBootstrapRequest) -> ClusterBootstrapAnaly
         warnings=tuple(warnings),
         sentence=(
             f"The candidate differs from the baseline by {show(delta)} ({request.estimand}; "
-            f"{100 * request.level:g}% {ci.method} cluster-bootstrap CI {show(ci.low)} to {show(ci.high)}, "
-            f"n = {n} in {g} clusters); bootstrap {request.alternative}, {p_text(p)}, "
+            f"{interval}, n = {n} in {g} clusters); bootstrap {request.alternative}, {p_text(p)}, "
             + (
                 f"so a difference of zero is rejected at alpha {request.alpha:g}."
                 if p < request.alpha
@@ -148,6 +165,8 @@ def cluster_bootstrap(request: ClusterBootstrapRequest) -> ClusterBootstrapAnaly
 def _distribution(request: ClusterBootstrapRequest, groups: ClusterSums) -> BootstrapDistribution:
     """By the first way that fits: the literal recipe, exact, or drawn."""
     seed = DEFAULT_SEED if request.seed is None else request.seed
+    if request.method == "studentized":
+        return studentized_draws(ratio_units(groups.sums, groups.sizes), request)
     if request.convention == "seed":
         return seed_cluster_means(groups.sums, groups.sizes, request.n_resamples or SEED_DRAWS, seed)
 

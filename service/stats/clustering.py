@@ -20,6 +20,7 @@ from service.kernels.clusters import (
     size_cv,
 )
 from service.stats.common import Labels, PairedColumns, Part, StatWarning, require_equal_lengths
+from service.stats.pairs import require_size
 from service.stats.warnings import CAUTION, FEW_CLUSTERS, define
 
 FEW, ENOUGH, UNEVEN = 10, 30, 0.5
@@ -82,10 +83,18 @@ class ClusteredPairs:
 
     def warnings(self) -> tuple[StatWarning, ...]:
         """FEW_CLUSTERS below 10; CAUTION below 30 or when sizes differ much."""
-        g, cv = self.groups.n_clusters, size_cv(self.groups.sizes)
-        if g < FEW:
-            return (FEW_CLUSTERS(n_clusters=g),)
-        return (CAUTION(n_clusters=g, size_cv=cv),) if g < ENOUGH or cv > UNEVEN else ()
+        return cluster_warnings(self.groups.sizes)
+
+
+def cluster_warnings(sizes: NDArray[np.float64]) -> tuple[StatWarning, ...]:
+    """FEW_CLUSTERS below 10; CAUTION below 30 or when sizes (G,) differ much; nothing without clusters."""
+    g = len(sizes)
+    if g == 0:
+        return ()
+    if g < FEW:
+        return (FEW_CLUSTERS(n_clusters=g),)
+    cv = size_cv(sizes)
+    return (CAUTION(n_clusters=g, size_cv=cv),) if g < ENOUGH or cv > UNEVEN else ()
 
 
 class ClusteredColumns(PairedColumns):
@@ -104,6 +113,8 @@ def clustered(
 ) -> ClusteredPairs:
     """Differences by cluster; refuses labels of another length and fewer than two clusters."""
     require_equal_lengths({"baseline": range(len(baseline)), "clusters": labels})
+    require_size(baseline, "baseline")
+    require_size(candidate, "candidate")
     codes = codes_of(labels)
     difference = candidate - baseline
     groups = cluster_sums(difference, codes)

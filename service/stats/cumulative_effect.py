@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+import math
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from service.errors import InvalidData
-from service.kernels import confidence_sequence, cumulative
-from service.kernels.clusters import robust_errors
 from service.kernels.e_process import running_counts
-from service.kernels.t_distribution import t_quantile
-from service.stats.clustering import LEAST_DF, LOW_DF
 from service.stats.common import (
     Analysis,
     Column,
@@ -22,28 +19,17 @@ from service.stats.common import (
     Margin,
     Part,
     Proportion,
-    Resampling,
-    StatWarning,
     percent,
     require_equal_lengths,
 )
-from service.stats.orders import ORDER_WORDS, Ordered, OrderOptions, OrderUsed, arrange
+from service.stats.curves import Band, BandFacts, Curve, Points, anytime, chosen, of_seed, pointwise
+from service.stats.orders import EMPTY, ORDER_WORDS, SEQUENCE_EMPTY, Ordered, OrderOptions, OrderUsed, arrange
 from service.stats.registry import stat_test
-from service.stats.warnings import define
 
-Floats = NDArray[np.float64]
-Band = Literal["tango", "percentile", "t", "cr2_t"]
-SEED_MOST_ITEMS = 2000
+Counts = NDArray[np.int64]
+
+SEED_MOST_ITEMS, SEED_FIRST = 2000, 10
 MOST_POINTS = 10_000
-
-INDEPENDENT_ARMS = define(
-    "INDEPENDENT_ARMS",
-    "serious",
-    "The convention 'seed' resamples the two arms apart, as if they had not answered the same items: its band "
-    "is wrong for paired data, wider wherever the arms agree, and serves to reproduce published figures only.",
-)
-CHOSEN_ORDER = "an order chosen after the data proves nothing"
-NOT_UNDER_PEEKING = "pointwise: holds at one n fixed beforehand, not at an n chosen while looking"
 
 
 class CumulativeEffectRequest(OrderOptions):
@@ -72,12 +58,15 @@ class CumulativeEffectRequest(OrderOptions):
         2000, description="Points in the answer, a count; evenly thinned beyond it, the last always kept."
     )
     bound: Annotated[float, Field(gt=0, le=1e100, allow_inf_nan=False)] | None = Field(
-        None, description="Largest difference an item can have, score units; the sequence needs it for scores."
+        None,
+        description="Largest difference an item can have, score units; the sequence needs it for scores.",
     )
     size_cap: Annotated[int, Field(ge=1, le=10**9)] | None = Field(
         None, description="Largest size a cluster may have; the sequence needs it with clusters."
     )
-    margin: Margin | None = Field(None, description="Smallest effect of interest, for lines at plus and minus it.")
+    margin: Margin | None = Field(
+        None, description="Smallest effect of interest, for lines at plus and minus it."
+    )
     planned_n: Annotated[int, Field(ge=1, le=10**9)] | None = Field(
         None, description="Planned items (or clusters), a count, for a line there."
     )
@@ -90,53 +79,27 @@ class CumulativeEffectRequest(OrderOptions):
         if self.clusters is None and self.band == "cr2_t":
             raise InvalidData.field("band", "'cr2_t' needs clusters", "send clusters or another band")
         if self.convention == "seed":
-            for name, wrong in (
-                ("clusters", self.clusters is not None),
-                ("band", self.band is not None),
-                ("level", self.level != 0.95),
-            ):
-                if wrong:
+            for name, needed in (("clusters", None), ("band", None), ("level", 0.95)):
+                if getattr(self, name) != needed:
                     raise InvalidData.field(name, "does not go with convention 'seed'", "leave it out")
+            if len(self.baseline) < SEED_FIRST:
+                raise InvalidData.field("convention", f"'seed' starts at {SEED_FIRST} items", "send more")
             if len(self.baseline) > SEED_MOST_ITEMS:
                 raise InvalidData.field(
-                    "convention", f"'seed' redraws every n and takes at most {SEED_MOST_ITEMS} items", "use the band"
+                    "convention",
+                    f"'seed' redraws every n and takes at most {SEED_MOST_ITEMS} items",
+                    "use the band",
                 )
         return self
-
-
-class Points(Part):
-    """The curves, column by column: entry k of every column belongs to n[k]."""
-
-    n: list[int] = Field(description="Items so far, counts.")
-    n_clusters: list[int] | None = Field(description="Completed clusters so far, counts.")
-    delta: list[float] = Field(description="Candidate minus baseline so far, outcome units.")
-    only_baseline: list[int] | None = Field(description="Items only the baseline answers correctly so far.")
-    only_candidate: list[int] | None = Field(description="Items only the candidate answers correctly so far.")
-    band_low: list[float | None] = Field(description="Lower end of the pointwise band, outcome units.")
-    band_high: list[float | None] = Field(description="Upper end of the pointwise band, outcome units.")
-    sequence_low: list[float | None] | None = Field(
-        description="Lower end of the confidence sequence, outcome units."
-    )
-    sequence_high: list[float | None] | None = Field(
-        description="Upper end of the confidence sequence, outcome units."
-    )
-
-
-class BandFacts(Part):
-    """What a band is and may be used for."""
-
-    method: str = Field(description="How the ends were computed.")
-    level: float = Field(description="Coverage, a proportion.")
-    valid_under_peeking: bool = Field(description="Whether it holds at an n chosen while looking.")
-    label: str = Field(description="What to print beside it.")
-    error: float | None = Field(description="Stated error of an end, outcome units; 0 when exact.")
 
 
 class Lines(Part):
     """Reference lines of the figure."""
 
     zero: float = Field(description="No difference, outcome units.")
-    margin: float | None = Field(description="Smallest effect of interest; draw plus and minus, outcome units.")
+    margin: float | None = Field(
+        description="Smallest effect of interest; draw plus and minus, outcome units."
+    )
     planned_n: int | None = Field(description="Planned items (or clusters), a count.")
 
 
@@ -196,7 +159,7 @@ def cumulative_effect(request: CumulativeEffectRequest) -> CumulativeEffectAnaly
 
     Raises:
         InvalidData: columns of different length, a band that does not fit the data, an order that follows
-            the strata, a first point beyond the data, or bound and size_cap smaller than the data.
+            the strata, bound or size_cap smaller than the data.
 
     Edge cases:
         Scores without bound, or clusters without size_cap: no confidence sequence, null with its reason.
@@ -212,61 +175,126 @@ def cumulative_effect(request: CumulativeEffectRequest) -> CumulativeEffectAnaly
         Waudby-Smith & Ramdas (2024), J R Stat Soc B 86:1 (confidence sequence).
 
     Example:
-        Twelve items, 5 won and 1 lost by the candidate: delta +25 pp after the first 12, 1/5 after 10.
+        Twelve items, of which the candidate alone answers 3 and the baseline alone 1: after ten items and
+        after twelve delta is 2/10 and 2/12.
     """
-    baseline, candidate = (np.array(x, dtype=float) for x in (request.baseline, request.candidate))
-    data = arrange(baseline, candidate, request.clusters, request)
+    data = arrange(request.baseline, request.candidate, request.clusters, request)
     margin = None
     if request.margin is not None:
         margin = float(request.margin.for_endpoint(binary=data.binary))
+    start, last = _start(request, len(data.sums)), len(data.sums)
+    units = chosen(start, last, request.max_points)
+    items = np.cumsum(data.sizes)[units - 1].astype(np.int64)
+    delta = np.cumsum(data.sums)[units - 1] / items
+    band = _pointwise(request, data, units, start)
     reasons: dict[str, str] = {}
-    warnings = list(data.warnings)
-    units = _units(data, request)
-    items = np.cumsum(data.sizes)[units - 1]
-    delta = (np.cumsum(data.sums) / np.cumsum(data.sizes))[units - 1]
-    low, high, band, drawn = _band(data, units, request, reasons, warnings)
-    sequence, ends = _sequence(data, units, request, reasons)
-    wins, losses = running_counts(data.difference)
-    counted = data.binary
-    at = items.astype(np.int64) - 1
-    if not counted:
-        reasons["points.only_baseline"] = reasons["points.only_candidate"] = "the outcomes are scores"
-    if not data.clustered:
-        reasons["points.n_clusters"] = reasons["n_clusters"] = "the items were given without clusters"
-    for name, value in (("margin", margin), ("planned_n", request.planned_n)):
-        if value is None:
-            reasons[f"lines.{name}"] = "not sent"
-    if request.order_seed is None:
-        reasons["order_seed"] = "the items were not permuted"
-    ci = Interval(low=_null(low[-1]), high=_null(high[-1]), level=request.level, method=band.method)
-    if ci.low is None:
-        reasons["ci.low"] = reasons["ci.high"] = "the differences do not vary"
+    sequence = _anytime(request, data, units, reasons)
+    warnings = [*data.warnings, *band.warnings]
+    if sequence is not None and math.isnan(sequence.low[-1]):
+        warnings.append(SEQUENCE_EMPTY())
+        reasons["points.sequence_low"] = reasons["points.sequence_high"] = EMPTY
+    if np.isnan(band.low).any():
+        for name in ("points.band_low", "points.band_high"):
+            reasons[name] = "the differences do not vary so far, so their spread measures nothing"
+    wins, losses = (counts[items - 1].astype(int).tolist() for counts in running_counts(data.difference))
+    points = Points(
+        n=items.tolist(),
+        n_clusters=units.tolist() if data.clustered else None,
+        delta=delta.tolist(),
+        only_baseline=losses if data.binary else None,
+        only_candidate=wins if data.binary else None,
+        band_low=_nulls(band.low),
+        band_high=_nulls(band.high),
+        sequence_low=None if sequence is None else _nulls(sequence.low),
+        sequence_high=None if sequence is None else _nulls(sequence.high),
+    )
+    ci = Interval(
+        low=points.band_low[-1], high=points.band_high[-1], level=request.level, method=band.facts.method
+    )
+    _explain(request, data, ci, reasons)
     return CumulativeEffectAnalysis(
-        delta=float(delta[-1]),
+        delta=points.delta[-1],
         ci=ci,
-        points=Points(
-            n=items.astype(int).tolist(),
-            n_clusters=units.tolist() if data.clustered else None,
-            delta=delta.tolist(),
-            only_baseline=losses[at].astype(int).tolist() if counted else None,
-            only_candidate=wins[at].astype(int).tolist() if counted else None,
-            band_low=[_null(x) for x in low.tolist()],
-            band_high=[_null(x) for x in high.tolist()],
-            sequence_low=ends and [_null(x) for x in ends[0].tolist()],
-            sequence_high=ends and [_null(x) for x in ends[1].tolist()],
-        ),
-        band=band,
-        sequence=sequence,
+        points=points,
+        band=band.facts,
+        sequence=None if sequence is None else sequence.facts,
         lines=Lines(zero=0.0, margin=margin, planned_n=request.planned_n),
         order_used=data.used,
         order_seed=request.order_seed,
         convention=request.convention,
-        thinned=len(units) < len(data.sums) - _start(data, request) + 1,
+        thinned=len(units) < last - start + 1,
         n=len(data.difference),
-        n_clusters=len(data.sums) if data.clustered else None,
+        n_clusters=last if data.clustered else None,
         n_discordant=int(np.count_nonzero(data.difference)),
         reasons=reasons,
         warnings=tuple(warnings),
-        resampling=drawn,
-        sentence=_sentence(request, data, float(delta[-1]), ci, len(units)),
+        resampling=band.drawn,
+        sentence=_sentence(data, points.delta[-1], ci, len(units)),
+    )
+
+
+def _start(request: CumulativeEffectRequest, n_units: int) -> int:
+    """Units at the first point."""
+    if request.convention == "seed":
+        return SEED_FIRST
+    return min(request.first if request.clusters is None else 2, n_units)
+
+
+def _pointwise(request: CumulativeEffectRequest, data: Ordered, units: Counts, start: int) -> Curve:
+    if request.convention == "seed":
+        return of_seed(data, units, start)
+    if request.band == "tango" and not data.binary:
+        raise InvalidData.field("band", "'tango' is for outcomes 0 and 1", "send 'percentile' or 't'")
+    return pointwise(data, units, request.band or ("tango" if data.binary else "percentile"), request.level)
+
+
+def _anytime(
+    request: CumulativeEffectRequest, data: Ordered, units: Counts, reasons: dict[str, str]
+) -> Curve | None:
+    """The sequence, where its bounds are known beforehand."""
+    lacks = None
+    if request.bound is None and not data.binary:
+        lacks = "scores need `bound`, the largest difference an item can have"
+    elif request.size_cap is None and data.clustered:
+        lacks = "clusters need `size_cap`, the largest size a cluster may have"
+    if lacks is None:
+        return anytime(data, units, (request.bound, request.size_cap), request.level)
+    for name in ("sequence", "points.sequence_low", "points.sequence_high"):
+        reasons[name] = lacks
+    return None
+
+
+def _explain(request: CumulativeEffectRequest, data: Ordered, ci: Interval, reasons: dict[str, str]) -> None:
+    """Reasons for what is null by the kind of data or request."""
+    if not data.binary:
+        reasons["points.only_baseline"] = reasons["points.only_candidate"] = "the outcomes are scores"
+    if not data.clustered:
+        reasons["points.n_clusters"] = reasons["n_clusters"] = "the items were given without clusters"
+    for name in ("margin", "planned_n"):
+        if getattr(request, name) is None:
+            reasons[f"lines.{name}"] = "not sent"
+    if request.order_seed is None:
+        reasons["order_seed"] = "the items were not permuted"
+    if ci.low is None:
+        reasons["ci.low"] = reasons["ci.high"] = "the differences do not vary"
+
+
+def _nulls(ends: NDArray[np.float64]) -> list[float | None]:
+    return [None if math.isnan(x) else x for x in ends.tolist()]
+
+
+def _sentence(data: Ordered, delta: float, ci: Interval, n_points: int) -> str:
+    def show(x: float) -> str:
+        return percent(x) if data.binary else f"{x:+.4g}"
+
+    interval = (
+        "no interval: the differences do not vary"
+        if ci.low is None or ci.high is None
+        else f"pointwise {100 * ci.level:g}% CI {show(ci.low)} to {show(ci.high)} by {ci.method}"
+    )
+    clusters = f" in {len(data.sums)} clusters" if data.clustered else ""
+    return (
+        f"After all {len(data.difference)} items{clusters} {ORDER_WORDS[data.used]}, the candidate differs from "
+        f"the baseline by {show(delta)} ({interval}); {n_points} points are given. The pointwise band is not "
+        "valid under peeking, nothing was tested, and an order chosen after the data proves nothing."
     )

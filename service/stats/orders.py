@@ -12,7 +12,8 @@ from pydantic import Field
 
 from service.errors import InvalidData
 from service.kernels.clusters import ClusterSums, cluster_sums, codes_of
-from service.kernels.order import completion_order, permutation, runs_z
+from service.kernels.moments import difference_noise
+from service.kernels.order import completion_order, few_runs_p, permutation, sorted_p
 from service.stats.clustering import ClusteredPairs
 from service.stats.common import Labels, Request, StatWarning, is_binary, require_equal_lengths
 from service.stats.warnings import define
@@ -21,10 +22,10 @@ Floats = NDArray[np.float64]
 Origin = Literal["locked_seed", "arrival", "unknown"]
 OrderUsed = Literal["permuted_by_seed", "locked_seed", "arrival", "unknown"]
 
-SORTED = -4.0
-"""Runs this many standard deviations below a random order's are no chance."""
+SORTED = 1e-4
+"""Blocks less probable than this in a random order are no chance."""
 
-LARGEST = 1e150
+LARGEST = 1e100
 
 CITATION = "Waudby-Smith & Ramdas (2024), J R Stat Soc B 86:1"
 
@@ -40,6 +41,16 @@ ORDER_NOT_LOCKED = define(
     "caution",
     "The order is '{order}': without a permutation locked before the data nobody can tell a fixed order "
     "from one chosen afterwards, which proves nothing.",
+    CITATION,
+)
+
+EMPTY = "the running intersection is empty: no single difference fits the data from first to last"
+
+SEQUENCE_EMPTY = define(
+    "SEQUENCE_EMPTY",
+    "serious",
+    "No difference is inside every interval of the confidence sequence: the difference changed along the "
+    "order, so the order is not random or the data are not of one kind.",
     CITATION,
 )
 
@@ -78,10 +89,12 @@ class OrderOptions(Request):
 class Ordered:
     """Units (items, or clusters in order of completion) in the order of analysis.
 
-    `difference` (n,) holds the items, `sums` and `sizes` (G,) the units; without clusters the
-    units are the items.
+    `baseline`, `candidate` and `difference` (n,) hold the items, `sums` and `sizes` (G,) the units;
+    without clusters the units are the items.
     """
 
+    baseline: Floats
+    candidate: Floats
     difference: Floats
     sums: Floats
     sizes: Floats
@@ -129,15 +142,18 @@ class Ordered:
 
 
 def arrange(
-    baseline: Floats,
-    candidate: Floats,
+    baseline: Sequence[float],
+    candidate: Sequence[float],
     clusters: Sequence[str] | Sequence[int] | None,
     options: OrderOptions,
 ) -> Ordered:
     """Differences in the order of analysis; refuses an order that follows the strata."""
-    if float(max(np.abs(baseline).max(initial=0), np.abs(candidate).max(initial=0))) > LARGEST:
-        raise InvalidData.field("baseline", "holds values beyond 1e150", "send outcomes in another unit")
-    difference = candidate - baseline
+    before, after = np.array(baseline, dtype=np.float64), np.array(candidate, dtype=np.float64)
+    if float(max(np.abs(before).max(initial=0), np.abs(after).max(initial=0))) > LARGEST:
+        raise InvalidData.field("baseline", "holds values beyond 1e100", "send outcomes in another unit")
+    difference = after - before
+    if len(difference) and float(np.ptp(difference)) <= difference_noise(before, after):
+        difference = np.full_like(difference, difference[0])  # rounding is no variation
     columns: dict[str, Sequence[object]] = {"baseline": range(len(difference))}
     columns |= {} if clusters is None else {"clusters": clusters}
     require_equal_lengths(columns | ({} if options.strata is None else {"strata": options.strata}))
@@ -151,24 +167,32 @@ def arrange(
     rank = np.empty_like(sequence)
     rank[sequence] = np.arange(len(sequence))
     by_item = np.argsort(rank[codes], kind="stable")
-    binary = is_binary(baseline, candidate)
+    binary = is_binary(before, after)
     warnings: list[StatWarning] = []
     if options.order_seed is None:
         if options.strata is not None:
             _refuse_sorted(np.asarray(codes_of(options.strata))[by_item], rank[codes][by_item])
-        warnings += _looks_sorted(baseline, candidate, sums / sizes, clustered=clusters is not None)
+        warnings += _looks_sorted(before, after, sums / sizes, clustered=clusters is not None)
         if options.order != "locked_seed":
             warnings.append(ORDER_NOT_LOCKED(order=options.order))
     pairs = None if clusters is None else ClusteredPairs(difference, codes, groups)
     return Ordered(
-        difference[by_item], sums, sizes, pairs, binary, options.order_used, tuple(warnings)
+        before[by_item],
+        after[by_item],
+        difference[by_item],
+        sums,
+        sizes,
+        pairs,
+        binary,
+        options.order_used,
+        tuple(warnings),
     )
 
 
 def _refuse_sorted(strata: NDArray[np.int64], unit: NDArray[np.int64]) -> None:
     """Refuse units whose categories come in blocks; a cluster has its first item's category."""
     starts = np.concatenate(([True], unit[1:] != unit[:-1]))
-    if runs_z(strata[starts]) < SORTED:
+    if sorted_p(strata[starts]) < SORTED:
         said = ORDER_NOT_RANDOM(what="the items come sorted by stratum")
         fix = "send order_seed, a seed locked before the data"
         raise InvalidData.field("strata", f"{said.code}: {said.message}", fix)
@@ -185,6 +209,6 @@ def _looks_sorted(
     for name, values in columns.items():
         if len(values):
             middle = np.median(values)
-            if min(runs_z(side.astype(np.int64)) for side in (values > middle, values >= middle)) < SORTED:
+            if min(few_runs_p(side) for side in (values > middle, values >= middle)) < SORTED:
                 return (ORDER_NOT_RANDOM(what=f"The {name} come in blocks"),)
     return ()

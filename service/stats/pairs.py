@@ -17,6 +17,9 @@ from service.stats.warnings import define
 P_FLOOR = 1e-300
 """Smaller p-values are given as this bound."""
 
+LARGEST = 1e150
+"""Values beyond this overflow when squared."""
+
 NO_DISCORDANT = define(
     "NO_DISCORDANT",
     "caution",
@@ -131,12 +134,24 @@ class PairsRequest(FourCounts, _Columns):
     @cached_property
     def arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Baseline and candidate as float arrays of shape (n,); empty when counts were sent."""
-        return np.array(self.baseline or [], dtype=float), np.array(self.candidate or [], dtype=float)
+        baseline = np.array(self.baseline or [], dtype=np.float64)
+        candidate = np.array(self.candidate or [], dtype=np.float64)
+        require_size(baseline, "baseline")
+        require_size(candidate, "candidate")
+        return baseline, candidate
 
     @cached_property
     def table(self) -> PairedCounts:
         """The fourfold table, from either form; refuses columns that are not binary."""
         return self.four if self.baseline is None else tabulate(*self.arrays)
+
+
+def require_size(values: NDArray[np.float64], path: str) -> None:
+    """Refuse values (n,) whose squares would overflow."""
+    if np.abs(values).max(initial=0.0) > LARGEST:
+        raise InvalidData.field(
+            path, f"holds values beyond {LARGEST:g} in size", "send them in a larger unit"
+        )
 
 
 def tabulate(baseline: NDArray[np.float64], candidate: NDArray[np.float64]) -> PairedCounts:

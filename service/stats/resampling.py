@@ -4,27 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from service.errors import InvalidData
 from service.kernels.bootstrap_draws import BIT_GENERATOR, Draws
+from service.kernels.metric_bootstrap import MetricDraws, bca_ends, draw_differences, studentized_ends
+from service.kernels.metrics import PairedSums
 from service.kernels.paired_bootstrap import BinaryPairs
 from service.kernels.ratio_bootstrap import Inverted, ratio_bootstrap
 from service.stats.common import Alternative, Analysis, Interval, Proportion, Request, Resampling
 from service.stats.pairs import P_FLOOR, PairedCounts
 from service.stats.warnings import MC_UNRESOLVED
 
-Method = Literal["percentile", "basic"]
+D = TypeVar("D", bound=Draws)
+
+Method = Literal["percentile", "basic", "bca", "studentized"]
 Comparison = Literal[">=", "strict"]
 Convention = Literal["standard", "seed"]
 
 DEFAULT_DRAWS, MOST_DRAWS, SEED_DRAWS = 10_000, 100_000, 2000
 DEFAULT_SEED = 42
+MOST_WITHOUT_SPREAD = 0.01
+"""Share of resamples that may lack a standard error before studentizing is refused."""
+
 TOLERATED = 0.005
 """Worst error of an inverted probability; beyond it drawing is as good."""
+
+NO_SPREAD = "the data have too little spread to correct or studentize an interval"
 
 UNTOLD = 1e-9
 """Transforms are accurate to less than this; a tail below it is given as a bound."""
@@ -58,7 +68,9 @@ class BootstrapOptions(Request):
     """What a caller may choose about a bootstrap of a difference."""
 
     method: Method = Field(
-        "percentile", description="The interval in `ci`: quantiles of delta*, or 2 delta minus them."
+        "percentile",
+        description="The interval in `ci`: quantiles of delta*; 2 delta minus them; `bca`, quantiles corrected "
+        "for bias and skewness; `studentized`, from (delta* - delta) / SE*, which is always drawn.",
     )
     alternative: Alternative = Field(
         "greater",
@@ -92,7 +104,9 @@ class BootstrapAnalysis(Analysis):
 
     delta: float = Field(description="Observed candidate minus baseline, outcome units.")
     ci: Interval = Field(description="Interval of delta by the chosen method, outcome units.")
-    intervals: dict[Method, Interval] = Field(description="Both intervals, outcome units.")
+    intervals: dict[Method, Interval] = Field(
+        description="Intervals by method, outcome units; bca and studentized only where asked for."
+    )
     p_value: float = Field(description="P(delta* >= 2 delta) for `greater`; see `alternative`.")
     alternative: Alternative = Field(description="Direction of the p-value.")
     comparison: Comparison = Field(description="`>=`: resamples at exactly 2 delta count.")
@@ -123,6 +137,8 @@ class Reading:
     options: BootstrapOptions
     delta: float
     resolution: float
+    acceleration: float | None = None
+    se: float | None = None
 
     def fields(self, found: BootstrapDistribution) -> dict[str, Any]:
         """Everything of a `BootstrapAnalysis` that comes from the distribution."""
@@ -159,7 +175,7 @@ class Reading:
                 warnings.append(MC_UNRESOLVED(p=p, se=p_mc_se, alpha=options.alpha))
         if delta == 0:
             reasons["better"] = "the arms tie"
-        intervals = self.intervals(found)
+        intervals = self.intervals(found, reasons)
         return {
             "delta": delta,
             "ci": intervals[options.method],
@@ -183,14 +199,22 @@ class Reading:
             "resampling": resampling_of(found, options.seed),
         }
 
-    def intervals(self, found: BootstrapDistribution) -> dict[Method, Interval]:
-        """Percentile and basic interval of delta."""
+    def intervals(self, found: BootstrapDistribution, reasons: dict[str, str]) -> dict[Method, Interval]:
+        """Percentile, basic, and the one asked for; an undefined end is null, its reason kept."""
         tail = (1 - self.options.level) / 2
         low, high = found.quantile(tail), found.quantile(1 - tail)
-        ends: dict[Method, tuple[float, float]] = {
+        ends: dict[Method, tuple[float | None, float | None]] = {
             "percentile": (low, high),
             "basic": (2 * self.delta - high, 2 * self.delta - low),
         }
+        method = self.options.method
+        if method == "bca":
+            ends[method] = bca_ends(found, self.delta, self.acceleration, tail)
+        elif method == "studentized":
+            ends[method] = studentized_ends(found, self.delta, self.se, tail)
+        if None in ends[method]:
+            paths = [f"{name}.{end}" for name in ("ci", f"intervals.{method}") for end in ("low", "high")]
+            reasons.update(dict.fromkeys(paths, NO_SPREAD))
         return {
             name: Interval(low=pair[0], high=pair[1], level=self.options.level, method=name)
             for name, pair in ends.items()
@@ -249,11 +273,33 @@ def paired_distribution(
     return exact_or_drawn(difference, np.ones(len(difference)), draw)
 
 
-def resolved_draws(draw: Callable[[int], Draws], options: BootstrapOptions, delta: float) -> Draws:
+def resolved_draws(draw: Callable[[int], D], options: BootstrapOptions, delta: float) -> D:
     """Draws, ten times as many when the p-value cannot be told from alpha and the caller named no number."""
     found = draw(options.n_resamples or DEFAULT_DRAWS)
     if options.n_resamples is None:
-        fields = Reading(options, delta, resolution_of(found, 1)).fields(found)
-        if fields["warnings"]:
+        plain = options.model_copy(update={"method": "percentile"})
+        if Reading(plain, delta, resolution_of(found, 1)).fields(found)["warnings"]:
             return draw(MOST_DRAWS)
     return found
+
+
+def studentized_draws(units: PairedSums, options: BootstrapOptions) -> MetricDraws:
+    """Draws with pivots, or without where the data have no spread.
+
+    Raises:
+        InvalidData: more than 1 % of the resamples have no spread to divide by.
+    """
+    seed = DEFAULT_SEED if options.seed is None else options.seed
+    spread = bool(units.standard_error())
+
+    def draw(n_resamples: int) -> MetricDraws:
+        found = draw_differences(units, n_resamples, seed, studentize=spread)
+        if found.without_spread > MOST_WITHOUT_SPREAD:
+            raise InvalidData.field(
+                "method",
+                f"studentized divides by a standard error that is 0 in {found.without_spread:.1%} of resamples",
+                "use percentile, basic or bca, or send more items or clusters",
+            )
+        return found
+
+    return resolved_draws(draw, options, units.delta)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from service.errors import Fault, InvalidData
-from service.kernels.effect_sizes import Effect, pooled_sd, small_sample_factor, standardized
+from service.kernels.effect_sizes import LARGEST_EFFECT, Effect, pooled_sd, small_sample_factor, standardized
 from service.kernels.independent_bootstrap import Bootstrap
 from service.kernels.moments import Moments, difference_noise, moments
 from service.stats.common import Column, Interval, Part, Request, Resampling, require_equal_lengths
@@ -139,31 +139,38 @@ def effect_sizes(arms: Arms, level: float, scheme: LabelScheme, reasons: dict[st
     sd = pooled_sd(baseline, candidate)
     no_spread = "one value per arm has no SD" if sd is None else "no spread within the arms"
     cohens_d = hedges_g = glass = None
+    too_large = "the spread is nothing beside the difference"
     if differences is None:
         reasons["cohens_dz"] = reasons["cohens_dz_ci"] = "the arms are not paired"
     elif differences.sd:
         dz = standardized(differences.mean, differences.sd, differences.n, differences.n - 1, level)
+        if dz is None:
+            reasons["cohens_dz"] = reasons["cohens_dz_ci"] = too_large
     else:
         reasons["cohens_dz"] = reasons["cohens_dz_ci"] = (
             "a single pair has no SD" if differences.sd is None else "the differences are constant"
         )
-    if sd:
-        df = baseline.n + candidate.n - 2
-        factor = small_sample_factor(df)
-        if differences is None:
-            d = standardized(arms.delta, sd, baseline.n * candidate.n / (df + 2), df, level)
-        else:
-            reasons["cohens_d_ci"] = reasons["hedges_g_ci"] = "paired arms: read the interval of d_z"
-        cohens_d = arms.delta / sd
+    df = baseline.n + candidate.n - 2
+    d = standardized(arms.delta, sd, baseline.n * candidate.n / (df + 2), df, level) if sd else None
+    if d is None:
+        reasons |= dict.fromkeys(
+            ("cohens_d", "cohens_d_ci", "hedges_g", "hedges_g_ci"), too_large if sd else no_spread
+        )
+    else:
+        cohens_d, factor = d.estimate, small_sample_factor(df)
         if factor is None:
             reasons["hedges_g"] = reasons["hedges_g_ci"] = "J is undefined on 1 degree of freedom"
         else:
-            hedges_g = factor * cohens_d
-            g = d and Effect(hedges_g, factor * d.low, factor * d.high)
-    else:
-        reasons |= dict.fromkeys(("cohens_d", "cohens_d_ci", "hedges_g", "hedges_g_ci"), no_spread)
-    if baseline.sd:
+            g = Effect(factor * d.estimate, factor * d.low, factor * d.high)
+            hedges_g = g.estimate
+    if differences is not None:
+        d = g = None  # their intervals assume independent arms
+        if cohens_d is not None:
+            reasons["cohens_d_ci"] = reasons["hedges_g_ci"] = "paired arms: read the interval of d_z"
+    if baseline.sd and abs(arms.delta / baseline.sd) <= LARGEST_EFFECT:
         glass = arms.delta / baseline.sd
+    elif baseline.sd:
+        reasons["glass_delta"] = too_large
     else:
         reasons["glass_delta"] = (
             "one baseline value has no SD" if baseline.sd is None else "constant baseline"

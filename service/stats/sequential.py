@@ -104,10 +104,7 @@ class SequentialRequest(OrderOptions):
 
     def ordered(self) -> Ordered:
         """The data in the order of analysis."""
-        baseline, candidate = (
-            np.array(column or [], dtype=float) for column in (self.baseline, self.candidate)
-        )
-        return arrange(baseline, candidate, self.clusters, self)
+        return arrange(self.baseline or [], self.candidate or [], self.clusters, self)
 
 
 class SequentialAnalysis(Analysis):
@@ -287,7 +284,7 @@ def _sentence(request: SequentialRequest, found: dict[str, Any], data: Ordered |
         "reject": f"a difference of zero is rejected at alpha {alpha}"
         + (f" after {found['stopped_at']} {data.unit}" if found["stopped_at"] else ""),
         "do_not_reject": f"a difference of zero is not rejected at alpha {alpha}, which does not show equality",
-        "continue": f"a difference of zero is not rejected yet at alpha {alpha}; the design continues",
+        "continue": f"a difference of zero is not rejected so far at alpha {alpha}, which shows no equality",
     }[found["decision"]]
     if found["equivalent"] is not None:
         inside = "inside" if found["equivalent"] else "not inside"

@@ -120,7 +120,10 @@ def t_test(request: TTestRequest) -> TTestAnalysis:
     delta = arms.delta
     se, df, reason = standard_error(arms, request.method)
     t = p_value = ci = None
-    if se and df:
+    if se and df and not math.isfinite(delta / se):
+        reason = "the spread is nothing beside the difference"
+        reasons |= dict.fromkeys(("t", "p_value", "ci"), reason)
+    elif se and df:
         t = delta / se
         p_value = floored(t_tail(t, df, request.alternative), "p_value", bounds)
         half = t_quantile(0.5 + request.level / 2, df) * se

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,7 +147,7 @@ def variance_components(request: VarianceComponentsRequest) -> VarianceComponent
     se, effect = _precision(means, codes, parts.of_means)
     noise, total = parts.noise_of_means, parts.of_means
     true = _sum(parts.between_items, 0.0 if codes is None else parts.between_clusters)
-    found: dict[str, float | None] = {
+    found: dict[str, Any] = {
         "se": se,
         "se_many_runs": None if se is None or noise is None else math.sqrt(max(se * se - noise / n, 0.0)),
         "within_items": within,
@@ -218,10 +218,10 @@ def _why(name: str, n: int, single_runs: bool, clustered: bool) -> str:
         return "a single item"
     if name in ("between_items", "between_clusters"):
         return "every cluster has one item"
-    return "every cluster has one item, or nothing varies"
+    return "nothing varies, or every cluster has one item"
 
 
-def _sentence(mean: float, n: int, n_values: int, found: dict[str, float | None]) -> str:
+def _sentence(mean: float, n: int, n_values: int, found: dict[str, Any]) -> str:
     se, reliability = found["se"], found["reliability"]
     spread = "no standard error: a single item" if se is None else f"standard error {se:.3g}"
     opening = f"The mean is {mean:.4g} ({spread}; {n_values} runs of {n} items); "

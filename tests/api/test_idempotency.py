@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
-import pytest
 from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
@@ -73,11 +72,11 @@ def test_a_secret_is_not_stored(client, database):
     assert first["secret"] not in str(stored)
 
 
-@pytest.mark.parametrize("key", ["", "k" * 256, "two words", "\t", "caf\u00e9".encode("latin-1")])
-def test_unusable_keys_are_422(client, key):
-    refused = client.post("/v1/projects", json={"name": "lab"}, headers={"Idempotency-Key": key})
-    assert refused.status_code == 422
-    assert refused.json()["errors"][0]["path"] == "header.Idempotency-Key"
+def test_unusable_keys_are_422(client):
+    for key in ("", "k" * 256, "two words", "\t", "caf\u00e9".encode("latin-1")):
+        refused = client.post("/v1/projects", json={"name": "lab"}, headers={"Idempotency-Key": key})
+        assert refused.status_code == 422, key
+        assert refused.json()["errors"][0]["path"] == "header.Idempotency-Key"
 
 
 def test_the_longest_key_is_usable(client):

@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import json
 import math
+from datetime import date
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter
 
 from service.api import strict_json
+from service.api.body import validate
 from service.errors import MalformedBody
 
 VALUES = st.recursive(
@@ -105,6 +108,63 @@ def test_a_number_is_refused_exactly_when_it_overflows(number, depth):
     else:
         with pytest.raises(MalformedBody):
             strict_json.parse(body)
+
+
+class Inner(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+    a: int = 0
+    s: str = ""
+
+
+class Outer(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+    a: int = 0
+    s: str = ""
+    c: list[float] = []
+    n: Inner | None = None
+    day: date | None = None
+    free: JsonValue = None
+
+
+INNER_PAIRS = st.sampled_from(['"a":1', '"a":2', '"s":"x"', '"\\u0061":3', '"s":"\\n"'])
+OUTER_PAIRS = st.sampled_from(
+    [
+        '"c":[]',
+        '"c":[1,2.5]',
+        '"c":[NaN]',
+        '"c":[1e999]',
+        '"n":null',
+        '"n":{}',
+        '"day":"2027-02-01"',
+        '"free":[{}]',
+        '"free":NaN',
+        '"free":-Infinity',
+        '"free":{"a":1,"a":1}',
+        '"free":"\\ud800"',
+        '"s":"\\u0000"',
+        '"s":"NaN"',
+    ]
+)
+NESTED_PAIRS = st.lists(INNER_PAIRS, max_size=3).map(lambda pairs: '"n":{' + ",".join(pairs) + "}")
+
+
+def refusal(read, *arguments):
+    """The code of the refusal; None when it is read."""
+    try:
+        read(*arguments)
+    except MalformedBody as refused:
+        return refused.problem_code
+    return None
+
+
+@given(st.lists(INNER_PAIRS | OUTER_PAIRS | NESTED_PAIRS, max_size=5), st.sampled_from([",", " ,\n"]))
+def test_parsing_once_refuses_what_parsing_twice_would(pairs, comma):
+    body = ("{" + comma.join(pairs) + "}").encode()
+    code = refusal(strict_json.parse, body)
+    assert refusal(validate, TypeAdapter(Outer), body) == code
+    if code is None:
+        expected = Outer.model_validate(strict_json.parse(body), strict=False)
+        assert validate(TypeAdapter(Outer), body) == expected
 
 
 def test_a_message_never_repeats_a_value():

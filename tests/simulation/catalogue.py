@@ -1,135 +1,137 @@
-"""Every row that is simulated, by family of worlds."""
+"""Everything that is simulated."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
-from tests.simulation.rows import Row
+from tests.simulation import shortcuts
+from tests.simulation.rows import ALPHA, LEVEL, Batch, Read
 from tests.simulation.worlds import WORLDS
 
-BINARY = ("binary-low", "binary-high", "small-n")
+BINARY = {"binary-low": 0.04, "binary-high": 0.30, "small-n": 0.40}
+"""Worlds of right/wrong items, and their share of discordant ones."""
 SCORES = ("small-n-scores", "skewed", "lopsided")
 RUNS = ("five-runs", "twenty-runs", "skewed-runs")
 CLUSTERED = ("few-clusters", "unequal-clusters", "many-clusters")
 MEMOISED = 10_000
-"""Simulations where the data are four counts, most of them seen before."""
+"""Simulations where data are four counts, most of them seen before."""
 
 
-def margin(world: str) -> dict[str, object]:
-    """The world's margin as a request has it."""
+def errors(path: str = "p_value", label: str = "") -> Read:
+    """Type I error of a p-value."""
+    return Read("type I error", path, ALPHA, label=label)
+
+
+def coverage(path: str = "ci", label: str = "", truth: float | None = None) -> Read:
+    """Coverage of an interval."""
+    return Read("coverage", path, LEVEL, truth, label)
+
+
+def size(world: str, test: str = "equivalence", simulations: int = 2_000, **options: object) -> Batch:
+    """How often equivalence is claimed when the true difference is the margin itself."""
     value, unit = WORLDS[world].margin, WORLDS[world].unit
-    return {"margin": {"value": round(value * 100, 6) if unit == "pp" else value, "unit": unit}}
+    margin = {"value": round(value * 100, 6) if unit == "pp" else value, "unit": unit}
+    read = Read("size at the margin", "equivalent", ALPHA)
+    return Batch(world, test, (read,), {**options, "margin": margin}, value, simulations)
 
 
-def errors(world: str, test: str, simulations: int = 2_000, **options: object) -> Row:
-    """Type I error of the p-value."""
-    return Row(world, test, "type I error", options, simulations=simulations)
-
-
-def coverage(world: str, test: str, simulations: int = 2_000, read: str = "ci", **options: object) -> Row:
-    """Coverage of an interval at level .95."""
-    return Row(world, test, "coverage", options, read, nominal=0.95, simulations=simulations)
-
-
-def size(world: str, simulations: int = 2_000, **options: object) -> Row:
-    """How often equivalence is claimed when the true difference is the margin."""
-    options = {**options, **margin(world)}
-    return Row(world, "equivalence", "size at the margin", options, "equivalent", simulations=simulations)
-
-
-def binary(world: str) -> Iterator[Row]:
-    """Right/wrong pairs."""
+def binary(world: str) -> Iterator[Batch]:
+    """Right/wrong pairs: errors without an effect, coverage with one."""
+    effect, discordant = WORLDS[world].effect, BINARY[world]
     for method in ("exact", "midp", "asymptotic", "corrected"):
-        yield errors(world, "mcnemar", MEMOISED, method=method)
-    discordant = {"binary-low": 0.04, "binary-high": 0.30, "small-n": 0.40}[world]
-    effect = WORLDS[world].effect
-    yield replace(
-        coverage(world, "mcnemar", MEMOISED, read="odds_ratio.ci"),
-        truth=(discordant + effect) / (discordant - effect),
-    )
-    yield errors(world, "paired-difference", MEMOISED)
-    for method in ("tango", "newcombe", "wald"):
-        yield coverage(world, "paired-difference", MEMOISED, method=method)
+        yield Batch(world, "mcnemar", (errors(),), {"method": method}, simulations=MEMOISED)
+    yield Batch(world, "paired-difference", (errors(),), simulations=MEMOISED)
     for alternative in ("greater", "two-sided"):
-        yield errors(world, "paired-bootstrap", MEMOISED, alternative=alternative)
-    yield errors(world, "paired-bootstrap", MEMOISED, comparison="strict")
+        options: dict[str, object] = {"alternative": alternative}
+        yield Batch(world, "paired-bootstrap", (errors(),), options, simulations=MEMOISED)
+    yield Batch(world, "paired-bootstrap", (errors(),), {"comparison": "strict"}, simulations=MEMOISED)
+    odds = (discordant + effect) / (discordant - effect)
+    ratio = coverage("odds_ratio.ci", "of the odds ratio", odds)
+    yield Batch(world, "mcnemar", (ratio,), {}, effect, MEMOISED)
+    for method in ("tango", "newcombe", "wald"):
+        yield Batch(world, "paired-difference", (coverage(),), {"method": method}, effect, MEMOISED)
     for method in ("percentile", "basic"):
-        yield coverage(world, "paired-bootstrap", MEMOISED, method=method)
+        yield Batch(world, "paired-bootstrap", (coverage(),), {"method": method}, effect, MEMOISED)
     for method in ("tango", "t", "bootstrap_ci"):
-        yield size(world, 4_000, method=method)
-    yield size(world, 4_000, method="bootstrap_ci", bounds="seed")
+        yield size(world, simulations=4_000, method=method)
+    yield size(world, simulations=4_000, method="bootstrap_ci", bounds="seed")
 
 
-def scores(world: str) -> Iterator[Row]:
-    """Paired scores."""
-    yield errors(world, "t-test", method="paired")
-    yield coverage(world, "t-test", method="paired")
-    if world != "lopsided":  # the hypothesis of symmetry is false there
-        for method in ("auto", "asymptotic", "corrected"):
-            yield errors(world, "wilcoxon", method=method)
-        yield coverage(world, "wilcoxon")
-    yield errors(world, "paired-bootstrap")
-    for method in ("percentile", "basic"):
-        yield coverage(world, "paired-bootstrap", method=method)
+def scores(world: str) -> Iterator[Batch]:
+    """Paired scores. The methods move with the data, so coverage of 0 is coverage of any difference."""
+    yield Batch(world, "t-test", (errors(), coverage()), {"method": "paired"})
+    if world != "lopsided":  # its differences are not symmetric, which is what wilcoxon tests
+        yield Batch(world, "wilcoxon", (errors(), coverage()))
+        for method in ("asymptotic", "corrected"):
+            yield Batch(world, "wilcoxon", (errors(),), {"method": method})
+    both = tuple(coverage(f"intervals.{method}", method) for method in ("percentile", "basic"))
+    yield Batch(world, "paired-bootstrap", (errors(), *both))
+    yield Batch(world, "randomization", (errors(), coverage()))
     yield size(world, method="t")
     yield size(world, method="bootstrap_ci")
 
 
-def runs(world: str) -> Iterator[Row]:
+def runs(world: str) -> Iterator[Batch]:
     """Independent runs."""
     for method in ("welch", "student"):
-        yield errors(world, "t-test", method=method)
-        yield coverage(world, "t-test", method=method)
-    for method in ("auto", "asymptotic", "corrected"):
-        yield errors(world, "mann-whitney", method=method)
-    yield coverage(world, "mann-whitney")
-    for method in ("percentile", "basic", "bca"):
-        yield errors(world, "bootstrap-difference", method=method, n_resamples=2_000)
-        yield coverage(world, "bootstrap-difference", method=method, n_resamples=2_000)
+        yield Batch(world, "t-test", (errors(), coverage()), {"method": method})
+    yield Batch(world, "mann-whitney", (errors(), coverage()))
+    for method in ("asymptotic", "corrected"):
+        yield Batch(world, "mann-whitney", (errors(),), {"method": method})
+    methods = ("percentile", "basic", "bca")
+    if world == "five-runs":
+        for method in methods:
+            yield Batch(world, "bootstrap-difference", (errors(), coverage()), {"method": method})
+    else:
+        reads = [
+            read
+            for method in methods
+            for read in (errors(f"p_values.{method}", method), coverage(f"intervals.{method}", method))
+        ]
+        yield Batch(world, "bootstrap-difference", tuple(reads), compute=shortcuts.bootstrap_difference)
     for variance in ("welch", "student"):
         yield size(world, design="independent", method="t", variance=variance)
     if world != "skewed-runs":  # the interval of d is that of normal scores
-        yield coverage(world, "effect-size", read="cohens_d_ci")
-        yield coverage(world, "effect-size", read="hedges_g_ci")
+        effects = coverage("cohens_d_ci", "of d"), coverage("hedges_g_ci", "of g")
+        yield Batch(world, "effect-size", effects, effect=WORLDS[world].effect)
 
 
-def clustered(world: str) -> Iterator[Row]:
+def clustered(world: str) -> Iterator[Batch]:
     """Right/wrong pairs in clusters."""
-    forms = ("sign_flip", "obuchowski", "durkalski", "yang", "eliasziw_donner", "cr1_t", "cr2_t", "cv3_t")
-    for method in forms:
-        yield errors(world, "clustered-mcnemar", method=method)
+    effect = WORLDS[world].effect
+    for method in ("sign_flip", "obuchowski", "durkalski", "yang", "eliasziw_donner", "cr1_t", "cr2_t", "cv3_t"):
+        yield Batch(world, "clustered-mcnemar", (errors(),), {"method": method})
     for method in ("cr1_t", "cr2_t", "cv3_t", "durkalski"):
-        yield coverage(world, "clustered-mcnemar", method=method)
-    yield errors(world, "randomization")
-    yield coverage(world, "randomization")
-    yield errors(world, "cluster-bootstrap")
-    for method in ("percentile", "basic"):
-        yield coverage(world, "cluster-bootstrap", method=method)
+        yield Batch(world, "clustered-mcnemar", (coverage(),), {"method": method}, effect)
+    yield Batch(world, "randomization", (errors(),))
+    yield Batch(world, "randomization", (coverage(),), {}, effect)
+    both = tuple(coverage(f"intervals.{method}", method) for method in ("percentile", "basic"))
+    drawn = shortcuts.cluster_bootstrap if world == "unequal-clusters" else None
+    yield Batch(world, "cluster-bootstrap", (errors(),), compute=drawn)
+    yield Batch(world, "cluster-bootstrap", both, {}, effect, compute=drawn)
     for variance in ("cr2", "cv3"):
         yield size(world, method="t", cluster_variance=variance)
-    if world != "unequal-clusters":  # its distribution takes seconds per data set
+    if world != "unequal-clusters":  # seconds per data set
         yield size(world, method="bootstrap_ci")
 
 
-def others() -> Iterator[Row]:
+def others() -> Iterator[Batch]:
     """Worlds of their own."""
-    yield errors("documents", "randomization", 1_000, n_resamples=1_000)
-    yield coverage("documents", "randomization")
-    yield coverage("one-column", "describe", method="t")
-    for method in ("percentile", "basic", "bca"):
-        yield coverage("one-column", "describe", 1_000, method=method, n_resamples=2_000)
-    yield coverage("small-n-scores", "effect-size", design="paired")
-    yield coverage("tables", "effect-conversion")
-    yield coverage("profiles", "ecs")
+    drawn: dict[str, object] = {"metric": "f1", "n_resamples": 1_000}
+    yield Batch("documents", "randomization", (errors(), coverage()), drawn, simulations=1_000)
+    for method in ("t", "percentile", "basic", "bca"):
+        yield Batch("one-column", "describe", (coverage(),), {"method": method}, 0.5)
+    yield Batch("small-n-scores", "effect-size", (coverage(),), {"design": "paired"}, 0.5)
+    yield Batch("tables", "effect-conversion", (coverage(),), {}, WORLDS["tables"].effect)
+    yield Batch("profiles", "ecs", (coverage(),), {}, WORLDS["profiles"].effect)
     for method in ("bonferroni", "holm", "hochberg", "hommel", "bh", "by", "fixed_sequence"):
-        yield Row(
-            "ten-nulls", "multiple-comparisons", "type I error", {"method": method}, "n_rejected",
+        yield Batch(
+            "ten-nulls", "multiple-comparisons", (errors("n_rejected"),), {"method": method},
             simulations=MEMOISED,
         )  # fmt: skip
 
 
-def rows() -> Iterator[Row]:
+def batches() -> Iterator[Batch]:
     """All of them, in the order of the table."""
     for world in BINARY:
         yield from binary(world)

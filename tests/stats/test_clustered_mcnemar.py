@@ -228,6 +228,7 @@ def test_scores_go_with_sign_flip_and_t_only():
         ({"clusters": ["a"] * 4}, "single cluster"),
         ({"clusters": ["a", "b"]}, "clusters"),
         ({"candidate": [1]}, "candidate"),
+        ({"candidate": [1, 1e200, 0, 0]}, "beyond 1e"),
         ({"baseline": [], "candidate": [], "clusters": []}, "no items"),
     ],
 )

@@ -315,6 +315,8 @@ SCORES = {"baseline": [0.1, 0.5, 0.3], "candidate": [0.2, 0.4, 0.6]}
         ({**counts(3, 3, 9), "clusters": [1, 2], "margin": TWO_PP}, "counts have none"),
         ({**SCORES, "design": "independent", "margin": TWO_PP}, "independent"),
         ({**counts(1, 1, 9), "design": "independent", "method": "t", "margin": TWO_PP}, "independent"),
+        ({"baseline": [1e200, 0.5], "candidate": [0.5, 0.1], "method": "t",
+          "margin": {"value": 1, "unit": "score"}}, "beyond 1e"),
         ({"baseline": [], "candidate": [0.5], "design": "independent", "method": "t",
           "margin": {"value": 1, "unit": "score"}}, "is empty"),
     ],

@@ -161,6 +161,7 @@ def test_single_item(level):
         ({"baseline": [], "candidate": []}, "no items"),
         ({"baseline": [0.5], "candidate": [1]}, "other than 0 and 1"),
         ({"baseline": [1], "candidate": [2]}, "other than 0 and 1"),
+        ({"baseline": [1], "candidate": [1e300]}, "beyond 1e"),
         (body(0, 0, 0, 0), "all four counts are 0"),
         ({"both_correct": 3, "only_baseline": 1}, "columns or all four counts"),
     ],

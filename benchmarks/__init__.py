@@ -1,0 +1,1 @@
+"""Our answers beside other packages' for the same question, timed in one run."""
