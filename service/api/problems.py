@@ -62,7 +62,7 @@ def problem(
 
 def of(error: ForelockError, headers: Mapping[str, str] | None = None) -> Response:
     """The problem document of one of our own errors, with the headers its status asks for."""
-    extra = _STATUS_HEADERS.get(error.status, {}) | dict(headers or {})
+    extra = _HEADERS.get(error.problem_code, _HEADERS.get(error.status, {})) | dict(headers or {})
     return problem(error.status, error.problem_code, error.title, error.detail, error.faults, extra)
 
 
@@ -106,8 +106,10 @@ _BARE = {
     404: ("not_found", "Nothing is here"),
     405: ("method_not_allowed", "The method is not answered here"),
 }
-_STATUS_HEADERS: dict[int, dict[str, str]] = {
+_HEADERS: dict[int | str, dict[str, str]] = {
     401: {"WWW-Authenticate": 'Bearer realm="forelock"'},
     413: {"Connection": "close"},
+    415: {"Accept-Encoding": "gzip, identity"},
     503: {"Retry-After": "1"},
+    "idempotency_in_flight": {"Retry-After": "1"},
 }

@@ -10,7 +10,6 @@ from scipy import special
 from service.kernels.moments import Moments
 from service.kernels.t_distribution import noncentrality_interval
 
-
 LARGEST_EFFECT = 1e100
 """Beyond this the spread is nothing beside the difference, and d would soon overflow."""
 

@@ -21,6 +21,7 @@ from service.kernels import lattice
 BLOCK = 500
 """Resamples per generator; part of the method's version."""
 
+SMALLEST_UNIT = 1e-300
 MAX_PAIRS = 1_000_000
 MAX_LISTED = 10
 CHUNK = 2_000_000
@@ -234,6 +235,8 @@ def _on_lattice(
         return None
     multiples, unit = grid
     common = math.lcm(*(s.size for s in samples))
+    if unit / common < SMALLEST_UNIT:
+        return None
     groups = []
     for sign, part in zip(signs, np.split(multiples, [samples[0].size]), strict=False):
         groups += lattice.resampled(sign * (common // part.size) * part)

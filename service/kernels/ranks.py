@@ -110,6 +110,8 @@ def _bisect(
     rounding = 4 * EPS * max(abs(low), abs(high))
     while high - low > rounding:
         middle = low + (high - low) / 2
+        if not low < middle < high:
+            break
         if count(middle) >= k:
             high = middle
         else:

@@ -92,7 +92,9 @@ def _over_chi(t: float, df: float, nc: float) -> float:
 def _over_normal(t: float, df: float, nc: float) -> float:
     """Integral over z of phi(z) P(V / df >= ((z + nc) / t)^2); the probability is 1 where z + nc <= 0."""
     z, w = _grid(max(-9.5, -nc), 9.5) if nc > -9.5 else (np.empty(0), np.empty(0))
-    reached = special.gammaincc(df / 2, df / 2 * ((z + nc) / t) ** 2)
+    with np.errstate(over="ignore"):
+        squares = ((z + nc) / t) ** 2
+    reached = special.gammaincc(df / 2, df / 2 * squares)
     inside = float(np.sum(w * np.exp(-z * z / 2) * reached)) / math.sqrt(2 * math.pi)
     return min(1.0, inside + float(special.ndtr(-nc)))
 

@@ -171,6 +171,11 @@ class Arms:
         as_share = self.counts is not None or self.metric in ("accuracy", "precision", "recall", "f1")
         return percent(x) if as_share else f"{x:+.4g}"
 
+    @property
+    def named(self) -> str:
+        """The metric as prose names it after a difference."""
+        return "" if self.metric in ("mean", "bleu") else f" in {self.metric}"
+
     def undefined(self, share: float, where: str) -> tuple[StatWarning, ...]:
         """METRIC_UNDEFINED for the data themselves, or for a share of resamples."""
         why = {

@@ -120,7 +120,7 @@ class Design(Request):
         if self.test == "paired-t":
             return inflation * (self.sd_difference or 1.0) / math.sqrt(n), n - 1
         if self.test == "student":
-            return math.sqrt((sd0 * sd0 + sd1 * sd1) / n), 2 * n - 2
+            return math.hypot(sd0, sd1) / math.sqrt(n), 2 * n - 2
         return kernel.welch_se_and_df(sd0, sd1, n)
 
 

@@ -181,10 +181,6 @@ def _literal(request: PairedBootstrapRequest, arms: Arms, seed: int) -> Bootstra
         raise InvalidData.field(
             "convention", "'seed' draws items in their order", "send columns instead of counts"
         )
-    if request.method == "studentized":
-        raise InvalidData.field(
-            "method", "the seed convention knows no studentized interval", "use percentile"
-        )
     draws = request.n_resamples or SEED_DRAWS
     if not request.scores:
         return seed_differences(arms.units, draws, seed)
@@ -201,9 +197,8 @@ def _sentence(request: PairedBootstrapRequest, arms: Arms, ci: Interval, p: floa
         else f"no {ci.method} interval: too little spread"
     )
     clusters = "" if arms.codes is None else f" in {arms.units.n_units} clusters"
-    what = "" if request.metric == "mean" else f" in {request.metric}"
     return (
-        f"The candidate differs from the baseline by {show(arms.delta)}{what} ({interval}, n = {arms.n}"
+        f"The candidate differs from the baseline by {show(arms.delta)}{arms.named} ({interval}, n = {arms.n}"
         f"{clusters}, {arms.n_discordant} discordant); bootstrap {request.alternative}, {p_text(p)}, "
         + (
             f"so a difference of zero is rejected at alpha {request.alpha:g}."

@@ -293,7 +293,7 @@ def _sentence(arms: Arms, ci: Interval, p: float, request: RandomizationRequest)
     )
     within = "items" if arms.codes is None else f"items in {arms.units.n_units} clusters"
     return (
-        f"The candidate differs from the baseline by {arms.show(arms.items.delta)} in {request.metric} "
+        f"The candidate differs from the baseline by {arms.show(arms.items.delta)}{arms.named} "
         f"({interval}, {arms.n} {within}); randomization, {request.alternative}, {p_text(p)}, "
         + (
             f"so exchangeable arms are rejected at alpha {request.alpha:g}."

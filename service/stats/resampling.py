@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from service.errors import InvalidData
 from service.kernels.bootstrap_draws import BIT_GENERATOR, Draws
@@ -97,6 +97,14 @@ class BootstrapOptions(Request):
     seed: int | None = Field(
         None, ge=0, le=2**53, description="Seed of the draws; used only where something is drawn. Default 42."
     )
+
+    @model_validator(mode="after")
+    def _recipe_has_the_method(self) -> Self:
+        if self.convention == "seed" and self.method == "studentized":
+            raise InvalidData.field(
+                "method", "the seed convention has no studentized interval", "use percentile"
+            )
+        return self
 
 
 class BootstrapAnalysis(Analysis):

@@ -135,7 +135,8 @@ def t_test(request: TTestRequest) -> TTestAnalysis:
         if se is None:
             reasons["se"] = reason
     improvement = 100 * delta / arms.baseline.mean if arms.baseline.mean > 0 else None
-    if improvement is None:
+    if improvement is None or not math.isfinite(improvement):
+        improvement = None
         reasons["improvement_pct"] = "a percentage needs a baseline mean above 0"
     effects = effect_sizes(arms, request.level, request.label_scheme, reasons)
     smaller = min(arms.baseline.n, arms.candidate.n)

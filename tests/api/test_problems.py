@@ -4,6 +4,7 @@ import io
 import json
 import logging
 
+import anyio
 import pytest
 from starlette.responses import StreamingResponse
 

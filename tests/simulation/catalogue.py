@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from service.stats import registry
 from tests.simulation import shortcuts
 from tests.simulation.rows import ALPHA, LEVEL, Batch, Read
 from tests.simulation.worlds import WORLDS
@@ -99,7 +100,16 @@ def runs(world: str) -> Iterator[Batch]:
 def clustered(world: str) -> Iterator[Batch]:
     """Right/wrong pairs in clusters."""
     effect = WORLDS[world].effect
-    for method in ("sign_flip", "obuchowski", "durkalski", "yang", "eliasziw_donner", "cr1_t", "cr2_t", "cv3_t"):
+    for method in (
+        "sign_flip",
+        "obuchowski",
+        "durkalski",
+        "yang",
+        "eliasziw_donner",
+        "cr1_t",
+        "cr2_t",
+        "cv3_t",
+    ):
         yield Batch(world, "clustered-mcnemar", (errors(),), {"method": method})
     for method in ("cr1_t", "cr2_t", "cv3_t", "durkalski"):
         yield Batch(world, "clustered-mcnemar", (coverage(),), {"method": method}, effect)
@@ -142,3 +152,37 @@ def batches() -> Iterator[Batch]:
     for world in CLUSTERED:
         yield from clustered(world)
     yield from others()
+    yield from powers()
+
+
+def predicted(world: str, test: str, path: str, options: dict[str, object], **design: object) -> Batch:
+    """How often a rule of one clause holds, against what the test `power` says of that design."""
+    power = registry.find("power")
+    found = power.compute(power.request.model_validate(design))
+    effect = design.get("delta", design.get("p_only_candidate", 0.0) - design.get("p_only_baseline", 0.0))
+    return Batch(world, test, (Read("power", path, found.power),), options, effect, 4_000)
+
+
+def powers() -> Iterator[Batch]:
+    """Rules of one clause: `p_value < 0.05`, or `equivalent`."""
+    high = {"p_only_baseline": 0.125, "p_only_candidate": 0.175, "n": 500}
+    yield predicted("binary-high", "mcnemar", "p_value", {}, test="mcnemar", **high)
+    margin = {"value": 2.0, "unit": "pp"}
+    low = {"p_only_baseline": 0.02, "p_only_candidate": 0.02, "n": 500, "margin": margin}
+    yield predicted("binary-low", "equivalence", "equivalent", {"margin": margin}, test="tango", **low)
+    paired = {"delta": 0.5, "sd_difference": 1.0, "n": 15}
+    yield predicted("small-n-scores", "t-test", "p_value", {"method": "paired"}, test="paired-t", **paired)
+    arms = {"delta": 0.8, "sd_baseline": 1.0, "sd_candidate": 1.0, "n": 20}
+    yield predicted("twenty-runs", "t-test", "p_value", {"method": "welch"}, test="welch", **arms)
+    flips = {
+        "p_only_baseline": 0.1, "p_only_candidate": 0.2, "n": 60, "cluster_size": 10, "icc": 0.2,
+        "n_simulations": 20_000,
+    }  # fmt: skip
+    yield predicted("many-clusters", "clustered-mcnemar", "p_value", {}, test="sign-flip", **flips)
+
+
+NOT_SIMULATED: dict[str, str] = {}
+"""Tests with a p-value or an interval that no world is for, and why."""
+
+NOTES: dict[tuple[str, str, str, str], str] = {}
+"""What a reader has to know of liberal rows for which the service has no warning."""

@@ -73,7 +73,8 @@ class Batch:
     def keys(self) -> list[tuple[str, str, str, str]]:
         """World, test, options and what is counted: names each row of the table."""
         return [
-            (self.world, self.test, self.shown, f"{read.quantity} {read.label}".strip()) for read in self.reads
+            (self.world, self.test, self.shown, f"{read.quantity} {read.label}".strip())
+            for read in self.reads
         ]
 
     def bodies(self) -> Iterator[Body]:

@@ -54,14 +54,15 @@ def scores(n: int, noise: Callable[[np.random.Generator, int], np.ndarray]) -> D
 
 
 def runs(
-    n: int, noise: Callable[[np.random.Generator, int], np.ndarray], spread: float = 1.0, more: int | None = None
+    n: int,
+    noise: Callable[[np.random.Generator, int], np.ndarray],
+    spread: float = 1.0,
+    more: int | None = None,
 ) -> Draw:
     """n baseline runs and n (or `more`) candidate runs, the candidate's noise `spread` times as wide."""
 
     def draw(rng: np.random.Generator, effect: float) -> Body:
-        return columns(
-            np.round(noise(rng, n), 2), np.round(effect + spread * noise(rng, more or n), 2)
-        )
+        return columns(np.round(noise(rng, n), 2), np.round(effect + spread * noise(rng, more or n), 2))
 
     return draw
 

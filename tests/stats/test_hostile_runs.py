@@ -60,8 +60,9 @@ def needs_pairs(options):
 @pytest.mark.parametrize("alternative", ["two-sided", "less"])
 def test_two_hostile_columns(name, options, alternative):
     side = {} if name == "effect-size" else {"alternative": alternative}
-    for baseline in COLUMNS.values():
-        for candidate in COLUMNS.values():
+    columns = list(COLUMNS.values())
+    for k, baseline in enumerate(columns):
+        for candidate in (columns[k], columns[k - 1], columns[k - 5]):
             if name == "wilcoxon" or needs_pairs(options):
                 n = min(len(baseline), len(candidate))
                 body = {"baseline": baseline[:n], "candidate": candidate[:n]}

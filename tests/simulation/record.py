@@ -1,0 +1,135 @@
+"""docs/simulations.md: written from measurements, and read back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from scipy import stats
+
+from tests.simulation.rows import Batch, Measured, Read
+from tests.simulation.worlds import WORLDS
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "simulations.md"
+CONFIDENCE = 0.999
+OFTEN = 0.5
+"""A warning documents a row when at least this share of the data sets carry it."""
+
+Key = tuple[str, str, str, str]
+
+INTRODUCTION = """\
+<!-- Made by `python -m tests.simulation`; ./do simulate compares it with what it measures. -->
+
+# Simulations
+
+How often the statistical tests err where the truth is known. In each world below data are drawn again and again, and
+every test with a p-value or an interval is run on them:
+
+- **type I error**: share of data sets without any difference in which p < .05. Nominal: .05.
+- **coverage**: share of data sets whose interval holds the true value. Nominal: .95.
+- **size at the margin**: share in which equivalence is claimed although the true difference is the margin itself.
+  Nominal: .05.
+- **power**: share in which the rule holds, against what the test `power` predicts.
+
+The band is where a share would lie in 99.9% of such simulations if the nominal value were true. A result reads `within`
+the band; `cautious`, when the test errs less often than it may, as exact tests of few counts must; or `liberal`, when it
+errs more often. Beside a liberal one stands the [warning](warnings.md) that the service gives on such data, or, where it
+gives none, a note below the table. Every data set has a seed of its own, so the numbers are the same on every run.
+"""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One row of the table."""
+
+    key: Key
+    simulations: int
+    nominal: float
+    rate: float
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def band(self) -> tuple[float, float]:
+        """Where the rate would lie if the nominal value were true."""
+        return band(self.nominal, self.simulations)
+
+    @property
+    def reading(self) -> str:
+        """`within`, `cautious` or `liberal`; of power `within` or `off`."""
+        low, high = self.band
+        if low <= self.rate <= high:
+            return "within"
+        quantity = self.key[3].split()[0]
+        if quantity == "power":
+            return "off"
+        return "liberal" if (self.rate > high) == (quantity != "coverage") else "cautious"
+
+
+def band(nominal: float, simulations: int) -> tuple[float, float]:
+    """The 99.9% binomial band of a share."""
+    low, high = stats.binom.interval(CONFIDENCE, simulations, nominal)
+    return float(low) / simulations, float(high) / simulations
+
+
+def records(batch: Batch, measured: Measured) -> list[Record]:
+    """A batch's rows; a row that is liberal names the warnings that most of its data sets carry."""
+    often = tuple(code for code, share in measured.warned.items() if share >= OFTEN)
+    rows = []
+    for key, read, rate in zip(batch.keys(), batch.reads, measured.rates, strict=True):
+        row = Record(key, batch.simulations, rounded(read), round(rate, 4))
+        rows.append(Record(*row_values(row), often) if row.reading in ("liberal", "off") else row)
+    return rows
+
+
+def rounded(read: Read) -> float:
+    """The nominal value as the table prints it."""
+    return round(read.nominal, 4)
+
+
+def row_values(row: Record) -> tuple[Key, int, float, float]:
+    """A row without its warnings."""
+    return row.key, row.simulations, row.nominal, row.rate
+
+
+def render(rows: Iterable[Record], notes: Mapping[Key, str]) -> str:
+    """The page."""
+    parts = [INTRODUCTION]
+    for name, members in groupby(rows, key=lambda row: row.key[0]):
+        world = WORLDS[name]
+        lines = [
+            f"## {world.title}\n\n`{name}`: {world.text}\n",
+            "| test | options | what | data sets | nominal | measured | band | reads | warning |",
+            "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        ]
+        below = []
+        for row in members:
+            low, high = row.band
+            lines.append(
+                f"| `{row.key[1]}` | {row.key[2]} | {row.key[3]} | {row.simulations} | {row.nominal:.4g} | "
+                f"{row.rate:.4f} | {low:.4f} to {high:.4f} | {row.reading} | "
+                f"{', '.join(f'`{code}`' for code in row.warnings)} |"
+            )
+            if row.key in notes:
+                options = f" ({row.key[2]})" if row.key[2] else ""
+                below.append(f"- `{row.key[1]}`{options}, {row.key[3]}: {notes[row.key]}")
+        parts.append("\n".join(lines) + "\n" + ("\n" + "\n".join(below) + "\n" if below else ""))
+    return "\n".join(parts)
+
+
+def read_page(text: str) -> dict[Key, Record]:
+    """The rows of the page by key."""
+    rows: dict[Key, Record] = {}
+    world = ""
+    for line in text.splitlines():
+        if found := re.match(r"^`([a-z0-9-]+)`: ", line):
+            world = found[1]
+        cells = [cell.strip() for cell in line.strip("|").split(" | ")] if line.startswith("| `") else []
+        if cells:
+            test, options, what, simulations, nominal, rate = cells[:6]
+            key = (world, test.strip("`"), options, what)
+            codes = tuple(re.findall(r"`([A-Z_]+)`", cells[8] if len(cells) > 8 else ""))
+            rows[key] = Record(key, int(simulations), float(nominal), float(rate), codes)
+    return rows
