@@ -17,10 +17,21 @@ from typing import Any
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, settings
 from psycopg import sql
 
 from service.store import schema
 from service.store.engine import Database
+
+# A loaded machine is no fault of the code. Where CI is set, every run draws the same examples.
+settings.register_profile(
+    "forelock",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize="CI" in os.environ,
+    print_blob=True,
+)
+settings.load_profile("forelock")
 
 SOCKET_PATH_LIMIT = 90  # Linux allows 107 bytes, socket name included
 SETTINGS = {

@@ -65,7 +65,7 @@ DIRECTION_MISMATCH = define(
 class TEvidence(Request):
     """A t statistic. One sample or pairs: n1 alone; two samples: n1 and n2."""
 
-    kind: Literal["t"]
+    kind: Literal["t"] = Field(description="Which form of evidence this is.")
     t: Statistic = Field(description="The t statistic, no unit.")
     n1: Annotated[int, Field(ge=1, le=10**9)] = Field(
         description="Observations of the first group, or pairs: a count."
@@ -92,7 +92,7 @@ class TEvidence(Request):
 class FEvidence(Request):
     """An F statistic of fixed effects."""
 
-    kind: Literal["f"]
+    kind: Literal["f"] = Field(description="Which form of evidence this is.")
     f: Annotated[float, Field(ge=0, le=1e100, allow_inf_nan=False)] = Field(
         description="The F statistic, no unit."
     )
@@ -106,7 +106,7 @@ class FEvidence(Request):
 class CorrelationEvidence(Request):
     """A Pearson correlation."""
 
-    kind: Literal["correlation"]
+    kind: Literal["correlation"] = Field(description="Which form of evidence this is.")
     r: Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)] = Field(
         description="The correlation, no unit."
     )
@@ -122,7 +122,7 @@ class CorrelationEvidence(Request):
 class ChiSquareEvidence(Request):
     """A chi-square statistic, by BIC."""
 
-    kind: Literal["chi_square"]
+    kind: Literal["chi_square"] = Field(description="Which form of evidence this is.")
     chi_square: Annotated[float, Field(ge=0, le=1e100, allow_inf_nan=False)] = Field(
         description="The chi-square statistic, no unit."
     )
@@ -133,7 +133,7 @@ class ChiSquareEvidence(Request):
 class BinomialEvidence(Request):
     """Successes against a fixed proportion; a Beta prior under H1, exact."""
 
-    kind: Literal["binomial"]
+    kind: Literal["binomial"] = Field(description="Which form of evidence this is.")
     k: Annotated[int, Field(ge=0, le=10**9)] = Field(description="Successes, a count.")
     n: Annotated[int, Field(ge=0, le=10**9)] = Field(description="Trials, a count.")
     p0: Proportion = Field(0.5, description="The proportion under H0.")
@@ -154,7 +154,7 @@ class BinomialEvidence(Request):
 class PValueEvidence(Request):
     """A p-value alone: only the Vovk-Sellke bound can be given."""
 
-    kind: Literal["p_value"]
+    kind: Literal["p_value"] = Field(description="Which form of evidence this is.")
     p: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = Field(
         description="The p-value, a probability."
     )

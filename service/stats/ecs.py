@@ -134,7 +134,7 @@ class ECSRequest(Request):
 class Group(Part):
     """Concordance of one study or domain."""
 
-    name: str
+    name: str = Field(description="The study or domain.")
     ecs: float | None = Field(description="Lin's concordance of the group's tests, no unit, in [-1, 1].")
     pearson: float | None = Field(description="Weighted Pearson correlation, no unit; legacy.")
     n: int = Field(description="Tests with both effects.")

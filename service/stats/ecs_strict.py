@@ -21,8 +21,8 @@ P_FLOOR = 1e-300
 class StrictFinding(Part):
     """Strict agreement of one finding. Legacy."""
 
-    study: str
-    finding: str
+    study: str = Field(description="Name of the study.")
+    finding: str = Field(description="Name of the finding.")
     z: float = Field(description="|z_diff|, or the root mean square of several; no unit.")
     normal: float = Field(description="2 P(Z > z), as the document says; a probability.")
     chi_square: float = Field(description="P(chi-square on K df > sum of squares); a probability.")
@@ -32,7 +32,7 @@ class StrictFinding(Part):
 class StrictStudy(Part):
     """Simple mean over the findings of a study. Legacy."""
 
-    study: str
+    study: str = Field(description="Name of the study.")
     normal: float = Field(description="Mean of the findings' `normal`, a probability.")
     chi_square: float = Field(description="Mean of the findings' `chi_square`, a probability.")
 
@@ -42,8 +42,8 @@ class Strict(Part):
 
     z_diff: tuple[float | None, ...] = Field(description="(agent - human) / its SE per test, no unit.")
     ecs_test: tuple[float | None, ...] = Field(description="2 P(Z > |z_diff|) per test, a probability.")
-    findings: tuple[StrictFinding, ...]
-    studies: tuple[StrictStudy, ...]
+    findings: tuple[StrictFinding, ...] = Field(description="Every finding, in order of first mention.")
+    studies: tuple[StrictStudy, ...] = Field(description="Every study, in order of first mention.")
 
 
 def z_differences(agent: Column, agent_se: Column, human: Column, human_se: Column) -> list[float | None]:

@@ -52,7 +52,7 @@ NO_N_EFF = define(
 class MeanEffect(Request):
     """A t or F test or ANOVA: Cohen's d, or the t statistic it comes from."""
 
-    kind: Literal["t_test", "f_test", "anova"]
+    kind: Literal["t_test", "f_test", "anova"] = Field(description="Which form of effect this is.")
     d: Number | None = Field(None, description="Cohen's d, in SDs.")
     t: Number | None = Field(None, description="t statistic instead of d, no unit.")
     n1: Size = Field(description="Observations of the first group, or pairs: a count.")
@@ -67,7 +67,7 @@ class MeanEffect(Request):
 class CorrelationEffect(Request):
     """A Pearson or Spearman correlation, or its Fisher z."""
 
-    kind: Literal["correlation"]
+    kind: Literal["correlation"] = Field(description="Which form of effect this is.")
     r: Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)] | None = Field(
         None, description="The correlation, no unit."
     )
@@ -85,7 +85,7 @@ class CorrelationEffect(Request):
 class TableEffect(Request):
     """A 2 x 2 table, or its log odds ratio."""
 
-    kind: Literal["chi_square"]
+    kind: Literal["chi_square"] = Field(description="Which form of effect this is.")
     table: (
         Annotated[
             list[Annotated[list[Annotated[int, Field(ge=0, le=10**9)]], Field(min_length=2, max_length=2)]],
@@ -109,7 +109,7 @@ class TableEffect(Request):
 class RankEffect(Request):
     """A Mann-Whitney U, or its rank-biserial correlation 1 - 2 U / (n1 n2)."""
 
-    kind: Literal["mann_whitney"]
+    kind: Literal["mann_whitney"] = Field(description="Which form of effect this is.")
     u: Annotated[float, Field(ge=0, le=1e18, allow_inf_nan=False)] | None = Field(
         None, description="U statistic, pairs of observations."
     )
@@ -130,7 +130,7 @@ class RankEffect(Request):
 class BinomialEffect(Request):
     """Successes of n trials, or their proportion, against p0."""
 
-    kind: Literal["binomial"]
+    kind: Literal["binomial"] = Field(description="Which form of effect this is.")
     k: Annotated[int, Field(ge=0, le=10**9)] | None = Field(None, description="Successes, a count.")
     p: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = Field(
         None, description="Proportion of successes instead of k."
@@ -151,7 +151,7 @@ class BinomialEffect(Request):
 class OtherEffect(Request):
     """Any other test: no effect can be converted, and n_eff is 1."""
 
-    kind: Literal["other"]
+    kind: Literal["other"] = Field(description="Which form of effect this is.")
 
 
 Effect = Annotated[

@@ -124,7 +124,7 @@ def observe(data: Ordered, units: int) -> Seen:
     if error is None or error.se <= 1e-12 * abs(delta) or error.se == 0:
         return Seen(delta, 0.0, 0.0, None)
     tail = max(t_tail(abs(delta / error.se), error.df, "greater"), 1e-300)
-    z = -math.copysign(float(special.ndtri(tail)), delta) if delta else 0.0
+    z = math.copysign(float(special.ndtri(tail)), delta) if delta else 0.0
     return Seen(delta, z, abs(delta / z) if abs(z) > 1e-9 else error.se, error.df)
 
 

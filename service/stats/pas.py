@@ -130,8 +130,8 @@ class TestScore(Part):
 
     __test__ = False
 
-    study: str
-    finding: str
+    study: str = Field(description="Name of the study.")
+    finding: str = Field(description="Name of the finding.")
     pi_human: float | None = Field(description="Posterior probability of a human effect.")
     pi_agent: float | None = Field(description="Posterior probability of an agent effect.")
     pas: float | None = Field(description="Probability that both sides are in the same state.")
@@ -142,8 +142,8 @@ class TestScore(Part):
 class FindingScore(Part):
     """Agreement of one finding."""
 
-    study: str
-    finding: str
+    study: str = Field(description="Name of the study.")
+    finding: str = Field(description="Name of the finding.")
     pas: float = Field(description="Pooled probability of agreement.")
     normalized: float | None = Field(description="Pooled normalized score, no unit; legacy.")
     n_tests: int = Field(description="Tests of the finding.")
@@ -154,7 +154,7 @@ class FindingScore(Part):
 class StudyScore(Part):
     """Agreement of one study."""
 
-    study: str
+    study: str = Field(description="Name of the study.")
     pas: float = Field(description="Agreement over findings, a probability.")
     normalized: float | None = Field(description="Mean normalized score, no unit; legacy.")
     n_findings: int = Field(description="Findings of the study.")

@@ -188,6 +188,23 @@ def test_access_lines_name_the_route_and_the_key_and_no_value(client, logged, pr
     }  # fmt: skip
 
 
+def test_a_caller_who_hangs_up_is_no_error(app, client, logged):
+    async def receive():
+        return {"type": "http.disconnect"}
+
+    async def send(message):
+        raise AssertionError(message)
+
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"authorization", client.headers["authorization"].encode()),
+    ]
+    scope = {"type": "http", "method": "POST", "path": "/v1/keys", "query_string": b"", "headers": headers}
+    anyio.run(app, scope, receive, send)
+    (line,) = [line for line in logged() if line["logger"].startswith("forelock")]
+    assert (line["logger"], line["status"], line["route"]) == ("forelock.access", 499, "/v1/keys")
+
+
 @pytest.mark.parametrize(
     "sent", ["short", "x" * 129, "two words", "new\\nline", "caf\u00e9".encode("latin-1"), ""]
 )

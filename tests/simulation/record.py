@@ -78,7 +78,7 @@ def records(batch: Batch, measured: Measured) -> list[Record]:
     """A batch's rows; a row that is liberal names the warnings that most of its data sets carry."""
     often = tuple(code for code, share in measured.warned.items() if share >= OFTEN)
     rows = []
-    for key, read, rate in zip(batch.keys(), batch.reads, measured.rates, strict=True):
+    for key, read, rate in zip(batch.row_keys(), batch.reads, measured.rates, strict=True):
         row = Record(key, batch.simulations, rounded(read), round(rate, 4))
         rows.append(Record(*row_values(row), often) if row.reading in ("liberal", "off") else row)
     return rows

@@ -70,7 +70,7 @@ class Batch:
         """The options as the table prints them; the margin is the world's."""
         return ", ".join(f"{name} {value}" for name, value in self.options.items() if name != "margin")
 
-    def keys(self) -> list[tuple[str, str, str, str]]:
+    def row_keys(self) -> list[tuple[str, str, str, str]]:
         """World, test, options and what is counted: names each row of the table."""
         return [
             (self.world, self.test, self.shown, f"{read.quantity} {read.label}".strip())

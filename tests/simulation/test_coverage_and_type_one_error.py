@@ -23,7 +23,7 @@ def test_type_one_error_coverage_and_power_are_as_recorded(batch):
 
 
 def test_the_page_lists_what_is_simulated():
-    keys = [key for batch in BATCHES for key in batch.keys()]
+    keys = [key for batch in BATCHES for key in batch.row_keys()]
     assert len(keys) == len(set(keys))
     assert set(RECORDED) == set(keys)
     assert render(RECORDED.values(), NOTES) == PAGE.read_text("utf-8")

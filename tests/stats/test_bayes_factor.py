@@ -223,7 +223,7 @@ def test_extremes_give_numbers(evidence):
     assert 0 <= found.posterior <= 1
     assert (
         found.log_bf10_error
-        <= 1e-11 * (abs(found.log_bf10) + abs(evidence.get("chi_square", 0)) + 1000) + 1e-3
+        <= 1e-8 * (abs(found.log_bf10) + abs(evidence.get("chi_square", 0)) + 1000) + 1e-3
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,6 +13,7 @@ from tests.stats.oracle import analyse, ask, cases, codes, needs_oracle
 from tests.stats.oracle import columns as oracle_columns
 from tests.stats.soundness import sound
 
+FEW = 400
 pairs = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=60)
 
 
@@ -39,7 +38,9 @@ def test_against_exact_bootstrap_distributions(case):
     expected = case["expected"]["points"]
     exact = run(body, band="percentile", max_points=10_000).analysis.points
     tango = run(body).analysis.points
-    published = run(body, convention="seed").analysis.points
+    # the published code redraws every n: its first points are enough
+    start = {name: values[:FEW] for name, values in body.items()}
+    published = run(start, convention="seed").analysis.points
     for point in expected:
         n = point["n"]
         k = exact.n.index(n)
@@ -48,6 +49,8 @@ def test_against_exact_bootstrap_distributions(case):
         ends = (100 * exact.band_low[k], 100 * exact.band_high[k])
         assert ends == pytest.approx(point["paired_ci95_pp"], abs=1e-9)
         assert tango.delta[k] == exact.delta[k]
+        if n > FEW:
+            continue
         wrong = (100 * published.band_low[k], 100 * published.band_high[k])
         width = point["unpaired_ci95_pp_as_in_seed1_code"]
         # 500 draws: an end has a standard error near a tenth of the width
@@ -232,10 +235,9 @@ def test_refusals_name_the_field(field, options):
     assert refused.value.faults[0].path == field
 
 
-@pytest.mark.slow
-def test_long_columns_are_quick():
-    body = random_pairs(100_000)
-    begin = time.process_time()
-    found = run(body, order_seed=1).analysis
-    assert time.process_time() - begin < 5
+def test_a_long_column_is_thinned():
+    found = run(random_pairs(100_000), order_seed=1).analysis
+    assert found.thinned
     assert len(found.points.n) == 2000
+    assert (found.points.n[0], found.points.n[-1]) == (10, 100_000)
+    assert found.points.sequence_low[-1] < 0.1 < found.points.sequence_high[-1]

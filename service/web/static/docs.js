@@ -3,6 +3,6 @@ SwaggerUIBundle({
   dom_id: "#swagger-ui",
   deepLinking: true,
   validatorUrl: null,
-  docExpansion: "none",
+  docExpansion: "list",
   defaultModelsExpandDepth: 0,
 });
