@@ -272,14 +272,16 @@ run_tests() {
     pytest -n auto --maxprocesses 8 -m "$slow" "$@"
 }
 
-wants_browser() { # true unless the arguments name other tests
+wants_browser() { # true unless the arguments name other tests alone
+    others=no
     for argument; do
         case $argument in
             *browser*) return 0 ;;
             tests | tests/ | -*) ;;
-            *) if [ -e "$root/${argument%%::*}" ]; then return 1; fi ;;
+            *) if [ -e "$root/${argument%%::*}" ]; then others=yes; fi ;;
         esac
     done
+    [ "$others" = no ]
 }
 
 browser() { have chromium || have chromium-browser || have google-chrome; }

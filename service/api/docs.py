@@ -20,6 +20,7 @@ PAGE = """<!doctype html>
 <meta charset="utf-8">
 <title>Forelock API</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="/static/forelock.svg">
 <link rel="stylesheet" href="/static/swagger-ui/swagger-ui.css">
 </head>
 <body>

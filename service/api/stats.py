@@ -113,10 +113,9 @@ _SHORTENED = {"request_schema": {"type": "object"}, "analysis_schema": {"type": 
 
 def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
     """The two operations of one test."""
-
     caller, read = scope("tests:run"), json_reader(test.request, example=dict(test.example))
 
-    async def get_description(_caller: AnyCaller) -> TestDescription:
+    def get_description(_caller: AnyCaller) -> TestDescription:
         return describe(test)
 
     @asks(caller, read)

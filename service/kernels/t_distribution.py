@@ -13,7 +13,7 @@ from service.kernels.roots import rising_root
 
 Alternative = Literal["two-sided", "greater", "less"]
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(160)
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 _PIECES = 4
 NORMAL_PART_LOST = 1e8
 """Beyond this |t| only the chi-square part of T is left in a float."""

@@ -28,7 +28,7 @@ def tables(schema: Schema, *, defaults: bool, without: frozenset[str] = frozense
     parts = [_table(schema, defaults, without)]
     for name in _nested(schema, without):
         inner = schema["$defs"][name]
-        parts.append(f"#### {name}\n\n{plain(inner.get('description', ''))}\n\n{_table(inner, defaults)}")
+        parts.append(f"### {name}\n\n{plain(inner.get('description', ''))}\n\n{_table(inner, defaults)}")
     return "\n\n".join(parts)
 
 

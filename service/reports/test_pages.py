@@ -81,7 +81,7 @@ def page(test: StatTest[Any, Any], words: Words) -> str:
         "Request": tables(request, defaults=True),
         "Answer": _answer_words(analysis),
         "Warnings it can give": _warning_list(given_warnings(test)),
-        "Refused": _bullets(test.section("Raises")),
+        "Refused": _bullets(test.section("Raises").replace("InvalidData: ", "")),
         "Edge cases": _bullets(test.section("Edge cases")),
         "Sources": _bullets(test.section("Sources")),
     }
@@ -266,17 +266,17 @@ def stale(docs: Path = DOCS) -> list[str]:
     return sorted({*differ, *(present - set(made))})
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, docs: Path = DOCS) -> int:
     """Write the pages, or check them."""
     parser = argparse.ArgumentParser(prog="python -m service.reports.test_pages", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; status 1 when a page is stale")
     options = parser.parse_args(arguments)
     if options.check:
-        found = stale()
+        found = stale(docs)
         sys.stdout.write("".join(f"docs/{path} is stale\n" for path in found))
         return int(bool(found))
-    for path, text in pages().items():
-        (DOCS / path).write_text(text, "utf-8")
+    for path, text in pages(docs).items():
+        (docs / path).write_text(text, "utf-8")
     return 0
 
 

@@ -127,7 +127,7 @@ def _cost(request: CumulativeEffectRequest) -> float:
     if request.convention == "seed":
         return 0.05 + 8e-6 * n * n
     each = 4e-4 if request.band == "percentile" or request.clusters is not None else 2e-6
-    return 0.01 + each * points + 8e-6 * n + 3e-9 * points * (n if request.clusters is not None else 0)
+    return 0.04 + each * points + 2e-6 * n + 3e-9 * points * (n if request.clusters is not None else 0)
 
 
 @stat_test(

@@ -9,9 +9,19 @@ from pydantic import Field, model_validator
 
 from service.errors import Fault, InvalidData
 from service.kernels import power as kernel
-from service.stats.common import Alternative, Finite, Margin, Proportion, Request
+from service.stats.common import Alternative, Finite, Margin, Proportion, Request, StatWarning
+from service.stats.warnings import define
+
+SPARSE_POWER = define(
+    "SPARSE_POWER",
+    "caution",
+    "About {expected:.1f} discordant items are expected of {n}: with fewer than 10 the equivalence test adds an "
+    "exact safeguard, so its real power is lower than stated.",
+)
 
 Test = Literal["welch", "student", "paired-t", "mcnemar", "tango", "sign-flip"]
+SPARSE_BELOW = 17
+"""Expected discordant items below which fewer than 10 come up more than one time in forty."""
 MEANS = ("welch", "student", "paired-t")
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Spread = Annotated[float, Field(gt=0, le=1e150, allow_inf_nan=False)]
@@ -153,6 +163,14 @@ def power_at(
     )  # fmt: skip
 
 
+def sparse(design: Design, n: int | None) -> tuple[StatWarning, ...]:
+    """SPARSE_POWER where the equivalence test would often see fewer than 10 discordant items."""
+    if design.test != "tango" or n is None:
+        return ()
+    expected = n * design.discordant
+    return (SPARSE_POWER(expected=expected, n=n),) if expected < SPARSE_BELOW else ()
+
+
 def least_n(design: Design) -> int:
     """The smallest n at which the test exists."""
     return 2 if design.test in MEANS else 1
@@ -161,5 +179,5 @@ def least_n(design: Design) -> int:
 def seconds_per_n(design: Design) -> float:
     """Rough cost of the power at one n."""
     if design.test == "sign-flip":
-        return 3e-4 * design.n_simulations
+        return 6e-5 * design.n_simulations
     return 2e-3 if design.test == "tango" else 3e-4

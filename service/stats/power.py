@@ -10,7 +10,7 @@ from service.errors import InvalidData
 from service.kernels import power as kernel
 from service.kernels.roots import rising_root
 from service.stats.common import Alternative, Analysis, Part, Resampling
-from service.stats.designs import MEANS, Design, Test, least_n, power_at, seconds_per_n
+from service.stats.designs import MEANS, Design, Test, least_n, power_at, seconds_per_n, sparse
 from service.stats.registry import stat_test
 from service.stats.warnings import define
 
@@ -124,6 +124,7 @@ def power(request: PowerRequest) -> PowerAnalysis:
         warnings.append(PILOT_SD(pilot_n=request.pilot_n))
     if request.test == "welch" and request.alternative == "two-sided":
         warnings.append(ONE_TAILED_SHORTCUT())
+    warnings += sparse(request, min(sizes))
     simulated = request.test == "sign-flip"
     shown = 0.0 if first.power is None else first.power
     return PowerAnalysis(

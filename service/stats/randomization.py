@@ -195,7 +195,7 @@ def randomization(request: RandomizationRequest) -> RandomizationAnalysis:
     ci = _interval(arms, request.level, reasons)
     drawn = found.n_resamples is not None
     return RandomizationAnalysis(
-        delta=arms.items.delta,
+        delta=arms.delta,
         ci=ci,
         p_value=p,
         alternative=request.alternative,
@@ -279,7 +279,7 @@ def _interval(arms: Arms, level: float, reasons: dict[str, str]) -> Interval:
         reasons["ci.low"] = reasons["ci.high"] = why
         return no_interval(level, "linearized t")
     half = t_quantile(0.5 + level / 2, g - 1) * error
-    delta, reach = arms.items.delta, arms.reach
+    delta, reach = arms.delta, arms.reach
     return Interval(
         low=max(delta - half, -reach), high=min(delta + half, reach), level=level, method="linearized t"
     )
@@ -293,7 +293,7 @@ def _sentence(arms: Arms, ci: Interval, p: float, request: RandomizationRequest)
     )
     within = "items" if arms.codes is None else f"items in {arms.units.n_units} clusters"
     return (
-        f"The candidate differs from the baseline by {arms.show(arms.items.delta)}{arms.named} "
+        f"The candidate differs from the baseline by {arms.show(arms.delta)}{arms.named} "
         f"({interval}, {arms.n} {within}); randomization, {request.alternative}, {p_text(p)}, "
         + (
             f"so exchangeable arms are rejected at alpha {request.alpha:g}."

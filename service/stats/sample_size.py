@@ -10,7 +10,7 @@ from pydantic import Field
 from service.kernels import power as kernel
 from service.kernels.roots import rising_root
 from service.stats.common import Alternative, Analysis, Resampling
-from service.stats.designs import MEANS, Design, Test, least_n, power_at, seconds_per_n
+from service.stats.designs import MEANS, Design, Test, least_n, power_at, seconds_per_n, sparse
 from service.stats.registry import stat_test
 from service.stats.warnings import define
 
@@ -128,6 +128,7 @@ def sample_size(request: SampleSizeRequest) -> SampleSizeAnalysis:
         warnings.append(SAW_TOOTH(n=n, searched_to=searched))
     if upper is not None and n is not None and upper > n:
         warnings.append(PLAN_WITH_UPPER_SD(pilot_n=request.pilot_n, n_upper=upper, n=n))
+    warnings += sparse(request, n)
     simulated = request.test == "sign-flip"
     return SampleSizeAnalysis(
         test=request.test,

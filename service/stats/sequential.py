@@ -142,11 +142,11 @@ class SequentialAnalysis(Analysis):
 def _cost(request: SequentialRequest) -> float:
     n = len(request.baseline or ())
     if request.looks is None:
-        return 0.001 + 8e-6 * n
+        return 0.003 + 2e-6 * n
     shares = np.diff([0, *request.looks]) / request.looks[-1]
     nodes = 96 / np.sqrt(np.minimum(shares, 1.0))
     passes = 40 if request.method == "group_sequential" else 4
-    return 0.003 + 1e-6 * n + passes * float(1e-4 * len(nodes) + 1.5e-8 * (nodes[1:] * nodes[:-1]).sum())
+    return 0.003 + 1e-6 * n + passes * float(5e-5 * len(nodes) + 2e-9 * (nodes[1:] * nodes[:-1]).sum())
 
 
 @stat_test(

@@ -125,6 +125,22 @@ def clustered(world: str) -> Iterator[Batch]:
         yield size(world, method="bootstrap_ci")
 
 
+def looking() -> Iterator[Batch]:
+    """Designs that look more than once. Planned looks err at most alpha; an anytime-valid one much less."""
+    looks = [50, 100, 150, 200]
+    for boundary in ("obrien_fleming_spending", "pocock_spending"):
+        design: dict[str, object] = {"method": "group_sequential", "looks": looks, "boundary": boundary}
+        yield Batch("peeking", "sequential", (errors(), coverage()), design)
+        yield Batch("peeking", "sequential", (coverage(),), design, WORLDS["peeking"].effect)
+    yield Batch("peeking", "sequential", (errors(),), {"method": "e_process"})
+    for effect in (0.0, WORLDS["peeking"].effect):
+        sequence = coverage(label="at all n at once")
+        yield Batch("peeking", "sequential", (sequence,), {"method": "confidence_sequence"}, effect)
+    yield Batch(
+        "peeking", "cumulative-effect", (coverage(label="at the last n"),), {}, WORLDS["peeking"].effect
+    )
+
+
 def others() -> Iterator[Batch]:
     """Worlds of their own."""
     drawn: dict[str, object] = {"metric": "f1", "n_resamples": 1_000}
@@ -151,34 +167,33 @@ def batches() -> Iterator[Batch]:
         yield from runs(world)
     for world in CLUSTERED:
         yield from clustered(world)
+    yield from looking()
     yield from others()
     yield from powers()
 
 
-def predicted(world: str, test: str, path: str, options: dict[str, object], **design: object) -> Batch:
+def predicted(world: str, test: str, options: dict[str, object], design: dict[str, object]) -> Batch:
     """How often a rule of one clause holds, against what the test `power` says of that design."""
     power = registry.find("power")
     found = power.compute(power.request.model_validate(design))
-    effect = design.get("delta", design.get("p_only_candidate", 0.0) - design.get("p_only_baseline", 0.0))
-    return Batch(world, test, (Read("power", path, found.power),), options, effect, 4_000)
+    path = "equivalent" if test == "equivalence" else "p_value"
+    return Batch(world, test, (Read("power", path, found.power),), options, found.delta, 4_000)
 
 
 def powers() -> Iterator[Batch]:
     """Rules of one clause: `p_value < 0.05`, or `equivalent`."""
-    high = {"p_only_baseline": 0.125, "p_only_candidate": 0.175, "n": 500}
-    yield predicted("binary-high", "mcnemar", "p_value", {}, test="mcnemar", **high)
+    many = {"p_only_baseline": 0.125, "p_only_candidate": 0.175, "n": 500}
+    yield predicted("binary-high", "mcnemar", {}, {"test": "mcnemar", **many})
     margin = {"value": 2.0, "unit": "pp"}
-    low = {"p_only_baseline": 0.02, "p_only_candidate": 0.02, "n": 500, "margin": margin}
-    yield predicted("binary-low", "equivalence", "equivalent", {"margin": margin}, test="tango", **low)
-    paired = {"delta": 0.5, "sd_difference": 1.0, "n": 15}
-    yield predicted("small-n-scores", "t-test", "p_value", {"method": "paired"}, test="paired-t", **paired)
+    few = {"p_only_baseline": 0.02, "p_only_candidate": 0.02, "n": 500, "margin": margin}
+    yield predicted("binary-low", "equivalence", {"margin": margin}, {"test": "tango", **few})
+    pairs = {"delta": 0.5, "sd_difference": 1.0, "n": 15}
+    yield predicted("small-n-scores", "t-test", {"method": "paired"}, {"test": "paired-t", **pairs})
     arms = {"delta": 0.8, "sd_baseline": 1.0, "sd_candidate": 1.0, "n": 20}
-    yield predicted("twenty-runs", "t-test", "p_value", {"method": "welch"}, test="welch", **arms)
-    flips = {
-        "p_only_baseline": 0.1, "p_only_candidate": 0.2, "n": 60, "cluster_size": 10, "icc": 0.2,
-        "n_simulations": 20_000,
-    }  # fmt: skip
-    yield predicted("many-clusters", "clustered-mcnemar", "p_value", {}, test="sign-flip", **flips)
+    yield predicted("twenty-runs", "t-test", {"method": "welch"}, {"test": "welch", **arms})
+    shares = {"p_only_baseline": 0.1, "p_only_candidate": 0.2, "cluster_size": 10, "icc": 0.2}
+    flips = {"test": "sign-flip", "n": 60, "n_simulations": 20_000, **shares}
+    yield predicted("many-clusters", "clustered-mcnemar", {}, flips)
 
 
 NOT_SIMULATED: dict[str, str] = {}

@@ -43,6 +43,23 @@ def pairs(n: int, discordant: float) -> Draw:
     return draw
 
 
+def shuffled_pairs(n: int, discordant: float) -> Draw:
+    """n right/wrong pairs as columns, in random order."""
+
+    def draw(rng: np.random.Generator, effect: float) -> Body:
+        b, c = (discordant + effect) / 2, (discordant - effect) / 2
+        difference = rng.choice([1, -1, 0], n, p=[b, c, 1 - b - c])
+        base = np.where(difference == 1, 0, np.where(difference == -1, 1, rng.integers(0, 2, n)))
+        return {**columns(base.astype(float), (base + difference).astype(float)), "order": "locked_seed"}
+
+    return draw
+
+
+def attempts(n: int, k: int) -> Draw:
+    """Right answers in k attempts at each of n items, whose own chances average one half."""
+    return lambda rng, _effect: {"correct": rng.binomial(k, rng.beta(1, 1, n)).tolist(), "attempts": k}
+
+
 def scores(n: int, noise: Callable[[np.random.Generator, int], np.ndarray]) -> Draw:
     """n items with a score per arm: an item's own level plus noise of mean 0 on the candidate."""
 
@@ -227,6 +244,16 @@ WORLDS = {
             clusters(np.full(60, 10), 0.30, 0.2), 0.10, "pp", 0.10,
         ),
         World(
+            "peeking", "Looking while items come in",
+            "200 items in random order, 30% of them discordant; with an effect the candidate gains 10 points.",
+            shuffled_pairs(200, 0.30), 0.10,
+        ),
+        World(
+            "attempts", "Ten attempts at forty items",
+            "40 items with chances spread evenly between 0 and 1, ten attempts each.",
+            attempts(40, 10), 0.5,
+        ),
+        World(
             "documents", "F1 over thirty documents",
             "30 documents with counts of true positives, false positives and misses; both arms find alike.",
             documents(30), 0.0,
@@ -243,7 +270,8 @@ WORLDS = {
             "30 pairs of standard normal effects with concordance 0.6.", profiles(30), 0.6,
         ),
         World(
-            "ten-nulls", "Ten true hypotheses", "Ten independent p-values, every hypothesis true; an error is any rejection.",
+            "ten-nulls", "Ten true hypotheses",
+            "Ten independent p-values, every hypothesis true; an error is any rejection.",
             p_values(10), 0.0,
         ),
     )

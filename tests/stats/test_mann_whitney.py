@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from service.errors import InvalidData
+from service.stats import registry
 from tests.stats.oracle import analyse, ask, codes
 
 PATIENT = settings(deadline=None, max_examples=50)
@@ -127,3 +128,7 @@ def test_complete_separation_never_gives_p_zero():
     found = analyse("mann-whitney", body)
     assert found.p_value == 1e-300
     assert found.bounds["p_value"] == "< 1e-300"
+
+
+def test_seed5_kolmogorov_smirnov_shows_no_order_and_is_not_offered():
+    assert not [name for name in registry.latest() if "kolmogorov" in name or name.startswith("ks")]

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from service.errors import InvalidData
+from service.kernels.power import tango_scores
 from tests.stats.oracle import analyse, ask, codes
 
 COLAS = {"test": "welch", "delta": 1382.0, "sd_baseline": 1341.0, "sd_candidate": 990.0}
@@ -70,8 +71,6 @@ def test_paired_power_against_the_simulated_test():
 def test_tango_power_against_the_simulated_test():
     rng = np.random.default_rng(13)
     found = analyse("power", TANGO, n=2_000).power
-    from service.kernels.power import tango_scores
-
     counts = rng.multinomial(2_000, [0.05, 0.05, 0.9], size=4_000)
     b, c = counts[:, 0], counts[:, 1]
     z = stats.norm.isf(0.05)
@@ -158,3 +157,18 @@ def test_means_need_two_runs():
     with pytest.raises(InvalidData, match="at least 2"):
         analyse("power", COLAS, n=1)
     assert 0.05 < analyse("power", COLAS, n=2).power < 0.2
+
+
+@pytest.mark.parametrize("name", ["power", "sample-size"])
+def test_few_discordant_items_make_the_equivalence_power_too_high(name):
+    size = {"n": 200} if name == "power" else {}
+    rare = {
+        **TANGO,
+        "p_only_baseline": 0.005,
+        "p_only_candidate": 0.005,
+        "margin": {"value": 4.0, "unit": "pp"},
+    }
+    assert "SPARSE_POWER" in codes(ask(name, rare, **size))
+    common = {**TANGO, "margin": {"value": 6.0, "unit": "pp"}}
+    assert "SPARSE_POWER" not in codes(ask(name, common, **size))
+    assert "SPARSE_POWER" not in codes(ask(name, {**PAIRS, "p_only_candidate": 0.2}, **size))
