@@ -94,7 +94,12 @@ def _serve(arguments: argparse.Namespace) -> int:
         return 1
     descriptor = str(server.fileno())
     children = [
-        Child(f"api {number + 1}", ["-m", "service.main", "api", descriptor], (server.fileno(),))
+        Child(
+            f"api {number + 1}",
+            ["-m", "service.main", "api", descriptor],
+            (server.fileno(),),
+            withheld=frozenset({"FORELOCK_SEAL_PRIVATE_KEY", "FORELOCK_RUNNER_DATABASE_URL"}),
+        )
         for number in range(settings.workers)
     ]
     if not arguments.no_runner:

@@ -28,11 +28,14 @@ class Settings(BaseSettings):
     pool_size: int = Field(20, ge=1, le=500, description="Database connections of one API process.")
     max_body_bytes: int = Field(64 * MIB, ge=1024, description="Largest request body, as sent.")
     max_expanded_bytes: int = Field(256 * MIB, ge=1024, description="Largest body after gzip.")
-    max_rows: int = Field(2_000_000, ge=1, description="Rows of one batch, and items of one manifest.")
+    max_rows: int = Field(
+        1_000_000, ge=1, le=1_000_000, description="Rows of one batch, and items of one manifest."
+    )
     key_cache_seconds: float = Field(5.0, ge=0, le=60, description="How long a revoked key may still work.")
     job_lease_seconds: float = Field(
         60.0, gt=0, description="A runner that stays silent this long loses its job."
     )
+    job_attempt_seconds: float = Field(1800.0, gt=0, description="A job that computes longer than this is failed.")
     job_max_attempts: int = Field(3, ge=1, description="A job that fails this often stays failed.")
     runner_poll_seconds: float = Field(1.0, gt=0, description="How often an idle runner looks for jobs.")
     seal_public_key: str | None = Field(None, description="Base64 X25519 public key rows are sealed to.")

@@ -110,6 +110,7 @@ def serve_api(settings: Settings, descriptor: int) -> None:
     import uvicorn
 
     from service.api.app import create_app
+    from service.api.http import LimitedProtocol
     from service.api.logs import configure
     from service.supervise import follow_parent
 
@@ -118,7 +119,7 @@ def serve_api(settings: Settings, descriptor: int) -> None:
     schema.require_current(database.engine)
     app = create_app(settings, database, _keyring(settings, private=False))
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, server_header=False, date_header=True, lifespan="on"
+        app, http=LimitedProtocol, log_config=None, access_log=False, server_header=False, lifespan="on"
     )
     server = uvicorn.Server(config)
     follow_parent(lambda: os.kill(os.getpid(), signal.SIGTERM))

@@ -35,6 +35,8 @@ class Child:
     name: str
     arguments: Sequence[str]
     pass_fds: Sequence[int] = ()
+    withheld: frozenset[str] = frozenset()
+    """Variables of the environment that it does not get."""
     process: subprocess.Popen[bytes] | None = None
     started: float = 0.0
     failures: int = 0
@@ -88,7 +90,10 @@ class Supervisor:
         child.process = subprocess.Popen(  # noqa: S603 - our own modules
             [sys.executable, *child.arguments],
             pass_fds=[self._read_end, *child.pass_fds],
-            env={**self._environment, PARENT_PIPE: str(self._read_end)},
+            env={
+                **{name: value for name, value in self._environment.items() if name not in child.withheld},
+                PARENT_PIPE: str(self._read_end),
+            },
             start_new_session=True,  # a terminal's Ctrl-C reaches the parent alone, which stops them in order
         )
         child.started = time.monotonic()

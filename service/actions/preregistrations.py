@@ -71,15 +71,17 @@ def put_items(
     manifest: Manifest,
     *,
     now: datetime,
-) -> ManifestFacts:
-    """Give a draft's population its item manifest."""
+) -> tuple[Preregistration, ManifestFacts]:
+    """Give a draft's population its item manifest; replacing one is an edit of the record."""
     record.require("draft")
     if record.plan.population(population) is None:
         raise NotFound(f"the plan has no population '{population}'; it has {_names(record.plan)}")
-    populations.put(session, record.id, population, manifest)
-    facts = manifest.facts()
+    earlier = populations.facts(session, record.id).get(population)
+    facts = populations.put(session, record.id, population, manifest)
+    if earlier not in (None, facts):  # what somebody may have reviewed is another list now: another ETag
+        record = preregistrations.replace_draft(session, record, record.plan)
     _audit(session, caller, "preregistration.items", record.id, {"population": population, "n": facts.n}, now)
-    return facts
+    return record, facts
 
 
 def findings(session: Session, record: Preregistration) -> tuple[Finding, ...]:

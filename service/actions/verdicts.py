@@ -18,6 +18,7 @@ from service.domain.population import Manifest
 from service.domain.preregistration import Preregistration
 from service.domain.results import PlacedBatch
 from service.domain.verdict import Verdict, analyse, judge
+from service.domain.verdict_records import VoidedBatch
 from service.errors import Conflict
 from service.store import batches, ledger, plan_keys, preregistrations, verdicts
 from service.store.batches import StoredBatch
@@ -32,7 +33,7 @@ class Inputs:
     plan: Plan
     manifests: Mapping[str, Manifest] = field(repr=False)
     outcomes: Outcomes
-    voided: tuple[int, ...]
+    voided: tuple[VoidedBatch, ...]
     judged_at: datetime
 
 
@@ -47,9 +48,10 @@ def inputs(
     outcomes, voided = Outcomes.empty(record.plan), []
     for batch in batches.every(session, prereg_id, include_void=True):
         if batch.void:
-            voided.append(batch.sequence)
+            voided.append(VoidedBatch(batch=batch.sequence, reason=batch.void_reason or ""))
         else:
             outcomes.place(open_batch(batch, sha256, plan_private))
+    outcomes.require_complete()
     return Inputs(prereg_id, sha256, record.plan, manifests_of(session, record), outcomes, tuple(voided), now)
 
 

@@ -19,6 +19,10 @@ from service.errors import ForelockError, TooLarge, UnsupportedMediaType
 T = TypeVar("T")
 Reader = Callable[[Request], Coroutine[Any, Any, Any]]
 
+MAX_CONTAINERS = 1_000_100
+"""Arrays and objects in one JSON body: rows of a full column, and little else. Counted before parsing."""
+SMALL_BODY = 8 * 1024 * 1024
+"""Largest body of a route that takes no columns, also after gzip."""
 INLINE_BYTES = 64 * 1024
 """Bodies above this size are parsed in a thread, so that they do not hold up the others."""
 MAX_FAULTS = 10_000
@@ -47,13 +51,14 @@ def StrictBody(
     model: Any,
     *,
     example: Any = None,
-    max_bytes: int | None = None,
+    max_bytes: int = SMALL_BODY,
     optional: bool = False,
     merge: bool = False,
 ) -> Any:
     """Dependency: the JSON body as `model` (any type pydantic knows), or a problem.
 
     `optional` takes an empty body for `{}`; `merge` also takes `application/merge-patch+json`.
+    Routes that take columns use `json_reader` or `RawBody`, whose limit is the deployment's.
     """
     return Depends(json_reader(model, example=example, max_bytes=max_bytes, optional=optional, merge=merge))
 
@@ -106,6 +111,8 @@ def validate(adapter: TypeAdapter[T], body: bytes) -> T:
     Most bodies are parsed once: those whose every quotation mark belongs to a field's name or text
     hold no key twice.
     """
+    if body.count(b"[") + body.count(b"{") > MAX_CONTAINERS:
+        raise TooLarge(f"the body holds more than {MAX_CONTAINERS} arrays and objects; send columns, or send it in parts")
     try:
         value = adapter.validate_json(body, strict=True)
     except ValidationError as error:

@@ -70,7 +70,8 @@ Admin = Annotated[Key, Depends(scope("admin"))]
 Operator = Annotated[Key, Depends(scope("operator"))]
 
 
-_OPAQUE_TAG = re.compile(r'\s*(W/)?("[\x21\x23-\x7e\x80-\xff]*")\s*(?:,|$)')
+_ENTITY_TAG = re.compile(r'(?:W/)?"[\x21\x23-\x2b\x2d-\x7e\x80-\xff]*"')
+MAX_IF_MATCH = 1000
 
 
 class IfMatch:
@@ -114,10 +115,10 @@ OptionalIfMatch = Annotated[IfMatch, Depends(_optional_if_match)]
 
 
 def _strong_tags(header: str) -> list[str]:
-    found = list(_OPAQUE_TAG.finditer(header))
-    if not found or "".join(match[0] for match in found) != header:
+    tags = [tag.strip() for tag in header.split(",")]
+    if len(header) > MAX_IF_MATCH or not all(_ENTITY_TAG.fullmatch(tag) for tag in tags):
         raise InvalidData.field("header.If-Match", "is not a list of entity tags", 'send "TAG" or *')
-    return [match[2] for match in found if match[1] is None]
+    return [tag for tag in tags if not tag.startswith("W/")]
 
 
 def not_modified(request: Request, etag: str) -> Response | None:

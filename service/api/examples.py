@@ -219,7 +219,7 @@ VERDICT: dict[str, Any] = {
             "analyses": {},
         }
     ],
-    "voided_batches": [],
+    "voided_batches": [{"batch": 1, "reason": "posted under the wrong arm"}],
     "versions": {"numpy": "2.4.6"},
 }
 JOB: dict[str, Any] = {

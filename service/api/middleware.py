@@ -65,8 +65,8 @@ class _Exchange:
     async def serve(self, app: ASGIApp, receive: Receive) -> None:
         scope = self._scope
         scope.setdefault("state", {})["request_id"] = self._id.decode()
-        if self._head:
-            scope["method"] = "GET"
+        if self._head:  # the server keeps its own scope: it must know that no body follows
+            scope = self._scope = {**scope, "method": "GET"}
         start = time.perf_counter()
         try:
             await app(scope, receive, self._answer)

@@ -72,8 +72,11 @@ def put_items(
     ):
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
         if_match.check(record.etag)
-        facts = actions.put_items(session, caller, record, population, manifest, now=clock.now(session))
-        return answer(ItemsFacts(n=facts.n, items_sha256=facts.items_sha256, n_clusters=facts.n_clusters))
+        record, facts = actions.put_items(
+            session, caller, record, population, manifest, now=clock.now(session)
+        )
+        view = ItemsFacts(n=facts.n, items_sha256=facts.items_sha256, n_clusters=facts.n_clusters)
+        return answer(view, headers={"ETag": record.etag})
 
 
 @routes.get(

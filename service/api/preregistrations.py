@@ -266,7 +266,6 @@ def lock_preregistration(
     once: RequiredOnce,
     if_match: RequiredIfMatch,
     shared: Shared,
-    session: WriteSession,
     prereg_id: RecordId,
     body: Annotated[
         LockRequest, StrictBody(LockRequest, example={"acknowledge": ["FEW_CLUSTERS"]}, optional=True)
@@ -288,7 +287,11 @@ def lock_preregistration(
         )
         return respond(session, locked)
 
-    return once.run(session, work)
+    with (
+        refusals_audited(shared, caller, prereg_id, "preregistration.lock"),
+        shared.database.write() as session,
+    ):
+        return once.run(session, work)
 
 
 @routes.get(

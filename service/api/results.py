@@ -25,9 +25,9 @@ from service.api.deps import (
     RecordId,
     Shared,
     Submitter,
-    WriteSession,
 )
 from service.api.idempotency import OptionalOnce, RequiredOnce
+from service.api.preregistrations import refusals_audited
 from service.api.route import refuses, router
 from service.api.services import Services
 from service.domain.access import Key
@@ -207,7 +207,7 @@ _SHARED_FIELDS = tuple(name for name in BatchView.model_fields if name != "batch
 def void_batch(
     caller: Locker,
     once: OptionalOnce,
-    session: WriteSession,
+    shared: Shared,
     prereg_id: RecordId,
     batch: BatchNumber,
     body: Annotated[VoidRequest, StrictBody(VoidRequest, example={"reason": "posted under the wrong arm"})],
@@ -222,7 +222,8 @@ def void_batch(
         salt, now = secrets.token_bytes(16), clock.now(session)
         return answer(actions.void(session, caller, record, batch, body.reason, salt=salt, now=now))
 
-    return once.run(session, work)
+    with refusals_audited(shared, caller, prereg_id, "batch.void"), shared.database.write() as session:
+        return once.run(session, work)
 
 
 class CellProgress(View):

@@ -53,6 +53,7 @@ class Route(APIRoute):
 
         async def handle(request: Request) -> Response:
             scope = request.scope
+            refuse_repeated_headers(scope["headers"])
             if scope["query_string"]:
                 check_query(request, known)
             if "\0" in scope["path"] or not all(_is_number(scope["path_params"][name]) for name in numbers):
@@ -167,6 +168,17 @@ def query_fields(dependant: Dependant) -> Iterator[Any]:
     yield from dependant.query_params
     for sub in dependant.dependencies:
         yield from query_fields(sub)
+
+
+_ONCE = frozenset({b"authorization", b"content-encoding", b"content-type", b"idempotency-key", b"if-match"})
+
+
+def refuse_repeated_headers(headers: Iterable[tuple[bytes, bytes]]) -> None:
+    """Refuse a header sent twice where one of the two would be ignored in silence."""
+    names = [name for name, _ in headers if name in _ONCE]
+    if len(names) != len(set(names)):
+        twice = next(name for name in names if names.count(name) > 1).decode()
+        raise InvalidData.field(f"header.{twice}", "is sent more than once", "send it once")
 
 
 def check_query(request: Request, known: Mapping[str, bool]) -> None:

@@ -73,6 +73,8 @@ def _answer(plan: Plan, use: TestUse, paired: Paired) -> JsonObject:
     except ValidationError as refused:
         first = refused.errors(include_input=False, include_url=False)[0]
         return _no_answer(use, f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
+    except Exception as failed:  # noqa: BLE001 - a test that cannot cope must not keep a plan from its verdict
+        return _no_answer(use, f"the test could not be computed on these results ({type(failed).__name__})")
     return answer
 
 

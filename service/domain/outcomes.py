@@ -22,6 +22,10 @@ from service.domain.results import PlacedBatch, expected_cells
 OK, ERROR, MISSING, NOT_RECEIVED = 0, 1, 2, 255
 
 
+class PlanViolatedError(Exception):
+    """The results are not what the plan says they are."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Cell:
     """One arm's results for one endpoint: arrays of shape (items, replicates). Its repr tells no outcome."""
@@ -50,11 +54,19 @@ class Outcomes:
         )
 
     def place(self, batch: PlacedBatch) -> None:
-        """Fill in the rows of a batch."""
+        """Fill in the rows of a batch; a cell is filled once."""
         cell = self.cells[batch.population, batch.arm, batch.endpoint]
         column = batch.replicates.astype(np.intp) - 1
+        if np.any(cell.statuses[batch.positions, column] != NOT_RECEIVED):
+            raise PlanViolatedError("two batches hold a result for the same item, arm and endpoint")
         cell.values[batch.positions, column] = batch.values
         cell.statuses[batch.positions, column] = batch.statuses
+
+    def require_complete(self) -> None:
+        """Refuse to go on while a planned result is not in, whatever the record's state says."""
+        lacking = sum(int(np.count_nonzero(cell.statuses == NOT_RECEIVED)) for cell in self.cells.values())
+        if lacking:
+            raise PlanViolatedError(f"{lacking} planned results are not in")
 
 
 class StatusCounts(BaseModel):
@@ -75,10 +87,6 @@ class Excluded(BaseModel):
     pairs: int = Field(0, description="Items left out of both arms.")
     baseline: StatusCounts = StatusCounts()
     candidate: StatusCounts = StatusCounts()
-
-
-class PlanViolatedError(Exception):
-    """The results are not what the plan says they are."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

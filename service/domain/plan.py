@@ -14,7 +14,7 @@ from service.domain.canonical import canonical, sha256_hex
 from service.domain.population import ManifestFacts
 from service.domain.words import Line, Name, Paragraph, Token
 from service.errors import InvalidData
-from service.stats.common import Finite, Margin
+from service.stats.common import MAX_ITEMS, Finite, Margin
 
 Claim = Literal["superiority", "non_inferiority", "equivalence", "minimum_effect"]
 Collapse = Literal["mean", "majority", "first"]
@@ -50,7 +50,7 @@ class Population(Section):
 
     id: Token
     dataset: Line = Field(description="Name and version of the data.")
-    n: int = Field(ge=1, le=10_000_000, description="Items planned.")
+    n: int = Field(ge=1, le=MAX_ITEMS, description="Items planned.")
     items_sha256: str | None = Field(
         None,
         pattern="^[0-9a-f]{64}$",

@@ -199,7 +199,7 @@ def _endpoint(batch: ResultBatch, plan: Plan, population: str) -> Endpoint:
 
 def _require_named(path: str, name: str, known: Sequence[str]) -> None:
     if name not in known:
-        raise InvalidData.field(path, f"'{name}' is not in the plan", f"the plan has {', '.join(known)}")
+        raise InvalidData.field(path, "is not one of the plan's", f"the plan has {', '.join(known)}")
 
 
 def _positions(batch: ResultBatch, population: str, manifest: Manifest) -> NDArray[np.int32]:

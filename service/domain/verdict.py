@@ -34,7 +34,14 @@ from service.domain.rule_truth import (
     combine,
     holds,
 )
-from service.domain.verdict_records import ClauseVerdict, HypothesisVerdict, Outcome, Span, Verdict
+from service.domain.verdict_records import (
+    ClauseVerdict,
+    HypothesisVerdict,
+    Outcome,
+    Span,
+    Verdict,
+    VoidedBatch,
+)
 
 __all__ = ["Analyses", "ClauseVerdict", "HypothesisVerdict", "Outcome", "Verdict", "analyse", "judge"]
 
@@ -48,7 +55,7 @@ def judge(
     preregistration_id: str,
     plan_sha256: str,
     judged_at: datetime,
-    voided_batches: Sequence[int] = (),
+    voided_batches: Sequence[VoidedBatch] = (),
 ) -> Verdict:
     """Apply the locked rules. Odd data end in `invalid` or `inconclusive` with a reason."""
     return Verdict(

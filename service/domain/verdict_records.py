@@ -64,6 +64,13 @@ class HypothesisVerdict(Record):
     analyses: dict[str, JsonObject] = Field(description="Whole answers of the tests, by test id.")
 
 
+class VoidedBatch(Record):
+    """A batch that does not count, and why."""
+
+    batch: int = Field(description="Its number.")
+    reason: str
+
+
 class Verdict(Record):
     """What the locked rules say of the results."""
 
@@ -73,7 +80,7 @@ class Verdict(Record):
     judged_at: AwareDatetime
     multiplicity: str = Field(description="What was done about several hypotheses.")
     hypotheses: tuple[HypothesisVerdict, ...]
-    voided_batches: tuple[int, ...] = Field(description="Sequence numbers of batches that were voided.")
+    voided_batches: tuple[VoidedBatch, ...] = Field(description="Batches that were struck before completion.")
     versions: dict[str, str] = Field(description="Of the libraries the numbers depend on.")
 
     def sha256(self) -> str:

@@ -170,6 +170,7 @@ def microseconds(value: object) -> int | None:
     if not isinstance(value, str) or not _RFC3339.fullmatch(value):
         return None
     try:
-        return (datetime.fromisoformat(value.upper()) - _EPOCH) // _MICROSECOND
-    except ValueError:
+        moment = datetime.fromisoformat(value.upper()).astimezone(UTC)  # some have no year in UTC
+        return (moment - _EPOCH) // _MICROSECOND
+    except (ValueError, OverflowError):
         return None

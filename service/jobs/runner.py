@@ -39,6 +39,12 @@ class LeaseLost(Exception):
     """Another runner has the job now; nothing of this attempt may be written."""
 
 
+class TimeLimit(ForelockError):
+    """The computation took longer than the deployment allows."""
+
+    code, title = "time_limit", "The computation took too long"
+
+
 class JobHandler(Protocol):
     """One kind of job: what to compute, and how to record it."""
 
@@ -130,7 +136,7 @@ class Runner:
     def _computed(self, job: Job, future: Future[Any]) -> Any:
         """The future's value, keeping the lease alive meanwhile."""
         beat = self._settings.job_lease_seconds / 3
-        last = time.monotonic()
+        begun = last = time.monotonic()
         while True:
             try:
                 return future.result(timeout=min(beat, 0.5))
@@ -140,6 +146,9 @@ class Runner:
             if self._stopping.is_set():
                 future.cancel()
                 raise CancelledError
+            if time.monotonic() - begun > self._settings.job_attempt_seconds:
+                self._executor.close()  # the worker may never return
+                raise TimeLimit("the job computed longer than FORELOCK_JOB_ATTEMPT_SECONDS allows")
             if time.monotonic() - last >= beat:
                 last = time.monotonic()
                 with self._database.write() as session:

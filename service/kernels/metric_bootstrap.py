@@ -14,11 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from service.kernels.bootstrap_draws import BLOCK, CELLS, Draws
+from service.kernels.bootstrap_draws import CELLS, Draws
 from service.kernels.bootstrap_intervals import bca_level
 from service.kernels.metrics import PairedSums
 
 Floats = NDArray[np.float64]
+
+BLOCK = 500
+"""Resamples per generator, whole blocks of the usual 10,000; part of the version: it decides the numbers."""
 
 REPEATED = 16
 """Cells are drawn instead of units when units are this many times as many."""

@@ -10,7 +10,7 @@ from scipy import special
 
 Codes = NDArray[np.int64]
 
-MOST_CODES = 50
+MOST_CODES = 12
 
 
 def permutation(n: int, seed: int) -> Codes:

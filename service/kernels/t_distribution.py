@@ -32,7 +32,7 @@ def t_quantile(q: float, df: float) -> float:
 
 
 def noncentral_t_cdf(t: float, df: float, nc: float) -> float:
-    """P(T <= t) for T = (Z + nc) / sqrt(V / df), V chi-square on df. Absolute error about 1e-12.
+    """P(T <= t) for T = (Z + nc) / sqrt(V / df), V chi-square on df. Absolute error about 1e-12 (1e-9 below 2 df).
 
     Integrated over V while the normal part is the smoother factor, otherwise over Z: one of
     the two is smooth for every t and df, also where series expansions take seconds.

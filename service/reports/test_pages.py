@@ -203,13 +203,12 @@ def plan_use(test: StatTest[Any, Any]) -> dict[str, Any]:
 
 def plan_rule(test: StatTest[Any, Any]) -> str:
     """A clause that a rule could ask of the test."""
-    field = "equivalent" if "equivalent" in test.analysis.model_fields else "p_value"
-    return f"{plan_use(test)['id']}.{field}" + (" < 0.05" if field == "p_value" else "")
+    return f"{plan_use(test)['id']}.p_value < 0.05"
 
 
 def _in_a_plan(test: StatTest[Any, Any]) -> str:
     if test.plan is None:
-        return "In a plan: it describes or designs and judges nothing, so a plan cannot name it."
+        return "In a plan: it cannot be named there, so no rule rests on it."
     endpoints = " and ".join(sorted(test.plan.endpoints))
     clusters = {
         "never": "It takes items as independent: lint asks for another test where the population has clusters.",

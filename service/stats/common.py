@@ -21,12 +21,14 @@ Alternative = Annotated[
 ]
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
-Proportion = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
+Proportion = Annotated[float, Field(ge=1e-12, le=1 - 1e-9, allow_inf_nan=False)]
+"""A level or alpha: strictly inside (0, 1), and far enough from the ends for its quantiles to be known."""
 Count = Annotated[int, Field(ge=0, le=10**9)]
 Column = Annotated[list[Finite], Field(max_length=MAX_ITEMS, fail_fast=True)]
-Labels = Annotated[list[str], Field(max_length=MAX_ITEMS, fail_fast=True)] | Annotated[
-    list[int], Field(max_length=MAX_ITEMS, fail_fast=True)
-]
+Labels = (
+    Annotated[list[str], Field(max_length=MAX_ITEMS, fail_fast=True)]
+    | Annotated[list[int], Field(max_length=MAX_ITEMS, fail_fast=True)]
+)
 
 
 class Request(BaseModel):
@@ -79,7 +81,9 @@ class Analysis(Part):
 
     sentence: str = Field(description="Estimate, interval, test and what was not shown, in plain English.")
     reasons: dict[str, str] = Field(default_factory=dict, description="Path of a null field to its reason.")
-    bounds: dict[str, str] = Field(default_factory=dict, description="Path of a field to a bound, e.g. '< 1e-300'.")
+    bounds: dict[str, str] = Field(
+        default_factory=dict, description="Path of a field to a bound, e.g. '< 1e-300'."
+    )
     warnings: tuple[StatWarning, ...] = Field(default=(), exclude=True)
     resampling: Resampling = Field(default=Resampling(exact=True), exclude=True)
 
@@ -100,9 +104,13 @@ class Margin(Request):
     def for_endpoint(self, *, binary: bool, path: str = "margin") -> Fraction:
         """The margin in the endpoint's unit; refuses a unit or size that cannot belong to it."""
         if binary and self.unit == "score":
-            raise InvalidData.field(path, "a binary endpoint has no score unit", "use unit 'pp' or 'proportion'")
+            raise InvalidData.field(
+                path, "a binary endpoint has no score unit", "use unit 'pp' or 'proportion'"
+            )
         if not binary and self.unit != "score":
-            raise InvalidData.field(path, f"unit '{self.unit}' belongs to binary endpoints", "use unit 'score'")
+            raise InvalidData.field(
+                path, f"unit '{self.unit}' belongs to binary endpoints", "use unit 'score'"
+            )
         margin = self.exact()
         if binary and margin >= 1:
             raise InvalidData.field(

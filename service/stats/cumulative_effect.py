@@ -175,8 +175,8 @@ def cumulative_effect(request: CumulativeEffectRequest) -> CumulativeEffectAnaly
         Waudby-Smith & Ramdas (2024), J R Stat Soc B 86:1 (confidence sequence).
 
     Example:
-        Twelve items, of which the candidate alone answers 3 and the baseline alone 1: after ten items and
-        after twelve delta is 2/10 and 2/12.
+        Twelve items, of which the candidate alone answers 4 and the baseline alone 1, all within the
+        first ten: delta is 3/10 after ten items and 3/12 after twelve.
     """
     data = arrange(request.baseline, request.candidate, request.clusters, request)
     margin = None

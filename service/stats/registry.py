@@ -16,7 +16,7 @@ from typing import Any, Generic, Literal, TypeVar, get_type_hints
 
 from pydantic import BaseModel, Field
 
-from service.errors import NotFound
+from service.errors import InvalidData, NotFound
 from service.stats.common import Analysis, Part, Request, Resampling, StatWarning
 
 A = TypeVar("A", bound=Analysis)
@@ -90,7 +90,13 @@ class StatTest(Generic[R, A]):
 
     def answer(self, request: R) -> Answer[A]:
         """Compute, and wrap the analysis with its warnings and provenance."""
-        analysis = self.compute(request)
+        try:
+            analysis = self.compute(request)
+        except ArithmeticError as error:
+            raise InvalidData(
+                f"{self.name} cannot be computed on values this extreme; rescale them or choose milder parameters",
+                code="not_computable",
+            ) from error
         drawn: Resampling = analysis.resampling
         return _answer_type(self.analysis)(
             test=self.name,

@@ -40,7 +40,12 @@ class NewBatch:
 class StoredBatch(NewBatch):
     """A batch as kept, and whether it was voided."""
 
-    void: bool
+    void_reason: str | None
+
+    @property
+    def void(self) -> bool:
+        """True when it does not count."""
+        return self.void_reason is not None
 
     def facts(self, plan_sha256: str) -> BatchFacts:
         """What the seal is bound to."""
@@ -112,7 +117,7 @@ def every(session: Session, preregistration_id: str, *, include_void: bool = Fal
 def get(session: Session, preregistration_id: str, sequence: int) -> StoredBatch:
     """One batch with its sealed rows."""
     statement = (
-        sa.select(batches, batch_voids.c.voided_at)
+        sa.select(batches, batch_voids.c.reason)
         .select_from(_WITH_VOIDS)
         .where(batches.c.preregistration_id == preregistration_id, batches.c.sequence == sequence)
     )
@@ -120,7 +125,7 @@ def get(session: Session, preregistration_id: str, sequence: int) -> StoredBatch
     if row is None:
         raise NotFound(f"preregistration {preregistration_id} has no batch {sequence}")
     known = {name: row[name] for name in NewBatch.__dataclass_fields__}
-    return StoredBatch(**known, void=row["voided_at"] is not None)
+    return StoredBatch(**known, void_reason=row["reason"])
 
 
 def page(

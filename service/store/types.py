@@ -20,6 +20,12 @@ class UnstorableText(InvalidData, DontWrapMixin):
     code, title = "unstorable_text", "A text cannot be stored"
 
 
+class UnstorableTime(InvalidData, DontWrapMixin):
+    """A time that UTC has no year for."""
+
+    code, title = "unstorable_time", "A time cannot be stored"
+
+
 class Words(TypeDecorator[str]):
     """Text from outside, without NUL characters and lone surrogates."""
 
@@ -51,7 +57,10 @@ class Moment(TypeDecorator[datetime]):
             return None
         if value.tzinfo is None:
             raise ValueError("times are stored in UTC: pass an aware datetime")
-        moment = value.astimezone(UTC)
+        try:
+            moment = value.astimezone(UTC)
+        except OverflowError:
+            raise UnstorableTime("a time lies outside the years 1 to 9999 in UTC") from None
         return moment if dialect.name == "postgresql" else moment.isoformat(timespec="microseconds")
 
     def process_result_value(self, value: datetime | str | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, urlencode
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
@@ -24,7 +24,7 @@ from service.api.services import Services, services
 from service.domain.access import Key
 from service.domain.preregistration import Preregistration
 from service.domain.verdict_records import Verdict
-from service.errors import Forbidden, ForelockError, NotFound, Unauthorized
+from service.errors import Forbidden, ForelockError, InvalidData, NotFound, Unauthorized
 from service.store import coverage, jobs, keys, preregistrations, verdicts
 from service.web import session as sessions
 from service.web import view
@@ -140,7 +140,7 @@ async def login(request: Request) -> Response:
     """Begin a session for the key in the form. The key is never repeated."""
     _refuse_other_sites(request)
     content = await read_content(request, (FORM,), MAX_FORM_BYTES)
-    form = parse_qs(content.body.decode("utf-8", "replace"), max_num_fields=10)
+    form = _fields(content.body.decode("utf-8", "replace"))
     secret, wanted = form.get("key", [""])[0].strip(), _own(form.get("next", [LIST])[0])
     shared = services(request)
     try:
@@ -205,9 +205,19 @@ def _refuse_other_sites(request: Request) -> None:
     site = request.headers.get("sec-fetch-site")
     origin = request.headers.get("origin", "null")
     if site is None and origin != "null":
-        site = "same-origin" if urlsplit(origin).netloc == request.headers.get("host") else "cross-site"
+        host = request.headers.get("host")
+        site = "same-origin" if origin in (f"http://{host}", f"https://{host}") else "cross-site"
     if site not in (None, "same-origin", "none"):
         raise Forbidden("this form was sent from another site; open it here and send it again")
+
+
+def _fields(form: str) -> dict[str, list[str]]:
+    try:
+        return parse_qs(form, max_num_fields=10)
+    except ValueError:
+        raise InvalidData(
+            "the form has more fields than the page sends; open the page and send it again"
+        ) from None
 
 
 def _html(template: str, status: int = 200, **content: Any) -> HTMLResponse:

@@ -158,8 +158,8 @@ def test_sorted_codes_are_improbable_and_shuffled_ones_are_not():
     assert sorted_p(two) < 1e-8
     rng = np.random.default_rng(2)
     for codes in (many, two, np.repeat([0, 1], [998, 2])):
-        found = [sorted_p(rng.permutation(codes)) for _ in range(400)]
-        assert np.mean(np.array(found) < 0.01) <= 0.025
+        found = [sorted_p(rng.permutation(codes)) for _ in range(150)]
+        assert np.mean(np.array(found) < 0.01) <= 0.035
     assert sorted_p(np.zeros(9, dtype=np.int64)) == 1
     assert sorted_p(np.arange(9)) == 1
 

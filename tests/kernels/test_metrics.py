@@ -33,9 +33,7 @@ def translations(seed, n=60):
     """Token lists that share n-grams with their references, as sacrebleu statistics."""
     rng = np.random.default_rng(seed)
     references = [rng.integers(0, 6, rng.integers(4, 12)).tolist() for _ in range(n)]
-    outputs = [
-        [w if rng.random() < 0.8 else 7 for w in words][: rng.integers(3, 12)] for words in references
-    ]
+    outputs = [[w if rng.random() < 0.8 else 7 for w in words][: rng.integers(3, 12)] for words in references]
     texts = [[" ".join(map(str, words)) for words in side] for side in (outputs, references)]
     scorer = BLEU(tokenize="none", smooth_method="none", force=True)
     stats = np.array(scorer._extract_corpus_statistics(texts[0], [texts[1]]), dtype=float)
@@ -144,7 +142,9 @@ def test_merged_units_say_the_same(rows):
 def test_acceleration_by_definition(rows):
     rows = [*rows, (1, 0, 0, 0, 1, 2)]
     sums = paired(rows)
-    left = np.array([paired(rows[:i] + rows[i + 1 :]).delta if len(rows) > 1 else 0 for i in range(len(rows))])
+    left = np.array(
+        [paired(rows[:i] + rows[i + 1 :]).delta if len(rows) > 1 else 0 for i in range(len(rows))]
+    )
     away = left.mean() - left
     if len(rows) < 2 or np.abs(away).max() < 1e-9:
         assert sums.acceleration() is None or np.abs(away).max() > 0
@@ -219,7 +219,13 @@ def every_resample(sums):
 
 @pytest.mark.parametrize("copies", [None, [1, 1, 1, 1, 80]])
 def test_resamples_have_the_law_of_the_bootstrap(copies):
-    rows = [(2, 1, 0, 3, 0, 0), (0, 0, 1, 1, 0, 1), (1, 2, 1, 0, 1, 2), (4, 0, 1, 4, 1, 0), (1, 1, 1, 1, 0, 1)]
+    rows = [
+        (2, 1, 0, 3, 0, 0),
+        (0, 0, 1, 1, 0, 1),
+        (1, 2, 1, 0, 1, 2),
+        (4, 0, 1, 4, 1, 0),
+        (1, 1, 1, 1, 0, 1),
+    ]
     sums = paired(rows, copies=copies)
     drawn = draw_differences(sums, 20_000, 3, studentize=True)
     if copies is None:

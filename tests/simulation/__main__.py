@@ -1,31 +1,34 @@
-"""Measure everything and write docs/simulations.md: `python -m tests.simulation [WORKERS]`."""
+"""Measure and write docs/simulations.md: `python -m tests.simulation [--workers N] [WORLD ...]`.
+
+With worlds named, only those are measured again; the other rows stay as they are on the page.
+"""
 
 from __future__ import annotations
 
-import sys
+import argparse
 from concurrent.futures import ProcessPoolExecutor
-from itertools import chain
 from multiprocessing import get_context
 
 from tests.simulation.catalogue import NOTES, batches
-from tests.simulation.record import PAGE, Record, records, render
-
-
-def measured(number: int) -> list[Record]:
-    """The rows of one batch, by its place in the catalogue."""
-    batch = list(batches())[number]
-    return records(batch, batch.measure())
+from tests.simulation.record import PAGE, read_page, render
+from tests.simulation.rows import Batch
+from tests.simulation.worlds import WORLDS
 
 
 def main() -> None:
     """Write the page."""
-    workers = int(sys.argv[1]) if len(sys.argv) > 1 else 2
-    numbers = range(len(list(batches())))
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        rows = list(chain.from_iterable(pool.map(measured, numbers)))
-    order = list(dict.fromkeys(row.key[0] for row in rows))
-    rows.sort(key=lambda row: order.index(row.key[0]))
-    PAGE.write_text(render(rows, NOTES), "utf-8")
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("worlds", nargs="*", metavar="WORLD", help=f"of {', '.join(WORLDS)}")
+    options = parser.parse_args()
+    wanted = [batch for batch in batches() if not options.worlds or batch.world in options.worlds]
+    rows = read_page(PAGE.read_text("utf-8")) if options.worlds else {}
+    with ProcessPoolExecutor(options.workers, mp_context=get_context("spawn")) as pool:
+        for measured in pool.map(Batch.records, wanted):
+            rows |= {row.key: row for row in measured}
+    keys = [key for batch in batches() for key in batch.row_keys()]
+    keys.sort(key=lambda key: list(WORLDS).index(key[0]))
+    PAGE.write_text(render([rows[key] for key in keys if key in rows], NOTES), "utf-8")
 
 
 if __name__ == "__main__":

@@ -131,14 +131,15 @@ def looking() -> Iterator[Batch]:
     for boundary in ("obrien_fleming_spending", "pocock_spending"):
         design: dict[str, object] = {"method": "group_sequential", "looks": looks, "boundary": boundary}
         yield Batch("peeking", "sequential", (errors(), coverage()), design)
-        yield Batch("peeking", "sequential", (coverage(),), design, WORLDS["peeking"].effect)
+        found = coverage(label="with an effect")
+        yield Batch("peeking", "sequential", (found,), design, WORLDS["peeking"].effect)
     yield Batch("peeking", "sequential", (errors(),), {"method": "e_process"})
-    for effect in (0.0, WORLDS["peeking"].effect):
-        sequence = coverage(label="at all n at once")
-        yield Batch("peeking", "sequential", (sequence,), {"method": "confidence_sequence"}, effect)
-    yield Batch(
-        "peeking", "cumulative-effect", (coverage(label="at the last n"),), {}, WORLDS["peeking"].effect
-    )
+    effect = WORLDS["peeking"].effect
+    for truth, label in ((0.0, "at all n at once"), (effect, "at all n at once, with an effect")):
+        sequence = {"method": "confidence_sequence"}
+        yield Batch("peeking", "sequential", (coverage(label=label),), sequence, truth)
+    last = coverage(label="at the last n")
+    yield Batch("peeking", "cumulative-effect", (last,), {}, effect, simulations=1_000)
 
 
 def others() -> Iterator[Batch]:
@@ -148,6 +149,7 @@ def others() -> Iterator[Batch]:
     for method in ("t", "percentile", "basic", "bca"):
         yield Batch("one-column", "describe", (coverage(),), {"method": method}, 0.5)
     yield Batch("small-n-scores", "effect-size", (coverage(),), {"design": "paired"}, 0.5)
+    yield Batch("attempts", "pass-at-k", (coverage("estimates.0.ci"),), {}, WORLDS["attempts"].effect)
     yield Batch("tables", "effect-conversion", (coverage(),), {}, WORLDS["tables"].effect)
     yield Batch("profiles", "ecs", (coverage(),), {}, WORLDS["profiles"].effect)
     for method in ("bonferroni", "holm", "hochberg", "hommel", "bh", "by", "fixed_sequence"):
@@ -172,28 +174,26 @@ def batches() -> Iterator[Batch]:
     yield from powers()
 
 
-def predicted(world: str, test: str, options: dict[str, object], design: dict[str, object]) -> Batch:
+def predicted(world: str, test: str, effect: float, design: dict[str, object], **options: object) -> Batch:
     """How often a rule of one clause holds, against what the test `power` says of that design."""
-    power = registry.find("power")
-    found = power.compute(power.request.model_validate(design))
     path = "equivalent" if test == "equivalence" else "p_value"
-    return Batch(world, test, (Read("power", path, found.power),), options, found.delta, 4_000)
+    return Batch(world, test, (Read("power", path, design=design),), options, effect, 4_000)
 
 
 def powers() -> Iterator[Batch]:
     """Rules of one clause: `p_value < 0.05`, or `equivalent`."""
-    many = {"p_only_baseline": 0.125, "p_only_candidate": 0.175, "n": 500}
-    yield predicted("binary-high", "mcnemar", {}, {"test": "mcnemar", **many})
+    many = {"test": "mcnemar", "p_only_baseline": 0.125, "p_only_candidate": 0.175, "n": 500}
+    yield predicted("binary-high", "mcnemar", 0.05, many)
     margin = {"value": 2.0, "unit": "pp"}
-    few = {"p_only_baseline": 0.02, "p_only_candidate": 0.02, "n": 500, "margin": margin}
-    yield predicted("binary-low", "equivalence", {"margin": margin}, {"test": "tango", **few})
-    pairs = {"delta": 0.5, "sd_difference": 1.0, "n": 15}
-    yield predicted("small-n-scores", "t-test", {"method": "paired"}, {"test": "paired-t", **pairs})
-    arms = {"delta": 0.8, "sd_baseline": 1.0, "sd_candidate": 1.0, "n": 20}
-    yield predicted("twenty-runs", "t-test", {"method": "welch"}, {"test": "welch", **arms})
+    few = {"test": "tango", "p_only_baseline": 0.02, "p_only_candidate": 0.02, "n": 500, "margin": margin}
+    yield predicted("binary-low", "equivalence", 0.0, few, margin=margin)
+    pairs = {"test": "paired-t", "delta": 0.5, "sd_difference": 1.0, "n": 15}
+    yield predicted("small-n-scores", "t-test", 0.5, pairs, method="paired")
+    arms = {"test": "welch", "delta": 0.8, "sd_baseline": 1.0, "sd_candidate": 1.0, "n": 20}
+    yield predicted("twenty-runs", "t-test", 0.8, arms, method="welch")
     shares = {"p_only_baseline": 0.1, "p_only_candidate": 0.2, "cluster_size": 10, "icc": 0.2}
     flips = {"test": "sign-flip", "n": 60, "n_simulations": 20_000, **shares}
-    yield predicted("many-clusters", "clustered-mcnemar", {}, flips)
+    yield predicted("many-clusters", "clustered-mcnemar", 0.1, flips)
 
 
 NOT_SIMULATED: dict[str, str] = {}

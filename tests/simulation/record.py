@@ -10,14 +10,10 @@ from pathlib import Path
 
 from scipy import stats
 
-from tests.simulation.rows import Batch, Measured, Read
 from tests.simulation.worlds import WORLDS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "simulations.md"
 CONFIDENCE = 0.999
-OFTEN = 0.5
-"""A warning documents a row when at least this share of the data sets carry it."""
-
 Key = tuple[str, str, str, str]
 
 INTRODUCTION = """\
@@ -34,10 +30,11 @@ every test with a p-value or an interval is run on them:
   Nominal: .05.
 - **power**: share in which the rule holds, against what the test `power` predicts.
 
-The band is where a share would lie in 99.9% of such simulations if the nominal value were true. A result reads `within`
-the band; `cautious`, when the test errs less often than it may, as exact tests of few counts must; or `liberal`, when it
-errs more often. Beside a liberal one stands the [warning](warnings.md) that the service gives on such data, or, where it
-gives none, a note below the table. Every data set has a seed of its own, so the numbers are the same on every run.
+The band is where a share would lie in 99.9% of such simulations if the nominal value were true. A result reads
+`within` the band; `cautious`, when the test errs less often than it may, as exact tests of few counts must; or
+`liberal`, when it errs more often. Beside a liberal one stands the [warning](warnings.md) that the service gives on
+such data, or, where it gives none, a note below the table. Every data set has a seed of its own, so the numbers are
+the same on every run.
 """
 
 
@@ -67,31 +64,16 @@ class Record:
             return "off"
         return "liberal" if (self.rate > high) == (quantity != "coverage") else "cautious"
 
+    @property
+    def missed(self) -> bool:
+        """The test errs more often than it may, or is not as strong as predicted."""
+        return self.reading in ("liberal", "off")
+
 
 def band(nominal: float, simulations: int) -> tuple[float, float]:
     """The 99.9% binomial band of a share."""
     low, high = stats.binom.interval(CONFIDENCE, simulations, nominal)
     return float(low) / simulations, float(high) / simulations
-
-
-def records(batch: Batch, measured: Measured) -> list[Record]:
-    """A batch's rows; a row that is liberal names the warnings that most of its data sets carry."""
-    often = tuple(code for code, share in measured.warned.items() if share >= OFTEN)
-    rows = []
-    for key, read, rate in zip(batch.row_keys(), batch.reads, measured.rates, strict=True):
-        row = Record(key, batch.simulations, rounded(read), round(rate, 4))
-        rows.append(Record(*row_values(row), often) if row.reading in ("liberal", "off") else row)
-    return rows
-
-
-def rounded(read: Read) -> float:
-    """The nominal value as the table prints it."""
-    return round(read.nominal, 4)
-
-
-def row_values(row: Record) -> tuple[Key, int, float, float]:
-    """A row without its warnings."""
-    return row.key, row.simulations, row.nominal, row.rate
 
 
 def render(rows: Iterable[Record], notes: Mapping[Key, str]) -> str:

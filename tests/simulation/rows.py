@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from service.stats import registry
+from tests.simulation.record import Key, Record
 from tests.simulation.worlds import WORLDS, Body
 
 Quantity = Literal["type I error", "coverage", "size at the margin", "power"]
@@ -18,23 +19,39 @@ LEVEL = 0.95
 SEED = 20_240_601
 FIRST = 50
 """Data sets whose warnings are counted."""
+OFTEN = 0.5
+"""A warning documents a row when at least this share of them carry it."""
 
 
 @dataclass(frozen=True)
 class Read:
-    """One thing counted: a field that rejects, or an interval that covers `truth` (null: the effect)."""
+    """One thing counted: a field that rejects, or an interval that covers `truth` (null: the effect).
+
+    `design`: the power that the test `power` predicts for it takes the place of `nominal`.
+    """
 
     quantity: Quantity
     path: str
-    nominal: float
+    nominal: float = ALPHA
     truth: float | None = None
     label: str = ""
+    design: Mapping[str, object] | None = None
+
+    def expected(self) -> float:
+        """The rate that the test promises."""
+        if self.design is None:
+            return self.nominal
+        power = registry.find("power")
+        return float(power.compute(power.request.model_validate(self.design)).power)
 
     def hits(self, analysis: object, effect: float) -> bool:
         """Whether this answer counts."""
         found: Any = analysis
         for name in self.path.split("."):
-            found = found[name] if isinstance(found, dict) else getattr(found, name)
+            if isinstance(found, dict | list):
+                found = found[int(name) if isinstance(found, list) else name]
+            else:
+                found = getattr(found, name)
         if self.quantity == "coverage":
             return covers(found, effect if self.truth is None else self.truth)
         return rejects(found)
@@ -63,14 +80,15 @@ class Batch:
     @property
     def id(self) -> str:
         """A name for pytest."""
-        return "-".join((self.world, self.test, *self.shown.replace(",", "").split(), f"{self.effect:g}"))
+        words = (self.world, self.test, self.shown, self.reads[0].quantity, f"{self.effect:g}")
+        return "-".join(" ".join(words).replace(",", "").split())
 
     @property
     def shown(self) -> str:
         """The options as the table prints them; the margin is the world's."""
         return ", ".join(f"{name} {value}" for name, value in self.options.items() if name != "margin")
 
-    def row_keys(self) -> list[tuple[str, str, str, str]]:
+    def row_keys(self) -> list[Key]:
         """World, test, options and what is counted: names each row of the table."""
         return [
             (self.world, self.test, self.shown, f"{read.quantity} {read.label}".strip())
@@ -102,6 +120,16 @@ class Batch:
         share = min(self.simulations, FIRST)
         rates = tuple(float(count) / self.simulations for count in hits)
         return Measured(rates, {code: count / share for code, count in sorted(warned.items())})
+
+    def records(self) -> list[Record]:
+        """Measure; a row that misses its nominal value names the warnings that most of its data sets carry."""
+        measured = self.measure()
+        often = tuple(code for code, share in measured.warned.items() if share >= OFTEN)
+        rows = [
+            Record(key, self.simulations, round(read.expected(), 4), round(rate, 4))
+            for key, read, rate in zip(self.row_keys(), self.reads, measured.rates, strict=True)
+        ]
+        return [replace(row, warnings=often) if row.missed else row for row in rows]
 
 
 def covers(interval: Any, truth: float) -> bool:

@@ -35,6 +35,10 @@ def counts(rows, metric="f1"):
     }
 
 
+def table_of(both, c, b, neither):
+    return {"both_correct": both, "only_baseline": c, "only_candidate": b, "both_wrong": neither}
+
+
 def f1(rows):
     tp, fp, fn, tp2, fp2, fn2 = np.asarray(rows).sum(axis=0)
     one, other = 2 * tp + fp + fn, 2 * tp2 + fp2 + fn2
@@ -92,7 +96,9 @@ def test_corpus_metrics_against_sacrebleu_numpy_and_r(case):
         mirrored = [-found.ci.high, -found.ci.low]
         assert close(mirrored, expected["ci95_percentile_A_minus_B"], **tolerance(case, "ci95"))
         ninety = analyse(NAME, body, level=0.9).ci
-        assert close([-ninety.high, -ninety.low], expected["ci90_percentile_A_minus_B"], **tolerance(case, "ci90"))
+        assert close(
+            [-ninety.high, -ninety.low], expected["ci90_percentile_A_minus_B"], **tolerance(case, "ci90")
+        )
     else:
         assert close(found.baseline_value, expected["f1_A"], **tolerance(case, "f1_A"))
         assert close(found.candidate_value, expected["f1_B"], **tolerance(case, "f1_B"))
@@ -102,12 +108,32 @@ def test_corpus_metrics_against_sacrebleu_numpy_and_r(case):
     assert close(found.p_better, expected[field], **tolerance(case, field))
 
 
+@needs_oracle
+@pytest.mark.parametrize(
+    "case", [case for case in cases("bootstrap_ci") if "swe" in case.id or case.id == "absent"]
+)
+def test_intervals_of_a_paired_mean_against_scipy_boot_and_arch(case):
+    candidate, baseline = case["input"]["x"].split(" minus ")
+    rows, expected = table(case["input"]["file"]), case["expected"]
+    body = columns([(float(row[baseline]), float(row[candidate])) for row in rows])
+    for method in ("percentile", "basic", "bca"):
+        found = analyse(NAME, body, method=method)
+        name = f"ci95_{method}"
+        assert close([found.ci.low, found.ci.high], expected[name], **tolerance(case, name)), method
+    assert close(found.delta, expected["estimate"])
+    assert close(found.bootstrap_se, expected["bootstrap_se"], **tolerance(case, "bootstrap_se"))
+
+
 @pytest.mark.parametrize("metric", ["precision", "recall", "f1"])
 def test_law_of_the_difference_by_listing_every_resample(metric):
-    rows = np.array([(3, 1, 0, 2, 0, 1), (0, 2, 1, 2, 1, 0), (1, 0, 3, 1, 1, 1), (2, 2, 2, 4, 0, 0), (1, 1, 1, 0, 2, 1)])
+    rows = np.array(
+        [(3, 1, 0, 2, 0, 1), (0, 2, 1, 2, 1, 0), (1, 0, 3, 1, 1, 1), (2, 2, 2, 4, 0, 0), (1, 1, 1, 0, 2, 1)]
+    )
 
     def value(tp, fp, fn):
-        return {"precision": tp / (tp + fp), "recall": tp / (tp + fn), "f1": 2 * tp / (2 * tp + fp + fn)}[metric]
+        return {"precision": tp / (tp + fp), "recall": tp / (tp + fn), "f1": 2 * tp / (2 * tp + fp + fn)}[
+            metric
+        ]
 
     deltas = []
     for picked in itertools.product(range(5), repeat=5):
@@ -115,7 +141,9 @@ def test_law_of_the_difference_by_listing_every_resample(metric):
         deltas.append(value(*total[3:]) - value(*total[:3]))
     found = analyse(NAME, counts(rows.tolist(), metric), n_resamples=40_000)
     delta = found.delta
-    assert delta == pytest.approx(value(*rows.sum(0)[3:].astype(float)) - value(*rows.sum(0)[:3].astype(float)))
+    assert delta == pytest.approx(
+        value(*rows.sum(0)[3:].astype(float)) - value(*rows.sum(0)[:3].astype(float))
+    )
     for share, exact in (
         (found.fraction_le_0, np.mean(np.array(deltas) <= 1e-12)),
         (found.p_value, np.mean(np.array(deltas) >= 2 * delta - 1e-12)),
@@ -126,16 +154,17 @@ def test_law_of_the_difference_by_listing_every_resample(metric):
 
 def test_micro_f1_is_not_the_mean_of_f1():
     rows = [(9, 1, 0, 8, 1, 1), (0, 1, 1, 1, 0, 0)] * 12
-    per_item = [
-        tuple(2 * tp / (2 * tp + fp + fn) for tp, fp, fn in (row[:3], row[3:])) for row in rows
-    ]
+    per_item = [tuple(2 * tp / (2 * tp + fp + fn) for tp, fp, fn in (row[:3], row[3:])) for row in rows]
     micro, mean = analyse(NAME, counts(rows)), analyse(NAME, columns(per_item))
     assert (micro.metric, mean.metric) == ("f1", "mean")
     assert abs(micro.delta - mean.delta) > 0.1
 
 
 @settings(deadline=None, max_examples=15)
-@given(st.lists(st.tuples(*[st.integers(0, 4)] * 6), min_size=2, max_size=9), st.sampled_from(["percentile", "bca"]))
+@given(
+    st.lists(st.tuples(*[st.integers(0, 4)] * 6), min_size=2, max_size=9),
+    st.sampled_from(["percentile", "bca"]),
+)
 def test_swapping_the_arms_mirrors_counts(rows, method):
     swapped = [(*row[3:], *row[:3]) for row in rows]
     one = analyse(NAME, counts(rows), n_resamples=400, method=method)
@@ -184,7 +213,9 @@ def test_bca_agrees_with_scipy(seed):
     theirs = stats.bootstrap(
         (other - one,), np.mean, method="BCa", n_resamples=40_000, rng=np.random.default_rng(seed)
     ).confidence_interval
-    assert (found.ci.low, found.ci.high) == pytest.approx((theirs.low, theirs.high), abs=0.05 * found.bootstrap_se)
+    assert (found.ci.low, found.ci.high) == pytest.approx(
+        (theirs.low, theirs.high), abs=0.05 * found.bootstrap_se
+    )
     assert found.ci == found.intervals["bca"]
     assert set(found.intervals) == {"percentile", "basic", "bca"}
 
@@ -196,7 +227,9 @@ def test_bca_of_a_ratio_agrees_with_scipy():
         (np.arange(40),), lambda picked: f1(rows[picked.astype(int)]), method="BCa", n_resamples=10_000,
         vectorized=False, rng=np.random.default_rng(1),
     ).confidence_interval  # fmt: skip
-    assert (found.ci.low, found.ci.high) == pytest.approx((theirs.low, theirs.high), abs=0.08 * found.bootstrap_se)
+    assert (found.ci.low, found.ci.high) == pytest.approx(
+        (theirs.low, theirs.high), abs=0.08 * found.bootstrap_se
+    )
 
 
 def test_bca_by_definition_on_binary_items():
@@ -204,8 +237,6 @@ def test_bca_by_definition_on_binary_items():
     found = analyse(NAME, columns(rows), method="bca")
     d = np.array([b - a for a, b in rows])
     n, delta = len(d), d.mean()
-    below = analyse(NAME, columns(rows), comparison="strict", alternative="less")
-    del below
     sums = np.random.default_rng(0).multinomial(n, [9 / 30, 3 / 30, 18 / 30], 400_000)
     star = (sums[:, 0] - sums[:, 1]) / n
     z0 = stats.norm.ppf(np.mean(star < delta - 1e-12) + np.mean(np.abs(star - delta) < 1e-12) / 2)
@@ -223,7 +254,10 @@ def test_studentized_interval_by_definition(seed):
     one, other = scores(seed + 10, 30)
     d = other - one
     found = analyse(
-        NAME, columns(zip(one.tolist(), other.tolist(), strict=True)), method="studentized", n_resamples=20_000
+        NAME,
+        columns(zip(one.tolist(), other.tolist(), strict=True)),
+        method="studentized",
+        n_resamples=20_000,
     )
     rng = np.random.default_rng(5)
     draws = d[rng.integers(0, 30, (20_000, 30))]
@@ -259,7 +293,9 @@ def test_clusters_are_drawn_whole_as_the_cluster_bootstrap_does(method):
 def test_clusters_of_counts_are_drawn_whole():
     rng = np.random.default_rng(2)
     rows = np.repeat(drawn_rows(3, 12), rng.integers(2, 9, 12), axis=0)
-    labels = np.repeat(np.arange(12), np.bincount(rng.integers(0, 12, 200), minlength=12).clip(1))[: len(rows)]
+    labels = np.repeat(np.arange(12), np.bincount(rng.integers(0, 12, 200), minlength=12).clip(1))[
+        : len(rows)
+    ]
     labels = np.concatenate([labels, np.full(len(rows) - len(labels), 11)])
     found = analyse(NAME, counts(rows.tolist()), clusters=labels.tolist())
     sums = np.array([rows[labels == k].sum(axis=0) for k in np.unique(labels)])
@@ -308,7 +344,9 @@ def test_seed_convention_of_counts_counts_over_b():
     draws = np.random.default_rng(42)
     expected = np.array([f1(rows[draws.choice(30, 30, replace=True)]) for _ in range(300)])
     assert found.p_value == pytest.approx(max(np.mean(expected >= 2 * f1(rows) - 1e-12), 1 / 300))
-    assert (found.ci.low, found.ci.high) == pytest.approx(tuple(np.percentile(expected, [2.5, 97.5])), abs=1e-12)
+    assert (found.ci.low, found.ci.high) == pytest.approx(
+        tuple(np.percentile(expected, [2.5, 97.5])), abs=1e-12
+    )
     assert found.route == "seed"
 
 
@@ -339,7 +377,7 @@ def test_warnings_fire_where_they_should(body, options, expected):
 @pytest.mark.parametrize("body", [
     columns([(1, 1)] * 12), columns([(0, 1)] * 12), columns([(0.5, 0.7)]), columns([(1, 0)]),
     columns([(0.25, 0.5)] * 40), counts([(0, 0, 0, 0, 0, 0)] * 4), counts([(1, 0, 0, 1, 0, 0)] * 4),
-    counts([(10**9, 1, 1, 10**9, 1, 1)] * 3), {"both_correct": 5, "only_baseline": 0, "only_candidate": 0, "both_wrong": 0},
+    counts([(10**9, 1, 1, 10**9, 1, 1)] * 3), table_of(5, 0, 0, 0),
 ])  # fmt: skip
 def test_data_without_spread_have_no_corrected_interval(body, method):
     found = sound(ask(NAME, body, method=method)).analysis
@@ -353,18 +391,13 @@ def test_data_without_spread_have_no_corrected_interval(body, method):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("body", [
-    columns([(0.0, 1e6)] + [(0.0, 0.1 * i) for i in range(30)]), columns([(-1e149, 1e149 * (i % 2)) for i in range(30)]),
-    counts([(i % 3, 1, i % 2, 2, i % 4, 0) for i in range(40)]), columns([(i % 2, (i // 2) % 2) for i in range(40)]),
-    {"both_correct": 10**6, "only_baseline": 400, "only_candidate": 500, "both_wrong": 10**6},
+    columns([(0.0, 0.1 * i) for i in range(30)]), columns([(-1e149, 1e149 * (i % 2)) for i in range(30)]),
+    counts([(i % 3, 1, i % 2, 2, i % 4, 0) for i in range(40)]), table_of(10**6, 400, 500, 10**6),
+    columns([(i % 2, (i // 2) % 2) for i in range(40)]),
 ])  # fmt: skip
 def test_hostile_data_stay_sound(body, method):
-    try:
-        found = sound(ask(NAME, body, method=method)).analysis
-    except InvalidData as refused:
-        assert method == "studentized"
-        assert "0 in" in str(refused)
-    else:
-        assert found.ci.low <= found.ci.high
+    found = sound(ask(NAME, body, method=method)).analysis
+    assert found.ci.low <= found.ci.high
 
 
 def test_too_many_resamples_without_spread_are_refused():
@@ -377,8 +410,7 @@ def test_too_many_resamples_without_spread_are_refused():
 def test_counts_and_columns_draw_the_same_studentized_law():
     rows = [(0, 1)] * 20 + [(1, 0)] * 12 + [(1, 1)] * 8
     from_columns = analyse(NAME, columns(rows), method="studentized", n_resamples=20_000)
-    table_of = {"both_correct": 8, "only_baseline": 12, "only_candidate": 20, "both_wrong": 0}
-    from_counts = analyse(NAME, table_of, method="studentized", n_resamples=20_000)
+    from_counts = analyse(NAME, table_of(8, 12, 20, 0), method="studentized", n_resamples=20_000)
     assert (from_counts.ci.low, from_counts.ci.high) == pytest.approx(
         (from_columns.ci.low, from_columns.ci.high), abs=0.05
     )

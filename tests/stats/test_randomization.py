@@ -38,6 +38,10 @@ def counts(rows, metric="f1"):
     }
 
 
+def table_of(both, c, b, neither):
+    return {"both_correct": both, "only_baseline": c, "only_candidate": b, "both_wrong": neither}
+
+
 def bleu(texts, references):
     scorer = BLEU(tokenize="none", smooth_method="none", force=True)
     body = {"metric": "bleu"}
@@ -115,9 +119,7 @@ def test_counts_by_definition(rows, metric):
     deltas = []
     for pattern in itertools.product([False, True], repeat=len(rows)):
         swap = np.array(pattern)[:, None]
-        deltas.append(
-            value(np.where(swap, baseline, candidate)) - value(np.where(swap, candidate, baseline))
-        )
+        deltas.append(value(np.where(swap, baseline, candidate)) - value(np.where(swap, candidate, baseline)))
     expected = np.mean(np.abs(deltas) >= abs(found.delta) - 1e-12)
     assert found.p_value == pytest.approx(expected, abs=1e-12)
     assert found.route == "enumeration"
@@ -263,7 +265,11 @@ def test_draws_repeat_and_carry_their_error():
     answer = ask(NAME, body, n_resamples=2000, seed=7)
     found = answer.analysis
     assert found.route == "monte_carlo"
-    assert (answer.provenance.exact, answer.provenance.n_resamples, answer.provenance.seed) == (False, 2000, 7)
+    assert (answer.provenance.exact, answer.provenance.n_resamples, answer.provenance.seed) == (
+        False,
+        2000,
+        7,
+    )
     assert found.min_attainable_p == pytest.approx(1 / 2001)
     assert found.p_mc_se == pytest.approx(math.sqrt(found.p_value * (1 - found.p_value) / 2000))
     assert ask(NAME, body, n_resamples=2000, seed=7).model_dump_json() == answer.model_dump_json()
@@ -319,9 +325,7 @@ def test_undefined_in_swaps_alone_is_counted():
 def test_replicates_are_averaged_within_the_item():
     runs = [[0.5, 1.0], [0.25], [0.0, 0.5, 0.25], [1.0, 1.0]]
     other = [[1.0, 1.0], [0.75, 0.25], [0.5], [0.25, 0.5]]
-    means = columns(
-        [(sum(a) / len(a), sum(b) / len(b)) for a, b in zip(runs, other, strict=True)]
-    )
+    means = columns([(sum(a) / len(a), sum(b) / len(b)) for a, b in zip(runs, other, strict=True)])
     found = analyse(NAME, {"baseline": runs, "candidate": other})
     assert found.p_value == analyse(NAME, means).p_value
     assert found.n == 4
@@ -349,8 +353,8 @@ def test_values_whose_grid_is_too_coarse_are_drawn():
 @pytest.mark.parametrize("body", [
     columns([(1, 0)]), columns([(0.5, 0.5)]), columns([(1e-300, 0.0), (0.0, 1e-300)]), columns([(-1e149, 1e149)] * 3),
     columns([(0.0, 0.1)] * 50), columns([(0.0, math.pi)] * 29 + [(0.0, 1e9)]), columns([(0, 1)] * 2000),
-    counts([(0, 0, 0, 0, 0, 0)]), counts([(0, 0, 0, 0, 0, 0)] * 3, "recall"), counts([(10**9, 0, 0, 0, 10**9, 10**9)] * 3),
-    counts([(1, 1, 1, 1, 1, 1)] * 30), {"both_correct": 0, "only_baseline": 10**9, "only_candidate": 1, "both_wrong": 10**9},
+    counts([(0, 0, 0, 0, 0, 0)]), counts([(0, 0, 0, 0, 0, 0)] * 3, "recall"), counts([(1, 1, 1, 1, 1, 1)] * 30),
+    counts([(10**9, 0, 0, 0, 10**9, 10**9)] * 3), table_of(0, 10**9, 1, 10**9),
 ])  # fmt: skip
 def test_hostile_data_stay_sound(body):
     for alternative in ("two-sided", "greater", "less"):
@@ -379,8 +383,8 @@ GRAMS = {"matches": [[3, 2, 1, 0]], "totals": [[4, 3, 2, 1]], "sys_len": [4], "r
         ({"baseline": [[1e308, 1e308]], "candidate": [0.0]}, "beyond"),
         ({"baseline": [1, 0], "candidate": [1, 1], "clusters": ["a", "a"]}, "single cluster"),
         ({"baseline": [1, 0], "candidate": [1, 1], "clusters": ["a"]}, "has 1 values"),
-        ({"both_correct": 1, "only_baseline": 1, "only_candidate": 1, "both_wrong": 1, "clusters": [1, 2, 3, 4]}, "clusters"),
-        ({"both_correct": 1, "only_baseline": 1, "only_candidate": 1, "both_wrong": 1, "metric": "f1"}, "f1 needs"),
+        ({**table_of(1, 1, 1, 1), "clusters": [1, 2, 3, 4]}, "clusters"),
+        ({**table_of(1, 1, 1, 1), "metric": "f1"}, "f1 needs"),
     ],
 )  # fmt: skip
 def test_data_that_cannot_be_used_are_refused(body, message):
