@@ -35,7 +35,9 @@ class Settings(BaseSettings):
     job_lease_seconds: float = Field(
         60.0, gt=0, description="A runner that stays silent this long loses its job."
     )
-    job_attempt_seconds: float = Field(1800.0, gt=0, description="A job that computes longer than this is failed.")
+    job_attempt_seconds: float = Field(
+        1800.0, gt=0, description="A job that computes longer than this is failed."
+    )
     job_max_attempts: int = Field(3, ge=1, description="A job that fails this often stays failed.")
     runner_poll_seconds: float = Field(1.0, gt=0, description="How often an idle runner looks for jobs.")
     seal_public_key: str | None = Field(None, description="Base64 X25519 public key rows are sealed to.")

@@ -34,7 +34,11 @@ def exit_code(verdict: Json) -> int:
 def verdict_text(verdict: Json) -> str:
     """A verdict, hypothesis by hypothesis and clause by clause."""
     blocks = [_hypothesis(hypothesis) for hypothesis in verdict["hypotheses"]]
-    return "\n\n".join(blocks)
+    voided = [
+        f"Batch {batch['batch']} was struck: {plain(batch['reason'])}"
+        for batch in verdict.get("voided_batches", ())
+    ]
+    return "\n\n".join([*blocks, *voided])
 
 
 def _hypothesis(hypothesis: Json) -> str:

@@ -112,7 +112,9 @@ def validate(adapter: TypeAdapter[T], body: bytes) -> T:
     hold no key twice.
     """
     if body.count(b"[") + body.count(b"{") > MAX_CONTAINERS:
-        raise TooLarge(f"the body holds more than {MAX_CONTAINERS} arrays and objects; send columns, or send it in parts")
+        raise TooLarge(
+            f"the body holds more than {MAX_CONTAINERS} arrays and objects; send columns, or parts of it"
+        )
     try:
         value = adapter.validate_json(body, strict=True)
     except ValidationError as error:

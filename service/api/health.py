@@ -51,7 +51,12 @@ def get_readiness(request: Request) -> Health:
         raise Unavailable("the database cannot be reached", code="not_ready") from error
     if missing:
         faults = [
-            Fault("", f"the trigger {name} is missing", "restore a backup, or create it again from migrations/sql") for name in missing
+            Fault(
+                "",
+                f"the trigger {name} is missing",
+                "restore a backup, or create it again from migrations/sql",
+            )
+            for name in missing
         ]
         raise Unavailable("triggers that protect locked records are missing", faults, code="not_ready")
     return Health()

@@ -18,12 +18,15 @@ from service.domain.exact_sums import exact_sum
 from service.domain.plan import Collapse, Endpoint, Hypothesis, Plan, Population
 from service.domain.population import Manifest
 from service.domain.results import PlacedBatch, expected_cells
+from service.errors import ForelockError
 
 OK, ERROR, MISSING, NOT_RECEIVED = 0, 1, 2, 255
 
 
-class PlanViolatedError(Exception):
+class PlanViolatedError(ForelockError):
     """The results are not what the plan says they are."""
+
+    code, title = "plan_violated", "The stored results are not what the plan says they are"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

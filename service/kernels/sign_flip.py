@@ -1,7 +1,8 @@
 """The sign-flip distribution: S* = sum of +-x_i, every sign a fair coin, without drawing.
 
 Exact by convolution when the values lie on a lattice (integers, scores on a grid), and by
-enumeration up to 40 values; otherwise by rounding to a grid, with a stated bound.
+enumeration up to 40 values; for more by the characteristic function, or by rounding to a grid with a
+stated bound.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.kernels import lattice
+from service.kernels.inversion import ERROR, smooth_flips
 
 Floats = NDArray[np.float64]
 
 ENUMERATED_UP_TO = 40
 GRID = 2**18
 ROUNDING_RISK = 1e-12
+RESOLVED = 1e-6
+"""Tails below this are not left to inversion, whose error is absolute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,7 @@ class FlipTails:
     at_most: float
     two_sided: float
     error: float
-    route: Literal["convolution", "enumeration", "grid"]
+    route: Literal["convolution", "enumeration", "inversion", "grid"]
 
 
 def sign_flip(values: Floats) -> FlipTails:
@@ -48,7 +52,9 @@ def sign_flip(values: Floats) -> FlipTails:
             return _convolved(grid[0])
         except lattice.WindowTooLong:
             pass
-    return _enumerated(values) if len(values) <= ENUMERATED_UP_TO else _rounded(values)
+    if len(values) <= ENUMERATED_UP_TO:
+        return _enumerated(values)
+    return _inverted(values) or _rounded(values)
 
 
 def _convolved(multiples: NDArray[np.int64]) -> FlipTails:
@@ -83,6 +89,21 @@ def _all_sums(values: Floats) -> Floats:
     for value in values:
         sums = np.concatenate([sums - value, sums + value])
     return sums
+
+
+def _inverted(values: Floats) -> FlipTails | None:
+    """By the product of cosines; None where that is not exact, or for tails it does not resolve."""
+    found = smooth_flips(values)
+    if found is None:
+        return None
+    total, spread = found
+    s = float(values.sum())
+    inside = total.at_most(abs(s) / spread)
+    far = 1 - inside
+    if far < RESOLVED:
+        return None
+    two_sided = min(1.0, 2 * far) if s else 1.0
+    return FlipTails(far if s >= 0 else inside, inside if s >= 0 else far, two_sided, ERROR, "inversion")
 
 
 def _rounded(values: Floats) -> FlipTails:

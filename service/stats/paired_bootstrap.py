@@ -7,6 +7,7 @@ from pydantic import Field
 
 from service.errors import InvalidData
 from service.kernels.bootstrap_draws import Draws, draw_means, draw_ratios, seed_cluster_means, seed_means
+from service.kernels.inversion import LARGEST_SHARE, LEAST_VALUES
 from service.kernels.metric_bootstrap import MetricDraws, draw_differences, seed_differences
 from service.stats.arms import Arms, ArmsRequest, MetricName
 from service.stats.clustering import cluster_warnings
@@ -29,6 +30,8 @@ from service.stats.resampling import (
 )
 
 FEW = 20
+LOOK = 5000
+"""Items that a cost estimate looks at."""
 
 
 class PairedBootstrapRequest(ArmsRequest, BootstrapOptions):
@@ -61,7 +64,11 @@ def _cost(request: PairedBootstrapRequest) -> float:
         return 2e-8 * (n + 1000) * draws
     if arms.counts is not None and arms.codes is None:
         return 0.001 + 2.2e-7 * n
-    return 0.9 if n <= 5000 else 1e-8 * n * draws
+    sample = arms.difference[:LOOK]
+    ties = int(np.unique(sample, return_counts=True)[1].max())
+    if arms.codes is None and n >= LEAST_VALUES and ties <= LARGEST_SHARE * len(sample):
+        return 0.02 + 8e-6 * n
+    return 0.9 if n <= LOOK else 1e-8 * n * draws
 
 
 @stat_test(
@@ -89,7 +96,8 @@ def paired_bootstrap(request: PairedBootstrapRequest) -> PairedBootstrapAnalysis
         p_value: P(delta* >= 2 delta), at least about .5 when delta <= 0; see `alternative`.
         p_better: the same for the better arm, named in `better`.
         route: fft (binary), enumeration (12 scores or clusters or fewer), lattice (scores on a grid),
-            inversion (error below .005), else monte_carlo with p = (1 + count) / (B + 1).
+            inversion (1e-9 for 30 continuous scores or more, else the error in `provenance`, below .005),
+            else monte_carlo with p = (1 + count) / (B + 1).
 
     Raises:
         InvalidData: columns of different length, neither columns nor all counts, no item, a metric whose

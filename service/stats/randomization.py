@@ -30,7 +30,7 @@ LARGE_SHARE = 0.3
 TOLERATED = 0.005
 """Worst error of a p-value from values rounded to a grid; beyond it swaps are drawn."""
 
-Route = Literal["convolution", "enumeration", "grid", "monte_carlo"]
+Route = Literal["convolution", "enumeration", "inversion", "grid", "monte_carlo"]
 
 DOMINANT_CLUSTER = define(
     "DOMINANT_CLUSTER",
@@ -91,7 +91,8 @@ class RandomizationAnalysis(Analysis):
     counts: PairedCounts | None = Field(description="The fourfold table, counts; null for other metrics.")
     convention: Literal["standard", "seed"] = Field(description="How the distribution was to be obtained.")
     route: Route = Field(
-        description="How swaps were weighed: convolution or a grid of the differences, all listed, or drawn."
+        description="How swaps were weighed: convolution, inversion or a grid of the differences, all listed, "
+        "or drawn."
     )
     p_mc_se: float | None = Field(description="Monte-Carlo standard error of p_value, a probability.")
     min_attainable_p: float = Field(
@@ -158,7 +159,8 @@ def randomization(request: RandomizationRequest) -> RandomizationAnalysis:
         A cluster above 30 % of the items: warning DOMINANT_CLUSTER.
         Too few units to reach alpha: warning FLOOR_ABOVE_ALPHA.
         Replicates of an item are averaged within the item first.
-        Mean of more than 40 values that fit no grid: rounded, its error in `provenance`, erring upwards.
+        Mean of more than 40 values on no lattice: by inversion to 1e-9, or rounded to a grid with its
+            error in `provenance`, erring upwards.
 
     Sources:
         Noreen (1989), Computer-Intensive Methods for Testing Hypotheses.

@@ -14,7 +14,7 @@ from functools import cache
 from importlib.metadata import version as installed_version
 from typing import Any, Generic, Literal, TypeVar, get_type_hints
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
 from service.errors import InvalidData, NotFound
 from service.stats.common import Analysis, Part, Request, Resampling, StatWarning
@@ -93,10 +93,11 @@ class StatTest(Generic[R, A]):
         try:
             analysis = self.compute(request)
         except ArithmeticError as error:
-            raise InvalidData(
-                f"{self.name} cannot be computed on values this extreme; rescale them or choose milder parameters",
-                code="not_computable",
-            ) from error
+            raise _too_extreme(self.name) from error
+        except ValidationError as error:
+            if any(fault["type"] != "finite_number" for fault in error.errors(include_url=False)):
+                raise
+            raise _too_extreme(self.name) from error
         drawn: Resampling = analysis.resampling
         return _answer_type(self.analysis)(
             test=self.name,
@@ -109,6 +110,13 @@ class StatTest(Generic[R, A]):
                 versions=library_versions(),
             ),
         )
+
+
+def _too_extreme(name: str) -> InvalidData:
+    return InvalidData(
+        f"{name} overflows on values this extreme; rescale them or choose milder parameters",
+        code="not_computable",
+    )
 
 
 @cache

@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 
 from service.errors import InvalidData
 from service.kernels.bootstrap_draws import BIT_GENERATOR, Draws
+from service.kernels.inversion import smooth_mean
 from service.kernels.metric_bootstrap import MetricDraws, bca_ends, draw_differences, studentized_ends
 from service.kernels.metrics import PairedSums
 from service.kernels.paired_bootstrap import BinaryPairs
@@ -268,6 +269,10 @@ def exact_or_drawn(
     sums: NDArray[np.float64], sizes: NDArray[np.float64], draw: Callable[[], Draws]
 ) -> BootstrapDistribution:
     """Of a ratio of sums over clusters (or items of size 1): exactly where the error allows it, else drawn."""
+    if np.all(sizes == sizes[0]):
+        smooth = smooth_mean(sums / sizes[0])
+        if smooth is not None:
+            return smooth
     found = ratio_bootstrap(sums, sizes)
     return draw() if isinstance(found, Inverted) and found.error > TOLERATED else found
 

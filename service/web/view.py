@@ -117,6 +117,7 @@ class Page:
     warnings: tuple[WarningView, ...]
     progress: Progress | None
     timeline: tuple[Moment, ...]
+    voided: tuple[tuple[int, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +155,7 @@ def page_of(
         ),
         progress=progress,
         timeline=tuple(_timeline(record)),
+        voided=() if verdict is None else tuple((each.batch, each.reason) for each in verdict.voided_batches),
     )
 
 

@@ -18,6 +18,7 @@ from service.domain.outcomes import Outcomes
 from service.domain.rule_grammar import parse
 from service.domain.rule_truth import conjunction
 from service.domain.verdict import Verdict, analyse, judge
+from service.domain.verdict_records import VoidedBatch
 from service.stats import registry
 from service.stats.common import Analysis, Interval, Margin, PairedColumns
 from service.stats.registry import PlanUse, stat_test
@@ -302,13 +303,17 @@ def test_any_binary_outcomes_are_judged_consistently(arms, missing, data):
 
 
 def test_the_verdict_is_json_that_reads_back_the_same():
-    verdict = verdict_of({}, outcomes(*binary(50, 30, 14, 3)), voided_batches=(3, 9))
+    struck = VoidedBatch(batch=3, reason="posted under the wrong arm")
+    verdict = verdict_of(
+        {}, outcomes(*binary(50, 30, 14, 3)), voided_batches=(struck, VoidedBatch(batch=9, reason="again"))
+    )
     again = Verdict.model_validate_json(verdict.model_dump_json())
     assert again == verdict
     assert again.sha256() == verdict.sha256()
     assert "NaN" not in verdict.model_dump_json()
     written = json.loads(verdict.model_dump_json())
-    assert written["voided_batches"] == [3, 9]
+    assert [batch["batch"] for batch in written["voided_batches"]] == [3, 9]
+    assert written["voided_batches"][0]["reason"] == "posted under the wrong arm"
     assert written["judged_at"] == "2027-01-01T00:00:00Z"
     assert set(written["versions"]) >= {"numpy", "scipy", "python"}
     assert written["multiplicity"].startswith("uncorrected")

@@ -179,7 +179,10 @@ def test_a_header_sent_twice_is_refused(service: Service, name: str) -> None:
         ("mcnemar", {"baseline": [1], "candidate": [0], "level": 0.9999999999999999}),
         ("mcnemar", {"baseline": [1], "candidate": [0], "alpha": 1e-300}),
         ("outliers", {"values": [1, 2, 3, 4], "threshold": 1e308}),
-        ("wilcoxon", {"baseline": [5e-324, 0, 5e-324, 1e-323, 0], "candidate": [0, 5e-324, 1.5e-323, 0, 4.4e-323]}),
+        (
+            "wilcoxon",
+            {"baseline": [5e-324, 0, 5e-324, 1e-323, 0], "candidate": [0, 5e-324, 1.5e-323, 0, 4.4e-323]},
+        ),
         (
             "mann-whitney",
             {"baseline": [5e-324, 0, 5e-324, 1e-323, 0], "candidate": [0, 5e-324, 1.5e-323, 0, 4.4e-323]},

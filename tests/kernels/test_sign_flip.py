@@ -75,7 +75,7 @@ def test_many_scores_agree_with_drawing():
     rng = np.random.default_rng(8)
     scores = rng.normal(0.12, 1, 300)
     found = sign_flip(scores)
-    assert found.route == "grid"
+    assert found.route == "inversion"
     signs = rng.choice([-1.0, 1.0], (40_000, 300))
     drawn = np.mean(np.abs(signs @ scores) >= abs(scores.sum()))
     assert found.two_sided == pytest.approx(drawn, abs=4 * np.sqrt(drawn / 40_000) + found.error)

@@ -339,15 +339,25 @@ def test_many_scores_off_any_grid_stay_close_to_the_normal_tail():
     d = other - one
     z = d.sum() / math.sqrt((d**2).sum())
     assert answer.analysis.p_value == pytest.approx(2 * stats.norm.sf(abs(z)), abs=0.003)
-    assert answer.analysis.route == "grid"
-    assert answer.provenance.error_bound < 0.005
+    assert answer.analysis.route == "inversion"
+    assert answer.provenance.error_bound == 1e-9
 
 
-def test_values_whose_grid_is_too_coarse_are_drawn():
+def test_values_with_one_common_size_go_to_the_grid():
     rng = np.random.default_rng(9)
-    wild = rng.lognormal(0, 2.5, 60_000)
-    body = columns(zip(wild.tolist(), (wild + rng.lognormal(0, 2.5, 60_000) - 22.7).tolist(), strict=True))
-    assert analyse(NAME, body, n_resamples=100).route in ("grid", "monte_carlo")
+    d = np.where(rng.random(400) < 0.6, math.pi, rng.normal(-4, 3, 400))
+    answer = ask(NAME, columns([(0.0, x) for x in d.tolist()]))
+    assert answer.analysis.route == "grid"
+    signs = rng.choice([-1.0, 1.0], (40_000, 400))
+    drawn = np.mean(np.abs(signs @ d) >= abs(d.sum()))
+    error = answer.provenance.error_bound + 4 * math.sqrt(drawn / 40_000)
+    assert answer.analysis.p_value == pytest.approx(drawn, abs=error)
+
+
+def test_far_tails_of_scores_are_numbers_not_zero():
+    rng = np.random.default_rng(3)
+    found = sound(ask(NAME, columns([(0.0, x) for x in rng.normal(1, 1, 200).tolist()]))).analysis
+    assert 0 < found.p_value < 1e-9
 
 
 @pytest.mark.parametrize("body", [

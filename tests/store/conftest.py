@@ -169,7 +169,7 @@ class World:
                 "judged_at": record.complete_at,
                 "multiplicity": "none",
                 "hypotheses": tuple(self._hypothesis(**line) for line in lines),
-                "voided_batches": (3,),
+                "voided_batches": ({"batch": 3, "reason": "posted twice"},),
                 "versions": {"numpy": "2"},
             }
         )

@@ -8,7 +8,7 @@ from typing import Any
 from service.domain.outcomes import Excluded
 from service.domain.plan import Plan
 from service.domain.preregistration import Preregistration
-from service.domain.verdict_records import ClauseVerdict, HypothesisVerdict, Span, Verdict
+from service.domain.verdict_records import ClauseVerdict, HypothesisVerdict, Span, Verdict, VoidedBatch
 
 NOW = datetime(2027, 1, 4, 9, 0, tzinfo=UTC)
 
@@ -81,7 +81,7 @@ def verdict_of(preregistration_id: str, hypothesis: HypothesisVerdict | None = N
         judged_at=NOW + timedelta(days=2),
         multiplicity="One hypothesis: no correction is needed.",
         hypotheses=(hypothesis or hypothesis_verdict(),),
-        voided_batches=(),
+        voided_batches=(VoidedBatch(batch=2, reason="<b>wrong</b> arm"),),
         versions={},
     )
 

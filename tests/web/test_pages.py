@@ -220,6 +220,7 @@ def test_a_judged_page_shows_everything(reader, keep):
         "3 of 4 planned items, 1 left out",
         "delta >= 2.0 pp +25.00 pp +2.00 pp holds",
         "mcnemar.p_value < 0.05 0.625 0.05 fails",
+        "Batch 2: <b>wrong</b> arm",
         "mcnemar.ci excludes 0 -50.00 pp to unbounded +0.00 pp unknown (an end is undefined)",
         "mcnemar They differ by +25.00 pp.",
         record.plan_sha256,
