@@ -135,8 +135,9 @@ def _observe(
 
 def _clause(clause: Clause, seen: Observation) -> ClauseVerdict:
     truth, reason = holds(clause, seen.value), seen.reason
-    if seen.bound is not None and isinstance(clause, Comparison) and _within_resolution(clause, seen.value):
-        truth, reason = None, f"known only as {seen.bound}"
+    if seen.bound is not None and isinstance(clause, Comparison) and isinstance(seen.value, float):
+        truth = _of_bound(clause, seen.value, seen.bound, truth)
+        reason = f"known only as {seen.bound}" if truth is None else reason
     elif truth is None and reason is None:
         reason = f"{clause.field} is not what this clause can compare"
     return ClauseVerdict(
@@ -148,9 +149,14 @@ def _clause(clause: Clause, seen: Observation) -> ClauseVerdict:
     )
 
 
-def _within_resolution(clause: Comparison, observed: Observed) -> bool:
-    """True when the threshold lies where the method can no longer tell the value."""
-    return isinstance(observed, float) and float(clause.value.exact()) <= observed
+def _of_bound(clause: Comparison, observed: float, bound: str, truth: Truth) -> Truth:
+    """The truth of a clause on a value known only as `< observed`: unknown for thresholds below that."""
+    threshold = float(clause.value.exact())
+    if threshold > observed:
+        return truth
+    if threshold == observed and bound.startswith("< "):  # strictly below the threshold, then
+        return clause.operator in ("<", "<=", "!=")
+    return None
 
 
 def _threshold(clause: Clause) -> float | Span:

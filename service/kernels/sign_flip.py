@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.kernels import lattice
-from service.kernels.inversion import ERROR, smooth_flips
+from service.kernels.inversion import smooth_flips
 
 Floats = NDArray[np.float64]
 
@@ -103,7 +103,9 @@ def _inverted(values: Floats) -> FlipTails | None:
     if far < RESOLVED:
         return None
     two_sided = min(1.0, 2 * far) if s else 1.0
-    return FlipTails(far if s >= 0 else inside, inside if s >= 0 else far, two_sided, ERROR, "inversion")
+    return FlipTails(
+        far if s >= 0 else inside, inside if s >= 0 else far, two_sided, total.error, "inversion"
+    )
 
 
 def _rounded(values: Floats) -> FlipTails:

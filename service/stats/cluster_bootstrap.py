@@ -28,6 +28,7 @@ from service.stats.resampling import (
     resolved_draws,
     studentized_draws,
 )
+from service.stats.warnings import NOTHING_VARIES
 
 Estimand = Literal["item_weighted", "cluster_weighted"]
 
@@ -126,8 +127,10 @@ def cluster_bootstrap(request: ClusterBootstrapRequest) -> ClusterBootstrapAnaly
     warnings: list[StatWarning] = [*read.pop("warnings"), *pairs.warnings()]
     if n_discordant == 0:
         warnings.append(NO_DISCORDANT())
+    elif units.standard_error() == 0:
+        warnings.append(NOTHING_VARIES(unit="cluster"))
     ci, p, n, g = read["ci"], read["p_value"], len(pairs.difference), pairs.groups.n_clusters
-    binary = is_binary(*request.arrays())
+    binary, bound = is_binary(*request.arrays()), read["bounds"].get("p_value")
 
     def show(x: float) -> str:
         return percent(x) if binary else f"{x:+.4g}"
@@ -151,7 +154,7 @@ def cluster_bootstrap(request: ClusterBootstrapRequest) -> ClusterBootstrapAnaly
         warnings=tuple(warnings),
         sentence=(
             f"The candidate differs from the baseline by {show(delta)} ({request.estimand}; "
-            f"{interval}, n = {n} in {g} clusters); bootstrap {request.alternative}, {p_text(p)}, "
+            f"{interval}, n = {n} in {g} clusters); bootstrap {request.alternative}, {p_text(p, bound)}, "
             + (
                 f"so a difference of zero is rejected at alpha {request.alpha:g}."
                 if p < request.alpha

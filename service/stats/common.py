@@ -169,6 +169,8 @@ def percent(proportion: float, digits: int = 2) -> str:
     return f"{100 * proportion:+.{digits}f} pp"
 
 
-def p_text(p: float) -> str:
-    """A p-value as prose prints it: `p = 0.033`, never `p = 0`."""
+def p_text(p: float, bound: str | None = None) -> str:
+    """A p-value as prose prints it: `p = 0.033`, never `p = 0`; a bound as the bound it is."""
+    if bound is not None:
+        return f"p {bound}"
     return f"p = {p:.3f}" if p >= 0.001 else f"p = {p:.1e}" if p >= 1e-99 else "p < 1e-99"

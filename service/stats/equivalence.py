@@ -37,6 +37,13 @@ SPARSE_DISCORDANT = define(
     "of Tango's and the exact unconditional one.",
     "Chan & Zhang (1999), Biometrics 55:1202",
 )
+SPARSE_UNGUARDED = define(
+    "SPARSE_UNGUARDED",
+    "serious",
+    "Only {n_discordant} discordant items: this method claims equivalence far too easily here; method tango falls "
+    "back on an exact test.",
+    "Chan & Zhang (1999), Biometrics 55:1202",
+)
 SEED_BOUNDS = define(
     "SEED_BOUNDS",
     "serious",
@@ -240,6 +247,9 @@ def equivalence(request: EquivalenceRequest) -> EquivalenceAnalysis:
         warnings.append(LOW_DF(df=found.statistics["df"]))
     if seed_bounds:
         warnings.append(SEED_BOUNDS())
+    unguarded = request.method != "tango" and groups is None and found.p_value is not None
+    if unguarded and counts is not None and counts.n_discordant < SPARSE:
+        warnings.append(SPARSE_UNGUARDED(n_discordant=counts.n_discordant))
     return EquivalenceAnalysis(
         delta=delta,
         margin=margin,
@@ -252,7 +262,7 @@ def equivalence(request: EquivalenceRequest) -> EquivalenceAnalysis:
         bounds=bounds,
         warnings=tuple(warnings),
         resampling=found.resampling or Resampling(exact=True),
-        sentence=_sentence(request, delta, ci, fields),
+        sentence=_sentence(request, delta, ci, {**fields, "margin": margin}),
     )
 
 
@@ -326,10 +336,18 @@ def _sentence(request: EquivalenceRequest, delta: float, ci: Interval, fields: M
         )
     interval = f"{100 * ci.level:g}% {ci.method} CI {show(ci.low)} to {show(ci.high)}"
     if fields["equivalent"]:
-        also = ", although the difference is above zero" if fields["superior"] else ""
+        side = "above" if ci.low > 0 else "below" if ci.high < 0 else None
+        also = "" if side is None else f", and at the same one-sided alpha the difference is {side} zero"
         return (
             head + f"effects beyond {bound} are rejected at alpha {request.alpha:g}{also} "
             f"({interval}, {p_text(fields['p_value'])})."
+        )
+    margin = fields["margin"]
+    if ci.low > margin or ci.high < -margin:
+        return (
+            head
+            + f"the whole interval lies beyond {bound}, so the arms are not equivalent within it ({interval}, "
+            f"{p_text(fields['p_value'])})."
         )
     return (
         head + f"effects beyond {bound} are not rejected at alpha {request.alpha:g} ({interval}, "

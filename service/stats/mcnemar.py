@@ -16,6 +16,9 @@ from service.stats.registry import PlanUse, stat_test
 Method = Literal["exact", "midp", "asymptotic", "corrected"]
 IntervalMethod = Literal["tango", "newcombe", "wald"]
 
+EXACT_SUMS = 60
+"""Up to that many discordant items tails are sums of integers, so that p is the dyadic it should be."""
+
 
 class McNemarRequest(PairsRequest):
     """Two arms on the same items, each right (1) or wrong (0): two columns, or the four counts."""
@@ -160,6 +163,13 @@ def mcnemar(request: McNemarRequest) -> McNemarAnalysis:
     )
 
 
+def _lower_tail(k: int, m: int) -> float:
+    """P(X <= k) for X ~ Binomial(m, 1/2): correctly rounded while the integers are small."""
+    if m <= EXACT_SUMS:
+        return sum(math.comb(m, i) for i in range(k + 1)) / 2**m
+    return float(special.bdtr(k, m, 0.5))
+
+
 def p_of(b: int, c: int, method: Method, alternative: Alternative) -> float:
     """The p-value from the discordant counts: b candidate only, c baseline only."""
     m = b + c
@@ -170,10 +180,10 @@ def p_of(b: int, c: int, method: Method, alternative: Alternative) -> float:
     if method in ("exact", "midp"):
         half = _half_pmf(b, m) if method == "midp" else 0.0
         if alternative == "greater":
-            return float(special.bdtr(c, m, 0.5)) - half
+            return _lower_tail(c, m) - half
         if b == c:
             return 1.0 - half
-        return min(1.0, 2 * float(special.bdtr(min(b, c), m, 0.5))) - 2 * half
+        return min(1.0, 2 * _lower_tail(min(b, c), m)) - 2 * half
     if alternative == "greater":
         correction = 1 if method == "corrected" else 0
         return float(special.ndtr(-(b - c - correction) / math.sqrt(m)))
@@ -195,6 +205,8 @@ def min_attainable_p(m: int, method: Method, alternative: Alternative) -> float:
 
 
 def _half_pmf(k: int, m: int) -> float:
+    if m <= EXACT_SUMS:
+        return math.comb(m, k) / 2 ** (m + 1)
     log_pmf = special.gammaln(m + 1) - special.gammaln(k + 1) - special.gammaln(m - k + 1) - m * math.log(2)
     return 0.5 * math.exp(log_pmf)
 

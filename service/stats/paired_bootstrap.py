@@ -28,6 +28,7 @@ from service.stats.resampling import (
     resolved_draws,
     studentized_draws,
 )
+from service.stats.warnings import NOTHING_VARIES
 
 FEW = 20
 LOOK = 5000
@@ -96,8 +97,8 @@ def paired_bootstrap(request: PairedBootstrapRequest) -> PairedBootstrapAnalysis
         p_value: P(delta* >= 2 delta), at least about .5 when delta <= 0; see `alternative`.
         p_better: the same for the better arm, named in `better`.
         route: fft (binary), enumeration (12 scores or clusters or fewer), lattice (scores on a grid),
-            inversion (1e-9 for 30 continuous scores or more, else the error in `provenance`, below .005),
-            else monte_carlo with p = (1 + count) / (B + 1).
+            inversion (its error is in `provenance`: below 1e-5 for 30 continuous scores or more, else
+            below .005), else monte_carlo with p = (1 + count) / (B + 1).
 
     Raises:
         InvalidData: columns of different length, neither columns nor all counts, no item, a metric whose
@@ -140,6 +141,8 @@ def paired_bootstrap(request: PairedBootstrapRequest) -> PairedBootstrapAnalysis
         warnings.append(NO_DISCORDANT())
     elif arms.n_discordant < FEW:
         warnings.append(FEW_DISCORDANT(n_discordant=arms.n_discordant))
+    if arms.n_discordant and arms.units.standard_error() == 0:
+        warnings.append(NOTHING_VARIES(unit="item" if arms.codes is None else "cluster"))
     if arms.counts is None:
         read["reasons"]["counts"] = "the outcomes are not right or wrong"
     if arms.codes is None:
@@ -155,7 +158,7 @@ def paired_bootstrap(request: PairedBootstrapRequest) -> PairedBootstrapAnalysis
         n_discordant=arms.n_discordant,
         counts=arms.counts,
         warnings=tuple(warnings),
-        sentence=_sentence(request, arms, read["ci"], read["p_value"]),
+        sentence=_sentence(request, arms, read["ci"], read["p_value"], read["bounds"].get("p_value")),
     )
 
 
@@ -197,7 +200,7 @@ def _literal(request: PairedBootstrapRequest, arms: Arms, seed: int) -> Bootstra
     return seed_means(arms.difference, draws, seed)
 
 
-def _sentence(request: PairedBootstrapRequest, arms: Arms, ci: Interval, p: float) -> str:
+def _sentence(request: PairedBootstrapRequest, arms: Arms, ci: Interval, p: float, bound: str | None) -> str:
     show = arms.show
     interval = (
         f"{100 * request.level:g}% {ci.method} bootstrap CI {show(ci.low)} to {show(ci.high)}"
@@ -207,7 +210,7 @@ def _sentence(request: PairedBootstrapRequest, arms: Arms, ci: Interval, p: floa
     clusters = "" if arms.codes is None else f" in {arms.units.n_units} clusters"
     return (
         f"The candidate differs from the baseline by {show(arms.delta)}{arms.named} ({interval}, n = {arms.n}"
-        f"{clusters}, {arms.n_discordant} discordant); bootstrap {request.alternative}, {p_text(p)}, "
+        f"{clusters}, {arms.n_discordant} discordant); bootstrap {request.alternative}, {p_text(p, bound)}, "
         + (
             f"so a difference of zero is rejected at alpha {request.alpha:g}."
             if p < request.alpha

@@ -159,8 +159,8 @@ def randomization(request: RandomizationRequest) -> RandomizationAnalysis:
         A cluster above 30 % of the items: warning DOMINANT_CLUSTER.
         Too few units to reach alpha: warning FLOOR_ABOVE_ALPHA.
         Replicates of an item are averaged within the item first.
-        Mean of more than 40 values on no lattice: by inversion to 1e-9, or rounded to a grid with its
-            error in `provenance`, erring upwards.
+        Mean of more than 40 values on no lattice: by inversion, or rounded to a grid and erring upwards;
+            the error is in `provenance`.
 
     Sources:
         Noreen (1989), Computer-Intensive Methods for Testing Hypotheses.

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from service.errors import InvalidData
 from service.kernels.bootstrap_draws import BIT_GENERATOR, Draws
-from service.kernels.inversion import smooth_mean
+from service.kernels.inversion import SmoothMean, smooth_mean
 from service.kernels.metric_bootstrap import MetricDraws, bca_ends, draw_differences, studentized_ends
 from service.kernels.metrics import PairedSums
 from service.kernels.paired_bootstrap import BinaryPairs
@@ -260,9 +260,9 @@ def resolution_of(found: BootstrapDistribution, n_units: int) -> float:
     """The least probability that can be told from 0, for a bootstrap of `n_units` items or clusters."""
     if isinstance(found, Draws):
         return weighed(0.0, found) or 1 / len(found.estimates)
-    if found.route == "enumeration":
-        return float(n_units) ** -n_units
-    return P_FLOOR if found.route == "fft" else UNTOLD
+    if found.route in ("enumeration", "fft"):  # no resample is rarer than one unit drawn every time
+        return max(float(n_units) ** -n_units, P_FLOOR)
+    return max(found.error, UNTOLD) if isinstance(found, SmoothMean) else UNTOLD
 
 
 def exact_or_drawn(

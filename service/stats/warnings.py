@@ -62,6 +62,13 @@ CAUTION = define(
     "above .5, cluster intervals tend to be too short.",
     "Carter, Schnepel & Steigerwald (2017), Rev Econ Stat 99:698",
 )
+NOTHING_VARIES = define(
+    "NOTHING_VARIES",
+    "serious",
+    "Every {unit} shows the same difference, so resampling shows no uncertainty at all: the interval is a single "
+    "point, and p is only a bound. Read an exact test of the counts instead.",
+    "Davison & Hinkley (1997), Bootstrap Methods and their Application, 2.3",
+)
 MC_UNRESOLVED = define(
     "MC_UNRESOLVED",
     "caution",

@@ -148,7 +148,7 @@ def test_no_part_of_an_analysis_can_hold_a_nan(test):
         assert part.model_config.get("allow_inf_nan") is False, part
 
 
-def test_a_nan_in_an_analysis_is_a_bug_and_not_a_null(app, client):
+def test_a_nan_in_an_analysis_is_refused_and_not_a_null(app, client):
     class Interval2(Part):
         low: float | None
 
@@ -164,4 +164,4 @@ def test_a_nan_in_an_analysis_is_a_bug_and_not_a_null(app, client):
     stats.add_test(added, test)
     app.router.routes.extend(added.routes)
     response = client.post("/more/tests/throw-away", json={})
-    assert (response.status_code, response.json()["code"]) == (500, "internal_error")
+    assert (response.status_code, response.json()["code"]) == (422, "not_computable")

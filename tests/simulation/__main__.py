@@ -1,6 +1,7 @@
 """Measure and write docs/simulations.md: `python -m tests.simulation [--workers N] [WORLD ...]`.
 
 With worlds named, only those are measured again; the other rows stay as they are on the page.
+`--workers 0` measures nothing and writes the words anew.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("worlds", nargs="*", metavar="WORLD", help=f"of {', '.join(WORLDS)}")
     options = parser.parse_args()
-    wanted = [batch for batch in batches() if not options.worlds or batch.world in options.worlds]
-    rows = read_page(PAGE.read_text("utf-8")) if options.worlds else {}
-    with ProcessPoolExecutor(options.workers, mp_context=get_context("spawn")) as pool:
-        for measured in pool.map(Batch.records, wanted):
-            rows |= {row.key: row for row in measured}
+    some = options.worlds or options.workers == 0
+    rows = read_page(PAGE.read_text("utf-8")) if some else {}
+    if options.workers:
+        wanted = [batch for batch in batches() if not options.worlds or batch.world in options.worlds]
+        with ProcessPoolExecutor(options.workers, mp_context=get_context("spawn")) as pool:
+            for measured in pool.map(Batch.records, wanted):
+                rows |= {row.key: row for row in measured}
     keys = [key for batch in batches() for key in batch.row_keys()]
     keys.sort(key=lambda key: list(WORLDS).index(key[0]))
     PAGE.write_text(render([rows[key] for key in keys if key in rows], NOTES), "utf-8")

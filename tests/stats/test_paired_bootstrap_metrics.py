@@ -319,6 +319,16 @@ def test_names_and_order_of_clusters_do_not_matter(order, names):
     assert (other.ci.low, other.ci.high) == pytest.approx((one.ci.low, one.ci.high), abs=1e-12)
 
 
+def test_a_tail_below_the_error_of_inversion_is_a_bound():
+    rng = np.random.default_rng(5)
+    answer = ask(NAME, columns([(0.0, x) for x in rng.normal(1, 1, 300).tolist()]), alternative="less")
+    strong = sound(ask(NAME, columns([(0.0, x) for x in rng.normal(1, 1, 300).tolist()])))
+    assert answer.analysis.p_value > 0.99
+    assert strong.analysis.route == "inversion"
+    assert strong.analysis.p_value == strong.provenance.error_bound
+    assert strong.analysis.bounds["p_value"].startswith("< ")
+
+
 def test_replicates_are_averaged_within_the_item():
     rng = np.random.default_rng(1)
     runs = rng.normal(0, 1, (25, 2, 4))
@@ -442,7 +452,7 @@ def test_cost_grows_with_draws_and_items():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("method", "least"), [("percentile", 0.86), ("bca", 0.87), ("studentized", 0.92)])
+@pytest.mark.parametrize(("method", "least"), [("percentile", 0.84), ("bca", 0.85), ("studentized", 0.88)])
 def test_coverage_on_skewed_scores(method, least):
     rng = np.random.default_rng(21)
     covered = 0

@@ -340,7 +340,7 @@ def test_many_scores_off_any_grid_stay_close_to_the_normal_tail():
     z = d.sum() / math.sqrt((d**2).sum())
     assert answer.analysis.p_value == pytest.approx(2 * stats.norm.sf(abs(z)), abs=0.003)
     assert answer.analysis.route == "inversion"
-    assert answer.provenance.error_bound == 1e-9
+    assert answer.provenance.error_bound < 1e-5
 
 
 def test_values_with_one_common_size_go_to_the_grid():
