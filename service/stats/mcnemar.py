@@ -166,7 +166,7 @@ def mcnemar(request: McNemarRequest) -> McNemarAnalysis:
 def _lower_tail(k: int, m: int) -> float:
     """P(X <= k) for X ~ Binomial(m, 1/2): correctly rounded while the integers are small."""
     if m <= EXACT_SUMS:
-        return sum(math.comb(m, i) for i in range(k + 1)) / 2**m
+        return sum(math.comb(m, i) for i in range(k + 1)) / (1 << m)
     return float(special.bdtr(k, m, 0.5))
 
 
@@ -206,7 +206,7 @@ def min_attainable_p(m: int, method: Method, alternative: Alternative) -> float:
 
 def _half_pmf(k: int, m: int) -> float:
     if m <= EXACT_SUMS:
-        return math.comb(m, k) / 2 ** (m + 1)
+        return math.comb(m, k) / (1 << (m + 1))
     log_pmf = special.gammaln(m + 1) - special.gammaln(k + 1) - special.gammaln(m - k + 1) - m * math.log(2)
     return 0.5 * math.exp(log_pmf)
 
