@@ -127,7 +127,7 @@ def cluster_bootstrap(request: ClusterBootstrapRequest) -> ClusterBootstrapAnaly
     warnings: list[StatWarning] = [*read.pop("warnings"), *pairs.warnings()]
     if n_discordant == 0:
         warnings.append(NO_DISCORDANT())
-    elif units.standard_error() == 0:
+    elif read["bootstrap_se"] == 0:
         warnings.append(NOTHING_VARIES(unit="cluster"))
     ci, p, n, g = read["ci"], read["p_value"], len(pairs.difference), pairs.groups.n_clusters
     binary, bound = is_binary(*request.arrays()), read["bounds"].get("p_value")

@@ -141,7 +141,7 @@ def paired_bootstrap(request: PairedBootstrapRequest) -> PairedBootstrapAnalysis
         warnings.append(NO_DISCORDANT())
     elif arms.n_discordant < FEW:
         warnings.append(FEW_DISCORDANT(n_discordant=arms.n_discordant))
-    if arms.n_discordant and arms.units.standard_error() == 0:
+    if arms.n_discordant and read["bootstrap_se"] == 0:
         warnings.append(NOTHING_VARIES(unit="item" if arms.codes is None else "cluster"))
     if arms.counts is None:
         read["reasons"]["counts"] = "the outcomes are not right or wrong"
