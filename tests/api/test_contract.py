@@ -43,6 +43,13 @@ CONFIG = {
         "positive_data_acceptance": {"enabled": False},  # rules beyond the schema refuse, with 422
         "ignored_auth": {"enabled": False},  # test_authentication asks every operation
     },
+    "operations": [
+        {  # one branch of its body has several discriminator values, and each is taken for a violation of the others
+            "include-path": "/v1/tests/effect-conversion",
+            "include-method": "POST",
+            "checks": {"negative_data_rejection": {"enabled": False}},
+        }
+    ],
 }
 
 
