@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +13,12 @@ from starlette.testclient import TestClient
 
 from service.api.app import create_app
 from service.config import Settings
-from service.domain.access import SCOPES, Key, Project, new_secret, secret_prefix, secret_sha256
+from service.domain.access import SCOPES
 from service.jobs.runner import Runner
 from service.keyring import Keyring
-from service.store import keys, projects
 from service.store.engine import Database
 from service.wake import Alarm
+from tests.api.conftest import add_key, add_project
 
 
 class InlineExecutor:
@@ -51,26 +49,13 @@ class Service:
 
     def key(self, *scopes: str, project_id: str | None = None) -> str:
         """A new API key with these scopes (all of them when none is named)."""
-        secret = new_secret(uuid.uuid4().bytes + uuid.uuid4().bytes)
-        key = Key(
-            id=uuid.uuid4().hex,
-            project_id=project_id or self.project_id,
-            name="test",
-            kind="person",
-            scopes=tuple(scope for scope in SCOPES if scope in scopes or not scopes),
-            prefix=secret_prefix(secret),
-            created_at=datetime.now(UTC),
-        )
-        with self.database.write() as session:
-            keys.insert(session, key, secret_sha256(secret))
+        held = tuple(scope for scope in SCOPES if scope in scopes or not scopes)
+        _key, secret = add_key(self.database, project_id or self.project_id, held)
         return secret
 
     def project(self, name: str) -> str:
         """A new project."""
-        project = Project(id=uuid.uuid4().hex, name=name, created_at=datetime.now(UTC))
-        with self.database.write() as session:
-            projects.create(session, project)
-        return project.id
+        return add_project(self.database, name)
 
     def run_jobs(self) -> int:
         """Let the runner work until nothing is queued; returns how many jobs it took."""

@@ -15,28 +15,11 @@ from scipy import stats
 from service.errors import InvalidData
 from service.stats import registry
 from tests.stats.oracle import analyse, ask, cases, close, codes, needs_oracle, table, tolerance
+from tests.stats.shapes import columns, counts, table_of
 from tests.stats.soundness import sound
 
 NAME = "paired-bootstrap"
 METHODS = ("percentile", "basic", "bca", "studentized")
-
-
-def columns(rows):
-    baseline, candidate = (list(column) for column in zip(*rows, strict=True))
-    return {"baseline": baseline, "candidate": candidate}
-
-
-def counts(rows, metric="f1"):
-    tp, fp, fn, tp2, fp2, fn2 = (list(map(int, column)) for column in zip(*rows, strict=True))
-    return {
-        "baseline": {"tp": tp, "fp": fp, "fn": fn},
-        "candidate": {"tp": tp2, "fp": fp2, "fn": fn2},
-        "metric": metric,
-    }
-
-
-def table_of(both, c, b, neither):
-    return {"both_correct": both, "only_baseline": c, "only_candidate": b, "both_wrong": neither}
 
 
 def f1(rows):

@@ -16,30 +16,13 @@ from scipy import stats
 from service.errors import InvalidData
 from service.stats import registry
 from tests.stats.oracle import analyse, ask, cases, close, codes, needs_oracle, table, tolerance
+from tests.stats.shapes import columns, counts, table_of
 from tests.stats.soundness import sound
 
 NAME = "randomization"
 pairs = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=40)
 scores = st.lists(st.tuples(*[st.integers(-40, 40).map(lambda k: k / 8)] * 2), min_size=1, max_size=9)
 decisions = st.lists(st.tuples(*[st.integers(0, 4)] * 6), min_size=1, max_size=6)
-
-
-def columns(rows):
-    baseline, candidate = (list(column) for column in zip(*rows, strict=True))
-    return {"baseline": baseline, "candidate": candidate}
-
-
-def counts(rows, metric="f1"):
-    tp, fp, fn, tp2, fp2, fn2 = (list(map(int, column)) for column in zip(*rows, strict=True))
-    return {
-        "baseline": {"tp": tp, "fp": fp, "fn": fn},
-        "candidate": {"tp": tp2, "fp": fp2, "fn": fn2},
-        "metric": metric,
-    }
-
-
-def table_of(both, c, b, neither):
-    return {"both_correct": both, "only_baseline": c, "only_candidate": b, "both_wrong": neither}
 
 
 def bleu(texts, references):

@@ -1,0 +1,24 @@
+"""Request bodies from rows, as the tests of several families write them."""
+
+from __future__ import annotations
+
+
+def columns(rows):
+    """Two columns from (baseline, candidate) rows."""
+    baseline, candidate = (list(column) for column in zip(*rows, strict=True))
+    return {"baseline": baseline, "candidate": candidate}
+
+
+def counts(rows, metric="f1"):
+    """Decision counts of both arms from (tp, fp, fn, tp, fp, fn) rows."""
+    tp, fp, fn, tp2, fp2, fn2 = (list(map(int, column)) for column in zip(*rows, strict=True))
+    return {
+        "baseline": {"tp": tp, "fp": fp, "fn": fn},
+        "candidate": {"tp": tp2, "fp": fp2, "fn": fn2},
+        "metric": metric,
+    }
+
+
+def table_of(both, c, b, neither):
+    """The fourfold table."""
+    return {"both_correct": both, "only_baseline": c, "only_candidate": b, "both_wrong": neither}
