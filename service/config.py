@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import Self
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 MIB = 1024 * 1024
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Settings(BaseSettings):
@@ -36,15 +42,47 @@ class Settings(BaseSettings):
         60.0, gt=0, description="A runner that stays silent this long loses its job."
     )
     job_attempt_seconds: float = Field(
-        1800.0, gt=0, description="A job that computes longer than this is failed."
+        1800.0, gt=0, description="A shard or an uncut job that computes longer than this is failed."
     )
-    job_max_attempts: int = Field(3, ge=1, description="A job that fails this often stays failed.")
+    job_max_attempts: int = Field(
+        3, ge=1, description="A job whose runners or workers die this often without getting on is failed."
+    )
+    job_result_days: float = Field(
+        7.0, gt=0, description="How long a finished job and its answer are kept; verdicts stay."
+    )
+    project_jobs: int = Field(10_000, ge=1, description="Jobs that one project may have waiting or running.")
     runner_poll_seconds: float = Field(1.0, gt=0, description="How often an idle runner looks for jobs.")
+    runner_threads: int | None = Field(
+        None, ge=1, le=256, description="Jobs that one runner holds at a time; unset: two more than workers."
+    )
+    pool_workers: int = Field(
+        default_factory=_cores, ge=1, le=1024, description="Workers of the pool; one core each."
+    )
+    dask_scheduler: str | None = Field(
+        None, description="tls:// address of a Dask scheduler; unset: a cluster of this machine."
+    )
+    dask_tls_ca_file: Path | None = Field(None, description="Certificates of who may sign the pool's.")
+    dask_tls_cert_file: Path | None = Field(None, description="The runner's certificate in the pool.")
+    dask_tls_key_file: Path | None = Field(None, description="Key of that certificate.")
     seal_public_key: str | None = Field(None, description="Base64 X25519 public key rows are sealed to.")
     seal_private_key: SecretStr | None = Field(
         None, description="Base64 X25519 private key; the runner only."
     )
     signing_key_file: Path | None = Field(None, description="Ed25519 key that signs the ledger.")
+
+    @model_validator(mode="after")
+    def _pool_is_encrypted(self) -> Self:
+        """A plain scheduler runs anybody's code."""
+        if self.dask_scheduler is None:
+            return self
+        if not self.dask_scheduler.startswith("tls://"):
+            raise ValueError("FORELOCK_DASK_SCHEDULER must be a tls:// address: others run anybody's code")
+        if None in (self.dask_tls_ca_file, self.dask_tls_cert_file, self.dask_tls_key_file):
+            raise ValueError(
+                "a Dask scheduler is reached by mutual TLS: set FORELOCK_DASK_TLS_CA_FILE, "
+                "FORELOCK_DASK_TLS_CERT_FILE and FORELOCK_DASK_TLS_KEY_FILE"
+            )
+        return self
 
     @property
     def url(self) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,18 @@ class ForelockError(Exception):
         self.detail = detail
         self.faults = tuple(faults)
         self.problem_code = code or self.code
+
+    def document(self, detail: str | None = None) -> dict[str, Any]:
+        """The error as a problem document; a `detail` in place of its own leaves its faults out too."""
+        faults = self.faults if detail is None else ()
+        return {
+            "type": f"urn:forelock:problem:{self.problem_code}",
+            "title": self.title,
+            "status": self.status,
+            "detail": self.detail if detail is None else detail,
+            "code": self.problem_code,
+            "errors": [asdict(fault) for fault in faults],
+        }
 
 
 class InvalidData(ForelockError):
@@ -105,6 +117,12 @@ class PreconditionRequired(ForelockError):
     """The write needs `If-Match`."""
 
     status, code, title = 428, "precondition_required", "Send If-Match"
+
+
+class TooMany(ForelockError):
+    """More than the project may have at a time."""
+
+    status, code, title = 429, "too_many", "The project has as many as it may"
 
 
 class Unavailable(ForelockError):

@@ -90,19 +90,31 @@ def prepare_embedded(settings: Settings) -> Path | None:
 
 def build_runner(settings: Settings) -> Runner:
     """A runner with its executor; the only process that loads the key which opens rows."""
-    from service.jobs.executor import ProcessExecutor
+    from service.jobs.dask_pool import DaskPool
     from service.jobs.runner import Runner
     from service.wake import Alarm
 
-    database = Database(settings.runner_url, pool_size=4)
+    threads = settings.runner_threads or settings.pool_workers + 2
+    database = Database(settings.runner_url, pool_size=threads + 2)
     schema.require_current(database.engine)
+    keyring = _keyring(settings, private=True)
+    withhold_settings()
+    files = (settings.dask_tls_ca_file, settings.dask_tls_cert_file, settings.dask_tls_key_file)
     return Runner(
         database=database,
-        keyring=_keyring(settings, private=True),
-        executor=ProcessExecutor(),
+        keyring=keyring,
+        pool=DaskPool(
+            settings.pool_workers, settings.dask_scheduler, (str(files[0]), str(files[1]), str(files[2]))
+        ),
         alarm=Alarm(settings.runner_socket),
         settings=settings,
     )
+
+
+def withhold_settings() -> None:
+    """Take the settings out of the environment: workers inherit it, and get neither database nor keys."""
+    for field in Settings.model_fields:
+        os.environ.pop(f"FORELOCK_{field.upper()}", None)
 
 
 def serve_api(settings: Settings, descriptor: int) -> None:

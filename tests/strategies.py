@@ -16,6 +16,7 @@ from service.domain.rule import (
     Comparison,
     Excludes,
     FieldName,
+    Is,
     Not,
     Quantity,
     Rule,
@@ -77,6 +78,7 @@ def clauses() -> st.SearchStrategy[Rule]:
     return (
         st.builds(Comparison, field=field_names(), operator=operators, value=quantities())
         | st.builds(Excludes, field=field_names(), value=quantities())
+        | st.builds(Is, field=field_names(), value=st.booleans())
         | _within()
     )
 
@@ -101,6 +103,7 @@ def observed() -> st.SearchStrategy[Any]:
         st.none()
         | floats
         | st.integers(-5, 5)
+        | st.booleans()
         | st.fractions(-2, 2, max_denominator=1000)
         | st.builds(Ends, low=st.none() | floats, high=st.none() | floats)
     )
@@ -181,5 +184,5 @@ def spaced_out(text: str, pads: list[str]) -> str:
     """The same sentence with other white space and capital words."""
     words = re.split(r"( |(?<=[\[(,])|(?=[\])]))", text)
     padded = (pads[i % len(pads)] if word == " " else word for i, word in enumerate(words) if word)
-    keywords = re.compile(r"(?<![A-Za-z0-9_.])(and|or|not|excludes|within)(?![A-Za-z0-9_.])")
+    keywords = re.compile(r"(?<![A-Za-z0-9_.])(and|or|not|excludes|within|is|true|false)(?![A-Za-z0-9_.])")
     return keywords.sub(lambda match: match.group().upper(), "".join(padded))

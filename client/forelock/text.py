@@ -78,6 +78,8 @@ def observed(clause: Json, *, points: bool) -> str:
     value = clause.get("observed")
     if value is None:
         return "nothing"
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, Mapping):
         return f"[{_number(value.get('low'), points)}, {_number(value.get('high'), points)}]"
     return _number(value, points)

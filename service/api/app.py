@@ -35,6 +35,7 @@ from service.api.metrics import Metrics
 from service.api.middleware import Surroundings
 from service.api.route import Exact
 from service.api.services import Services
+from service.api.watch import Watch
 from service.config import Settings
 from service.errors import ForelockError, NotFound
 from service.keyring import Keyring
@@ -65,7 +66,14 @@ STATIC = Path(__file__).parent.parent / "web" / "static"
 def create_app(settings: Settings, database: Database, keyring: Keyring) -> FastAPI:
     """The application of one deployment."""
     cache, metrics = KeyCache(database, settings.key_cache_seconds), Metrics()
-    shared = Services(settings=settings, database=database, keyring=keyring, keys=cache, metrics=metrics)
+    shared = Services(
+        settings=settings,
+        database=database,
+        keyring=keyring,
+        keys=cache,
+        metrics=metrics,
+        watch=Watch(database),
+    )
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:

@@ -227,6 +227,7 @@ JOB: dict[str, Any] = {
     "kind": "verdict",
     "state": "queued",
     "progress": None,
+    "eta_seconds": None,
     "result": None,
     "error": None,
     "created_at": _AT,

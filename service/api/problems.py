@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
@@ -66,6 +66,12 @@ def of(error: ForelockError, headers: Mapping[str, str] | None = None) -> Respon
     return problem(error.status, error.problem_code, error.title, error.detail, error.faults, extra)
 
 
+def of_job(error: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
+    """The problem document that a failed job left."""
+    document = Problem.model_validate(error)
+    return Response(document.model_dump_json(), document.status, dict(headers), MEDIA_TYPE)
+
+
 def of_status(status: int, detail: str = "", headers: Mapping[str, str] | None = None) -> Response:
     """The problem document of a bare HTTP status."""
     code, title = _BARE.get(status, ("http_error", "The request cannot be answered"))
@@ -110,6 +116,7 @@ _HEADERS: dict[int | str, dict[str, str]] = {
     401: {"WWW-Authenticate": 'Bearer realm="forelock"'},
     413: {"Connection": "close"},
     415: {"Accept-Encoding": "gzip, identity"},
+    429: {"Retry-After": "5"},
     503: {"Retry-After": "1"},
     "idempotency_in_flight": {"Retry-After": "1"},
 }

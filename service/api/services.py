@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
+from anyio import CapacityLimiter
 from fastapi import Request
 
-from service.actions.compute import Threads
+from service.actions.compute import cores
 from service.api.authentication import KeyCache
 from service.api.metrics import Metrics
+from service.api.watch import Watch
 from service.config import Settings
 
 if TYPE_CHECKING:
@@ -26,7 +28,8 @@ class Services:
     keyring: Keyring
     keys: KeyCache
     metrics: Metrics
-    threads: Threads = field(default_factory=Threads)
+    watch: Watch
+    threads: CapacityLimiter = field(default_factory=cores)
 
 
 def services(request: Request) -> Services:

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import json
+import uuid
+from functools import partial
 from typing import Any, Literal
 
+from anyio import to_thread
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from service.actions import compute
+from service.actions import jobs as job_actions
+from service.api import examples, problems
 from service.api.answers import Page, answer, shows
 from service.api.body import json_reader
 from service.api.deps import AnyCaller, scope
-from service.api.route import asks, camel, router
-from service.api.services import services
+from service.api.jobs import JobView, job_view
+from service.api.prefer import Preferences, preferences
+from service.api.route import asks, camel, refuses, router
+from service.api.services import Services, services
+from service.domain.access import Key
+from service.stats import common as stats_common
 from service.stats import registry
 from service.stats.registry import Answer, StatTest
+from service.store import clock, jobs
+from service.wake import nudge
 
 routes = router("tests")
 
@@ -108,6 +120,14 @@ async def list_tests(_caller: AnyCaller) -> Page[TestSummary]:
     return Page(items=[_summary(test) for test in registry.latest().values()], next_cursor=None)
 
 
+_QUEUED: dict[int | str, dict[str, Any]] = {
+    202: {
+        "model": JobView,
+        "description": "It takes longer than a second, or `Prefer: respond-async` was sent: the job that computes it.",
+        "headers": {"Location": {"description": "The job.", "schema": {"type": "string"}}},
+        "content": {"application/json": {"example": examples.JOB}},
+    }
+}
 _SHORTENED = {"request_schema": {"type": "object"}, "analysis_schema": {"type": "object"}}
 
 
@@ -120,8 +140,17 @@ def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
 
     @asks(caller, read)
     async def run(request: Request) -> Response:
-        await caller(request)
-        return answer(await compute.run(test, await read(request), services(request).threads))
+        key = await caller(request)
+        shared, asked = services(request), await read(request)
+        cost = test.cost(asked)
+        prefer = request.headers.get("prefer")
+        if cost < compute.THREAD_SECONDS and prefer is None:
+            return answer(await compute.run(test, asked, cost, shared.threads))
+        wanted = preferences(request.headers.getlist("prefer"))
+        if cost < compute.THREAD_SECONDS and not wanted.respond_async:
+            return answer(await compute.run(test, asked, cost, shared.threads), headers=wanted.applied)
+        job = await to_thread.run_sync(partial(_enqueue, shared, key, test, asked))
+        return await _as_job(shared, job, wanted)
 
     to.add_api_route(
         f"/tests/{test.name}",
@@ -140,7 +169,43 @@ def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
         description=test.words.split("\n\nReturns:")[0],
         operation_id=camel(f"run-{test.name}"),
         response_model=Answer[test.analysis],  # type: ignore[name-defined]
+        responses=_QUEUED | refuses(429),
     )
+
+
+def _enqueue(shared: Services, key: Key, test: StatTest[Any, Any], asked: stats_common.Request) -> jobs.Job:
+    with shared.database.write() as session:
+        job = job_actions.enqueue_test(
+            session,
+            test,
+            asked,
+            project_id=key.project_id,
+            keyring=shared.keyring,
+            most=shared.settings.project_jobs,
+            job_id=uuid.uuid4().hex,
+            now=clock.now(session),
+        )
+    nudge(shared.settings.runner_socket)
+    return job
+
+
+async def _as_job(shared: Services, job: jobs.Job, wanted: Preferences) -> Response:
+    """The answer of a job that ends while the caller waits, else 202 and where to look."""
+    if wanted.wait is not None:
+        await shared.watch.ended(job.id, wanted.wait)
+    if wanted.wait is not None or not wanted.respond_async:
+        job = await to_thread.run_sync(partial(_again, shared, job))
+        if job.state == "succeeded" and job.result is not None:
+            body = json.dumps(job.result, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+            return Response(body, 200, wanted.applied, "application/json")
+        if job.state == "failed" and job.error is not None:
+            return problems.of_job(job.error, wanted.applied)
+    return answer(job_view(job), 202, {"Location": f"/v1/jobs/{job.id}"} | wanted.applied)
+
+
+def _again(shared: Services, job: jobs.Job) -> jobs.Job:
+    with shared.database.read() as session:
+        return jobs.get(session, job.project_id, job.id)
 
 
 for _test in registry.latest().values():

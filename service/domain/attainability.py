@@ -15,6 +15,7 @@ from itertools import pairwise
 
 from service.domain.feeding import parameter
 from service.domain.findings import Finding, error, warning
+from service.domain.lint_rules import quantities
 from service.domain.lint_settings import Setting, Use
 from service.domain.population import ManifestFacts
 from service.domain.rule import (
@@ -22,6 +23,7 @@ from service.domain.rule import (
     AnyOf,
     Clause,
     Comparison,
+    Is,
     Not,
     Rule,
     Within,
@@ -145,9 +147,11 @@ def clause_truth(clause: Clause, bounds: Mapping[str, Bounds]) -> Truth:
     return truths.pop() if len(truths) == 1 else None
 
 
-def _points(clauses: Iterable[Clause], bounds: Mapping[str, Bounds]) -> list[Fraction]:
+def _points(clauses: Iterable[Clause], bounds: Mapping[str, Bounds]) -> list[Fraction] | list[bool]:
     """Values of one field between and at which the truth of these clauses can change."""
     clauses = list(clauses)
+    if isinstance(clauses[0], Is):
+        return [False, True]
     turns = {quantity for clause in clauses for quantity in _thresholds(clause)}
     known = bounds.get(str(clauses[0].field))
     low, high = (known.low, known.high) if known else (min(turns) - 1, max(turns) + 1)
@@ -156,16 +160,17 @@ def _points(clauses: Iterable[Clause], bounds: Mapping[str, Bounds]) -> list[Fra
 
 
 def _thresholds(clause: Clause) -> tuple[Fraction, ...]:
-    quantities = (clause.low, clause.high) if isinstance(clause, Within) else (clause.value,)
-    return tuple(quantity.exact() for quantity in quantities)
+    return tuple(quantity.exact() for quantity in quantities(clause))
 
 
 def _by_field(parts: Sequence[Rule]) -> list[list[Clause]]:
-    """Clauses of a conjunction that compare one and the same number."""
+    """Clauses of a conjunction that ask for one and the same number or truth."""
     groups: dict[str, list[Clause]] = {}
     for part in parts:
         if isinstance(part, (Comparison, Within)) and part.field.path[-1] in SCALARS:
             groups.setdefault(str(part.field), []).append(part)
+        elif isinstance(part, Is):
+            groups.setdefault(f"{part.field} is", []).append(part)
     return [group for group in groups.values() if len(group) > 1]
 
 

@@ -33,12 +33,12 @@ def shape_of(model: type[BaseModel], path: tuple[str, ...]) -> Shape | None:
 
 
 def choices(model: type[BaseModel]) -> tuple[str, ...]:
-    """The fields of an analysis that a rule can compare, two levels deep, for messages."""
+    """The fields of an analysis that a rule can ask for, two levels deep, for messages."""
     found = []
     for name, info in model.model_fields.items():
         if info.exclude:
             continue
-        if shape_of(model, (name,)) in ("number", "count", "interval"):
+        if shape_of(model, (name,)) in ("number", "count", "interval", "truth"):
             found.append(name)
         inner = _unwrapped(info.annotation)
         if isinstance(inner, type) and issubclass(inner, BaseModel) and inner is not Interval:
@@ -101,7 +101,7 @@ def observe(answer: Mapping[str, JsonValue], path: tuple[str, ...]) -> Observati
     reasons, bounds = _texts(analysis.get("reasons")), _texts(analysis.get("bounds"))
     if isinstance(found, Mapping):
         return _ends(found, dotted, reasons)
-    if isinstance(found, (int, float)) and not isinstance(found, bool):
+    if isinstance(found, (bool, int, float)):
         return Observation(found, bound=bounds.get(dotted))
     if found is None and reasons.get(dotted) == "infinite":
         return Observation(-math.inf if path[-1] == "low" else math.inf)

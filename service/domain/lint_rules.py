@@ -8,7 +8,7 @@ from service.domain.feeding import parameter
 from service.domain.fields import EFFECT_FIELDS, choices
 from service.domain.findings import Finding, error
 from service.domain.lint_settings import Setting, Use
-from service.domain.rule import Clause, Comparison, Excludes, Quantity, Within
+from service.domain.rule import Clause, Comparison, Excludes, Is, Quantity, Within
 
 CLUSTER_WEIGHTED = "cluster_weighted"
 
@@ -28,6 +28,8 @@ def _field(setting: Setting, clause: Clause, path: str) -> Iterator[Finding]:
     if clause.field.test is None:
         if isinstance(clause, Excludes):
             yield error("RULE_FIELD_TYPE", path, "`delta` is a number: only an interval excludes a value")
+        elif isinstance(clause, Is):
+            yield error("RULE_FIELD_TYPE", path, "`delta` is a number, not true or false: compare it")
         return
     use = setting.uses.get(clause.field.test)
     if use is None:
@@ -36,8 +38,16 @@ def _field(setting: Setting, clause: Clause, path: str) -> Iterator[Finding]:
     if shape is None:
         has = ", ".join(choices(use.test.analysis))
         yield error("RULE_FIELD_UNKNOWN", path, f"'{use.test.name}' has no field for `{name}`; it has {has}")
-    elif shape in ("truth", "other"):
-        yield error("RULE_FIELD_TYPE", path, f"`{name}` is neither a number nor an interval")
+    elif shape == "other":
+        message = f"`{name}` is neither a number nor an interval, nor true or false"
+        yield error("RULE_FIELD_TYPE", path, message)
+    elif shape == "truth":
+        if not isinstance(clause, Is):
+            message = f"`{name}` is true or false: write `{name} is true` or `{name} is false`"
+            yield error("RULE_FIELD_TYPE", path, message)
+    elif isinstance(clause, Is):
+        what = "an interval" if shape == "interval" else "a number"
+        yield error("RULE_FIELD_TYPE", path, f"`{name}` is {what}, not true or false: compare it")
     elif shape == "interval" and isinstance(clause, Comparison):
         message = (
             f"`{name}` is an interval: compare `{name}.low` or `{name}.high`, or use `excludes` or `within`"
@@ -49,7 +59,13 @@ def _field(setting: Setting, clause: Clause, path: str) -> Iterator[Finding]:
 
 def quantities(clause: Clause) -> tuple[Quantity, ...]:
     """The thresholds of a clause."""
-    return (clause.low, clause.high) if isinstance(clause, Within) else (clause.value,)
+    match clause:
+        case Within():
+            return clause.low, clause.high
+        case Is():
+            return ()
+        case _:
+            return (clause.value,)
 
 
 def is_effect(clause: Clause) -> bool:

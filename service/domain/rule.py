@@ -105,6 +105,17 @@ class Within(Node):
         return f"{self.field} within {left}{self.low}, {self.high}{right}"
 
 
+class Is(Node):
+    """A field that is true or false, such as `equivalence.equivalent`."""
+
+    kind: Literal["is"] = "is"
+    field: FieldName
+    value: bool = Field(strict=True)
+
+    def __str__(self) -> str:
+        return f"{self.field} is {'true' if self.value else 'false'}"
+
+
 class All(Node):
     """Every part holds. Parts that are themselves `all` are written out flat."""
 
@@ -138,8 +149,8 @@ class Not(Node):
     part: Rule
 
 
-Clause = Comparison | Excludes | Within
-Rule = Annotated[Comparison | Excludes | Within | All | AnyOf | Not, Field(discriminator="kind")]
+Clause = Comparison | Excludes | Within | Is
+Rule = Annotated[Comparison | Excludes | Within | Is | All | AnyOf | Not, Field(discriminator="kind")]
 
 for _node in (All, AnyOf, Not):
     _node.model_rebuild()

@@ -3,7 +3,8 @@
     delta >= 2.0 pp and mcnemar.p_value < 0.05 and bootstrap.ci excludes 0
 
 `not` binds tighter than `and`, `and` tighter than `or`. `[a, b]` includes its ends, `(a, b)` does
-not, and `within 2 pp` is short for `within [-2 pp, 2 pp]`. `p` is short for `p_value`.
+not, and `within 2 pp` is short for `within [-2 pp, 2 pp]`. `p` is short for `p_value`. What a test
+says as true or false is asked for as `equivalence.equivalent is true`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from service.domain.rule import (
     Comparison,
     Excludes,
     FieldName,
+    Is,
     Not,
     Operator,
     Quantity,
@@ -51,6 +53,7 @@ GRAMMAR = r"""
        | field WITHIN "[" quantity "," quantity "]"   -> within_closed
        | field WITHIN "(" quantity "," quantity ")"   -> within_open
        | field WITHIN quantity            -> within_symmetric
+       | field IS (TRUE | FALSE)          -> truth
 field: FIELD
 quantity: NUMBER PP?
 
@@ -60,6 +63,9 @@ OR.2: /or(?![A-Za-z0-9_.])/i
 NOT.2: /not(?![A-Za-z0-9_.])/i
 EXCLUDES.2: /excludes(?![A-Za-z0-9_.])/i
 WITHIN.2: /within(?![A-Za-z0-9_.])/i
+IS.2: /is(?![A-Za-z0-9_.])/i
+TRUE.2: /true(?![A-Za-z0-9_.])/i
+FALSE.2: /false(?![A-Za-z0-9_.])/i
 PP.2: /pp(?![A-Za-z0-9_])/
 FIELD: /[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)*/
 NUMBER: /[-+−]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?/
@@ -77,6 +83,9 @@ EXPECTED = {
     "COMPARISON": "a comparison (`>=`, `>`, `<=`, `<`, `==`, `!=`)",
     "EXCLUDES": "`excludes`",
     "WITHIN": "`within`",
+    "IS": "`is`",
+    "TRUE": "`true`",
+    "FALSE": "`false`",
     "NUMBER": "a number",
     "PP": "`pp`",
     "AND": "`and`",
@@ -164,6 +173,9 @@ class _Build(Transformer[Token, Rule]):
 
     def excludes(self, field: FieldName, _word: Token, value: Quantity) -> Excludes:
         return Excludes(field=field, value=value)
+
+    def truth(self, field: FieldName, _word: Token, value: Token) -> Is:
+        return Is(field=field, value=value.type == "TRUE")
 
     def within_closed(self, field: FieldName, word: Token, low: Quantity, high: Quantity) -> Within:
         return _within(word, field, low, high, closed=True)

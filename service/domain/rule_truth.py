@@ -16,6 +16,7 @@ from service.domain.rule import (
     Comparison,
     Excludes,
     FieldName,
+    Is,
     Not,
     Operator,
     Rule,
@@ -38,7 +39,7 @@ class Ends:
     high: float | None
 
 
-Observed = Fraction | float | Ends | None
+Observed = Fraction | float | bool | Ends | None
 """What a field turned out to be; None is undefined."""
 
 
@@ -79,9 +80,11 @@ def evaluate(rule: Rule, fields: Mapping[str, Observed]) -> Truth:
 
 def holds(clause: Clause, observed: Observed) -> Truth:
     """The truth of one clause; unknown when what it needs is undefined or of another shape."""
-    if observed is None or isinstance(observed, bool):
+    if observed is None or isinstance(observed, bool) != isinstance(clause, Is):
         return None
     match clause:
+        case Is():
+            return observed is clause.value
         case Comparison():
             if isinstance(observed, Ends):
                 return None

@@ -22,6 +22,7 @@ from service.domain.reading import read_interval
 from service.domain.rule import (
     Clause,
     Comparison,
+    Is,
     Within,
     clauses,
     sentence,
@@ -159,13 +160,17 @@ def _of_bound(clause: Comparison, observed: float, bound: str, truth: Truth) -> 
     return None
 
 
-def _threshold(clause: Clause) -> float | Span:
+def _threshold(clause: Clause) -> float | Span | bool:
+    if isinstance(clause, Is):
+        return clause.value
     if isinstance(clause, Within):
         return Span(low=float(clause.low.exact()), high=float(clause.high.exact()))
     return float(clause.value.exact())
 
 
-def _shown(observed: Observed) -> float | Span | None:
+def _shown(observed: Observed) -> float | Span | bool | None:
+    if isinstance(observed, bool):
+        return observed
     if isinstance(observed, Ends):
         return Span(low=_finite(observed.low), high=_finite(observed.high))
     return None if observed is None else _finite(float(observed))

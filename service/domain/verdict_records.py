@@ -32,8 +32,8 @@ class ClauseVerdict(Record):
     """One clause of the rule. Differences of binary endpoints are proportions: 2 pp is 0.02."""
 
     text: str
-    observed: float | Span | None
-    threshold: float | Span
+    observed: float | Span | bool | None
+    threshold: float | Span | bool
     holds: bool | None = Field(description="Null: unknown, for the reason given.")
     reason: str | None = None
 

@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-RESERVED = frozenset({"and", "delta", "excludes", "not", "or", "pp", "within"})
+RESERVED = frozenset({"and", "delta", "excludes", "false", "is", "not", "or", "pp", "true", "within"})
 """Words of the rule language, which nothing else may be called."""
 
 _NAME = r"[A-Za-z][A-Za-z0-9_]{0,63}"

@@ -1,7 +1,7 @@
-"""The runner: claim a job under a lease, compute it outside any transaction, record what came out.
+"""The runner: claim jobs under leases, have them computed outside any transaction, record what came out.
 
-A runner may die anywhere. Its lease then runs out, another claims the job, and a runner that lost
-its lease writes nothing, so every job is recorded once.
+A runner may die anywhere. Its leases then run out, others claim the jobs and go on from the stored
+shards, and a runner that lost a lease writes nothing, so every job is recorded once.
 """
 
 from __future__ import annotations
@@ -11,60 +11,52 @@ import threading
 import time
 import traceback
 import uuid
-from collections.abc import Mapping
-from concurrent.futures import CancelledError, Future
-from concurrent.futures import TimeoutError as StillRunning
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from typing import Any, Protocol
-
-from sqlalchemy.orm import Session
 
 from service.config import Settings
 from service.errors import ForelockError, Unavailable
-from service.jobs.executor import Executor
+from service.jobs.attempt import Attempt, LeaseLost, PutBack
+from service.jobs.computations import kinds
+from service.jobs.pool import Pool, WorkerDied
+from service.jobs.slots import Slots
 from service.jobs.verdicts import VerdictJob
-from service.jobs.work import Work
 from service.keyring import Keyring
-from service.store import jobs
+from service.store import clock, job_leases, jobs
 from service.store.engine import Database
 from service.store.jobs import Job
 from service.wake import Alarm
 
 log = logging.getLogger("forelock.runner")
 
-DATABASE_PAUSE_SECONDS = 2.0
-
-
-class LeaseLost(Exception):
-    """Another runner has the job now; nothing of this attempt may be written."""
-
-
-class TimeLimit(ForelockError):
-    """The computation took longer than the deployment allows."""
-
-    code, title = "time_limit", "The computation took too long"
+PAUSE_SECONDS = 2.0
+"""How long a database or a pool that is away is left alone."""
+TIDY_SECONDS = 60.0
 
 
 class JobHandler(Protocol):
     """One kind of job: what to compute, and how to record it."""
 
-    def load(self, session: Session, job: Job) -> Work:
-        """Read the inputs."""
-
-    def record(self, session: Session, job: Job, computed: Any) -> Mapping[str, Any]:
-        """Store what was computed, in the transaction that finishes the job; returns the job's result."""
+    def run(self, attempt: Attempt, outranked: Callable[[], bool]) -> None:
+        """See the job through to its end; `outranked` tells that it should make room."""
 
 
 class Runner:
-    """Claims and computes jobs until told to stop."""
+    """Claims and computes jobs until told to stop, several at a time."""
 
     def __init__(
-        self, *, database: Database, keyring: Keyring, executor: Executor, alarm: Alarm, settings: Settings
+        self, *, database: Database, keyring: Keyring, pool: Pool, alarm: Alarm, settings: Settings
     ) -> None:
-        self._database, self._executor, self._alarm, self._settings = database, executor, alarm, settings
-        self._handlers: Mapping[str, JobHandler] = {"verdict": VerdictJob(keyring)}
+        self._database, self._pool, self._alarm, self._settings = database, pool, alarm, settings
+        self._handlers: Mapping[str, JobHandler] = {"verdict": VerdictJob(keyring), **kinds()}
         self._name = uuid.uuid4().hex
         self._stopping = threading.Event()
+        self._slots = Slots(pool.workers)
+        self._threads = settings.runner_threads or pool.workers + 2
+        self._busy, self._count = 0, threading.Lock()
+        self._tidied = time.monotonic()
 
     def stop(self) -> None:
         """Finish nothing more; safe to call from a signal handler."""
@@ -74,96 +66,128 @@ class Runner:
     def run(self) -> None:
         """Work until `stop`; a database that is away is waited for."""
         try:
-            while not self._stopping.is_set():
-                try:
-                    worked = self.step()
-                except Unavailable as error:
-                    log.warning("%s", error.detail)
-                    self._stopping.wait(DATABASE_PAUSE_SECONDS)
-                    continue
-                if not worked and not self._stopping.is_set():
-                    self._alarm.wait(self._settings.runner_poll_seconds)
+            with ThreadPoolExecutor(self._threads, thread_name_prefix="job") as threads:
+                while not self._stopping.is_set():
+                    try:
+                        started = self._start(threads)
+                        self._tidy()
+                    except Unavailable as error:
+                        log.warning("%s", error.detail)
+                        self._stopping.wait(PAUSE_SECONDS)
+                        continue
+                    if not started and not self._stopping.is_set():
+                        self._alarm.wait(self._settings.runner_poll_seconds)
         finally:
-            self._executor.close()
+            self._pool.close()
             self._alarm.close()
             self._database.dispose()
 
     def step(self) -> bool:
-        """Claim one job and see it through; False when there was none."""
+        """Claim one job and see it through here; False when there was none."""
+        job = self._claim()
+        if job is None:
+            return False
+        self._attempt(job)
+        return True
+
+    def _start(self, threads: ThreadPoolExecutor) -> bool:
+        """Hand a job to a free thread; False when either is missing."""
+        if self._busy >= self._threads or (job := self._claim()) is None:
+            return False
+        with self._count:
+            self._busy += 1
+        threads.submit(self._hold, job)
+        return True
+
+    def _hold(self, job: Job) -> None:
+        try:
+            self._attempt(job)
+        except Unavailable as error:
+            log.warning("job %s: %s", job.id, error.detail)
+            self._stopping.wait(PAUSE_SECONDS)
+        except Exception as error:  # noqa: BLE001 - the lease runs out, and the thread goes on
+            log.error("job %s: %s", job.id, _where(error))  # noqa: TRY400 - a traceback may hold outcomes
+        finally:
+            with self._count:
+                self._busy -= 1
+            self._alarm.ring()
+
+    def _claim(self) -> Job | None:
         with self._database.write() as session:
-            job = jobs.claim(
+            return job_leases.claim(
                 session,
                 runner=self._name,
                 lease_seconds=self._settings.job_lease_seconds,
                 kinds=tuple(self._handlers),
                 max_attempts=self._settings.job_max_attempts,
             )
-        if job is None:
-            return False
+
+    def _attempt(self, job: Job) -> None:
         started = time.monotonic()
         outcome = self._see_through(job)
         log.info("job %s (%s) %s in %.2f s", job.id, job.kind, outcome, time.monotonic() - started)
-        return True
 
     def _see_through(self, job: Job) -> str:
         """Compute and record; returns how it went, in a word for the log."""
-        handler = self._handlers[job.kind]
+        attempt = Attempt(
+            job,
+            database=self._database,
+            pool=self._pool,
+            slots=self._slots,
+            limit_seconds=self._settings.job_attempt_seconds,
+            stopping=self._stopping.is_set,
+        )
         try:
-            with self._database.read() as session:
-                work = handler.load(session, job)
-            self._record(
-                handler, job, self._computed(job, self._executor.submit(work.function, *work.arguments))
-            )
-        except Unavailable:
-            raise
+            self._handlers[job.kind].run(attempt, lambda: self._outranked(job))
         except LeaseLost:
-            return "lost its lease"
-        except CancelledError:
-            return "was left to another runner"
+            return "lost its lease, or was cancelled"
+        except PutBack:
+            self._put_back(job, counts=False)
+            return "was put back"
+        except Unavailable:
+            self._put_back(job, counts=False)
+            raise
+        except WorkerDied as error:
+            if job.attempts < self._settings.job_max_attempts:
+                self._put_back(job, counts=True)
+                return "was put back: its worker died"
+            return self._failed(job, error)
         except Exception as error:  # noqa: BLE001 - whatever a computation raises ends its job, not the runner
             log.error("job %s failed: %s", job.id, _where(error))  # noqa: TRY400 - a traceback may hold outcomes
-            with self._database.write() as session:
-                jobs.fail(session, job, problem_of(error))
-            return "failed"
+            return self._failed(job, error)
         return "succeeded"
 
-    def _record(self, handler: JobHandler, job: Job, computed: Any) -> None:
+    def _outranked(self, job: Job) -> bool:
+        """True when every thread is busy and another project's turn has come."""
+        if self._busy < self._threads:
+            return False
+        with self._database.read() as session:
+            return job_leases.outranked(session, job, tuple(self._handlers))
+
+    def _put_back(self, job: Job, *, counts: bool) -> None:
         with self._database.write() as session:
-            result = handler.record(session, job, computed)
-            if not jobs.finish(session, job, result):
-                raise LeaseLost
+            job_leases.release(session, job, counts=counts)
 
-    def _computed(self, job: Job, future: Future[Any]) -> Any:
-        """The future's value, keeping the lease alive meanwhile."""
-        beat = self._settings.job_lease_seconds / 3
-        begun = last = time.monotonic()
-        while True:
-            try:
-                return future.result(timeout=min(beat, 0.5))
-            except StillRunning:
-                if future.done():  # the computation itself timed out
-                    raise
-            if self._stopping.is_set():
-                future.cancel()
-                raise CancelledError
-            if time.monotonic() - begun > self._settings.job_attempt_seconds:
-                self._executor.close()  # the worker may never return
-                raise TimeLimit("the job computed longer than FORELOCK_JOB_ATTEMPT_SECONDS allows")
-            if time.monotonic() - last >= beat:
-                last = time.monotonic()
-                with self._database.write() as session:
-                    if not jobs.heartbeat(session, job):
-                        future.cancel()
-                        raise LeaseLost
+    def _failed(self, job: Job, error: Exception) -> str:
+        with self._database.write() as session:
+            job_leases.fail(session, job, problem_of(error, secret=job.kind == "verdict"))
+        return "failed"
+
+    def _tidy(self) -> None:
+        """Now and then drop jobs that ended long ago."""
+        if time.monotonic() - self._tidied < TIDY_SECONDS:
+            return
+        self._tidied = time.monotonic()
+        with self._database.write() as session:
+            before = clock.now(session) - timedelta(days=self._settings.job_result_days)
+            jobs.expire(session, before=before, spare=("verdict",))
 
 
-def problem_of(error: Exception) -> dict[str, Any]:
-    """What a failed job shows: never the exception's own text, which could hold outcomes."""
-    if isinstance(error, BrokenProcessPool):
-        return {"code": "worker_died", "detail": "the worker process ended while computing"}
+def problem_of(error: Exception, *, secret: bool) -> dict[str, Any]:
+    """What a failed job shows. Where outcomes are blinded it is never the exception's own text."""
     if isinstance(error, ForelockError):
-        return {"code": error.problem_code, "detail": error.title}
-    return {"code": "internal_error", "detail": f"the computation failed ({type(error).__name__})"}
+        return error.document(error.title if secret else None)
+    return ForelockError(f"the computation failed ({type(error).__name__})").document()
 
 
 def _where(error: Exception) -> str:

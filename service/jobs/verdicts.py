@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable
 
 from sqlalchemy.orm import Session
 
 from service.actions import verdicts
-from service.jobs.work import Work
+from service.domain.verdict import Verdict
+from service.jobs.attempt import Attempt
+from service.jobs.pool import Data
 from service.keyring import Keyring
-from service.store import clock
-from service.store.jobs import Job
+from service.store import clock, job_leases
 
 
 class VerdictJob:
@@ -21,24 +21,28 @@ class VerdictJob:
     def __init__(self, keyring: Keyring) -> None:
         self._seal_private = keyring.opener()
 
-    def load(self, session: Session, job: Job) -> Work:
-        """Open the rows; they go to the worker by argument and nowhere else."""
-        inputs = verdicts.inputs(
-            session,
-            job.project_id,
-            job.params["preregistration_id"],
-            seal_private=self._seal_private,
-            now=clock.now(session),
-        )
-        return Work(verdicts.compute, (inputs,))
+    def run(self, attempt: Attempt, _outranked: Callable[[], bool]) -> None:
+        """Open the rows, which go to the worker by argument and nowhere else; store the verdict."""
+        job = attempt.job
+        with attempt.database.read() as session:
+            inputs = verdicts.inputs(
+                session,
+                job.project_id,
+                job.params["preregistration_id"],
+                seal_private=self._seal_private,
+                now=clock.now(session),
+            )
+        verdict: Verdict = attempt.compute(verdicts.compute, Data(inputs))
 
-    def record(self, session: Session, job: Job, computed: Any) -> Mapping[str, Any]:
-        """Store the verdict."""
-        return verdicts.record(
-            session,
-            job.project_id,
-            computed,
-            seal_private=self._seal_private,
-            salt=secrets.token_bytes(16),
-            now=clock.now(session),
-        )
+        def store(session: Session) -> bool:
+            result = verdicts.record(
+                session,
+                job.project_id,
+                verdict,
+                seal_private=self._seal_private,
+                salt=secrets.token_bytes(16),
+                now=clock.now(session),
+            )
+            return job_leases.finish(session, job, result)
+
+        attempt.write(store)

@@ -1,25 +1,32 @@
 """Monte-Carlo bootstrap of a mean or of a ratio of sums, and the literal code of a published recipe.
 
-Replicates come in fixed blocks, each with a generator of its own, so that the numbers depend on
-the seed alone: not on how many blocks one worker takes, nor on how large an array is at a time.
+Replicates come in the blocks of `streams`. Items of equal size are drawn by groups of 256: how many draws
+fall into each group is a multinomial count, and within a group one random word picks two items, whose
+sum stands in a table.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from service.kernels.streams import BLOCK, block_count, generator, picks
+
 Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
 
-BLOCK = 256
-"""Replicates per generator; part of the version, since it decides the numbers."""
+CELLS = 2**15
+"""Numbers drawn at a time: with what is looked up for them they fit the cache. Part of the version."""
 
-CELLS = 2**20
-"""Indices held at a time: 4 MB."""
+GROUP = 256
+"""Items whose pairs a table holds: half a megabyte. Part of the version."""
 
-BIT_GENERATOR = "PCG64"
+AT_ONCE = 4
+"""Blocks that share the making of a group's table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,26 +61,75 @@ class Draws:
 
 
 def draw_means(values: Floats, n_resamples: int, seed: int) -> Draws:
-    """Means of `n_resamples` resamples of `values` (n,), sorted. Memory O(B + n + `CELLS`)."""
+    """Means of `n_resamples` resamples of `values` (n,), sorted."""
     return draw_ratios(values, np.ones(len(values)), n_resamples, seed)
 
 
 def draw_ratios(sums: Floats, sizes: Floats, n_resamples: int, seed: int) -> Draws:
     """sum(D) / sum(N) over `n_resamples` resamples of clusters with `sums` and `sizes` (G,), sorted."""
-    g = len(sums)
-    equal = bool(np.all(sizes == sizes[0]))
-    ratios = np.empty(n_resamples)
-    rows_at_a_time = max(1, CELLS // g)
-    for start in range(0, n_resamples, BLOCK):
-        rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(start // BLOCK,))))
-        stop = min(start + BLOCK, n_resamples)
-        for row in range(start, stop, rows_at_a_time):
-            rows = min(rows_at_a_time, stop - row)
-            picked = rng.integers(0, g, (rows, g), dtype=np.int32)
-            total = sizes[0] * g if equal else sizes[picked].sum(axis=1)
-            ratios[row : row + rows] = sums[picked].sum(axis=1) / total
-    ratios.sort()
-    return Draws(ratios)
+    return Draws(np.sort(ratio_blocks(sums, sizes, seed, range(block_count(n_resamples)))[:n_resamples]))
+
+
+def ratio_blocks(sums: Floats, sizes: Floats, seed: int, blocks: range) -> Floats:
+    """sum(D) / sum(N) of every replicate of these blocks, in the order drawn: (len(blocks) BLOCK,).
+
+    Memory: the answer and a few megabytes, four bytes per group of 256 and replicate of `AT_ONCE` blocks.
+    """
+    if np.all(sizes == sizes[0]):
+        return sum_blocks(sums, seed, blocks) / (sizes[0] * len(sizes))
+    ratios = [
+        sums.take(picked).sum(axis=1) / sizes.take(picked).sum(axis=1)
+        for block in blocks
+        for picked in _indices(len(sums), generator(seed, block))
+    ]
+    return np.concatenate([np.zeros(0), *ratios])
+
+
+def sum_blocks(values: Floats, seed: int, blocks: range) -> Floats:
+    """Sums of n draws with replacement from `values` (n,), for every replicate of these blocks."""
+    sums = [drawn_sums(values, generators) for generators in batches(seed, blocks)]
+    return np.concatenate([np.zeros(0), *sums])
+
+
+def batches(seed: int, blocks: range) -> Iterator[list[np.random.Generator]]:
+    """The blocks' generators, a few at a time that share the making of tables."""
+    for start in range(0, len(blocks), AT_ONCE):
+        yield [generator(seed, block) for block in blocks[start : start + AT_ONCE]]
+
+
+def drawn_sums(values: Floats, generators: list[np.random.Generator]) -> Floats:
+    """Sums of n draws with replacement from `values` (n,), `BLOCK` by each generator."""
+    n = len(values)
+    edges = [*range(0, n, GROUP), n]
+    counts = [rng.multinomial(n, np.diff(edges) / n, size=BLOCK) for rng in generators]
+    totals = np.zeros((len(generators), BLOCK))
+    for group, (start, stop) in enumerate(itertools.pairwise(edges)):
+        inside = values[start:stop]
+        pairs = np.add.outer(inside, inside).ravel()
+        for rng, count, total in zip(generators, counts, totals, strict=True):
+            twos = count[:, group] >> 1
+            total += _runs(pairs.take(picks(rng, pairs.size, int(twos.sum()))), twos)
+            odd = np.flatnonzero(count[:, group] & 1)
+            total[odd] += inside.take(picks(rng, inside.size, odd.size))
+    return totals.ravel()
+
+
+def _runs(values: Floats, lengths: Counts) -> Floats:
+    """Sums of consecutive runs of these lengths, 0 for an empty run."""
+    starts = np.cumsum(lengths) - lengths
+    if lengths.all():
+        return np.asarray(np.add.reduceat(values, starts))
+    sums = np.add.reduceat(np.append(values, 0.0), starts)
+    sums[lengths == 0] = 0.0
+    return np.asarray(sums)
+
+
+def _indices(n: int, rng: np.random.Generator) -> Iterator[NDArray[np.intp]]:
+    """A block's resamples of 0 .. n - 1 (rows, n), some rows at a time."""
+    at_once = max(1, CELLS // n)
+    for row in range(0, BLOCK, at_once):
+        rows = min(at_once, BLOCK - row)
+        yield picks(rng, n, rows * n).reshape(rows, n)
 
 
 def seed_means(values: Floats, n_resamples: int, seed: int) -> Draws:
@@ -82,7 +138,9 @@ def seed_means(values: Floats, n_resamples: int, seed: int) -> Draws:
     Whole numbers of points are averaged as integers, as that code does with 0/1 columns.
     """
     points = values * 100
-    arr = points.astype(np.int64) if np.array_equal(points, np.rint(points)) else points
+    # from 2^53 on floats are whole numbers anyway, and may not fit an integer
+    whole = np.array_equal(points, np.rint(points)) and float(np.abs(points).max()) < 2.0**53
+    arr = points.astype(np.int64) if whole else points
     rng = np.random.default_rng(seed)
     n = len(arr)
     boots = [arr[rng.choice(n, n, replace=True)].mean() for _ in range(n_resamples)]

@@ -48,6 +48,13 @@ class ClusterSums:
         """Mean of the clusters' mean differences."""
         return float((self.sums / self.sizes).mean())
 
+    @property
+    def residuals(self) -> Floats:
+        """What each cluster adds to the item-weighted mean's error, times n; rounding is 0. Shape (G,)."""
+        residual = self.sums - self.sizes * self.item_weighted
+        residual[np.abs(residual) <= 1e-12 * np.maximum(np.abs(self.sums), 1e-300)] = 0.0
+        return np.asarray(residual)
+
     def by_cluster(self) -> ClusterSums:
         """Every cluster as one item, its mean difference: the cluster-weighted estimand."""
         return ClusterSums(self.sums / self.sizes, np.ones(self.n_clusters))
@@ -103,8 +110,7 @@ def robust_errors(groups: ClusterSums) -> dict[str, RobustError]:
     """
     g, n, sizes = groups.n_clusters, groups.n, groups.sizes
     share = sizes / n
-    residual = groups.sums - sizes * groups.item_weighted
-    residual[np.abs(residual) <= 1e-12 * np.maximum(np.abs(groups.sums), 1e-300)] = 0.0
+    residual = groups.residuals
     cr1 = g / (g - 1) * float(residual @ residual) / n**2
     cr2 = float((residual**2 / (1 - share)).sum()) / n**2
     cv3 = (g - 1) / g * float(((residual / (1 - share)) ** 2).sum()) / n**2

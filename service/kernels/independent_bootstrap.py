@@ -1,7 +1,7 @@
 """The bootstrap of a mean, or of the difference of two independent means.
 
 Exact where possible: values on a lattice by FFT, few values by listing every multiset. Otherwise
-drawn in fixed blocks, each with its own generator, so the draws depend on the seed alone.
+drawn in the blocks of `streams`.
 """
 
 from __future__ import annotations
@@ -17,14 +17,12 @@ from numpy.typing import NDArray
 from scipy import special
 
 from service.kernels import lattice
-
-BLOCK = 500
-"""Resamples per generator; part of the method's version."""
+from service.kernels.bootstrap_draws import batches, drawn_sums
+from service.kernels.streams import block_count
 
 SMALLEST_UNIT = 1e-300
 MAX_PAIRS = 1_000_000
 MAX_LISTED = 10
-CHUNK = 2_000_000
 SLACK = 1e-11
 """Two resampled means this close, relative to the spread of the data, are one value."""
 
@@ -186,21 +184,22 @@ def exact_bootstrap(samples: Sequence[NDArray[np.float64]]) -> OnLattice | Liste
 
 
 def draw(samples: Sequence[NDArray[np.float64]], n_resamples: int, seed: int) -> Drawn:
-    """`n_resamples` draws, whole blocks cut to length. Memory O(n_resamples + CHUNK)."""
-    signs = _signs(samples)
-    values = np.empty(n_resamples)
-    for block, start in enumerate(range(0, n_resamples, BLOCK)):
-        generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(block,)))
-        estimates = np.zeros(BLOCK)
-        for sign, sample in zip(signs, samples, strict=True):
-            rows = max(1, min(BLOCK, CHUNK // sample.size))
-            for row in range(0, BLOCK, rows):
-                shape = (min(rows, BLOCK - row), sample.size)
-                picked = generator.integers(0, sample.size, size=shape, dtype=np.int32)
-                estimates[row : row + rows] += sign * sample[picked].mean(axis=1)
-        values[start : start + BLOCK] = estimates[: n_resamples - start]
-    values.sort()
-    return Drawn(values, _slack(samples))
+    """`n_resamples` draws, whole blocks cut to length. Memory O(n_resamples)."""
+    return in_order(samples, estimate_blocks(samples, seed, range(block_count(n_resamples)))[:n_resamples])
+
+
+def estimate_blocks(samples: Sequence[NDArray[np.float64]], seed: int, blocks: range) -> NDArray[np.float64]:
+    """The estimate in every replicate of these blocks, in the order drawn."""
+    found = [np.zeros(0)]
+    for generators in batches(seed, blocks):
+        means = [drawn_sums(sample, generators) / sample.size for sample in samples]
+        found.append(means[1] - means[0] if len(means) == 2 else means[0])
+    return np.concatenate(found)
+
+
+def in_order(samples: Sequence[NDArray[np.float64]], estimates: NDArray[np.float64]) -> Drawn:
+    """Drawn estimates as a distribution."""
+    return Drawn(np.sort(estimates), _slack(samples))
 
 
 def bca_constants(samples: Sequence[NDArray[np.float64]], distribution: Bootstrap) -> tuple[float, float]:

@@ -3,8 +3,11 @@
 Inversion returns the middle of an atom, so it is used only where atoms are negligible: 30 values or
 more, none with a share above one half, on no lattice of 2^20 points, and a transform that vanishes.
 A transform can come back: values close to a few evenly spaced points, such as two tight groups, are
-nearly a lattice. So the rest of it is scanned by one FFT of the values' histogram, and what it could
-add is part of the error. Where that is too much the answer is None.
+nearly a lattice. So the rest of it is bounded (`returns.py`), and what it could add is part of the error.
+Where that is too much the answer is None.
+
+Error: 1e-9 for the sum, what can return, and half the atom of a lattice too fine to be seen; together 1e-6
+to 1e-5, in `error`. Memory: O(n), or 2^20 points where the bound needs a scan. Time: 30 passes over the values.
 
 Source: Gil-Pelaez (1951), Biometrika 38:481; Davies (1973), Biometrika 60:415 (the error of the sum).
 """
@@ -12,21 +15,27 @@ Source: Gil-Pelaez (1951), Biometrika 38:481; Davies (1973), Biometrika 60:415 (
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from service.kernels import lattice
+from service.kernels.characteristic import Complexes, power_of_mean, product_of_cosines
+from service.kernels.returns import TOLERATED, beyond
 from service.kernels.roots import rising_root
 
 Floats = NDArray[np.float64]
 
 LEAST_VALUES = 30
 LARGEST_SHARE = 0.5
-BANDS = (64, 128, 256, 512)
-"""Frequencies tried; the last half of them must have vanished."""
+BANDS = (32, 64, 128, 256, 512)
+"""Frequencies tried; the last quarter of them must have vanished."""
+
+TRIES = 2
+"""Bands whose beyond is looked at: what returns early is summed by the next band."""
 
 VANISHED = 1e-10
 TAIL = 1e-11
@@ -35,39 +44,59 @@ TAIL = 1e-11
 ERROR = 1e-9
 """Of the sum and its truncation."""
 
-TOLERATED = 1e-6
-"""What a transform that comes back may add."""
-
-BINS = 2**20
-SCANNED = BINS // 16
-BETWEEN = 1 / 32 + 0.01
-"""How much higher a transform can be between two scanned frequencies, and what the bins take off it."""
-
-CLOSER, MOST_CLOSER = 16, 2**25
-"""Points around a frequency in doubt, and the most work spent on them."""
-
-CELLS = 2**20
+NEWTON_STEPS = 12
+CLOSE = 1e-9
+"""Of a quantile, in standard deviations."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Inverted:
-    """A sum with mean 0 and variance 1, from its transform at (k + 1/2) pi / reach."""
+    """A sum with mean 0 and variance 1, from its transform at (k + 1/2) pi / reach.
+
+    `skewness` only starts the search for quantiles.
+    """
 
     reach: float
-    transform: NDArray[np.complex128]
+    transform: Complexes
     error: float
+    skewness: float = 0.0
+
+    @cached_property
+    def _turns(self) -> Complexes:
+        return np.asarray(-1j * math.pi / self.reach * (np.arange(len(self.transform)) + 0.5))
+
+    @cached_property
+    def _weighted(self) -> Complexes:
+        return np.asarray(self.transform / (math.pi * (np.arange(len(self.transform)) + 0.5)))
 
     def at_most(self, x: float) -> float:
         """P(T <= x), to an absolute error of `error`."""
         if abs(x) >= self.reach:
             return float(x > 0)
-        k = np.arange(len(self.transform)) + 0.5
-        turned = self.transform * np.exp(-1j * (k * (math.pi * x / self.reach)))
-        return min(max(0.5 - float((turned.imag / k).sum()) / math.pi, 0.0), 1.0)
+        return min(max(0.5 - float((self._weighted @ np.exp(self._turns * x)).imag), 0.0), 1.0)
+
+    def with_density(self, x: float) -> tuple[float, float]:
+        """P(T <= x) and the density at x, for |x| below the reach."""
+        turned = np.exp(self._turns * x)
+        density = float((self.transform @ turned).real) / self.reach
+        return 0.5 - float((self._weighted @ turned).imag), density
 
     def quantile(self, q: float) -> float:
-        """The x with P(T <= x) = q, to 1e-9 of it."""
-        return rising_root(lambda x: self.at_most(x) - q, -self.reach, self.reach, 1e-9)
+        """The x with P(T <= x) = q, to 1e-9: Newton's steps within a bracket, or the bracket alone."""
+        z = float(special.ndtri(min(max(q, 1e-12), 1 - 1e-12)))
+        x, low, high = z + (z * z - 1) * self.skewness / 6, -self.reach, self.reach
+        for _ in range(NEWTON_STEPS):
+            if not low < x < high:
+                break
+            value, density = self.with_density(x)
+            low, high = (x, high) if value < q else (low, x)
+            if density <= 0:
+                break
+            step = (q - value) / density
+            x += step
+            if abs(step) < CLOSE:
+                return x
+        return rising_root(lambda x: self.at_most(x) - q, low, high, CLOSE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,112 +131,88 @@ class SmoothMean:
 
 
 def smooth_mean(values: Floats) -> SmoothMean | None:
-    """The bootstrap of the mean of `values` (n,); None where inversion would not be exact. O(100 n)."""
-    n = len(values)
+    """The bootstrap of the mean of `values` (n,); None where inversion would not be exact."""
     if not continuous(values):
         return None
     mean = float(values.mean())
     away = values - mean
-    se = math.sqrt(float(away @ away)) / n
-    steps = away / (n * se)  # one draw of the standardized sum; the sum's variance is 1
-
-    def transform(t: Floats) -> NDArray[np.complex128]:
-        below_one, odd = np.zeros(len(t)), np.zeros(len(t))
-        for part in _parts(steps, len(t)):
-            angles = np.outer(t, part)
-            half = np.sin(0.5 * angles)
-            below_one -= 2 * (half * half).sum(axis=1) / n
-            odd += np.sin(angles).sum(axis=1) / n
-        log_size = 0.5 * n * np.log1p(np.maximum(2 * below_one + below_one**2 + odd**2, -1 + 1e-300))
-        return np.exp(log_size + 1j * (n * np.arctan2(odd, 1 + below_one)))
-
-    def at_most(size: Floats) -> Floats:
-        return np.asarray(size**n)
-
-    found = _inverted(transform, float(np.abs(steps).max()), steps, at_most)
+    se = math.sqrt(float(away @ away)) / len(values)
+    found = resampled_sum(away / (len(values) * se))
     return None if found is None else SmoothMean(found, mean, se)
+
+
+def resampled_sum(steps: Floats, *, checked: bool = True, scan: bool = True) -> Inverted | None:
+    """The sum of n draws from `steps` (n,), whose mean is 0 and whose squares add up to 1.
+
+    None where its transform does not vanish or may return; whether it may is not asked unless
+    `checked`, and only by the quick bound without `scan`.
+    """
+    n = len(steps)
+    widest = max(float(steps.max()), -float(steps.min()))
+    reach, tries = _reach(widest), TRIES
+    for length in BANDS:
+        last = length * math.pi / reach
+        transform = power_of_mean(steps, last, length)
+        if not _vanished(transform):
+            continue
+        returns, unseen = 0.0, 0.0
+        if checked:
+            tries -= 1
+            thorough = scan and (tries == 0 or length == BANDS[-1])
+            returns, unseen = beyond(steps, last, lambda size: np.asarray(size**n), scan=thorough)
+        if returns <= TOLERATED:
+            return Inverted(reach, transform, ERROR + returns + unseen, float((steps * steps) @ steps))
+        if tries == 0:
+            break
+    return None
 
 
 def smooth_flips(values: Floats) -> tuple[Inverted, float] | None:
     """The sum of `values` (n,) with random signs, and its standard deviation; None as `smooth_mean`."""
-    if not continuous(np.abs(values)):
+    sizes = np.abs(values)
+    if not continuous(sizes):
         return None
     spread = math.sqrt(float(values @ values))
-    steps = values / spread
-
-    def transform(t: Floats) -> NDArray[np.complex128]:
-        product = np.ones(len(t))
-        for part in _parts(steps, len(t)):
-            product *= np.cos(np.outer(t, part)).prod(axis=1)
-        return product.astype(np.complex128)
+    steps = sizes / spread
+    reach = _reach(float(steps.max()))
 
     def at_most(size: Floats) -> Floats:
         # |cos a| = sqrt((1 + cos 2a) / 2) <= exp(-(1 - cos 2a) / 4)
         return np.asarray(np.exp(-len(values) / 4 * (1 - size)))
 
-    found = _inverted(transform, float(np.abs(steps).max()), 2 * np.abs(steps), at_most)
-    return None if found is None else (found, spread)
+    tries = TRIES
+    for length in BANDS:
+        last = length * math.pi / reach
+        transform = product_of_cosines(steps, last, length)
+        if not _vanished(transform):
+            continue
+        tries -= 1
+        returns, unseen = beyond(2 * steps, last, at_most, scan=tries == 0 or length == BANDS[-1])
+        if returns <= TOLERATED:
+            return Inverted(reach, transform.astype(np.complex128), ERROR + returns + unseen), spread
+        if tries == 0:
+            break
+    return None
 
 
 def continuous(values: Floats) -> bool:
     """30 values or more, none with a share above one half, on no lattice of 2^20 points."""
-    if len(values) < LEAST_VALUES:
+    n = len(values)
+    if n < LEAST_VALUES:
         return False
-    _, counts = np.unique(values, return_counts=True)
-    if counts.max() > LARGEST_SHARE * len(values):
+    # a value with more than half of the shares is the median
+    middle = np.partition(values, n // 2)[n // 2]
+    if int(np.count_nonzero(values == middle)) > LARGEST_SHARE * n:
         return False
     return lattice.integer_grid(values - values.min()) is None and lattice.integer_grid(values) is None
 
 
-def _inverted(
-    transform: Callable[[Floats], NDArray[np.complex128]],
-    widest: float,
-    scanned: Floats,
-    at_most: Callable[[Floats], Floats],
-) -> Inverted | None:
-    """Invert where the transform vanishes and stays small.
-
-    `widest` is the largest step of the sum, whose variance is 1; `at_most` bounds its transform at t by
-    the size of the mean of exp(i t x) over `scanned` (n,).
-    """
-    # Bernstein: P(|T| >= x) <= 2 exp(-x^2 / 2(1 + widest x / 3))
+def _reach(widest: float) -> float:
+    """Beyond it lies less than `TAIL` of a sum with variance 1 and steps up to `widest` (Bernstein)."""
+    # P(|T| >= x) <= 2 exp(-x^2 / 2(1 + widest x / 3))
     nats = math.log(2 / TAIL)
-    reach = widest * nats / 3 + math.sqrt((widest * nats / 3) ** 2 + 2 * nats)
-    for length in BANDS:
-        found = transform(np.asarray((np.arange(length) + 0.5) * (math.pi / reach), dtype=np.float64))
-        if float(np.abs(found[length // 2 :]).max()) < VANISHED:
-            returns, atom = _beyond(scanned, length * math.pi / reach, at_most)
-            return Inverted(reach, found, ERROR + returns + atom) if returns <= TOLERATED else None
-    return None
+    return widest * nats / 3 + math.sqrt((widest * nats / 3) ** 2 + 2 * nats)
 
 
-def _beyond(steps: Floats, band: float, at_most: Callable[[Floats], Floats]) -> tuple[float, float]:
-    """What the transform beyond the band can add, and half the atom of a lattice too fine to be seen."""
-    low, spread = float(steps.min()), float(steps.std())
-    # the transform's second derivative is at most spread^2: two scans per unit of 1 / spread see every peak
-    period = max(float(np.ptp(steps)) * (1 + 1e-9), 4 * math.pi * spread)
-    places = np.minimum((steps - low) * (BINS / period), BINS - 1).astype(np.int64)
-    sizes = np.abs(np.fft.rfft(np.bincount(places, minlength=BINS))[: SCANNED + 1]) / len(steps)
-    k = np.arange(max(int(band * period / (2 * math.pi)), 1), SCANNED + 1)
-    bounds = np.minimum(sizes[k] + BETWEEN, 1.0)
-    doubtful = np.flatnonzero(at_most(bounds) > TOLERATED * math.pi * k / len(k) / 4)
-    if len(doubtful) * CLOSER * len(steps) <= MOST_CLOSER:
-        bounds[doubtful] = _closer(steps, k[doubtful], 2 * math.pi / period)
-    returns = 2 * float((at_most(bounds) / (math.pi * k)).sum())
-    return returns, period / SCANNED / (2 * math.sqrt(2 * math.pi))
-
-
-def _closer(steps: Floats, k: NDArray[np.int64], step: float) -> Floats:
-    """The largest size within half a step of the frequencies k steps, from `CLOSER` points around each."""
-    t = (k[:, None] + (np.arange(CLOSER) + 0.5) / CLOSER - 0.5).ravel() * step
-    sizes = np.zeros(len(t), dtype=np.complex128)
-    for part in _parts(steps, max(len(t), 1)):
-        sizes += np.exp(1j * np.outer(t, part)).sum(axis=1)
-    found = np.abs(sizes).reshape(-1, CLOSER).max(axis=1) / len(steps)
-    return np.asarray(np.minimum(found + 1 / (32 * CLOSER**2), 1.0))
-
-
-def _parts(steps: Floats, width: int) -> list[Floats]:
-    """The steps in pieces that keep an outer product with `width` frequencies within `CELLS`."""
-    size = max(1, CELLS // width)
-    return [steps[start : start + size] for start in range(0, len(steps), size)]
+def _vanished(transform: NDArray[np.generic]) -> bool:
+    return float(np.abs(transform[-len(transform) // 4 :]).max()) < VANISHED

@@ -25,6 +25,9 @@ FEW_VALUES = 8
 VANISHED = -50.0
 """A transform below exp(-50) adds nothing."""
 
+FEW_TRIED = 64
+"""Values whose common unit is looked for first."""
+
 TINY_MASS = 1e-16
 QUANTILE_SLACK = 1e-12
 ACCURATE_ABOVE = 1e-6
@@ -191,14 +194,33 @@ def integer_grid(values: NDArray[np.float64], most: int = 2**20) -> tuple[NDArra
     Values count as multiples when they agree to 1e-9 of the unit; a unit that needs multiples
     above `most` is no lattice.
     """
-    sizes = np.unique(np.abs(values[values != 0]))
-    if len(sizes) == 0:
+    sizes = np.abs(values)
+    largest = float(sizes.max(initial=0.0))
+    if largest == 0:
         return np.zeros(len(values), dtype=np.int64), 1.0
-    largest, unit = float(sizes[-1]), float(sizes[0])
+    # a few values of continuous data show that they have no common unit
+    if len(sizes) > FEW_TRIED and _common_unit(sizes[:FEW_TRIED], largest, most) is None:
+        return None
+    unit = _common_unit(sizes, largest, most)
+    if unit is None:
+        return None
+    unit = largest / round(largest / unit)
+    multiples = np.rint(values / unit)
+    if np.any(np.abs(values / unit - multiples) > 1e-9 * np.maximum(np.abs(multiples), 1)):
+        return None
+    return multiples.astype(np.int64), unit
+
+
+def _common_unit(sizes: NDArray[np.float64], largest: float, most: int) -> float | None:
+    """Euclid's algorithm on `sizes` (n,), zeros left out; None where the unit falls below largest / most."""
+    ascending = np.unique(sizes)
+    if ascending[0] == 0:
+        ascending = ascending[1:]
+    unit = float(ascending[0]) if len(ascending) else largest
     if largest / unit > most:
         return None
-    for size in sizes[1:]:
-        rest = float(size)
+    for size in ascending[1:].tolist():
+        rest = size
         while rest > 1e-9 * largest:
             unit, rest = rest, math.fmod(unit, rest)
             # a remainder a hair below the divisor is a multiple too
@@ -206,11 +228,7 @@ def integer_grid(values: NDArray[np.float64], most: int = 2**20) -> tuple[NDArra
                 rest = 0.0
         if largest / unit > most:
             return None
-    unit = largest / round(largest / unit)
-    multiples = np.rint(values / unit)
-    if np.any(np.abs(values / unit - multiples) > 1e-9 * np.maximum(np.abs(multiples), 1)):
-        return None
-    return multiples.astype(np.int64), unit
+    return unit
 
 
 def _trimmed(values: NDArray[np.int64], probabilities: NDArray[np.float64], count: int) -> Group:

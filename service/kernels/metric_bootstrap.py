@@ -14,17 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from service.kernels.bootstrap_draws import CELLS, Draws
+from service.kernels.bootstrap_draws import Draws
 from service.kernels.bootstrap_intervals import bca_level
-from service.kernels.metrics import PairedSums
+from service.kernels.metrics import PairedSums, in_single
+from service.kernels.streams import BLOCK, block_count, generator, picks
 
 Floats = NDArray[np.float64]
 
-BLOCK = 500
-"""Resamples per generator, whole blocks of the usual 10,000; part of the version: it decides the numbers."""
+CELLS = 2**17
+"""Weights held at a time: with the indices they are counted from they fit the cache. Part of the version."""
 
 REPEATED = 16
-"""Cells are drawn instead of units when units are this many times as many."""
+"""Cells are drawn instead of units when units are this many times as many. Part of the version."""
 
 NO_SPREAD = 1e-12
 """A resample's standard error below this share of the data's own is zero but for rounding."""
@@ -39,39 +40,62 @@ class MetricDraws(Draws):
     undefined: float = 0.0
 
 
+@dataclass(frozen=True, eq=False)
+class Replicates:
+    """Differences (B,) in the order drawn, whether an arm's metric is 0 by convention (B,), and the
+    standard errors (B,), empty when not asked for."""
+
+    differences: Floats
+    undefined: NDArray[np.bool_]
+    errors: Floats
+
+    def sorted_into_draws(self, units: PairedSums, n_resamples: int) -> MetricDraws:
+        """The first `n_resamples`. `without_spread` is the share whose standard error is zero; they have
+        no pivot."""
+        found, undefined = self.differences[:n_resamples], self.undefined[:n_resamples]
+        pivots, without = None, 0.0
+        if self.errors.size:
+            errors = self.errors[:n_resamples]
+            spread = errors > NO_SPREAD * (units.standard_error() or 0.0)
+            without = 1 - float(spread.mean())
+            pivots = np.sort((found[spread] - units.delta) / errors[spread])
+        return MetricDraws(
+            np.sort(found), pivots=pivots, without_spread=without, undefined=float(undefined.mean())
+        )
+
+
 def draw_differences(
     units: PairedSums, n_resamples: int, seed: int, *, studentize: bool = False
 ) -> MetricDraws:
-    """Differences of `n_resamples` resamples of the units. Memory O(B + units + `CELLS`).
+    """Differences of `n_resamples` resamples of the units, sorted."""
+    found = difference_blocks(units, seed, range(block_count(n_resamples)), studentize=studentize)
+    return found.sorted_into_draws(units, n_resamples)
 
-    `without_spread` is the share of resamples whose standard error is zero; they have no pivot.
-    `undefined` is the share in which an arm's metric is 0 by convention.
-    """
+
+def difference_blocks(units: PairedSums, seed: int, blocks: range, *, studentize: bool = False) -> Replicates:
+    """The difference in every replicate of these blocks. Memory O(replicates + units + `CELLS`)."""
     cells = units.distinct
     if len(cells.copies) * REPEATED > units.n_units:
-        cells = units
-    g, n_cells = units.n_units, len(cells.copies)
-    found, errors, undefined = np.empty(n_resamples), np.empty(n_resamples), 0
-    rows_at_a_time = max(1, CELLS // n_cells)
-    for block, start in enumerate(range(0, n_resamples, BLOCK)):
-        rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(block,))))
-        stop = min(start + BLOCK, n_resamples)
-        for row in range(start, stop, rows_at_a_time):
-            rows = slice(row, min(row + rows_at_a_time, stop))
-            weights = _weights(rng, cells, g, rows.stop - rows.start)
-            baseline, candidate = weights @ cells.baseline, weights @ cells.candidate
-            value, zero = units.metric.value, units.metric.undefined
+        cells = units.apart
+    g, width = units.n_units, units.metric.width
+    both = in_single(np.hstack([cells.baseline, cells.candidate]), g)
+    found = np.empty(len(blocks) * BLOCK)
+    undefined, errors = np.empty(found.size, dtype=np.bool_), np.empty(found.size if studentize else 0)
+    at_once = max(1, CELLS // len(cells.copies))
+    value, zero = units.metric.value, units.metric.undefined
+    for place, block in enumerate(blocks):
+        rng = generator(seed, block)
+        for row in range(0, BLOCK, at_once):
+            many = min(at_once, BLOCK - row)
+            rows = slice(place * BLOCK + row, place * BLOCK + row + many)
+            weights = _weights(rng, cells, g, many)
+            sums = (weights.astype(both.dtype) @ both).astype(np.float64)
+            baseline, candidate = sums[:, :width], sums[:, width:]
             found[rows] = value(candidate) - value(baseline)
-            undefined += int((zero(candidate) | zero(baseline)).sum())
+            undefined[rows] = zero(candidate) | zero(baseline)
             if studentize:
                 errors[rows] = _standard_errors(cells, weights, baseline, candidate, g)
-    pivots, without = None, 0.0
-    if studentize:
-        spread = errors > NO_SPREAD * (units.standard_error() or 0.0)
-        without = 1 - float(spread.mean())
-        pivots = np.sort((found[spread] - units.delta) / errors[spread])
-    found.sort()
-    return MetricDraws(found, pivots=pivots, without_spread=without, undefined=undefined / n_resamples)
+    return Replicates(found, undefined, errors)
 
 
 def seed_differences(units: PairedSums, n_resamples: int, seed: int) -> MetricDraws:
@@ -88,23 +112,23 @@ def seed_differences(units: PairedSums, n_resamples: int, seed: int) -> MetricDr
     return MetricDraws(found, route="seed", undefined=undefined / n_resamples)
 
 
-def _weights(rng: np.random.Generator, cells: PairedSums, g: int, rows: int) -> Floats:
+def _weights(rng: np.random.Generator, cells: PairedSums, g: int, rows: int) -> NDArray[np.int64]:
     """How often each cell is drawn in each of `rows` resamples of `g` units."""
     n_cells = len(cells.copies)
-    if n_cells < g:
-        return rng.multinomial(g, cells.copies / g, size=rows).astype(np.float64)
-    drawn = rng.integers(0, g, (rows, g), dtype=np.int32)
-    places = drawn + g * np.arange(rows, dtype=np.int64)[:, None]
-    return np.bincount(places.ravel(), minlength=rows * g).reshape(rows, g).astype(np.float64)
+    if n_cells < g or not np.all(cells.copies == 1):
+        return rng.multinomial(g, cells.copies / g, size=rows)
+    places = picks(rng, g, rows * g).reshape(rows, g)
+    places += g * np.arange(rows)[:, None]
+    return np.bincount(places.ravel(), minlength=rows * g).reshape(rows, g)
 
 
 def _standard_errors(
-    cells: PairedSums, weights: Floats, baseline: Floats, candidate: Floats, g: int
+    cells: PairedSums, weights: NDArray[np.int64], baseline: Floats, candidate: Floats, g: int
 ) -> Floats:
     """CR1 linearized standard error of every resample, as `PairedSums.standard_error`."""
     gradient = cells.metric.gradient
     parts = gradient(candidate) @ cells.candidate.T - gradient(baseline) @ cells.baseline.T
-    return np.asarray(np.sqrt(g / (g - 1) * (weights * parts * parts).sum(axis=1)))
+    return np.asarray(np.sqrt(g / max(g - 1, 1) * (weights * parts * parts).sum(axis=1)))
 
 
 Ends = tuple[float | None, float | None]

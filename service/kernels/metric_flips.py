@@ -1,20 +1,22 @@
 """Approximate randomization of any metric of sums: swap the arms within units, re-sum, take the difference.
 
 A swap moves a unit's row of differences D from the candidate to the baseline. Units with the same D, or
-with its opposite, are one cell: what matters is how many of a cell are swapped, a binomial count.
+with its opposite, are one cell: what matters is how many of a cell are swapped, a binomial count. Where
+cells hardly repeat, every unit is swapped by a random bit.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from service.kernels.metrics import Metric, PairedSums
+from service.kernels.metrics import Metric, PairedSums, distinct_rows, in_single
+from service.kernels.streams import BLOCK, block_count, generator, octets
 
 Floats = NDArray[np.float64]
 
@@ -22,14 +24,14 @@ MOST_PATTERNS = 2**20
 """Patterns of swaps, or of counts per cell, that are listed: all of 20 different units."""
 
 CHUNK_PATTERNS = 2**16
-BLOCK = 500
-"""Resamples per generator, whole blocks of the usual 10,000; part of the version: it decides the numbers."""
+CELLS = 2**17
+"""Swaps held at a time, so that they fit the cache; a multiple of 8. Part of the version."""
 
-CELLS = 2**20
+REPEATED = 16
+"""Cells are drawn instead of units when units are this many times as many. Part of the version."""
+
 TIE = 1e-11
 """Differences this close, relative to the arms' own values, are the same."""
-
-BIT_GENERATOR = "PCG64"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +74,68 @@ class _Cells:
 
 def metric_flips(sums: PairedSums, n_resamples: int, seed: int, *, listed: bool = True) -> Flips:
     """The randomization distribution at the observed difference: listed where possible, else drawn."""
+    if listed and (found := listed_flips(sums)) is not None:
+        return found
+    return flips_of(sums, *flip_blocks(sums, seed, range(block_count(n_resamples))), n_resamples)
+
+
+def is_listed(sums: PairedSums) -> bool:
+    """True when the combinations of counts per cell are few enough to list them all."""
+    return _few(_cells(sums))
+
+
+def listed_flips(sums: PairedSums) -> Flips | None:
+    """Every pattern of swaps, weighted; None where they are too many."""
     cells = _cells(sums)
-    if listed and float(np.log2(cells.counts + 1.0).sum()) <= math.log2(MOST_PATTERNS):
-        return _listed(cells)
-    return _drawn(cells, n_resamples, seed)
+    return _listed(cells) if _few(cells) else None
+
+
+def flips_of(sums: PairedSums, differences: Floats, undefined: NDArray[np.bool_], n_resamples: int) -> Flips:
+    """The first `n_resamples` of drawn swaps, compared with the observed difference."""
+    sides = _cells(sums).sides(differences[:n_resamples])
+    at_least, at_most, two_sided = (float(side.mean()) for side in sides)
+    zero = float(undefined[:n_resamples].mean())
+    return Flips(at_least, at_most, two_sided, zero, "monte_carlo", n_resamples, None)
+
+
+def flip_blocks(sums: PairedSums, seed: int, blocks: range) -> tuple[Floats, NDArray[np.bool_]]:
+    """Of every replicate of these blocks the difference after the swaps, and whether it is 0 by convention.
+
+    Memory O(replicates + units + `CELLS`).
+    """
+    cells = _cells(sums)
+    few = len(cells.counts) * REPEATED <= cells.counts.sum()
+    rows = cells.rows if few else np.repeat(cells.rows, cells.counts, axis=0)
+    moves = in_single(rows, float(cells.counts.sum()))
+    found = np.empty(len(blocks) * BLOCK)
+    undefined = np.empty(found.size, dtype=np.bool_)
+    for place, block in enumerate(blocks):
+        rng = generator(seed, block)
+        moved = _binomial(rng, cells, moves) if few else _bitwise(rng, moves)
+        one = slice(place * BLOCK, (place + 1) * BLOCK)
+        found[one], undefined[one] = cells.differences(moved)
+    return found, undefined
+
+
+def _binomial(rng: np.random.Generator, cells: _Cells, moves: NDArray[Any]) -> Floats:
+    """What a block of replicates moves, by the count of swaps in each cell: (BLOCK, width)."""
+    swapped = rng.binomial(cells.counts, 0.5, (BLOCK, len(moves)))
+    return np.asarray((swapped.astype(moves.dtype) @ moves).astype(np.float64))
+
+
+def _bitwise(rng: np.random.Generator, moves: NDArray[Any]) -> Floats:
+    """The same by one bit per unit: (BLOCK, width)."""
+    moved = np.zeros((BLOCK, moves.shape[1]))
+    at_once = CELLS // BLOCK // 8 * 8
+    for start in range(0, len(moves), at_once):
+        some = moves[start : start + at_once]
+        bits = octets(rng, BLOCK * -(-len(some) // 8)).reshape(BLOCK, -1)
+        moved += np.unpackbits(bits, axis=1, count=len(some)).astype(moves.dtype) @ some
+    return moved
+
+
+def _few(cells: _Cells) -> bool:
+    return float(np.log2(cells.counts + 1.0).sum()) <= math.log2(MOST_PATTERNS)
 
 
 def _cells(sums: PairedSums) -> _Cells:
@@ -84,8 +144,8 @@ def _cells(sums: PairedSums) -> _Cells:
     rows, copies = rows[moves], sums.copies[moves]
     lead = rows[np.arange(len(rows)), (rows != 0).argmax(axis=1)] if len(rows) else np.zeros(0)
     mirrored = lead < 0
-    distinct, place = np.unique(np.where(mirrored[:, None], -rows, rows), axis=0, return_inverse=True)
-    counts = np.bincount(place.ravel(), weights=copies, minlength=len(distinct)).astype(np.int64)
+    distinct, place = distinct_rows(np.where(mirrored[:, None], -rows, rows))
+    counts = np.bincount(place, weights=copies, minlength=len(distinct)).astype(np.int64)
     # a mirrored unit starts as if swapped, so that its cell counts in one direction
     baseline, candidate = sums.totals
     start = baseline + copies[mirrored] @ rows[mirrored]
@@ -135,25 +195,3 @@ def _combinations(cells: _Cells, which: list[int]) -> tuple[Floats, Floats]:
         moved = (moved[:, None, :] + k[:, None] * cells.rows[cell]).reshape(-1, cells.rows.shape[1])
         weights = np.outer(weights, np.exp(log_share)).ravel()
     return moved, weights
-
-
-def _drawn(cells: _Cells, n_resamples: int, seed: int) -> Flips:
-    """Binomial counts per cell where cells repeat, else one random bit per unit."""
-    found, undefined = np.empty(n_resamples), 0
-    n_cells = len(cells.counts)
-    alone = bool((cells.counts == 1).all())
-    rows_at_a_time = max(1, CELLS // max(n_cells, 1))
-    for block, start in enumerate(range(0, n_resamples, BLOCK)):
-        rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(block,))))
-        stop = min(start + BLOCK, n_resamples)
-        for row in range(start, stop, rows_at_a_time):
-            rows = min(rows_at_a_time, stop - row)
-            if alone:
-                words = rng.integers(0, 2**32, (rows, -(-n_cells // 32)), dtype=np.uint32).astype("<u4")
-                swapped = np.unpackbits(words.view(np.uint8), axis=1, count=n_cells).astype(np.float64)
-            else:
-                swapped = rng.binomial(cells.counts, 0.5, (rows, n_cells)).astype(np.float64)
-            found[row : row + rows], zero = cells.differences(swapped @ cells.rows)
-            undefined += int(zero.sum())
-    at_least, at_most, two_sided = (float(side.mean()) for side in cells.sides(found))
-    return Flips(at_least, at_most, two_sided, undefined / n_resamples, "monte_carlo", n_resamples, None)

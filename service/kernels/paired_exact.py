@@ -58,7 +58,7 @@ def _mass(discordant_share: float, n: int, difference: float, cutoff: float) -> 
     mean = n * discordant_share
     reach = TAIL_NATS + math.sqrt(2 * TAIL_NATS * mean)
     m = np.arange(max(math.floor(mean - reach), 0), min(math.ceil(mean + reach), n) + 1, dtype=np.float64)
-    limit = _most_wins(m, n, difference, cutoff)
+    limit = most_wins(m, n, difference, cutoff)
     win_share = min((discordant_share + difference) / (2 * discordant_share), 1.0)
     inside = limit >= 0
     if not inside.any():
@@ -71,7 +71,7 @@ def _mass(discordant_share: float, n: int, difference: float, cutoff: float) -> 
     return float(np.exp(log_weight) @ special.bdtr(limit, m.astype(np.int64), win_share))
 
 
-def _most_wins(m: Floats, n: int, difference: float, cutoff: float) -> Floats:
+def most_wins(m: Floats, n: int, difference: float, cutoff: float) -> Floats:
     """For each number of discordant items, the most candidate wins whose score is <= cutoff; -1 if none."""
     low, high = np.full(len(m), -1.0), m.copy()
     while True:

@@ -26,6 +26,7 @@ from service.stats.common import (
     require_equal_lengths,
 )
 from service.stats.pairs import FourCounts, PairedCounts, tabulate
+from service.stats.skewness import skewed
 from service.stats.warnings import define
 
 MetricName = Literal["mean", "accuracy", "precision", "recall", "f1", "bleu"]
@@ -175,6 +176,14 @@ class Arms:
     def named(self) -> str:
         """The metric as prose names it after a difference."""
         return "" if self.metric in ("mean", "bleu") else f" in {self.metric}"
+
+    def skewed(self) -> tuple[StatWarning, ...]:
+        """SKEWED, of what items or clusters add to the estimate; counts of right/wrong items speak for themselves."""
+        if (self.counts is not None and self.codes is None) or not self.units.standard_error():
+            return ()
+        return skewed(
+            self.units.linearized(), "items" if self.codes is None else "clusters", self.units.copies
+        )
 
     def undefined(self, share: float, where: str) -> tuple[StatWarning, ...]:
         """METRIC_UNDEFINED for the data themselves, or for a share of resamples."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Annotated
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from service.kernels import bootstrap_intervals
 from service.kernels import independent_bootstrap as bootstrap
 from service.kernels.moments import moments
-from service.stats.common import Alternative, Analysis, Interval, Proportion, p_text
+from service.stats.common import Alternative, Analysis, Interval, Proportion, StatWarning, p_text
 from service.stats.registry import PlanUse, stat_test
 from service.stats.samples import (
     BOOTSTRAP_FEW_RUNS,
@@ -20,6 +23,7 @@ from service.stats.samples import (
     how_obtained,
     type_one_error_at,
 )
+from service.stats.skewness import skewed
 from service.stats.warnings import MC_UNRESOLVED
 
 RAISED_UP_TO = 8
@@ -92,6 +96,7 @@ def bootstrap_difference(request: BootstrapDifferenceRequest) -> BootstrapDiffer
         No spread in either arm: ci and p are null, warning CONSTANT_DATA.
         0 beyond every resample: p is a bound, the least probability a resample has.
         Below 20 runs in an arm: warning BOOTSTRAP_FEW_RUNS with the type I error to expect.
+        Skewed runs in an arm: warning SKEWED below 25 times the squared skewness.
         p within three Monte-Carlo SE of alpha: draws are raised up to eightfold, then MC_UNRESOLVED.
 
     Sources:
@@ -105,8 +110,7 @@ def bootstrap_difference(request: BootstrapDifferenceRequest) -> BootstrapDiffer
     samples = request.arrays()
     first, second = (moments(sample) for sample in samples)
     delta = second.mean - first.mean
-    smaller = min(first.n, second.n)
-    few = (BOOTSTRAP_FEW_RUNS(n=smaller, rate=type_one_error_at(smaller)),) if smaller < 20 else ()
+    told = warnings_of(samples)
     reasons: dict[str, str] = {}
     bounds: dict[str, str] = {}
     if not first.sd and not second.sd:
@@ -130,7 +134,7 @@ def bootstrap_difference(request: BootstrapDifferenceRequest) -> BootstrapDiffer
             n_candidate=second.n,
             min_attainable_p=1.0,
             reasons=reasons,
-            warnings=(*few, CONSTANT_DATA()),
+            warnings=(*told, CONSTANT_DATA()),
             sentence=f"The means differ by {delta:+.4g}; the bootstrap is undefined here ({reason}).",
         )
     found = _resample(request, delta)
@@ -152,7 +156,7 @@ def bootstrap_difference(request: BootstrapDifferenceRequest) -> BootstrapDiffer
         if raw_p < distribution.least:
             p_value = floored(sides * distribution.least, "p_value", bounds)
             bounds["p_value"] = f"< {p_value:.1e}"
-    warnings = list(few)
+    warnings = list(told)
     if p_value is not None and p_se and abs(p_value - request.alpha) <= 3 * p_se:
         warnings.append(MC_UNRESOLVED(p=p_value, se=p_se, alpha=request.alpha))
     return BootstrapDifferenceAnalysis(
@@ -199,6 +203,15 @@ def _resample(
         if abs(p - request.alpha) > 3 * se or draws * 2 > RAISED_UP_TO * request.n_resamples:
             return distribution, constants, p, se
         draws *= 2
+
+
+def warnings_of(samples: Sequence[NDArray[np.float64]]) -> tuple[StatWarning, ...]:
+    """BOOTSTRAP_FEW_RUNS; and SKEWED for the first arm with too few runs, as each is resampled on its own."""
+    smaller = min(map(len, samples))
+    few = (BOOTSTRAP_FEW_RUNS(n=smaller, rate=type_one_error_at(smaller)),) if smaller < 20 else ()
+    spread = [sample - sample.mean() for sample in samples if np.ptp(sample) > 0]
+    uneven = [warning for parts in spread for warning in skewed(parts, "runs of an arm")]
+    return (*few, *uneven[:1])
 
 
 def p_of(tails: tuple[float, float] | None, alternative: Alternative) -> float | None:

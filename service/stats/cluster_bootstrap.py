@@ -28,6 +28,7 @@ from service.stats.resampling import (
     resolved_draws,
     studentized_draws,
 )
+from service.stats.skewness import skewed
 from service.stats.warnings import NOTHING_VARIES
 
 Estimand = Literal["item_weighted", "cluster_weighted"]
@@ -98,6 +99,7 @@ def cluster_bootstrap(request: ClusterBootstrapRequest) -> ClusterBootstrapAnaly
 
     Edge cases:
         Fewer than 10 clusters: warning FEW_CLUSTERS, the percentile interval is too short.
+        Skewed sums of clusters: warning SKEWED. A p that inversion cannot tell from alpha: ERROR_UNRESOLVED.
         Clusters that do not vary: the interval is the single point delta.
         No resample reaches 2 delta: p is given as a bound, never 0.
         convention `seed`: default_rng(42), 2000 draws, np.percentile, p = count / B.
@@ -129,6 +131,8 @@ def cluster_bootstrap(request: ClusterBootstrapRequest) -> ClusterBootstrapAnaly
         warnings.append(NO_DISCORDANT())
     elif read["bootstrap_se"] == 0:
         warnings.append(NOTHING_VARIES(unit="cluster"))
+    if units.standard_error():
+        warnings += skewed(units.linearized(), "clusters")
     ci, p, n, g = read["ci"], read["p_value"], len(pairs.difference), pairs.groups.n_clusters
     binary, bound = is_binary(*request.arrays()), read["bounds"].get("p_value")
 

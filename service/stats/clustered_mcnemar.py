@@ -30,13 +30,16 @@ from service.stats.common import (
 )
 from service.stats.pairs import NO_DISCORDANT, PairedCounts, floored, tabulate
 from service.stats.registry import PlanUse, stat_test
-from service.stats.warnings import define
+from service.stats.skewness import skewed
+from service.stats.warnings import DEGENERATE, FLOOR_ABOVE_ALPHA, define, unresolved
 
 Method = Literal["sign_flip", "obuchowski", "durkalski", "yang", "eliasziw_donner", "cr1_t", "cr2_t", "cv3_t"]
 Estimand = Literal["item_weighted", "cluster_weighted"]
 
 CHI_SQUARES = ("obuchowski", "durkalski", "yang", "eliasziw_donner")
 LARGE_SHARE = 0.3
+EXCESS = 1.2
+"""Spread of the clusters over the estimated one: beyond it a nominal level of .05 is above .07."""
 
 UNEQUAL_CLUSTERS = define(
     "UNEQUAL_CLUSTERS",
@@ -44,6 +47,15 @@ UNEQUAL_CLUSTERS = define(
     "One cluster holds {share:.0%} of the items: sign_flip is exact only if the arms are exchangeable within "
     "clusters, and for a mean difference of zero it is unreliable with such unequal clusters.",
     "Canay, Romano & Shaikh (2017), Econometrica 85:1013",
+)
+
+INFLATION_TOO_SMALL = define(
+    "INFLATION_TOO_SMALL",
+    "caution",
+    "eliasziw_donner widens McNemar's variance {inflation:.2f}-fold, from how alike all four outcomes are within "
+    "clusters, but the differences spread {shown:.2f}-fold: they are more alike than the outcomes, so its p is too "
+    "small here; use obuchowski, durkalski, yang or cr2_t.",
+    "Durkalski, Palesch, Lipsitz & Rust (2003), Stat Med 22:2417",
 )
 
 
@@ -156,8 +168,10 @@ def clustered_mcnemar(request: ClusteredMcNemarRequest) -> ClusteredMcNemarAnaly
     Edge cases:
         No item differs: p 1 by definition, statistic null, warning NO_DISCORDANT.
         Every cluster sums to zero: sign_flip p 1; the chi-square and t forms are undefined, null.
-        Clusters that do not vary: standard error 0, so the t forms and the interval are null.
-        eliasziw_donner: null where its estimated inflation is not positive.
+        Clusters that do not vary: standard error 0, so the t forms and the interval are null, warning DEGENERATE.
+        sign_flip on clusters too few for alpha: warning FLOOR_ABOVE_ALPHA. Skewed sums: SKEWED for the t forms.
+        eliasziw_donner: null where its estimated inflation is not positive; below the one that the clusters'
+            differences show: warning INFLATION_TOO_SMALL.
 
     Sources:
         Obuchowski (1998), Stat Med 17:1495. Durkalski et al. (2003), Stat Med 22:2417.
@@ -203,6 +217,8 @@ def clustered_mcnemar(request: ClusteredMcNemarRequest) -> ClusteredMcNemarAnaly
     elif request.method in CHI_SQUARES:
         df = 1.0
         statistic = _chi_square(request.method, groups, baseline, candidate, pairs.codes)
+        if request.method == "eliasziw_donner":
+            warnings += _inflation(statistic, delta, errors["cr1"].se, n_discordant, len(baseline))
         p = None if statistic is None else _normal_tail(math.copysign(math.sqrt(statistic), delta), request)
     else:
         df = error.df
@@ -218,17 +234,25 @@ def clustered_mcnemar(request: ClusteredMcNemarRequest) -> ClusteredMcNemarAnaly
         p = 1.0
         reasons.pop("p_value", None)
         warnings.append(NO_DISCORDANT())
+    elif statistic is None and request.method != "eliasziw_donner":
+        warnings.append(DEGENERATE(instead="sign_flip weighs such clusters by their number"))
     if error.se > 0 and error.df < LEAST_DF:
         warnings.append(LOW_DF(df=error.df))
     least = None
     if request.method == "sign_flip":
         least = min(1.0, 2.0 ** -(facts.n_nonzero - (request.alternative == "two-sided")))
         least = floored(least, "min_attainable_p", bounds)
+        if facts.n_nonzero and least >= request.alpha:
+            what = f"flipping {facts.n_nonzero} clusters"
+            warnings.append(FLOOR_ABOVE_ALPHA(what=what, least=least, alpha=request.alpha, more="clusters"))
     else:
         reasons["min_attainable_p"] = "the method is asymptotic: the clusters set no least p"
     if not binary:
         reasons["counts"] = "the outcomes are scores, not right or wrong"
     p_value = floored(p, "p_value", bounds)
+    warnings += unresolved(p, flips.error if flips else None, request.alpha)
+    if error.se > 0 and request.method in ("cr1_t", "cr2_t", "cv3_t"):
+        warnings += skewed(weighted.residuals, "clusters")
     return ClusteredMcNemarAnalysis(
         delta=delta,
         ci=ci,
@@ -273,6 +297,19 @@ def _chi_square(
     cell = (3 - 2 * baseline - candidate).astype(np.int64)
     cells = np.bincount(4 * codes + cell, minlength=4 * groups.n_clusters).reshape(-1, 4)
     return chi_squares.eliasziw_donner(cells.astype(np.float64))
+
+
+def _inflation(
+    statistic: float | None, delta: float, se: float, n_discordant: int, n: int
+) -> tuple[StatWarning, ...]:
+    """INFLATION_TOO_SMALL where clusters spread more than the method's inflation of McNemar's variance says."""
+    if not statistic or not delta:
+        return ()
+    mcnemar = (delta * n) ** 2 / n_discordant
+    inflation, shown = mcnemar / statistic, (se * n) ** 2 / n_discordant
+    if shown <= EXCESS * inflation:
+        return ()
+    return (INFLATION_TOO_SMALL(inflation=inflation, shown=shown),)
 
 
 def _normal_tail(z: float, request: ClusteredMcNemarRequest) -> float:

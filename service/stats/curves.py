@@ -11,9 +11,9 @@ from pydantic import Field
 from scipy import special
 
 from service.kernels import confidence_sequence, cumulative
-from service.kernels.bootstrap_draws import BIT_GENERATOR
 from service.kernels.clusters import robust_errors
 from service.kernels.e_process import running_counts
+from service.kernels.streams import BIT_GENERATOR
 from service.kernels.t_distribution import t_quantile
 from service.stats.clustering import LEAST_DF, LOW_DF
 from service.stats.common import Part, Resampling, StatWarning

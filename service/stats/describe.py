@@ -10,14 +10,30 @@ from pydantic import Field
 from service.kernels import bootstrap_intervals
 from service.kernels import independent_bootstrap as bootstrap
 from service.kernels.moments import Moments, moments
-from service.kernels.t_distribution import t_quantile
+from service.kernels.t_distribution import t_quantile, t_tail
 from service.stats.common import Analysis, Interval, Proportion, Resampling
 from service.stats.registry import stat_test
-from service.stats.samples import BOOTSTRAP_FEW_RUNS, OneSample, how_obtained, type_one_error_at
+from service.stats.samples import OneSample, how_obtained
+from service.stats.skewness import skewed
+from service.stats.warnings import define
 
 CIMethod = Literal["t", "percentile", "basic", "bca"]
 MAD_TO_SD = 1.482602218505602
 """1 / Phi^-1(3/4): makes the MAD of normal data their SD."""
+
+ENOUGH = 40
+"""Values with as many degrees of freedom as two arms of 20 runs."""
+
+NORMAL_975 = 1.959963984540054
+"""Phi^-1(.975)."""
+
+BOOTSTRAP_FEW_VALUES = define(
+    "BOOTSTRAP_FEW_VALUES",
+    "serious",
+    "{n} values: a 95% bootstrap interval of their mean misses about {rate:.0%} of the time on normal data, for it "
+    "knows neither n - 1 nor Student's t; use method t, or 40 values and more.",
+    "Hesterberg (2015), Am Stat 69:371",
+)
 
 
 class DescribeRequest(OneSample):
@@ -81,7 +97,8 @@ def describe(request: DescribeRequest) -> DescribeAnalysis:
         One value: sd, se and ci are null with a reason.
         All equal: sd is 0; the interval is null, since equal values are no certainty.
         Bootstrap on values that share a small unit, or on ten values or fewer: exact, without a seed.
-        Bootstrap below 20 values: warning BOOTSTRAP_FEW_RUNS.
+        Bootstrap below 40 values: warning BOOTSTRAP_FEW_VALUES.
+        Skewed values: warning SKEWED below 25 times the squared skewness.
 
     Sources:
         Hyndman & Fan (1996), Am Stat 50:361 (type 7).
@@ -114,7 +131,11 @@ def describe(request: DescribeRequest) -> DescribeAnalysis:
         spread, resampling = distribution.standard_error(), how_obtained(distribution, request.seed)
     if spread is None:
         reasons["bootstrap_se"] = "no bootstrap was asked for" if request.method == "t" else reasons["ci"]
-    few = request.method != "t" and m.n < 20
+    warnings = []
+    if request.method != "t" and 1 < m.n < ENOUGH:
+        warnings.append(BOOTSTRAP_FEW_VALUES(n=m.n, rate=_missed(m.n)))
+    if ci is not None:
+        warnings += skewed(values - m.mean, "values")
     return DescribeAnalysis(
         n=m.n,
         mean=m.mean,
@@ -132,9 +153,14 @@ def describe(request: DescribeRequest) -> DescribeAnalysis:
         bootstrap_se=spread,
         reasons=reasons,
         resampling=resampling,
-        warnings=(BOOTSTRAP_FEW_RUNS(n=m.n, rate=type_one_error_at(m.n)),) if few else (),
+        warnings=tuple(warnings),
         sentence=_sentence(request, m, ci, reasons),
     )
+
+
+def _missed(n: int) -> float:
+    """How often the 95% normal-theory bootstrap interval of n normal values misses: its SD has ddof 0."""
+    return t_tail(NORMAL_975 * float(np.sqrt(1 - 1 / n)), n - 1)
 
 
 def _t_interval(m: Moments, level: float) -> Interval:

@@ -313,9 +313,9 @@ def _groups(
         ecs, pearson = (found.ccc, found.pearson) if found else (None, None)
         groups.append(Group(name=name, ecs=ecs, pearson=pearson, n=len(chosen)))
         if ecs is None:
-            reasons[f"{level}[{place}].ecs"] = _why(len(chosen))
+            reasons[f"{level}.{place}.ecs"] = _why(len(chosen))
         if pearson is None:
-            reasons[f"{level}[{place}].pearson"] = "no spread" if found else _why(len(chosen))
+            reasons[f"{level}.{place}.pearson"] = "no spread" if found else _why(len(chosen))
     return tuple(groups)
 
 
@@ -365,7 +365,7 @@ def _reasons(analysis: ECSAnalysis, *, equal_weights: bool) -> dict[str, str]:
         for index, value in enumerate(analysis.strict.z_diff):
             if value is None:
                 for name in ("z_diff", "ecs_test"):
-                    reasons[f"strict.{name}[{index}]"] = (
+                    reasons[f"strict.{name}.{index}"] = (
                         "an effect or its error is missing, or the errors are 0 beside it"
                     )
     return reasons

@@ -87,9 +87,9 @@ def strict_scores(z: Column, studies: Sequence[str], findings: Sequence[str]) ->
 
 def floored(strict: Strict) -> list[str]:
     """Paths of the tails that stand at the floor."""
-    tests = [f"strict.ecs_test[{i}]" for i, p in enumerate(strict.ecs_test) if p is not None and p <= P_FLOOR]
+    tests = [f"strict.ecs_test.{i}" for i, p in enumerate(strict.ecs_test) if p is not None and p <= P_FLOOR]
     findings = [
-        f"strict.findings[{i}].{name}"
+        f"strict.findings.{i}.{name}"
         for i, finding in enumerate(strict.findings)
         for name, p in (("normal", finding.normal), ("chi_square", finding.chi_square))
         if p <= P_FLOOR

@@ -20,7 +20,7 @@ from service.stats.clustering import LEAST_DF, LOW_DF
 from service.stats.common import Alternative, Interval, Part, StatWarning
 from service.stats.orders import Ordered
 from service.stats.pairs import floored
-from service.stats.warnings import define
+from service.stats.warnings import DEGENERATE, define
 
 RESOLUTION = 1e-12
 """Probabilities are integrated to about this."""
@@ -43,6 +43,7 @@ OVERRUN = define(
 )
 
 CONTINUES = "the design continues: stage-wise inference belongs to the look at which it ends"
+UNVARIED = "the differences do not vary, so their spread measures nothing"
 
 
 class Look(Part):
@@ -54,7 +55,7 @@ class Look(Part):
     upper: float | None = Field(description="Critical z for a better candidate.")
     lower: float | None = Field(description="Critical z for a better baseline; null when one-sided.")
     exit_under_h0: float = Field(description="Probability under H0 of stopping at just this look.")
-    z: float | None = Field(description="Observed z; null for a look not reached.")
+    z: float | None = Field(description="Observed z; null for a look not reached, or without spread.")
     delta: float | None = Field(description="Observed naive delta at the look, outcome units.")
     crossed: bool | None = Field(description="Whether z reached a boundary; null for a look not reached.")
 
@@ -103,10 +104,13 @@ def require_looks(looks: Sequence[int]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a look sees: delta, z, the standard error z belongs to, and degrees of freedom of clusters."""
+    """What a look sees: delta, z, the standard error z belongs to, and degrees of freedom of clusters.
+
+    z is None for a difference that does not vary: then it is neither small nor large.
+    """
 
     delta: float
-    z: float
+    z: float | None
     se: float
     df: float | None
 
@@ -122,7 +126,7 @@ def observe(data: Ordered, units: int) -> Seen:
     delta = groups.item_weighted
     error = robust_errors(groups)["cr2"] if units > 1 else None
     if error is None or error.se <= 1e-12 * abs(delta) or error.se == 0:
-        return Seen(delta, 0.0, 0.0, None)
+        return Seen(delta, None if delta else 0.0, 0.0, None)
     tail = max(t_tail(abs(delta / error.se), error.df, "greater"), 1e-300)
     z = math.copysign(float(special.ndtri(tail)), delta) if delta else 0.0
     return Seen(delta, z, abs(delta / z) if abs(z) > 1e-9 else error.se, error.df)
@@ -137,6 +141,8 @@ def planned(design: Design, reasons: dict[str, str], seen: Sequence[Seen] = ()) 
         one_side = max(leave.up[k], leave.down[k])
         total += one_side
         at = seen[k] if k < len(seen) else None
+        if at is not None and at.z is None:
+            reasons[f"looks.{k}.z"] = UNVARIED
         found.append(
             Look(
                 n_units=n,
@@ -147,7 +153,7 @@ def planned(design: Design, reasons: dict[str, str], seen: Sequence[Seen] = ()) 
                 exit_under_h0=min(leave.up[k] + leave.down[k], 1.0),
                 z=at.z if at else None,
                 delta=at.delta if at else None,
-                crossed=None if at is None else at.z >= high[k] or at.z <= low[k],
+                crossed=None if at is None else at.z is not None and not low[k] < at.z < high[k],
             )
         )
     if len(seen) < len(design.looks):
@@ -200,10 +206,14 @@ def judge_looks(
         warnings.append(OVERRUN(n_units=look.n_units, unit=data.unit, extra=extra))
     if not crossed:
         reasons["stopped_at"] = "no boundary was crossed"
-    decision: Literal["reject", "do_not_reject"] = "reject" if crossed else "do_not_reject"
+    decision: Literal["reject", "do_not_reject"] | None = "reject" if crossed else "do_not_reject"
+    if at.z is None:
+        decision = None
+        reasons["decision"] = UNVARIED
+        warnings.append(DEGENERATE(instead="use the e_process, which needs no spread"))
     return {
         **fields,
-        **_stagewise(design, at, k, reasons, bounds),
+        **_stagewise(design, at, k, data.binary, reasons, bounds),
         "delta": at.delta,
         "stopped_at": look.n_units if crossed else None,
         "decision": decision,
@@ -212,8 +222,13 @@ def judge_looks(
 
 
 def _stagewise(
-    design: Design, at: Seen, k: int, reasons: dict[str, str], bounds: dict[str, str]
+    design: Design, at: Seen, k: int, binary: bool, reasons: dict[str, str], bounds: dict[str, str]
 ) -> dict[str, Any]:
+    """p, interval and median-unbiased delta at the look that ended the design."""
+    if at.z is None:
+        for name in ("p_value", "ci", "delta_median_unbiased"):
+            reasons[name] = UNVARIED
+        return {}
     low, high = design.limits()
     information = design.information[: k + 1]
     above, below = stagewise_tail(information, low, high, at.z, 0.0)
@@ -221,12 +236,13 @@ def _stagewise(
     fields: dict[str, Any] = {"p_value": floored(min(p, 1.0), "p_value", bounds, RESOLUTION)}
     if at.se == 0:
         for name in ("ci", "delta_median_unbiased"):
-            reasons[name] = "the differences do not vary, so their spread measures nothing"
+            reasons[name] = UNVARIED
         return fields
     # a drift of 1 is a z of 1 at the planned n
     unit = at.se * math.sqrt(information[-1])
+    most = 1.0 if binary else math.inf  # no difference of proportions lies beyond 1
     ends = [
-        unit * stagewise_drift(information, low, high, at.z, tail)
+        min(max(unit * stagewise_drift(information, low, high, at.z, tail), -most), most)
         for tail in (design.side_alpha, 0.5, 1 - design.side_alpha)
     ]
     level = 1 - 2 * design.side_alpha

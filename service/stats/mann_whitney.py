@@ -15,7 +15,7 @@ from service.kernels import ranks
 from service.stats.common import Alternative, Analysis, Interval, Proportion, p_text
 from service.stats.registry import PlanUse, stat_test
 from service.stats.samples import TwoSamples, floored
-from service.stats.warnings import define
+from service.stats.warnings import FLOOR_ABOVE_ALPHA, define
 
 Method = Literal["auto", "exact", "asymptotic", "corrected"]
 EXACT_BY_DEFAULT = 100
@@ -94,7 +94,7 @@ def mann_whitney(request: MannWhitneyRequest) -> MannWhitneyAnalysis:
 
     Edge cases:
         Ties: midranks; `exact` permutes them, so it stays exact.
-        All values equal: p 1, warning ALL_TIED.
+        All values equal: p 1, warning ALL_TIED. Too few runs to reach alpha: FLOOR_ABOVE_ALPHA.
         Too few runs for the level: the interval has null ends (unbounded).
         Ties make the interval wider than its level, never narrower.
 
@@ -136,6 +136,10 @@ def mann_whitney(request: MannWhitneyRequest) -> MannWhitneyAnalysis:
     if ci.low is None:
         reasons["ci.low"] = reasons["ci.high"] = "unbounded: too few runs for an interval of this level"
     delta = _median(baseline, candidate)
+    warnings = [ALL_TIED()] if ties.size == 1 and total > 1 else []
+    if least >= request.alpha:
+        what = f"ranking {n0} and {n1} runs"
+        warnings.append(FLOOR_ABOVE_ALPHA(what=what, least=min(1.0, least), alpha=request.alpha, more="runs"))
     return MannWhitneyAnalysis(
         delta=delta,
         ci=ci,
@@ -154,7 +158,7 @@ def mann_whitney(request: MannWhitneyRequest) -> MannWhitneyAnalysis:
         min_attainable_p=min(1.0, least),
         reasons=reasons,
         bounds=bounds,
-        warnings=(ALL_TIED(),) if ties.size == 1 and total > 1 else (),
+        warnings=tuple(warnings),
         sentence=_sentence(request, delta, ci, u / (n0 * n1), p_value, method),
     )
 

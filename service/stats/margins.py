@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from service.kernels.two_one_sided import TwoOneSided, by_t
 from service.stats.common import Resampling, StatWarning
 from service.stats.pairs import P_FLOOR
 from service.stats.resampling import BootstrapDistribution, resampling_of, resolution_of, weighed
-from service.stats.warnings import define
+from service.stats.warnings import DEGENERATE, MC_UNRESOLVED, unresolved
 
 TIE = 1e-9
 """An interval end this close to a bound counts as equal to it."""
@@ -18,12 +18,7 @@ STATISTICS = ("t_lower", "t_upper", "z_lower", "z_upper", "df", "se")
 
 Conclusion = Literal["positive", "negative", "equivalent", "inconclusive"]
 
-DEGENERATE = define(
-    "DEGENERATE",
-    "serious",
-    "The differences do not vary, or there is a single item, so their spread measures nothing and this "
-    "method decides nothing; for binary pairs use tango.",
-)
+TANGO_DECIDES = "for binary pairs use tango"
 
 
 @dataclass(frozen=True)
@@ -82,7 +77,7 @@ def of_t(name: str, delta: float, error: tuple[float, float], margin: float, alp
     """Evidence from a standard error and its degrees of freedom."""
     se, df = error
     if se == 0 or df <= 0:
-        return Evidence(name, statistics={"se": se}, warnings=(DEGENERATE(),))
+        return Evidence(name, statistics={"se": se}, warnings=(DEGENERATE(instead=TANGO_DECIDES),))
     return of_tests(name, by_t(delta, se, df, margin, alpha), "t", df=df, se=se)
 
 
@@ -96,8 +91,9 @@ def of_bootstrap(
     """
     low, high, se = found.quantile(alpha), found.quantile(1 - alpha), found.moments()[1]
     if se <= noise:
-        return Evidence(name, low, high, statistics={"se": se}, warnings=(DEGENERATE(),))
-    return Evidence(
+        return Evidence(name, low, high, statistics={"se": se}, warnings=(DEGENERATE(instead=TANGO_DECIDES),))
+    resampling = resampling_of(found, seed)
+    evidence = Evidence(
         name,
         low,
         high,
@@ -105,8 +101,17 @@ def of_bootstrap(
         weighed(found.at_least(margin, strict=touch), found),
         {"se": se},
         resolution_of(found, units),
-        resampling=resampling_of(found, seed),
+        resampling=resampling,
     )
+    return replace(evidence, warnings=_near_alpha(evidence.p_value, resampling, alpha))
+
+
+def _near_alpha(p: float | None, resampling: Resampling, alpha: float) -> tuple[StatWarning, ...]:
+    """MC_UNRESOLVED for draws, ERROR_UNRESOLVED for a computed p, when p cannot be told from alpha."""
+    if p is None or resampling.n_resamples is None:
+        return unresolved(p, resampling.error_bound, alpha)
+    se = (p * (1 - p) / resampling.n_resamples) ** 0.5
+    return (MC_UNRESOLVED(p=p, se=se, alpha=alpha),) if abs(p - alpha) <= 3 * se else ()
 
 
 def decide(found: Evidence, margin: float, alpha: float, *, touch: bool, by_p: bool) -> Decisions:

@@ -9,9 +9,19 @@ from pydantic import Field, model_validator
 from scipy import special
 
 from service.kernels.paired_intervals import newcombe_interval, tango_interval, wald_interval
-from service.stats.common import Alternative, Analysis, Interval, Part, Proportion, p_text, percent
+from service.stats.common import (
+    Alternative,
+    Analysis,
+    Interval,
+    Part,
+    Proportion,
+    StatWarning,
+    p_text,
+    percent,
+)
 from service.stats.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, PairsRequest
 from service.stats.registry import PlanUse, stat_test
+from service.stats.warnings import FLOOR_ABOVE_ALPHA
 
 Method = Literal["exact", "midp", "asymptotic", "corrected"]
 IntervalMethod = Literal["tango", "newcombe", "wald"]
@@ -98,6 +108,7 @@ def mcnemar(request: McNemarRequest) -> McNemarAnalysis:
     Edge cases:
         Tie (equal counts above 0): exact p 1, mid-p 1 - P(X = k) / 2.
         No discordant items: delta 0, p 1 for every alternative, warning NO_DISCORDANT.
+        Too few discordant items to reach alpha (below 6 for `exact`, two-sided .05): warning FLOOR_ABOVE_ALPHA.
         One discordant count 0: the odds ratio has an infinite end, given as null with a reason.
         One-sided `corrected` moves the statistic half a step towards H0, as the exact tail does.
 
@@ -132,6 +143,7 @@ def mcnemar(request: McNemarRequest) -> McNemarAnalysis:
     if m == 0:
         reasons["cohens_g"] = "no discordant items"
     ci = intervals["tango"]
+    least = min_attainable_p(m, request.method, request.alternative)
     return McNemarAnalysis(
         delta=delta,
         ci=ci,
@@ -142,13 +154,13 @@ def mcnemar(request: McNemarRequest) -> McNemarAnalysis:
         n=n,
         counts=counts,
         n_discordant=m,
-        min_attainable_p=min_attainable_p(m, request.method, request.alternative),
+        min_attainable_p=least,
         odds_ratio=_odds_ratio(b, c, request.level, reasons),
         cohens_g=None if m == 0 else b / m - 0.5,
         intervals=intervals,
         reasons=reasons,
         bounds={} if raw_p >= P_FLOOR else {"p_value": f"< {P_FLOOR:g}"},
-        warnings=() if m else (NO_DISCORDANT(),),
+        warnings=_warnings(m, least, request.alpha),
         sentence=(
             f"The candidate differs from the baseline by {percent(delta)} "
             f"({100 * request.level:g}% CI {percent(ci.low or 0)} to {percent(ci.high or 0)}, n = {n}, "
@@ -161,6 +173,16 @@ def mcnemar(request: McNemarRequest) -> McNemarAnalysis:
             )
         ),
     )
+
+
+def _warnings(m: int, least: float, alpha: float) -> tuple[StatWarning, ...]:
+    """NO_DISCORDANT, or FLOOR_ABOVE_ALPHA when m discordant items cannot reach alpha."""
+    if m == 0:
+        return (NO_DISCORDANT(),)
+    if least < alpha:
+        return ()
+    items = f"{m} discordant item" + "s" * (m > 1)
+    return (FLOOR_ABOVE_ALPHA(what=items, least=least, alpha=alpha, more="items"),)
 
 
 def _lower_tail(k: int, m: int) -> float:

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from service.errors import InvalidData
 from service.kernels import multiplicity
 from service.stats.common import Analysis, Labels, Proportion, Request
+from service.stats.pairs import floored
 from service.stats.registry import stat_test
 from service.stats.warnings import define
 
@@ -29,6 +30,13 @@ NEEDS_DEPENDENCE = define(
     "{method} holds its error rate for independent or positively dependent tests only; {instead} needs no "
     "such thing.",
     "Sarkar (1998), Ann Stat 26:494; Benjamini & Yekutieli (2001), Ann Stat 29:1165",
+)
+ZERO_P = define(
+    "ZERO_P",
+    "serious",
+    "{count} adjusted p-values come from a p of 0 and are given as a bound: it holds for a tail too small for a "
+    "float, while a share of B draws that counted nothing is only below 1/B; send 1/(B + 1) for that.",
+    "Phipson & Smyth (2010), Stat Appl Genet Mol Biol 9:39",
 )
 
 _ADJUST = {
@@ -106,6 +114,7 @@ def multiple_comparisons(request: MultipleComparisonsRequest) -> MultipleCompari
         InvalidData: labels that do not match the p-values.
 
     Edge cases:
+        A p of 0, or below 1e-300: the adjusted value is a bound, warning ZERO_P.
         null (never ran): enters as 1, warning NEVER_RAN.
         fixed_sequence: the order sent is the order of testing; after the first failure all fail.
         One hypothesis: every method returns its p unchanged.
@@ -124,7 +133,11 @@ def multiple_comparisons(request: MultipleComparisonsRequest) -> MultipleCompari
     adjusted = _ADJUST[request.method](p)
     reject = adjusted <= request.alpha
     missing = sum(value is None for value in request.p_values)
+    bounds: dict[str, str] = {}
+    told = tuple(floored(float(value), f"adjusted.{index}", bounds) for index, value in enumerate(adjusted))
     warnings = []
+    if bounds:
+        warnings.append(ZERO_P(count=len(bounds)))
     if missing:
         warnings.append(NEVER_RAN(count=missing, m=p.size))
     instead = {"hochberg": "holm", "hommel": "holm", "bh": "by"}.get(request.method)
@@ -135,7 +148,7 @@ def multiple_comparisons(request: MultipleComparisonsRequest) -> MultipleCompari
     )
     count = int(reject.sum())
     return MultipleComparisonsAnalysis(
-        adjusted=tuple(float(value) for value in adjusted),
+        adjusted=told,
         reject=tuple(bool(value) for value in reject),
         n_rejected=count,
         n=p.size,
@@ -145,6 +158,7 @@ def multiple_comparisons(request: MultipleComparisonsRequest) -> MultipleCompari
         alpha=request.alpha,
         labels=None if request.labels is None else tuple(request.labels),
         reasons={} if request.labels is not None else {"labels": "none were sent"},
+        bounds=bounds,
         warnings=tuple(warnings),
         sentence=(
             f"{count} of {p.size} hypotheses are rejected by {request.method} at a {rate} rate of "

@@ -108,6 +108,8 @@ def paired_bootstrap(request: PairedBootstrapRequest) -> PairedBootstrapAnalysis
     Edge cases:
         No item differs: the interval is [0, 0] and p is 1, warning NO_DISCORDANT; bca and studentized are null.
         Fewer than 20 discordant items: warning FEW_DISCORDANT. Few clusters: FEW_CLUSTERS or CAUTION.
+        Skewed differences, or skewed sums of clusters: warning SKEWED. A p that inversion cannot tell from
+            alpha: ERROR_UNRESOLVED.
         2 delta beyond the attainable range: p is given as a bound, never 0.
         0/0 in precision, recall or F1, or no match in BLEU: 0, counted in warning METRIC_UNDEFINED.
         Replicates of an item are averaged within the item first.
@@ -143,6 +145,7 @@ def paired_bootstrap(request: PairedBootstrapRequest) -> PairedBootstrapAnalysis
         warnings.append(FEW_DISCORDANT(n_discordant=arms.n_discordant))
     if arms.n_discordant and read["bootstrap_se"] == 0:
         warnings.append(NOTHING_VARIES(unit="item" if arms.codes is None else "cluster"))
+    warnings += arms.skewed()
     if arms.counts is None:
         read["reasons"]["counts"] = "the outcomes are not right or wrong"
     if arms.codes is None:

@@ -388,7 +388,7 @@ def _reasons(
         "studies": [study.normalized for study in studies],
     }
     reasons = {
-        f"{level}[{index}].normalized": absent
+        f"{level}.{index}.normalized": absent
         for level, values in ratios.items()
         for index, value in enumerate(values)
         if value is None
@@ -396,7 +396,7 @@ def _reasons(
     for index, test in enumerate(tests):
         for name in ("pi_human", "pi_agent", "pas"):
             if getattr(test, name) is None:
-                reasons[f"tests[{index}].{name}"] = "not sent"
+                reasons[f"tests.{index}.{name}"] = "not sent"
     if overall is None:
         reasons["normalized"] = absent
     return reasons

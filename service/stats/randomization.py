@@ -8,10 +8,12 @@ from typing import Literal
 from pydantic import Field
 from scipy import special
 
-from service.kernels.metric_flips import BIT_GENERATOR, metric_flips
+from service.kernels.metric_flips import metric_flips
 from service.kernels.sign_flip import sign_flip
+from service.kernels.streams import BIT_GENERATOR
 from service.kernels.t_distribution import t_quantile
 from service.stats.arms import Arms, ArmsRequest, MetricName
+from service.stats.clustering import cluster_warnings
 from service.stats.common import (
     Alternative,
     Analysis,
@@ -24,7 +26,7 @@ from service.stats.common import (
 from service.stats.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, floored, no_interval
 from service.stats.registry import PlanUse, stat_test
 from service.stats.resampling import DEFAULT_DRAWS, DEFAULT_SEED, MOST_DRAWS
-from service.stats.warnings import MC_UNRESOLVED, define
+from service.stats.warnings import FLOOR_ABOVE_ALPHA, MC_UNRESOLVED, define, unresolved
 
 LARGE_SHARE = 0.3
 TOLERATED = 0.005
@@ -38,13 +40,6 @@ DOMINANT_CLUSTER = define(
     "One cluster holds {share:.0%} of the items: swapping is exact only if the arms are exchangeable within "
     "clusters, and for a mean difference of zero it is unreliable with such unequal clusters.",
     "Canay, Romano & Shaikh (2017), Econometrica 85:1013",
-)
-FLOOR_ABOVE_ALPHA = define(
-    "FLOOR_ABOVE_ALPHA",
-    "serious",
-    "The least p that swapping {n_units} units can give is {least:.3g}, not below alpha {alpha:g}: "
-    "no data of this size can reject; plan more items or clusters.",
-    "Noreen (1989), Computer-Intensive Methods for Testing Hypotheses",
 )
 
 
@@ -156,7 +151,8 @@ def randomization(request: RandomizationRequest) -> RandomizationAnalysis:
     Edge cases:
         Nothing to swap: p is 1 by definition, warning NO_DISCORDANT.
         0/0 in precision, recall or F1, or no match in BLEU: 0, counted in warning METRIC_UNDEFINED.
-        A cluster above 30 % of the items: warning DOMINANT_CLUSTER.
+        A cluster above 30 % of the items: warning DOMINANT_CLUSTER. Few clusters: FEW_CLUSTERS or CAUTION.
+        Skewed differences, or skewed sums of clusters, which no exchangeable arms have: warning SKEWED.
         Too few units to reach alpha: warning FLOOR_ABOVE_ALPHA.
         Replicates of an item are averaged within the item first.
         Mean of more than 40 values on no lattice: by inversion, or rounded to a grid and erring upwards;
@@ -182,11 +178,14 @@ def randomization(request: RandomizationRequest) -> RandomizationAnalysis:
     if swappable == 0:
         warnings.append(NO_DISCORDANT())
     elif least >= request.alpha:
-        warnings.append(FLOOR_ABOVE_ALPHA(n_units=swappable, least=least, alpha=request.alpha))
+        warnings.append(_floor(found, swappable, least, request.alpha))
+    warnings += cluster_warnings(arms.sizes)
+    warnings += arms.skewed()
     if arms.largest_share > LARGE_SHARE:
         warnings.append(DOMINANT_CLUSTER(share=arms.largest_share))
     if found.mc_se is not None and abs(p - request.alpha) <= 3 * found.mc_se:
         warnings.append(MC_UNRESOLVED(p=p, se=found.mc_se, alpha=request.alpha))
+    warnings += unresolved(p, found.error, request.alpha)
     if found.mc_se is None:
         reasons["p_mc_se"] = "nothing was drawn"
     if arms.codes is None:
@@ -271,6 +270,14 @@ def _least(found: _Found, swappable: int, request: RandomizationRequest) -> floa
     if found.n_resamples is not None:
         return 1 / (found.n_resamples + (request.convention == "standard"))
     return float(min(1.0, 2.0 ** -(swappable - (request.alternative == "two-sided"))))
+
+
+def _floor(found: _Found, swappable: int, least: float, alpha: float) -> StatWarning:
+    """What sets the floor: the draws, or the units."""
+    what, more = f"swapping {swappable} units", "items or clusters"
+    if found.n_resamples is not None:
+        what, more = f"counting {found.n_resamples} draws", "draws"
+    return FLOOR_ABOVE_ALPHA(what=what, least=least, alpha=alpha, more=more)
 
 
 def _interval(arms: Arms, level: float, reasons: dict[str, str]) -> Interval:

@@ -9,15 +9,19 @@ import pkgutil
 import platform
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version as installed_version
-from typing import Any, Generic, Literal, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_type_hints
 
 from pydantic import BaseModel, Field, ValidationError
 
 from service.errors import InvalidData, NotFound
 from service.stats.common import Analysis, Part, Request, Resampling, StatWarning
+
+if TYPE_CHECKING:
+    import numpy as np
 
 A = TypeVar("A", bound=Analysis)
 R = TypeVar("R", bound=Request)
@@ -59,6 +63,26 @@ class PlanUse:
     clusters: Literal["never", "required", "when_planned"] = "never"
 
 
+Drawn = Mapping[str, "np.ndarray[Any, np.dtype[Any]]"]
+"""Named arrays of numbers, one row per replicate (or per block) along axis 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks(Generic[R, A]):
+    """How a Monte-Carlo test is cut, so that any number of workers gives the same bytes.
+
+    A block is a fixed number of replicates with a generator of its own, the n-th child of the seed.
+    `count` says how many blocks a request needs in all, 0 when nothing is drawn; it is asked again
+    with what was drawn until it asks for no more. `draw` computes consecutive blocks; drawing them in
+    several calls and joining the arrays along axis 0 gives the same arrays. `finish` makes the
+    analysis, and equals `compute` when given every block.
+    """
+
+    count: Callable[[R, Drawn | None], int]
+    draw: Callable[[R, range], Drawn]
+    finish: Callable[[R, Drawn], A]
+
+
 @dataclass(frozen=True, slots=True)
 class StatTest(Generic[R, A]):
     """A statistical test: its name, version, schemas, words, example and computation."""
@@ -72,6 +96,7 @@ class StatTest(Generic[R, A]):
     example: Mapping[str, Any]
     cost: Callable[[R], float]
     plan: PlanUse | None
+    blocks: Blocks[R, A] | None = None
 
     @property
     def words(self) -> str:
@@ -90,14 +115,38 @@ class StatTest(Generic[R, A]):
 
     def answer(self, request: R) -> Answer[A]:
         """Compute, and wrap the analysis with its warnings and provenance."""
+        return self._answer(lambda: self.compute(request), request)
+
+    def block_count(self, request: R, drawn: Drawn | None = None) -> int:
+        """How many blocks the request needs in all, given what is drawn already; 0: computed whole."""
+        return 0 if self.blocks is None else self.blocks.count(request, drawn)
+
+    def draw(self, request: R, which: range) -> Drawn:
+        """The numbers of consecutive blocks."""
+        assert self.blocks is not None  # noqa: S101 - callers ask block_count first
+        with self._errors():
+            return self.blocks.draw(request, which)
+
+    def finish(self, request: R, drawn: Drawn) -> Answer[A]:
+        """The answer made of every block's numbers: what `answer` gives."""
+        blocks = self.blocks
+        assert blocks is not None  # noqa: S101 - callers ask block_count first
+        return self._answer(lambda: blocks.finish(request, drawn), request)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
         try:
-            analysis = self.compute(request)
+            yield
         except ArithmeticError as error:
             raise _too_extreme(self.name) from error
         except ValidationError as error:
             if any(fault["type"] != "finite_number" for fault in error.errors(include_url=False)):
                 raise
             raise _too_extreme(self.name) from error
+
+    def _answer(self, compute: Callable[[], A], request: R) -> Answer[A]:
+        with self._errors():
+            analysis = compute()
         drawn: Resampling = analysis.resampling
         return _answer_type(self.analysis)(
             test=self.name,
@@ -140,11 +189,12 @@ def stat_test(
     example: Mapping[str, Any],
     cost: Callable[[R], float] = lambda _request: 0.001,
     plan: PlanUse | None = None,
+    blocks: Blocks[R, Any] | None = None,
 ) -> Callable[[Callable[[R], A]], Callable[[R], A]]:
     """Register a function `(Request) -> Analysis` as a statistical test.
 
     `cost` estimates seconds from the request: below .002 the test runs on the event loop,
-    below 1 in a thread, above as a job.
+    below 1 in a thread, above as a job. `blocks` lets a job's drawing be cut into shards.
     """
 
     def register(compute: Callable[[R], A]) -> Callable[[R], A]:
@@ -162,6 +212,7 @@ def stat_test(
             example=example,
             cost=cost,
             plan=plan,
+            blocks=blocks,
         )
         return compute
 

@@ -11,15 +11,16 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from service.errors import InvalidData
-from service.kernels.bootstrap_draws import BIT_GENERATOR, Draws
+from service.kernels.bootstrap_draws import Draws
 from service.kernels.inversion import SmoothMean, smooth_mean
 from service.kernels.metric_bootstrap import MetricDraws, bca_ends, draw_differences, studentized_ends
 from service.kernels.metrics import PairedSums
 from service.kernels.paired_bootstrap import BinaryPairs
 from service.kernels.ratio_bootstrap import Inverted, ratio_bootstrap
-from service.stats.common import Alternative, Analysis, Interval, Proportion, Request, Resampling
+from service.kernels.streams import BIT_GENERATOR
+from service.stats.common import Alternative, Analysis, Interval, Proportion, Request, Resampling, StatWarning
 from service.stats.pairs import P_FLOOR, PairedCounts
-from service.stats.warnings import MC_UNRESOLVED
+from service.stats.warnings import MC_UNRESOLVED, unresolved
 
 D = TypeVar("D", bound=Draws)
 
@@ -172,12 +173,14 @@ class Reading:
             fractions = {name: self._told(share, name, bounds) for name, share in fractions.items()}
         mean, se = found.moments()
         p = self._told(weighed(shares[options.alternative], found), "p_value", bounds)
-        warnings = []
+        warnings: list[StatWarning] = []
         drawn = found if isinstance(found, Draws) else None
         p_mc_se = None
         if drawn is None:
             reasons["p_mc_se"] = "nothing was drawn"
             reasons["min_attainable_p"] = "every resample is weighed: the design sets no least p"
+            tails = 2 if options.alternative == "two-sided" else 1
+            warnings += unresolved(p, tails * (found.error or 0.0), options.alpha)
         else:
             p_mc_se = (p * (1 - p) / len(drawn.estimates)) ** 0.5
             if abs(p - options.alpha) <= 3 * p_mc_se:

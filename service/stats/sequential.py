@@ -113,7 +113,7 @@ class SequentialAnalysis(Analysis):
     method: Method = Field(description="What was asked.")
     decision: Decision | None = Field(
         description="`reject`: a difference of 0 is rejected; `do_not_reject`: the design ended without; "
-        "`continue`: collect more."
+        "`continue`: collect more; null: no data, or differences without spread."
     )
     alternative: Alternative | None = Field(description="Direction of the test.")
     alpha: float = Field(description="Error over all looks together, a proportion.")
@@ -179,6 +179,8 @@ def sequential(request: SequentialRequest) -> SequentialAnalysis:
 
     Edge cases:
         No discordant items: z 0 and e-value 1; group_sequential has no interval (null).
+        One and the same difference everywhere (scores, clusters): z, p, interval and decision of
+            group_sequential are null, warning DEGENERATE.
         A look that may spend less than 1e-30 cannot stop: its critical value is null, reason infinite.
         Data after the first crossing: they do not count, warning OVERRUN.
         An empty confidence sequence: the difference changed along the order, warning SEQUENCE_EMPTY.
@@ -285,6 +287,7 @@ def _sentence(request: SequentialRequest, found: dict[str, Any], data: Ordered |
         + (f" after {found['stopped_at']} {data.unit}" if found["stopped_at"] else ""),
         "do_not_reject": f"a difference of zero is not rejected at alpha {alpha}, which does not show equality",
         "continue": f"a difference of zero is not rejected so far at alpha {alpha}, which shows no equality",
+        None: "nothing was decided, since the differences do not vary",
     }[found["decision"]]
     if found["equivalent"] is not None:
         inside = "inside" if found["equivalent"] else "not inside"

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from service.kernels.moments import Moments
 from service.kernels.t_distribution import t_quantile, t_tail
-from service.stats.common import Alternative, Analysis, Interval, Part, Proportion, p_text
+from service.stats.common import Alternative, Analysis, Interval, Part, Proportion, StatWarning, p_text
 from service.stats.registry import PlanUse, stat_test
 from service.stats.samples import (
     CONSTANT_DATA,
@@ -21,6 +23,7 @@ from service.stats.samples import (
     effect_sizes,
     floored,
 )
+from service.stats.skewness import skewed
 from service.stats.warnings import define
 
 Method = Literal["welch", "student", "paired"]
@@ -104,6 +107,8 @@ def t_test(request: TTestRequest) -> TTestAnalysis:
         One run in an arm: Welch is undefined and null; Student works while the other arm has two.
         Differences equal up to rounding (0.3 - 0.1, 0.4 - 0.2) are constant.
         Baseline mean of 0 or below: improvement_pct is null.
+        Skewed differences: warning SKEWED below 25 times the squared skewness; of two independent arms
+            what counts is the skewness left in the difference of their means.
         p below 1e-300: printed as that bound.
 
     Sources:
@@ -141,6 +146,8 @@ def t_test(request: TTestRequest) -> TTestAnalysis:
     effects = effect_sizes(arms, request.level, request.label_scheme, reasons)
     smaller = min(arms.baseline.n, arms.candidate.n)
     warnings = [FEW_RUNS_T(n=smaller)] if smaller < 20 else []
+    if t is not None:
+        warnings += _skewed(*request.arrays(), paired=paired)
     if se == 0:
         warnings.append(CONSTANT_DATA())
     return TTestAnalysis(
@@ -189,6 +196,17 @@ def standard_error(arms: Arms, method: Method) -> tuple[float | None, float | No
     share = v1 / (v1 + v2)
     df = 1 / (share**2 / (first.n - 1) + (1 - share) ** 2 / (second.n - 1))
     return scale * math.sqrt(v1 + v2), df, ""
+
+
+def _skewed(
+    baseline: NDArray[np.float64], candidate: NDArray[np.float64], *, paired: bool
+) -> tuple[StatWarning, ...]:
+    """SKEWED, of the differences, or of what the runs of both arms add to the difference of their means."""
+    if paired:
+        difference = candidate - baseline
+        return skewed(difference - difference.mean(), "differences")
+    apart = (baseline.mean() - baseline) / len(baseline), (candidate - candidate.mean()) / len(candidate)
+    return skewed(np.concatenate(apart), "runs")
 
 
 def _summary(m: Moments, name: str, reasons: dict[str, str]) -> ArmSummary:

@@ -204,8 +204,9 @@ def type_one_error(request: TypeOneErrorRequest) -> TypeOneErrorAnalysis:
     last = max(points, key=lambda point: point.n)
     drawn = any(not point.enumerated for point in points)
     reasons = {}
-    if not drawn:
-        reasons["points.mc_ci"] = "all splits or flips were counted"
+    for index, point in enumerate(points):
+        if point.mc_ci is None:
+            reasons[f"points.{index}.mc_ci"] = "all splits or flips were counted"
     if any(point.n_looked_at is None for point in points):
         reasons["points.n_looked_at"] = "convolved, not listed"
     if request.clusters is None:

@@ -69,6 +69,20 @@ NOTHING_VARIES = define(
     "point, and p is only a bound. Read an exact test of the counts instead.",
     "Davison & Hinkley (1997), Bootstrap Methods and their Application, 2.3",
 )
+DEGENERATE = define(
+    "DEGENERATE",
+    "serious",
+    "The differences do not vary, or there is a single item, so their spread measures nothing and this "
+    "method decides nothing; {instead}.",
+    "Davison & Hinkley (1997), Bootstrap Methods and their Application, 2.3",
+)
+FLOOR_ABOVE_ALPHA = define(
+    "FLOOR_ABOVE_ALPHA",
+    "serious",
+    "The least p that {what} can give is {least:.3g}, not below alpha {alpha:g}: nothing can be rejected here, "
+    "whatever the difference; plan more {more}.",
+    "Noreen (1989), Computer-Intensive Methods for Testing Hypotheses",
+)
 MC_UNRESOLVED = define(
     "MC_UNRESOLVED",
     "caution",
@@ -76,3 +90,19 @@ MC_UNRESOLVED = define(
     "raise n_resamples before reading it as above or below.",
     "Davison & Hinkley (1997), Bootstrap Methods and their Application, 4.2",
 )
+ERROR_UNRESOLVED = define(
+    "ERROR_UNRESOLVED",
+    "caution",
+    "The computed p {p:.4g} is known to within {error:.2g}, and alpha {alpha:g} lies in that range: it can be read "
+    "as neither above nor below. More clusters or items make it sharper.",
+    "Davies (1973), Biometrika 60:415",
+)
+LEAST_ERROR = 1e-9
+"""Errors below this are rounding."""
+
+
+def unresolved(p: float | None, error: float | None, alpha: float) -> tuple[StatWarning, ...]:
+    """ERROR_UNRESOLVED when alpha lies within the error that a computed p is known to."""
+    if p is None or error is None or error < LEAST_ERROR or abs(p - alpha) > error:
+        return ()
+    return (ERROR_UNRESOLVED(p=p, error=error, alpha=alpha),)

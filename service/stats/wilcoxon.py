@@ -16,7 +16,7 @@ from service.kernels.moments import difference_noise
 from service.stats.common import Alternative, Analysis, Interval, PairedColumns, Proportion, p_text
 from service.stats.registry import PlanUse, stat_test
 from service.stats.samples import floored, require_values
-from service.stats.warnings import define
+from service.stats.warnings import FLOOR_ABOVE_ALPHA, define
 
 Method = Literal["auto", "exact", "asymptotic", "corrected"]
 ZeroMethod = Literal["wilcox", "pratt", "zsplit"]
@@ -129,7 +129,9 @@ def wilcoxon(request: WilcoxonRequest) -> WilcoxonAnalysis:
     Edge cases:
         Differences equal up to rounding (0.3 - 0.1, 0.4 - 0.2): warning ROUNDING_TIES unless `ties` is rounded.
         Ties and zeros: `exact` permutes the midranks; zeros carry no sign under any zero method.
-        No difference at all: p 1, warning NO_DIFFERENCES.
+        zsplit: zeros add their half ranks to both sums and no variance to the normal methods; scipy leaves
+            them the variance of ranks with a sign, so its p is larger there.
+        No difference at all: p 1, warning NO_DIFFERENCES. Too few to reach alpha: FLOOR_ABOVE_ALPHA.
         Too few items for the level: the interval has null ends (unbounded).
         delta and ci use every item, zeros included.
 
@@ -175,6 +177,9 @@ def wilcoxon(request: WilcoxonRequest) -> WilcoxonAnalysis:
     apart = signed.n_distinct - rounded.n_distinct
     if apart:
         warnings.append(ROUNDING_TIES(count=apart))
+    if n_nonzero and least >= request.alpha:
+        what = f"the signs of {n_nonzero} differences"
+        warnings.append(FLOOR_ABOVE_ALPHA(what=what, least=least, alpha=request.alpha, more="items"))
     return WilcoxonAnalysis(
         delta=delta,
         ci=ci,

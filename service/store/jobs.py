@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Collection, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -13,19 +12,14 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from service.errors import NotFound
-from service.store import clock, scope
+from service.store import clock, job_work, scope
 from service.store.tables import jobs
 
-MAX_ATTEMPTS = 3
-"""A job whose runners died this often is failed: it may be what kills them."""
+UNFINISHED = ("queued", "running")
+RELEASED: dict[str, Any] = {"lease_token": None, "lease_expires_at": None}
+"""Columns of a job that nobody holds."""
 
 JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
-
-POISON = {
-    "code": "job_abandoned",
-    "title": "The job's runner died too often",
-    "detail": "every runner that took this job stopped without an answer; see the runner's log",
-}
 
 
 class Job(BaseModel):
@@ -52,6 +46,7 @@ class Job(BaseModel):
     created_at: datetime
     started_at: datetime | None = None
     finished_at: datetime | None = None
+    claimed_at: datetime | None = None
 
 
 def enqueue(
@@ -87,67 +82,20 @@ def enqueue(
     )
     waiting = session.execute(same).mappings().one_or_none()
     if waiting is not None:
-        return _read(waiting)
+        return read(waiting)
     # It finished between the two statements: the subject is free again.
     return enqueue(
         session, project_id=project_id, kind=kind, params=params, now=now, job_id=job_id, subject=subject
     )
 
 
-def claim(
-    session: Session,
-    *,
-    runner: str,
-    lease_seconds: float,
-    kinds: Collection[str] | None = None,
-    max_attempts: int = MAX_ATTEMPTS,
-) -> Job | None:
-    """Take the oldest job that waits, or whose runner let its lease run out."""
-    now = clock.now(session)
-    _bury(session, now, max_attempts)
-    free = sa.or_(
-        jobs.c.state == "queued", sa.and_(jobs.c.state == "running", jobs.c.lease_expires_at <= now)
-    )
-    oldest = sa.select(jobs.c.id).where(free).order_by(jobs.c.created_at, jobs.c.id).limit(1)
-    if kinds is not None:
-        oldest = oldest.where(jobs.c.kind.in_(sorted(kinds)))
-    statement = (
-        sa.update(jobs)
-        .where(jobs.c.id == oldest.with_for_update(skip_locked=True).scalar_subquery())
-        .values(
-            state="running",
-            attempts=jobs.c.attempts + 1,
-            runner=runner,
-            lease_token=secrets.token_hex(16),
-            lease_seconds=lease_seconds,
-            lease_expires_at=now + timedelta(seconds=lease_seconds),
-            started_at=sa.func.coalesce(
-                jobs.c.started_at, sa.bindparam("started", now, jobs.c.started_at.type)
-            ),
-        )
-        .returning(jobs)
-    )
-    row = session.execute(statement).mappings().one_or_none()
-    return None if row is None else _read(row)
-
-
-def heartbeat(session: Session, job: Job, progress: float | None = None) -> bool:
-    """Extend the lease by its own length; false when it was lost."""
-    seconds = job.lease_seconds or 0
-    values: dict[str, Any] = {"lease_expires_at": clock.now(session) + timedelta(seconds=seconds)}
-    if progress is not None:
-        values["progress"] = progress
-    return _guarded(session, job, values)
-
-
-def finish(session: Session, job: Job, result: Mapping[str, Any]) -> bool:
-    """Store the answer; false, and nothing is written, when the lease was lost."""
-    return _end(session, job, state="succeeded", result=dict(result), error=None, progress=1.0)
-
-
-def fail(session: Session, job: Job, problem: Mapping[str, Any]) -> bool:
-    """Store why there is no answer; false, and nothing is written, when the lease was lost."""
-    return _end(session, job, state="failed", error=dict(problem))
+def cancel(session: Session, job: Job) -> bool:
+    """End an unfinished job without an answer, whoever holds it; false when it has ended."""
+    unfinished = sa.and_(jobs.c.id == job.id, jobs.c.state.in_(UNFINISHED))
+    values = {"state": "cancelled", "finished_at": clock.now(session)} | RELEASED
+    ended = session.execute(sa.update(jobs).where(unfinished).values(**values).returning(jobs.c.id)).first()
+    job_work.forget(session, [job.id])
+    return ended is not None
 
 
 def get(session: Session, project_id: str, job_id: str) -> Job:
@@ -156,7 +104,7 @@ def get(session: Session, project_id: str, job_id: str) -> Job:
     row = session.execute(statement).mappings().one_or_none()
     if row is None:
         raise NotFound(f"there is no job {job_id} in this project")
-    return _read(row)
+    return read(row)
 
 
 def latest(session: Session, project_id: str, *, kind: str, subject: str | None) -> Job | None:
@@ -166,43 +114,43 @@ def latest(session: Session, project_id: str, *, kind: str, subject: str | None)
     )
     newest = statement.order_by(jobs.c.created_at.desc(), jobs.c.id.desc()).limit(1)
     row = session.execute(newest).mappings().one_or_none()
-    return None if row is None else _read(row)
+    return None if row is None else read(row)
 
 
 def waiting(session: Session) -> dict[str, int]:
     """How many jobs of the deployment are in each unfinished state."""
-    statement = sa.select(jobs.c.state, sa.func.count().label("number")).where(
-        jobs.c.state.in_(("queued", "running"))
-    )
+    statement = sa.select(jobs.c.state, sa.func.count().label("number")).where(jobs.c.state.in_(UNFINISHED))
     counts = {row.state: row.number for row in session.execute(statement.group_by(jobs.c.state))}
-    return {state: counts.get(state, 0) for state in ("queued", "running")}
+    return {state: counts.get(state, 0) for state in UNFINISHED}
 
 
-def _bury(session: Session, now: datetime, max_attempts: int) -> None:
-    """Fail the jobs whose last permitted runner died."""
-    dead = (
-        sa.select(jobs.c.id)
-        .where(jobs.c.state == "running", jobs.c.lease_expires_at <= now, jobs.c.attempts >= max_attempts)
-        .with_for_update(skip_locked=True)
+def holds(session: Session, job: Job) -> bool:
+    """True while the lease that the job was claimed under stands."""
+    statement = sa.select(jobs.c.lease_token).where(jobs.c.id == job.id)
+    return session.scalar(statement) == job.lease_token
+
+
+def unfinished(session: Session, project_id: str, most: int) -> int:
+    """How many of the project's jobs wait or run, counted no further than `most`."""
+    found = scope.of_project(sa.select(jobs.c.id), jobs, project_id).where(jobs.c.state.in_(UNFINISHED))
+    return session.scalar(sa.select(sa.func.count()).select_from(found.limit(most).subquery())) or 0
+
+
+def states(session: Session, job_ids: Collection[str]) -> dict[str, tuple[JobState, float | None]]:
+    """State and progress of jobs that were read before, by id; one that is gone is missing."""
+    statement = sa.select(jobs.c.id, jobs.c.state, jobs.c.progress).where(jobs.c.id.in_(sorted(job_ids)))
+    return {row.id: (row.state, row.progress) for row in session.execute(statement)}
+
+
+def expire(session: Session, *, before: datetime, spare: Collection[str], most: int = 500) -> int:
+    """Delete jobs that ended before a time, but for some kinds; returns how many went."""
+    old = sa.select(jobs.c.id).where(
+        jobs.c.finished_at < before, jobs.c.state.not_in(UNFINISHED), jobs.c.kind.not_in(sorted(spare))
     )
-    session.execute(
-        sa.update(jobs)
-        .where(jobs.c.id.in_(dead))
-        .values(state="failed", error=POISON, finished_at=now, lease_token=None, lease_expires_at=None)
-    )
+    gone = sa.delete(jobs).where(jobs.c.id.in_(old.limit(most).scalar_subquery())).returning(jobs.c.id)
+    return len(session.execute(gone).all())
 
 
-def _end(session: Session, job: Job, **values: Any) -> bool:
-    released = {"finished_at": clock.now(session), "lease_token": None, "lease_expires_at": None}
-    return _guarded(session, job, values | released)
-
-
-def _guarded(session: Session, job: Job, values: Mapping[str, Any]) -> bool:
-    """Write only while this very lease is held, in time or not: nobody else has taken the job since."""
-    held = sa.and_(jobs.c.id == job.id, jobs.c.lease_token == job.lease_token, jobs.c.state == "running")
-    statement = sa.update(jobs).where(held).values(**values).returning(jobs.c.id)
-    return session.execute(statement).first() is not None
-
-
-def _read(row: sa.RowMapping) -> Job:
+def read(row: sa.RowMapping) -> Job:
+    """The row as a job."""
     return Job.model_validate(dict(row))

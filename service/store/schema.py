@@ -18,6 +18,8 @@ GUARDED = (
     "audit_events",
     "batch_voids",
     "batches",
+    "deviation_decisions",
+    "deviations",
     "ledger_entries",
     "ledger_head",
     "manifests",
@@ -119,6 +121,8 @@ def expected_triggers(dialect: str) -> Iterator[str]:
                 yield f"{table}.{table}_guard_{event}"
     if dialect == "postgresql":
         yield "batches.batches_guard_insert_number"
+        yield "deviation_decisions.deviation_decisions_guard_insert_number"
+        yield "deviations.deviations_guard_insert_number"
         yield "manifests.manifests_guard_update_key"
         yield "plan_keys.plan_keys_guard_insert_form"
 

@@ -218,8 +218,11 @@ jobs = Table(
     Column("created_at", Moment, nullable=False),
     Column("started_at", Moment),
     Column("finished_at", Moment),
+    Column("claimed_at", Moment),  # the last time; whose turn it is follows from it
     CheckConstraint("state IN ('queued', 'running', 'succeeded', 'failed', 'cancelled')", name="known_state"),
-    Index(None, "state", "created_at", "id"),
+    Index(None, "state", "project_id", "created_at", "id", "kind"),
+    Index(None, "project_id", "claimed_at"),
+    Index(None, "finished_at"),
     Index(None, "project_id", "kind", "subject", "created_at"),
     Index(
         "uq_jobs_unfinished_subject",
@@ -230,6 +233,22 @@ jobs = Table(
         sqlite_where=sa.text("state IN ('queued', 'running')"),
         postgresql_where=sa.text("state IN ('queued', 'running')"),
     ),
+)
+
+job_inputs = Table(  # gone when the job ends
+    "job_inputs",
+    metadata,
+    Column("job_id", Words, ForeignKey(jobs.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("body", LargeBinary, nullable=False),
+)
+
+job_shards = Table(  # gone when the job ends
+    "job_shards",
+    metadata,
+    Column("job_id", Words, ForeignKey(jobs.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("first_block", Integer, primary_key=True, autoincrement=False),
+    Column("blocks", Integer, nullable=False),
+    Column("value", LargeBinary, nullable=False),
 )
 
 idempotency = Table(
@@ -244,4 +263,30 @@ idempotency = Table(
     Column("body", LargeBinary),
     Column("created_at", Moment, nullable=False),
     Index(None, "created_at"),
+)
+
+deviations = Table(
+    "deviations",
+    metadata,
+    Column("preregistration_id", Words, ForeignKey(preregistrations.c.id), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("canonical", Words, nullable=False),
+    Column("sha256", Words, nullable=False),
+    Column("key_id", Words, ForeignKey(keys.c.id), nullable=False),
+    Column("filed_at", Moment, nullable=False),
+)
+
+deviation_decisions = Table(
+    "deviation_decisions",
+    metadata,
+    Column("preregistration_id", Words, primary_key=True),
+    Column("deviation", Integer, primary_key=True, autoincrement=False),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("canonical", Words, nullable=False),
+    Column("sha256", Words, nullable=False),
+    Column("key_id", Words, ForeignKey(keys.c.id), nullable=False),
+    Column("decided_at", Moment, nullable=False),
+    sa.ForeignKeyConstraint(
+        ["preregistration_id", "deviation"], [deviations.c.preregistration_id, deviations.c.number]
+    ),
 )

@@ -248,9 +248,11 @@ def _clause(clause: ClauseVerdict, *, points: bool) -> ClauseView:
     )
 
 
-def _observed(value: float | Span | None, *, points: bool) -> str:
+def _observed(value: float | Span | bool | None, *, points: bool) -> str:
     if value is None:
         return "undefined"
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, Span):
         ends = (_end(value.low, points=points), _end(value.high, points=points))
         return f"{ends[0]} to {ends[1]}"

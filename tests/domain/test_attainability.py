@@ -119,6 +119,24 @@ def test_clauses_that_do_no_work_are_warned_about(rule, found):
     assert all(each.severity == "warning" for each in warned)
 
 
+@pytest.mark.parametrize(
+    ("rule", "found"),
+    [
+        ("e.equivalent is true", []),
+        ("e.equivalent is true and e.p_value < 0.05", []),
+        ("e.equivalent is true and not e.superior is true", []),
+        ("e.equivalent is true and e.equivalent is true", ["REDUNDANT_CLAUSE"]),
+        ("e.equivalent is true and e.equivalent is false", ["RULE_NEVER_PASSES"]),
+        ("delta > 0 or (e.equivalent is true and e.equivalent is false)", ["CONTRADICTION"]),
+        ("e.equivalent == 1", ["RULE_FIELD_TYPE"]),
+        ("e.delta is true", ["RULE_FIELD_TYPE"]),
+    ],
+)
+def test_rules_over_what_is_true_or_false(rule, found):
+    test = {"id": "e", "test": "equivalence", "version": 1, "parameters": {"method": "tango"}}
+    assert [code for code, _ in codes({"tests.0": test, "hypotheses.0.rule": rule})] == found
+
+
 def rules_over_p():
     thresholds = st.sampled_from(["0", "0.01", "0.05", "0.0625", "0.1", "1"])
     operators = st.sampled_from(["<", "<=", ">", ">=", "==", "!="])

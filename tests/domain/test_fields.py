@@ -8,6 +8,7 @@ import pytest
 
 from service.domain.fields import choices, observe, shape_of
 from service.domain.rule_truth import Ends
+from service.stats.equivalence import EquivalenceAnalysis
 from service.stats.mcnemar import McNemarAnalysis
 
 
@@ -47,6 +48,12 @@ def test_choices_can_all_be_compared():
     )
 
 
+def test_choices_name_what_is_true_or_false():
+    names = choices(EquivalenceAnalysis)
+    assert {"equivalent", "noninferior", "superior", "minimum_effect"} <= set(names)
+    assert shape_of(EquivalenceAnalysis, ("equivalent",)) == "truth"
+
+
 ANSWER = {
     "analysis": {
         "p_value": 1e-12,
@@ -78,7 +85,8 @@ ANSWER = {
         ("odds.estimate", math.inf, None),
         ("statistic", None, "an exact test has no chi-square"),
         ("nothing", None, "nothing is undefined for these data"),
-        ("flag", None, "flag is undefined for these data"),
+        ("flag", True, None),
+        ("flag.deeper", None, "flag.deeper is undefined for these data"),
         ("n.deeper", None, "n.deeper is undefined for these data"),
     ],
 )

@@ -170,6 +170,20 @@ def test_a_field_of_the_wrong_shape_is_unknown():
     assert truth("m.equivalent == 1", m__equivalent=True) is None
 
 
+@pytest.mark.parametrize(
+    ("seen", "is_true", "is_false"),
+    [(True, True, False), (False, False, True), (None, None, None), (1, None, None), (0.0, None, None)],
+)
+def test_what_is_true_or_false_is_asked_for_by_its_word(seen, is_true, is_false):
+    assert truth("e.equivalent is true", e__equivalent=seen) is is_true
+    assert truth("e.equivalent is false", e__equivalent=seen) is is_false
+    assert truth("not e.equivalent is true", e__equivalent=seen) is is_false
+
+
+def test_an_interval_is_neither_true_nor_false():
+    assert truth("m.ci is true", m__ci=Ends(1, 2)) is None
+
+
 def test_clauses_come_in_the_order_of_the_sentence():
     rule = parse("not (a.x > 1 or b.x > 2) and (c.x within 3 or delta > 4 pp)")
     assert [str(clause) for clause in clauses(rule)] == [

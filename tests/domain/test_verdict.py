@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import pickle
 import re
@@ -146,6 +147,40 @@ def test_a_false_rule_is_equivalent_where_the_named_test_finds_it(echo, low, hig
     unnamed = {**changes, "hypotheses.0.equivalence": None}
     del unnamed["hypotheses.0.equivalence"]
     assert only(verdict_of(unnamed, outcomes(*binary(50, 30, 4, 3)))).outcome == "not_supported"
+
+
+EQUIVALENCE = {
+    "hypotheses.0.claim": "equivalence",
+    "hypotheses.0.rule": "e.equivalent is true",
+    "tests.0": {"id": "e", "test": "equivalence", "version": 1, "parameters": {"method": "tango"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("only_candidate", "only_baseline", "outcome"), [(10, 10, "equivalent"), (60, 60, "not_supported")]
+)
+def test_a_rule_asks_for_equivalence_itself(only_candidate, only_baseline, outcome):
+    judged = only(verdict_of(EQUIVALENCE, outcomes(*binary(500, 300, only_candidate, only_baseline))))
+    (clause,) = judged.clauses
+    assert judged.outcome == outcome
+    assert (clause.observed, clause.threshold) == (outcome == "equivalent", True)
+    assert judged.analyses["e"]["analysis"]["equivalent"] is clause.holds is (outcome == "equivalent")
+
+
+def test_an_undecided_equivalence_makes_the_rule_inconclusive():
+    changes = copy.deepcopy(EQUIVALENCE)
+    changes["tests.0"]["parameters"]["method"] = "t"
+    judged = only(verdict_of(changes, outcomes(*binary(500, 300, 0, 0))))
+    assert judged.outcome == "inconclusive"
+    assert judged.clauses[0].observed is None
+    assert "do not vary" in judged.clauses[0].reason
+
+
+def test_a_truth_survives_the_stored_verdict():
+    verdict = verdict_of(EQUIVALENCE, outcomes(*binary(500, 300, 10, 10)))
+    read = Verdict.model_validate_json(verdict.model_dump_json())
+    assert read == verdict
+    assert only(read).clauses[0].observed is True
 
 
 def test_equivalence_by_the_named_test_uses_the_sesoi():

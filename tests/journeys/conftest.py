@@ -19,21 +19,7 @@ from service.keyring import Keyring
 from service.store.engine import Database
 from service.wake import Alarm
 from tests.api.conftest import add_key, add_project
-
-
-class InlineExecutor:
-    """Computes at once, in this process."""
-
-    def submit(self, function: Callable[..., Any], *arguments: object) -> Future[Any]:
-        future: Future[Any] = Future()
-        try:
-            future.set_result(function(*arguments))
-        except Exception as error:
-            future.set_exception(error)
-        return future
-
-    def close(self) -> None:
-        pass
+from tests.pools import InlinePool
 
 
 @dataclass
@@ -74,7 +60,7 @@ def service(database: Database, tmp_path: Path) -> Iterator[Service]:
     runner = Runner(
         database=database,
         keyring=keyring,
-        executor=InlineExecutor(),
+        pool=InlinePool(),
         alarm=Alarm(tmp_path / "runner.sock"),
         settings=settings,
     )

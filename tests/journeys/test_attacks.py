@@ -10,7 +10,9 @@ import pytest
 from service.domain.outcomes import PlanViolatedError
 from service.jobs.runner import Runner
 
-from .conftest import InlineExecutor, Service
+from tests.pools import StuckPool
+
+from .conftest import Service
 from .plans import draft, idempotent, items, lock, locked, post, small_plan
 
 only_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -105,25 +107,14 @@ def test_a_refusal_names_no_arm_that_was_sent(service: Service) -> None:
 
 
 def test_a_computation_beyond_the_time_limit_fails_its_job_and_frees_the_runner(service: Service) -> None:
-    class Stuck(InlineExecutor):
-        closed = False
-
-        def submit(self, function, *arguments):
-            from concurrent.futures import Future
-
-            return Future()
-
-        def close(self) -> None:
-            self.closed = True
-
     prereg_id = locked(service.client, small_plan(N))
     for arm in "AB":
         post(service.client, prereg_id, arm, items(N), [1] * N)
     runner: Runner = service.runner
-    runner._executor = stuck = Stuck()
+    runner._pool = stuck = StuckPool()
     runner._settings = service.settings.model_copy(update={"job_attempt_seconds": 1e-9})
     assert runner.step()
-    assert stuck.closed
+    assert stuck.abandoned == 1
     failed = service.client.get(f"/v1/preregistrations/{prereg_id}/verdict").json()
     assert failed["code"] == "verdict_failed"
     assert "too long" in failed["detail"]

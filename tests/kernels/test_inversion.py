@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from service.kernels import inversion, lattice
+from service.kernels import characteristic, inversion, lattice
 from service.kernels.inversion import continuous, smooth_flips, smooth_mean
 
 seeds = st.integers(0, 10_000)
@@ -42,7 +42,7 @@ def test_bootstrap_agrees_with_the_exact_lattice(monkeypatch, seed, n, shape):
     values, exact, unit = on_fine_lattice(sample(seed, n, shape))
     assert smooth_mean(values) is None
     monkeypatch.setattr(inversion, "continuous", lambda _: True)
-    monkeypatch.setattr(inversion, "_beyond", lambda *_: (0.0, 0.0))
+    monkeypatch.setattr(inversion, "beyond", lambda *_, **__: (0.0, 0.0))
     found = smooth_mean(values)
     mean, se = found.moments()
     start = values.min() * n
@@ -160,6 +160,7 @@ def test_work_in_pieces_changes_nothing(monkeypatch):
     values = sample(2, 500)
     whole = smooth_mean(values).quantile(0.2)
     flips = smooth_flips(values)[0].at_most(0.7)
-    monkeypatch.setattr(inversion, "CELLS", 64 * 13)
+    monkeypatch.setattr(characteristic, "CELLS", 64 * 13)
+    monkeypatch.setattr(characteristic, "PART", 64)
     assert smooth_mean(values).quantile(0.2) == pytest.approx(whole, abs=1e-12)
     assert smooth_flips(values)[0].at_most(0.7) == pytest.approx(flips, abs=1e-12)

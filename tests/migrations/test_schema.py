@@ -106,8 +106,8 @@ def test_a_newer_database_is_left_alone(database):
 
 
 def test_an_older_database_names_the_command(database, monkeypatch):
-    monkeypatch.setattr(schema, "newest", lambda: "0002")
-    with pytest.raises(schema.SchemaUnknown, match=r"0001.*0002.*forelock migrate"):
+    monkeypatch.setattr(schema, "newest", lambda: "9999")
+    with pytest.raises(schema.SchemaUnknown, match=r".*9999.*forelock migrate"):
         schema.require_current(database.engine)
 
 

@@ -198,43 +198,5 @@ def powers() -> Iterator[Batch]:
 NOT_SIMULATED: dict[str, str] = {}
 """Tests with a p-value or an interval that no world is for, and why."""
 
-FEW_PAIRS = (
-    "with so few discordant items the spread itself is uncertain; for right/wrong items `tango`, the default, "
-    "holds its level here."
-)
-LOPSIDED = (
-    "a mean of 40 differences with skewness 2 is not yet normal (25 times the squared skewness, 100 items, is a "
-    "common rule); more items help, another test does not."
-)
-SKEWED_RUNS = (
-    "20 runs with skewness 2 are few for this interval; Welch's test and `basic` hold their level here."
-)
-TWENTY_VALUES = "twenty values are where the warning of few runs ends, and not where the error does; use `t`."
-CELLS = (
-    "its inflation comes from the correlation of all four outcomes in a cluster; where differences are more alike "
-    "than outcomes, as here, it is too small. Use another method."
-)
-
-NOTES: dict[tuple[str, str, str, str], str] = {
-    ("binary-low", "equivalence", "method t", "size at the margin"): FEW_PAIRS,
-    ("small-n", "equivalence", "method t", "size at the margin"): FEW_PAIRS,
-    ("small-n", "equivalence", "method bootstrap_ci", "size at the margin"): FEW_PAIRS,
-    ("lopsided", "t-test", "method paired", "type I error"): LOPSIDED,
-    ("lopsided", "t-test", "method paired", "coverage"): LOPSIDED,
-    ("lopsided", "paired-bootstrap", "", "coverage percentile"): LOPSIDED,
-    ("lopsided", "paired-bootstrap", "", "coverage basic"): LOPSIDED,
-    ("lopsided", "randomization", "", "type I error"): "it tests exchangeable arms, which these are not; "
-    + LOPSIDED,
-    ("lopsided", "randomization", "", "coverage"): LOPSIDED,
-    ("lopsided", "equivalence", "method t", "size at the margin"): LOPSIDED,
-    ("lopsided", "equivalence", "method bootstrap_ci", "size at the margin"): LOPSIDED,
-    ("skewed-runs", "bootstrap-difference", "", "type I error percentile"): SKEWED_RUNS,
-    ("skewed-runs", "bootstrap-difference", "", "coverage percentile"): SKEWED_RUNS,
-    ("skewed-runs", "bootstrap-difference", "", "type I error bca"): SKEWED_RUNS,
-    ("skewed-runs", "bootstrap-difference", "", "coverage bca"): SKEWED_RUNS,
-    ("many-clusters", "clustered-mcnemar", "method eliasziw_donner", "type I error"): CELLS,
-    ("one-column", "describe", "method percentile", "coverage"): TWENTY_VALUES,
-    ("one-column", "describe", "method basic", "coverage"): TWENTY_VALUES,
-    ("one-column", "describe", "method bca", "coverage"): TWENTY_VALUES,
-}
+NOTES: dict[tuple[str, str, str, str], str] = {}
 """What a reader has to know of liberal rows for which the service has no warning."""

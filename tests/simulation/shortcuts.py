@@ -10,10 +10,11 @@ from types import SimpleNamespace
 from service.kernels import bootstrap_intervals
 from service.kernels import independent_bootstrap as bootstrap
 from service.kernels.bootstrap_draws import draw_ratios
-from service.stats.bootstrap_difference import BootstrapDifferenceRequest
+from service.stats.bootstrap_difference import BootstrapDifferenceRequest, warnings_of
 from service.stats.cluster_bootstrap import ClusterBootstrapRequest
 from service.stats.common import Interval
 from service.stats.resampling import Reading
+from service.stats.skewness import skewed
 
 DRAWS = 2_000
 
@@ -23,7 +24,8 @@ def cluster_bootstrap(request: ClusterBootstrapRequest) -> SimpleNamespace:
     groups = request.pairs.groups
     drawn = draw_ratios(groups.sums, groups.sizes, DRAWS, seed=1)
     read = Reading(request, groups.item_weighted, 1 / DRAWS).fields(drawn)
-    return SimpleNamespace(**read | {"warnings": request.pairs.warnings()})
+    lopsided = skewed(groups.residuals, "clusters")
+    return SimpleNamespace(**read | {"warnings": (*request.pairs.warnings(), *lopsided)})
 
 
 def bootstrap_difference(request: BootstrapDifferenceRequest) -> SimpleNamespace:
@@ -38,4 +40,4 @@ def bootstrap_difference(request: BootstrapDifferenceRequest) -> SimpleNamespace
         tails = bootstrap_intervals.tails(drawn, delta, method, constants)
         intervals[method] = ends and Interval(low=ends[0], high=ends[1], level=request.level, method=method)
         p_values[method] = tails and 2 * min(tails)
-    return SimpleNamespace(intervals=intervals, p_values=p_values, warnings=())
+    return SimpleNamespace(intervals=intervals, p_values=p_values, warnings=warnings_of(samples))

@@ -117,16 +117,37 @@ def test_correlation_by_definition(r, n, kappa):
     assert found.bf10 == pytest.approx(expected, rel=1e-8)
 
 
-@pytest.mark.parametrize(("f", "df1", "df2"), [(0.3, 1, 58), (6.0, 3, 40), (2.0, 5, 6)])
-def test_regression_agrees_with_quad(f, df1, df2):
-    n, r2, scale = df1 + df2 + 1, f * df1 / (f * df1 + df2), 0.25 * (df1 + df2 + 1) / 2
+@PATIENT
+@given(st.floats(0, 60), st.integers(1, 12), st.integers(2, 400), st.floats(0.1, 2))
+def test_regression_agrees_with_quad(f, df1, df2, rscale):
+    """Zellner's g prior with g ~ inverse gamma (1/2, rscale^2 n / 2), integrated over g / (1 + g)."""
+    n, r2 = df1 + df2 + 1, f * df1 / (f * df1 + df2)
+    scale = rscale**2 * n / 2
 
-    def integrand(g):
-        likelihood = (1 + g) ** (df2 / 2) * (1 + g * (1 - r2)) ** (-(n - 1) / 2)
-        return likelihood * math.sqrt(scale / math.pi) * g**-1.5 * math.exp(-scale / g)
+    def log_integrand(g):
+        likelihood = (df2 * math.log1p(g) - (n - 1) * math.log1p(g * (1 - r2))) / 2
+        return likelihood + math.log(scale / math.pi) / 2 - 1.5 * math.log(g) - scale / g
 
-    expected = integrate.quad(integrand, 0, 50)[0] + integrate.quad(integrand, 50, math.inf)[0]
-    assert weigh(kind="f", f=f, df1=df1, df2=df2).bf10 == pytest.approx(expected, rel=1e-6)
+    peak = max(log_integrand(math.exp(u / 10)) + u / 10 for u in range(-100, 300))
+    found = integrate.quad(
+        lambda u: math.exp(log_integrand(math.exp(u)) + u - peak), -15, 80, limit=2000, epsabs=0, epsrel=1e-10,
+        points=[math.log(scale), 0, 5],
+    )[0]  # fmt: skip
+    log_bf = weigh(kind="f", f=f, df1=df1, df2=df2, rscale=rscale).log_bf10
+    assert log_bf == pytest.approx(peak + math.log(found), abs=1e-7)
+
+
+@pytest.mark.parametrize(("chi_square", "n"), [(3.84, 50), (0.1, 400), (25.0, 10_000)])
+def test_chi_square_approaches_the_unit_information_prior(chi_square, n):
+    """With one degree of freedom: z is a standard normal under H0, N(sqrt(n) d, 1) with d ~ N(0, 1) under H1."""
+    z, root = math.sqrt(chi_square), math.sqrt(n)
+    marginal = integrate.quad(
+        lambda d: stats.norm.pdf(z, root * d) * stats.norm.pdf(d), -2, 2, points=[z / root], epsabs=0
+    )[0]
+    exact = math.log(marginal / stats.norm.pdf(z))
+    found = weigh(kind="chi_square", chi_square=chi_square, n=n).log_bf10
+    # what the approximation leaves out is of the order of 1/n
+    assert found - exact == pytest.approx((chi_square + 1) / (2 * n), rel=0.05)
 
 
 @PATIENT
@@ -325,8 +346,23 @@ def test_unusable_evidence_is_refused(evidence):
         weigh(**evidence)
 
 
+SLEEP = [
+    [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0],
+    [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4],
+]
+
+
 def test_the_registered_example_is_the_printed_one():
+    """R 4: BayesFactor::ttestBF(sleep$extra[sleep$group == 1], .. == 2, paired = TRUE) prints 17.25888."""
     test = registry.find("bayes-factor")
     found = test.answer(test.request.model_validate(test.example)).analysis
-    assert found.bf01 == pytest.approx(1.56, abs=0.005)
-    assert "without an effect" in found.sentence
+    assert found.bf10 == pytest.approx(17.25888, abs=1e-5)
+    assert test.example["evidence"]["t"] == pytest.approx(stats.ttest_rel(*SLEEP).statistic, abs=5e-7)
+    assert test.example["evidence"]["rscale"] == pytest.approx(math.sqrt(0.5), abs=5e-9)
+    assert "with an effect" in found.sentence
+
+
+def test_against_bayesfactor_for_two_samples():
+    """bayesplay's vignette on default t-tests prints 0.9709424 for means 25, 35 and SDs 15, 16 of 15 and 16."""
+    t = (25 - 35) / math.sqrt((14 * 15**2 + 15 * 16**2) / 29 * (1 / 15 + 1 / 16))
+    assert weigh(kind="t", t=t, n1=15, n2=16, rscale=1.0).bf10 == pytest.approx(0.9709424, abs=1e-7)

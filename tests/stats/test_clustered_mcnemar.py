@@ -116,7 +116,9 @@ def test_five_clusters_cannot_reach_five_percent():
     assert answer.analysis.p_value == answer.analysis.min_attainable_p == 0.0625
     one_sided = analyse("clustered-mcnemar", of_sums([3, 4, 5, 2, 6]), alternative="greater")
     assert one_sided.p_value == one_sided.min_attainable_p == 0.03125
-    assert codes(answer) == {"FEW_CLUSTERS"}
+    assert codes(answer) == {"FEW_CLUSTERS", "FLOOR_ABOVE_ALPHA"}
+    for reaching in ({"alternative": "greater"}, {"alpha": 0.1}):
+        assert codes(ask("clustered-mcnemar", of_sums([3, 4, 5, 2, 6]), **reaching)) == {"FEW_CLUSTERS"}
 
 
 def test_clusters_that_cancel_do_not_lower_the_least_p():

@@ -64,8 +64,18 @@ def test_drawn_bootstrap_names_its_seed_and_follows_it():
     assert first == ask("describe", {"values": values}, method="basic", seed=1, n_resamples=500)
 
 
-def test_bootstrap_warns_below_twenty_values_only():
+def test_bootstrap_warns_below_forty_values_only():
     rng = np.random.default_rng(0)
-    for n, method, warned in ((19, "percentile", True), (20, "percentile", False), (5, "t", False)):
+    for n, method, warned in ((20, "bca", True), (39, "basic", True), (40, "percentile", False), (5, "t", False)):
         answer = ask("describe", {"values": list(rng.normal(size=n))}, method=method)
-        assert ("BOOTSTRAP_FEW_RUNS" in codes(answer)) == warned
+        assert ("BOOTSTRAP_FEW_VALUES" in codes(answer)) == warned
+
+
+def test_the_error_that_the_warning_names_is_that_of_normal_values():
+    """The interval of normal theory, mean +- 1.96 SD (ddof 0) / sqrt(n), on 20,000 columns of 20 values."""
+    rng = np.random.default_rng(7)
+    values = rng.normal(size=(20_000, 20))
+    missed = np.abs(values.mean(axis=1)) > 1.959964 * values.std(axis=1) / 20**0.5
+    warned = [w for w in ask("describe", {"values": list(values[0])}, method="basic").warnings]
+    told = next(w.message for w in warned if w.code == "BOOTSTRAP_FEW_VALUES")
+    assert f"about {missed.mean():.0%} of the time" in told

@@ -199,7 +199,7 @@ def test_the_ceiling_is_no_maximum_and_says_so():
 def test_neutral_human_evidence_is_skipped_in_normalizing():
     alone = score([pair(0.5, 0.9)])
     assert (alone.normalized, alone.fallback_used) == (0.0, True)
-    assert alone.reasons == {"tests[0].normalized": "no human posterior, or a neutral one"}
+    assert alone.reasons == {"tests.0.normalized": "no human posterior, or a neutral one"}
     both = score([pair(0.5, 0.9), pair(0.9, 0.8)])
     assert both.normalized == pytest.approx(score([pair(0.9, 0.8)]).normalized, abs=1e-12)
     assert not both.fallback_used
@@ -218,7 +218,7 @@ def test_a_test_without_both_sides_is_skipped():
     found = score([half, pair(0.9, 0.8)])
     assert found.pas == pytest.approx(0.74, abs=1e-12)
     assert (found.findings[0].n_used, found.findings[0].n_tests) == (1, 2)
-    assert found.reasons["tests[0].pas"] == "not sent"
+    assert found.reasons["tests.0.pas"] == "not sent"
     alone = score([half])
     assert (alone.pas, alone.fallback_used) == (0.5, True)
     assert "FALLBACK_USED" in codes(alone)

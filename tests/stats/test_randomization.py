@@ -277,6 +277,9 @@ def test_unresolved_p_raises_the_draws_and_warns_when_told_not_to():
     assert "MC_UNRESOLVED" not in codes(ask(NAME, body, alpha=min(0.99, p + 0.2), n_resamples=1000))
 
 
+DOMINATED = {"DOMINANT_CLUSTER", "CAUTION", "SKEWED"}
+
+
 @pytest.mark.parametrize(
     ("body", "options", "expected"),
     [
@@ -284,8 +287,10 @@ def test_unresolved_p_raises_the_draws_and_warns_when_told_not_to():
         (columns([(0, 1)] * 5), {}, {"FLOOR_ABOVE_ALPHA"}),
         (columns([(0, 1)] * 5), {"alternative": "greater"}, set()),
         (columns([(1, 1)] * 5), {}, {"NO_DISCORDANT"}),
-        (columns([(0, 1)] * 20), {"clusters": [i % 10 for i in range(20)]}, set()),
-        (columns([(0, 1)] * 20), {"clusters": [max(i - 6, 0) for i in range(20)]}, {"DOMINANT_CLUSTER"}),
+        (columns([(0, 1)] * 20), {"clusters": [i % 10 for i in range(20)]}, {"CAUTION"}),
+        (columns([(0, 1)] * 20), {"clusters": [i % 9 for i in range(20)]}, {"FEW_CLUSTERS"}),
+        (columns([(0, 1), (1, 0)] * 30), {"clusters": [i % 30 for i in range(60)]}, set()),
+        (columns([(0, 1)] * 20), {"clusters": [max(i - 6, 0) for i in range(20)]}, DOMINATED),
         (counts([(0, 0, 0, 1, 0, 0)] * 8), {}, {"METRIC_UNDEFINED"}),
         (counts([(1, 1, 1, 2, 0, 0)] * 8), {}, set()),
         (counts([(1, 0, 1, 0, 0, 1)] * 8, "precision"), {}, {"METRIC_UNDEFINED"}),

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
+from service.errors import InvalidData
+from service.kernels.bootstrap_draws import seed_means
 from tests.stats.oracle import analyse, ask, codes
 
 
@@ -46,8 +49,9 @@ def test_methods_without_an_exact_safeguard_warn_on_sparse_pairs(method):
     margin = {"value": 3, "unit": "pp"}
     sparse = ask("equivalence", counts(99, 0, 1), margin=margin, method=method)
     assert "SPARSE_UNGUARDED" in codes(sparse)
+    assert "SPARSE_UNGUARDED" in codes(ask("equivalence", counts(80, 12, 12), margin=margin, method=method))
     assert "SPARSE_UNGUARDED" not in codes(
-        ask("equivalence", counts(80, 10, 10), margin=margin, method=method)
+        ask("equivalence", counts(80, 13, 12), margin=margin, method=method)
     )
     assert "SPARSE_UNGUARDED" not in codes(
         ask("equivalence", counts(99, 0, 1), margin=margin, method="tango")
@@ -73,3 +77,30 @@ def test_an_exact_p_of_few_items_is_the_dyadic_itself(b, c):
     m, k = b + c, min(b, c)
     exact = min(1.0, 2 * sum(math.comb(m, i) for i in range(k + 1)) / 2**m) if b != c else 1.0
     assert analyse("mcnemar", counts(1, c, b)).p_value == exact
+
+
+@pytest.mark.parametrize("cells", [(1, 0, 0, 0), (1, 0, 1, 0), (1, 0, 1, 1), (3, 0, 1, 0), (2, 0, 1, 1)])
+def test_a_small_table_is_resampled_as_its_items_are(cells):
+    """Four cells are not four items: a table of four items or fewer once drew its cells evenly, or crashed."""
+    both, c, b, neither = cells
+    columns = {
+        "baseline": [1] * (both + c) + [0] * (b + neither),
+        "candidate": [1] * both + [0] * c + [1] * b + [0] * neither,
+    }
+    told = []
+    for body in (counts(*cells), columns):
+        try:
+            found = ask("paired-bootstrap", body, method="studentized", seed=1)
+        except InvalidData as refused:
+            share = float(refused.detail.rsplit(" in ", 1)[1].split("%")[0])
+            told.append(pytest.approx(share, abs=2))
+        else:
+            told.append(found.analysis.p_value)
+    assert told[0] == told[1]
+
+
+def test_the_literal_recipe_does_not_wrap_huge_values_into_integers():
+    values = np.array([1e149, -1e149, 3.0])
+    assert seed_means(values, 50, 42).estimates.max() == pytest.approx(1e151, rel=1e-9)
+    picked = np.random.default_rng(42).choice(3, 3, replace=True)
+    assert seed_means(values, 1, 42).estimates[0] == pytest.approx((values * 100)[picked].mean())

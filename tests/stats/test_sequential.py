@@ -308,7 +308,9 @@ def test_constant_scores_are_sound(values, clusters):
     looks = [10, 20] if clusters is None else [1]
     looks = [5, 10] if clusters and len(set(clusters)) == 10 else looks
     found = run(body, "group_sequential", looks=looks).analysis
-    assert found.decision == "do_not_reject"
+    apart = found.delta != 0
+    assert found.decision == (None if apart else "do_not_reject")
+    assert found.p_value == (None if apart else pytest.approx(1))
     assert found.ci is None
     bounded = {"bound": 1e100} | ({} if clusters is None else {"size_cap": 20})
     run(body, "confidence_sequence", **bounded)
@@ -317,9 +319,22 @@ def test_constant_scores_are_sound(values, clusters):
 
 def test_nearly_constant_scores_do_not_vary():
     body = {"baseline": [0.1, 0.2, 0.3] * 4, "candidate": [0.2, 0.3, 0.4] * 4}
-    found = run(body, "group_sequential", looks=[6, 12]).analysis
-    assert found.decision == "do_not_reject"
-    assert found.looks[-1].z == 0
+    answer = run(body, "group_sequential", looks=[6, 12])
+    found = answer.analysis
+    assert (found.decision, found.p_value, found.ci) == (None, None, None)
+    assert [look.z for look in found.looks] == [None, None]
+    assert "DEGENERATE" in codes(answer)
+    body["candidate"][0] += 0.01
+    assert "DEGENERATE" not in codes(run(body, "group_sequential", looks=[6, 12]))
+
+
+def test_interval_of_proportions_stays_within_one():
+    body = columns([(0, 1)] * 40)
+    for clusters in ({}, {"clusters": [k // 2 for k in range(40)], "looks": [10, 20]}):
+        found = run(body, "group_sequential", **({"looks": [20, 40]} | clusters)).analysis
+        if found.ci is not None:
+            assert -1 <= found.ci.low < found.ci.high <= 1
+            assert found.ci.high == 1
 
 
 def test_no_look_reached_yet():

@@ -87,6 +87,8 @@ CHANGES = {
     "manifests": "n = 3",
     "plan_keys": "public_key = wrapped_key",
     "ledger_head": "size = 0",
+    "deviations": "canonical = '{}'",
+    "deviation_decisions": "canonical = '{}'",
 }
 LOCKED_ROWS = {"manifests": "WHERE preregistration_id = 'r2'"}
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from service.errors import NotFound
-from service.store import clock, jobs
+from service.store import clock, job_leases, jobs
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def enqueue(world, session, number, **changes):
 
 
 def claim(session, **changes):
-    return jobs.claim(session, **{"runner": "one", "lease_seconds": 60} | changes)
+    return job_leases.claim(session, **{"runner": "one", "lease_seconds": 60} | changes)
 
 
 def test_a_job_is_queued_with_what_it_was_given(world):
@@ -65,21 +65,21 @@ def test_a_finished_job_shows_its_result(world):
     with world.database.write() as session:
         enqueue(world, session, 1)
         job = claim(session)
-        assert jobs.finish(session, job, {"answer": 1})
+        assert job_leases.finish(session, job, {"answer": 1})
         done = jobs.get(session, "project", "j1")
         assert (done.state, done.result, done.error, done.progress) == ("succeeded", {"answer": 1}, None, 1.0)
         assert done.finished_at is not None
         assert claim(session) is None
-        assert not jobs.finish(session, job, {"answer": 2})
-        assert not jobs.fail(session, job, {"code": "x"})
-        assert not jobs.heartbeat(session, job)
+        assert not job_leases.finish(session, job, {"answer": 2})
+        assert not job_leases.fail(session, job, {"code": "x"})
+        assert not job_leases.heartbeat(session, job)
         assert jobs.get(session, "project", "j1") == done
 
 
 def test_a_failed_job_shows_why(world):
     with world.database.write() as session:
         enqueue(world, session, 1)
-        assert jobs.fail(session, claim(session), {"code": "x"})
+        assert job_leases.fail(session, claim(session), {"code": "x"})
         failed = jobs.get(session, "project", "j1")
         assert (failed.state, failed.result, failed.error) == ("failed", None, {"code": "x"})
         assert claim(session) is None
@@ -90,7 +90,7 @@ def test_a_heartbeat_keeps_the_lease(world, later):
         enqueue(world, session, 1)
         job = claim(session)
         later(50)
-        assert jobs.heartbeat(session, job, progress=0.5)
+        assert job_leases.heartbeat(session, job, progress=0.5)
         later(50)
         assert claim(session) is None
         assert jobs.get(session, "project", "j1").progress == 0.5
@@ -104,10 +104,10 @@ def test_a_runner_that_stays_silent_loses_the_job_and_writes_nothing(world, late
         second = claim(session, runner="two")
         assert (second.id, second.attempts, second.runner) == ("j1", 2, "two")
         assert second.started_at == silent.started_at
-        assert not jobs.heartbeat(session, silent)
-        assert not jobs.finish(session, silent, {"answer": "stale"})
-        assert not jobs.fail(session, silent, {"code": "stale"})
-        assert jobs.finish(session, second, {"answer": "fresh"})
+        assert not job_leases.heartbeat(session, silent)
+        assert not job_leases.finish(session, silent, {"answer": "stale"})
+        assert not job_leases.fail(session, silent, {"code": "stale"})
+        assert job_leases.finish(session, second, {"answer": "fresh"})
         assert jobs.get(session, "project", "j1").result == {"answer": "fresh"}
 
 
@@ -116,7 +116,7 @@ def test_an_expired_lease_that_nobody_took_still_finishes(world, later):
         enqueue(world, session, 1)
         job = claim(session)
         later(1000)
-        assert jobs.finish(session, job, {})
+        assert job_leases.finish(session, job, {})
 
 
 def test_a_job_that_kills_its_runners_is_failed(world, later):
@@ -128,7 +128,7 @@ def test_a_job_that_kills_its_runners_is_failed(world, later):
         assert claim(session, max_attempts=3) is None
         dead = jobs.get(session, "project", "j1")
         assert (dead.state, dead.attempts, dead.error["code"]) == ("failed", 3, "job_abandoned")
-        assert not jobs.finish(session, job, {})
+        assert not job_leases.finish(session, job, {})
 
 
 def test_a_subject_has_one_unfinished_job(world):
@@ -137,7 +137,7 @@ def test_a_subject_has_one_unfinished_job(world):
         assert enqueue(world, session, 2, subject="r1") == first
         assert enqueue(world, session, 3, subject="r2").id == "j3"
         assert enqueue(world, session, 4, subject="r1", kind="import").id == "j4"
-        assert jobs.fail(session, claim(session, kinds=("verdict",)), {"code": "x"})
+        assert job_leases.fail(session, claim(session, kinds=("verdict",)), {"code": "x"})
         again = enqueue(world, session, 5, subject="r1")
         assert again.id == "j5"
         assert jobs.latest(session, "project", kind="verdict", subject="r1") == again
@@ -155,7 +155,7 @@ def test_unfinished_jobs_are_counted(world):
         for number in range(3):
             enqueue(world, session, number)
         claim(session)
-        jobs.finish(session, claim(session), {})
+        job_leases.finish(session, claim(session), {})
         assert jobs.waiting(session) == {"queued": 1, "running": 1}
 
 
@@ -172,7 +172,7 @@ def test_runners_at_once_share_the_jobs(world):
             if job is None:
                 return taken
             with world.database.write() as session:
-                assert jobs.finish(session, job, {"by": name})
+                assert job_leases.finish(session, job, {"by": name})
             taken.append(job.id)
 
     with ThreadPoolExecutor(8) as pool:
@@ -184,6 +184,6 @@ def test_a_claimed_job_prints_no_token_and_no_result(world):
     with world.database.write() as session:
         enqueue(world, session, 1)
         job = claim(session)
-        jobs.finish(session, job, {"answer": "secret"})
+        job_leases.finish(session, job, {"answer": "secret"})
         assert job.lease_token not in repr(job)
         assert "secret" not in repr(jobs.get(session, "project", "j1"))

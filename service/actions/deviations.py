@@ -1,0 +1,217 @@
+"""Filing deviations, deciding about them, and what they do to a verdict once there is one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from service.actions.results import expected_total, manifests_of
+from service.actions.verdicts import open_batch
+from service.domain.access import Key
+from service.domain.as_run import Rows, apply, delta_of
+from service.domain.consequences import Consequences, consequences, nothing
+from service.domain.deviation import (
+    MAX_DECISIONS,
+    MAX_DEVIATIONS,
+    Decided,
+    Decision,
+    Deviation,
+    Filing,
+    Measured,
+    judge_filing,
+    require_may_decide,
+    require_person,
+    standing,
+)
+from service.domain.deviation_changes import ExcludedClusters, ExcludedItems
+from service.domain.deviation_direction import measured
+from service.domain.deviation_rules import Facts
+from service.domain.deviation_scope import check, touched
+from service.domain.ledger import Receipt
+from service.domain.outcomes import Outcomes
+from service.domain.preregistration import Preregistration, State
+from service.errors import Conflict
+from service.store import audit, batches, coverage, deviations, ledger, plan_keys, preregistrations, verdicts
+
+OPEN: tuple[State, ...] = ("locked", "collecting", "complete", "judged")
+"""States in which deviations are filed and decided."""
+MAX_ROWS = 1_000_000
+"""Results that a request opens to compute with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A filing that fits the plan, with the directions that the rows show once they are open."""
+
+    preregistration_id: str
+    filing: Filing
+    measured: Measured | None = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Filed:
+    """A stored deviation and its place in the ledger."""
+
+    deviation: Deviation
+    receipt: Receipt
+
+
+def prepare(session: Session, caller: Key, prereg_id: str, filing: Filing) -> Prepared:
+    """Check a filing against the plan: the slow part, before the write transaction begins."""
+    record = preregistrations.get(session, caller.project_id, prereg_id)
+    record.require(*OPEN, action="filing a deviation")
+    require_person(caller, "filing a deviation")
+    check(record.plan, filing.change, manifests_of(session, record))
+    return Prepared(prereg_id, filing, _measured(session, record, filing))
+
+
+def file(session: Session, caller: Key, prepared: Prepared, *, salt: bytes, now: datetime) -> Filed:
+    """Store a deviation with the facts of this moment and what the rules make of them."""
+    record = preregistrations.get(session, caller.project_id, prepared.preregistration_id, for_update=True)
+    record.require(*OPEN, action="filing a deviation")
+    number = deviations.next_number(session, record.id)
+    if number > MAX_DEVIATIONS:
+        raise Conflict(
+            f"preregistration {record.id} has {MAX_DEVIATIONS} deviations: register what you are doing now anew",
+            code="too_many_deviations",
+        )
+    facts = _facts(session, record, outcomes_seen=prepared.filing.outcomes_seen)
+    directions, classification, rule = judge_filing(record.plan, prepared.filing, facts, prepared.measured)
+    deviation = Deviation(
+        preregistration_id=record.id,
+        number=number,
+        plan_sha256=record.plan_sha256 or "",
+        filing=prepared.filing,
+        author=caller.name,
+        facts=facts,
+        directions=directions,
+        classification=classification,
+        rule=rule,
+        filed_at=now,
+    )
+    deviations.insert(session, deviation, caller.id, now)
+    said = {"deviation": number, "deviation_sha256": deviation.sha256(), "classification": classification}
+    _audit(session, caller, record, "deviation.file", number, now)
+    return Filed(deviation, _ledgered(session, record, said, salt, now))
+
+
+def decide(
+    session: Session,
+    caller: Key,
+    prereg_id: str,
+    number: int,
+    wanted: Decided,
+    note: str | None,
+    *,
+    salt: bytes,
+    now: datetime,
+) -> tuple[Deviation, tuple[Decision, ...], Receipt]:
+    """Decide about a deviation: stricter than what stands, or as another person than its author."""
+    record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
+    deviation = deviations.get(session, record.id, number)
+    record.require(*OPEN, action="a decision")
+    require_person(caller, "a decision")
+    made = deviations.decisions(session, record.id, [number])[number]
+    if len(made) >= MAX_DECISIONS:
+        raise Conflict(f"deviation {number} has {MAX_DECISIONS} decisions", code="too_many_decisions")
+    decision = Decision(
+        number=len(made) + 1,
+        classification=wanted,
+        note=note,
+        reviewer=caller.name,
+        gentler=require_may_decide(deviation, standing(deviation, made), wanted, caller.name, note),
+        decided_at=now,
+    )
+    deviations.decide(session, deviation, decision, caller.id, now)
+    _audit(session, caller, record, "deviation.decide", number, now)
+    said = {
+        "deviation": number,
+        "decision": decision.number,
+        "decision_sha256": decision.sha256(),
+        "classification": wanted,
+    }
+    return deviation, (*made, decision), _ledgered(session, record, said, salt, now)
+
+
+def effects_on_verdict(session: Session, record: Preregistration) -> Consequences | None:
+    """What the record's deviations do to its verdict; None before the verdict."""
+    verdict = verdicts.get(session, record.project_id, record.id)
+    if record.judged_at is None or verdict is None:
+        return None
+    try:
+        rows = open_rows(session, record)
+    except Conflict as refused:  # the rows were erased, or are too many
+        return nothing(refused.detail)
+    changes = {each.number: each.filing.change for each in deviations.every(session, record.id)}
+    return consequences(rows, changes, {each.id: each.outcome for each in verdict.hypotheses})
+
+
+def open_rows(session: Session, record: Preregistration) -> Rows:
+    """The rows of a judged record, with the key that its verdict released.
+
+    Raises:
+        Conflict: `blinded`, `erased`, or more rows than a request computes with.
+    """
+    private, total = plan_keys.released(session, record.id), expected_total(record.plan)
+    if total > MAX_ROWS or record.judged_at is None:
+        raise Conflict(f"the record has {total} results, and a request computes with {MAX_ROWS} at most")
+    outcomes = Outcomes.empty(record.plan)
+    for batch in batches.every(session, record.id):
+        outcomes.place(open_batch(batch, record.plan_sha256 or "", private))
+    return Rows(record.plan, manifests_of(session, record), outcomes, record.judged_at)
+
+
+def _measured(session: Session, record: Preregistration, filing: Filing) -> Measured | None:
+    """What leaving the items out does to each difference; None before the verdict or for other changes."""
+    if record.state != "judged" or not isinstance(filing.change, ExcludedItems | ExcludedClusters):
+        return None
+    try:
+        rows = open_rows(session, record)
+    except Conflict:  # then the change alone tells the direction
+        return None
+    shrunk = apply(rows, [filing.change])
+    return {
+        each.id: measured(delta_of(rows, each), delta_of(shrunk, each))
+        for each in touched(record.plan, filing.change)
+    }
+
+
+def _facts(session: Session, record: Preregistration, *, outcomes_seen: bool) -> Facts:
+    return Facts(
+        state=record.state,
+        results_received=sum(count.received for count in coverage.counts(session, record.id)),
+        results_expected=expected_total(record.plan),
+        judged=record.judged_at is not None,
+        unblinded=bool(ledger.receipts(session, record.id, kind="unblinding")),
+        outcomes_seen=outcomes_seen,
+    )
+
+
+def _ledgered(
+    session: Session, record: Preregistration, said: dict[str, object], salt: bytes, now: datetime
+) -> Receipt:
+    return ledger.append(
+        session,
+        "deviation",
+        {"preregistration_id": record.id, "plan_sha256": record.plan_sha256, **said},
+        project_id=record.project_id,
+        preregistration_id=record.id,
+        salt=salt,
+        now=now,
+    )
+
+
+def _audit(
+    session: Session, caller: Key, record: Preregistration, action: str, number: int, now: datetime
+) -> None:
+    audit.record(
+        session,
+        project_id=record.project_id,
+        key_id=caller.id,
+        action=action,
+        subject=record.id,
+        facts={"deviation": number},
+        now=now,
+    )

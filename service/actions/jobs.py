@@ -1,0 +1,78 @@
+"""Jobs of statistical tests: take the answer that is there, join the job that computes it, or queue one."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from service.errors import Conflict, TooMany
+from service.keyring import Keyring
+from service.stats.common import Request
+from service.stats.registry import StatTest, library_versions
+from service.store import job_work, jobs
+from service.store.jobs import Job
+
+
+def subject(keyring: Keyring, project_id: str, test: StatTest[Any, Any], version: int, body: bytes) -> str:
+    """What equal requests of a project have in common; nobody else can tell which request it was."""
+    about = json.dumps([project_id, test.name, version, library_versions()], sort_keys=True)
+    return keyring.fingerprint("job", about.encode(), body)
+
+
+def request_body(request: Request) -> bytes:
+    """A validated request as it can be read again: what was sent, without defaults."""
+    return request.model_dump_json(by_alias=True, exclude_unset=True).encode()
+
+
+def enqueue_test(
+    session: Session,
+    test: StatTest[Any, Any],
+    request: Request,
+    *,
+    project_id: str,
+    keyring: Keyring,
+    most: int,
+    job_id: str,
+    now: datetime,
+) -> Job:
+    """The job of this request: one that ended with an answer, one that is under way, or a new one."""
+    body = request_body(request)
+    about = subject(keyring, project_id, test, test.version, body)
+    known = jobs.latest(session, project_id, kind=test.name, subject=about)
+    if known is not None and known.state in ("queued", "running", "succeeded"):
+        return known
+    if jobs.unfinished(session, project_id, most) >= most:
+        raise TooMany(
+            f"this project has {most} jobs waiting or running, as many as it may; wait for some to end, "
+            "or cancel them with DELETE /v1/jobs/{id}",
+            code="too_many_jobs",
+        )
+    job = jobs.enqueue(
+        session,
+        project_id=project_id,
+        kind=test.name,
+        params={
+            "version": test.version,
+            "blocks": test.block_count(request),
+            "seconds": test.cost(request),
+        },
+        now=now,
+        job_id=job_id,
+        subject=about,
+    )
+    if job.id == job_id:
+        job_work.put_input(session, job_id, body)
+    return job
+
+
+def cancel(session: Session, job: Job) -> None:
+    """End an unfinished job. A verdict cannot be called off: the plan has asked for it."""
+    if job.kind == "verdict":
+        raise Conflict(
+            "a verdict job cannot be cancelled: the locked plan asks for it", code="not_cancellable"
+        )
+    if not jobs.cancel(session, job):
+        raise Conflict(f"the job has {job.state} already; only waiting and running jobs can be cancelled")

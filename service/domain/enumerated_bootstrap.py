@@ -1,0 +1,185 @@
+"""Bootstrap intervals and shares of binary pairs as lines over the cells: tails of the resampled sum.
+
+With n items, n delta* lives on the integers, so that comparing a percentile with a threshold is comparing
+the chance of one integer with the percentile's level; nothing is inverted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from service.domain.enumerated_lines import (
+    ABOVE,
+    BELOW,
+    EQUAL,
+    Asker,
+    EndLines,
+    Levels,
+    Line,
+    Pattern,
+    Sides,
+    as_asked,
+    side_of,
+    valued,
+)
+from service.domain.rule_truth import TIE
+from service.kernels.lattice import QUANTILE_SLACK
+from service.kernels.rule_enumeration import Floats, Ints, share_at_most
+
+UNTOLD = 2e-11
+"""Nearer than this to the level, the test is asked which side a percentile lies on."""
+
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class BootstrapLines:
+    """The bootstrap of n binary pairs. `degenerate`: without spread the test decides nothing."""
+
+    n: int
+    asker: Callable[[Path], Asker]
+    strict: bool
+    degenerate: bool = False
+
+    def interval(self, path: Path, method: str, level: float) -> Line | EndLines | None:
+        """The percentile or basic interval, or one end of it."""
+        tail = (1 - level) / 2
+        if method not in ("percentile", "basic"):
+            return None
+        end = path[-1] if path[-1] in ("low", "high") else None
+        whole = path[:-1] if end else path
+        ends = EndLines(
+            *(
+                self._quantile((*whole, name), q, basic=method == "basic")
+                for name, q in (("low", tail), ("high", 1 - tail))
+            )
+        )
+        return ends if end is None else getattr(ends, end)
+
+    def p_value(self, path: Path, alternative: str) -> Line:
+        """P(delta* >= 2 delta), or <=, or both ends."""
+
+        def value(b: Ints, m: Ints) -> Floats:
+            d = 2 * b - m
+            if alternative == "greater":
+                return self._at_least(2 * d, b, m)
+            if alternative == "less":
+                return self._at_most(2 * d, b, m)
+            # the mirror image of a negative difference has the same p
+            won = np.where(d >= 0, b, m - b)
+            both = self._at_least(2 * np.abs(d), won, m) + self._at_most(np.zeros_like(d), won, m)
+            return np.where(d == 0, 1.0, np.minimum(both, 1.0))
+
+        pattern: dict[str, Pattern] = {"greater": "falling", "less": "rising", "two-sided": "peak"}
+        return self._share(path, value, pattern[alternative])
+
+    def fraction(self, path: Path) -> Line | None:
+        """Shares of resamples beside 0, and the p-value of the better arm."""
+
+        def better(b: Ints, m: Ints) -> Floats:
+            d = 2 * b - m
+            return self._at_least(2 * np.abs(d), np.where(d >= 0, b, m - b), m)
+
+        def share(k: int, *, above: bool) -> Callable[[Ints, Ints], Floats]:
+            def of(b: Ints, m: Ints) -> Floats:
+                found = share_at_most(np.full_like(m, k), b, m - b, self.n)
+                return 1 - found if above else found
+
+            return of
+
+        found: dict[Path, tuple[Callable[[Ints, Ints], Floats], Pattern]] = {
+            ("p_better",): (better, "peak"),
+            ("fraction_le_0",): (share(0, above=False), "falling"),
+            ("fraction_lt_0",): (share(-1, above=False), "falling"),
+            ("fraction_ge_0",): (share(-1, above=True), "rising"),
+            ("fraction_gt_0",): (share(0, above=True), "rising"),
+        }
+        if path not in found:
+            return None
+        value, pattern = found[path]
+        return self._share(path, value, pattern)
+
+    def margins(self, path: Path, margin: float, *, touch: bool) -> Line | None:
+        """The p-values against -margin and margin; `touch`: a resample at the margin does not count."""
+        slack = 1e-9 + 1e-14 * self.n
+        reach = self.n * margin
+
+        def upper(b: Ints, m: Ints) -> Floats:
+            k = math.floor(reach + slack) + 1 if touch else math.ceil(reach - slack)
+            return 1 - share_at_most(np.full_like(m, k - 1), b, m - b, self.n)
+
+        def lower(b: Ints, m: Ints) -> Floats:
+            return upper(m - b, m)
+
+        found: dict[Path, tuple[Callable[[Ints, Ints], Floats], Pattern]] = {
+            ("p_upper",): (upper, "rising"),
+            ("p_lower",): (lower, "falling"),
+            ("p_value",): (lambda b, m: np.maximum(upper(b, m), lower(b, m)), "valley"),
+        }
+        if path not in found:
+            return None
+        value, pattern = found[path]
+        return self._share(path, value, pattern)
+
+    def _share(self, path: Path, value: Callable[[Ints, Ints], Floats], pattern: Pattern) -> Line:
+        def where_decided(b: Ints, m: Ints) -> Floats:
+            return np.where(self._flat(b, m), np.nan, value(b, m)) if self.degenerate else value(b, m)
+
+        return valued(where_decided, pattern, self.asker(path), relative=0, absolute=UNTOLD, costly=True)
+
+    def _flat(self, b: Ints, m: Ints) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        return (m == 0) | ((m == self.n) & ((b == 0) | (b == m)))
+
+    def _at_least(self, k: Ints, b: Ints, m: Ints) -> Floats:
+        """P(S* >= k), or > k under the strict comparison."""
+        return 1 - share_at_most(k if self.strict else k - 1, b, m - b, self.n)
+
+    def _at_most(self, k: Ints, b: Ints, m: Ints) -> Floats:
+        return share_at_most(k - 1 if self.strict else k, b, m - b, self.n)
+
+    def _quantile(self, path: Path, q: float, *, basic: bool) -> Line:
+        """An end of an interval: the percentile at q, or 2 delta minus the one at 1 - q."""
+        ask, n = self.asker(path), self.n
+        level = (1 - q if basic else q) - QUANTILE_SLACK
+
+        def reached(b: Ints, m: Ints, k: Ints) -> Floats:
+            """Above 0 where the percentile at the level is at most k."""
+            return share_at_most(k, b, m - b, n) - level
+
+        def sides(b: Ints, m: Ints, threshold: Fraction, levels: Levels) -> Sides:
+            limit = float(threshold)
+            # j/n is above the limit from `above` on, and below it up to `below`
+            above, below = _neighbours(limit, n)
+            doubtful = np.zeros(len(b), dtype=np.bool_)
+            side = np.full(len(b), EQUAL, dtype=np.int8)
+            if 1 in levels:
+                over = reached(b, m, 2 * (2 * b - m) - above) if basic else -reached(b, m, _all(m, above - 1))
+                side[over > 0] = ABOVE
+                doubtful |= np.abs(over) <= UNTOLD
+            if 0 in levels:
+                end = 2 * (2 * b - m) - below - 1 if basic else _all(m, below)
+                under = -reached(b, m, end) if basic else reached(b, m, end)
+                side[under > 0] = BELOW
+                doubtful |= np.abs(under) <= UNTOLD
+            for cell in np.flatnonzero(doubtful).tolist():
+                side[cell] = side_of(ask(int(b[cell]), int(m[cell])), limit, TIE)
+            return as_asked(side, levels)
+
+        return Line("rising", sides, costly=True)
+
+
+def _all(like: Ints, value: int) -> Ints:
+    return np.full_like(like, value)
+
+
+def _neighbours(limit: float, n: int) -> tuple[int, int]:
+    """The least whole j with j/n above the limit, and the greatest with j/n below it; a tie is neither."""
+    near = range(math.floor(limit * n) - 2, math.floor(limit * n) + 4)
+    above = next(j for j in near if j / n - limit > TIE)
+    below = next(j for j in reversed(near) if j / n - limit < -TIE)
+    return above, below

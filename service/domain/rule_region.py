@@ -1,0 +1,183 @@
+"""The cells of n independent binary pairs in which a rule holds, and the chance to land in them.
+
+For m discordant items a row of cells b = 0 .. m is cut where a clause of the rule can change; between
+two cuts the rule's truth is one, so a row is a handful of pieces and their chance a difference of
+binomial tails. Nothing is approximated: where each cut lies is settled by `enumerated_lines`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from service.domain.enumerated_lines import EndLines, Line
+from service.domain.rule import Clause, Comparison, Excludes, Operator, Rule, Within, clauses
+from service.domain.truth_sets import FREE, TRUE, Sets, both, combine_sets, compared, either
+from service.kernels.rule_enumeration import Ints, binomial_between, binomial_pmf, discordant_window
+
+Lines = Mapping[str, Line | EndLines]
+"""By the field's text; a field without a line is free."""
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """Rows `m` (rows,), their cuts (rows, pieces + 1) and the truths of each piece (rows, pieces)."""
+
+    n: int
+    m: Ints
+    cuts: Ints
+    truths: Sets
+
+    @property
+    def may_pass(self) -> NDArray[np.bool_]:
+        """Rows with a cell in which the rule is not ruled out."""
+        return self._any((self.truths & TRUE) != 0)
+
+    @property
+    def passes(self) -> NDArray[np.bool_]:
+        """Rows with a cell in which the rule holds."""
+        return self._any(self.truths == TRUE)
+
+    def chance(self, p_only_candidate: float, p_only_baseline: float) -> tuple[float, float]:
+        """The least and the greatest chance that the rule holds; they differ where a field is free."""
+        discordant = p_only_candidate + p_only_baseline
+        if discordant <= 0:
+            rows, weight = np.flatnonzero(self.m == 0), np.ones(1)
+            share = 0.5
+        else:
+            low, high = discordant_window(self.n, min(discordant, 1.0))
+            rows = np.flatnonzero((self.m >= low) & (self.m <= high))
+            weight = binomial_pmf(self.m[rows], self.n, min(discordant, 1.0))
+            share = p_only_candidate / discordant
+        certain = self._mass(rows, weight, share, self.truths == TRUE)
+        free = (self.truths != TRUE) & ((self.truths & TRUE) != 0)
+        if not free.any():
+            return certain, certain
+        return certain, min(certain + self._mass(rows, weight, share, free), 1.0)
+
+    def open_stretch(self) -> tuple[Ints, Ints]:
+        """For every row the b from the first piece whose truth is not settled to before the end of the last."""
+        open_ = (_size(self.truths) > 1) & (self.cuts[:, 1:] > self.cuts[:, :-1])
+        some = open_.any(axis=1)
+        rows = np.arange(len(self.m))
+        first = self.cuts[rows, np.argmax(open_, axis=1)]
+        last = self.cuts[rows, open_.shape[1] - np.argmax(open_[:, ::-1], axis=1)]
+        return np.where(some, first, 0), np.where(some, last, 0)
+
+    def settled_in(self, cuts: Ints, truths: Sets) -> NDArray[np.bool_]:
+        """Which pieces of finer cuts lie in pieces that are settled; their truth is filled in."""
+        # the last of the coarse cuts at or before each finer one
+        piece = (self.cuts[:, None, :-1] <= cuts[:, :-1, None]).sum(axis=2) - 1
+        found = np.take_along_axis(self.truths, piece, axis=1)
+        settled: NDArray[np.bool_] = _size(found) == 1
+        truths[settled] = found[settled]
+        return settled
+
+    def _mass(self, rows: Ints, weight: NDArray[np.float64], share: float, of: NDArray[np.bool_]) -> float:
+        row, piece = np.nonzero(of[rows] & (self.cuts[rows, 1:] > self.cuts[rows, :-1]))
+        at = rows[row]
+        chance = binomial_between(self.cuts[at, piece], self.cuts[at, piece + 1], self.m[at], share)
+        return min(float(weight[row] @ chance), 1.0)
+
+    def _any(self, of: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        found: NDArray[np.bool_] = (of & (self.cuts[:, 1:] > self.cuts[:, :-1])).any(axis=1)
+        return found
+
+
+def region(rule: Rule, lines: Lines, n: int, m: Ints, fixed: Mapping[Clause, int]) -> Region:
+    """Cut the rows `m`. `fixed` holds the truths that clauses can take whatever the cell.
+
+    Costly lines are asked last, and only in the pieces that the others leave open.
+    """
+    costly = {text for text, line in lines.items() if _costly(line)}
+    once = [clause for clause in dict.fromkeys(clauses(rule)) if clause not in fixed]
+    later = dict.fromkeys((each for each in once if str(each.field) in costly), FREE)
+    found = _cut(rule, lines, n, m, {**fixed, **later})
+    return _cut(rule, lines, n, m, fixed, found, tuple(later)) if later else found
+
+
+def _cut(
+    rule: Rule,
+    lines: Lines,
+    n: int,
+    m: Ints,
+    fixed: Mapping[Clause, int],
+    before: Region | None = None,
+    later: tuple[Clause, ...] = (),
+) -> Region:
+    """Cut by every clause that is not fixed; `before` by the clauses `later`, where it is not settled."""
+    once = [clause for clause in dict.fromkeys(clauses(rule)) if clause not in fixed]
+    columns = [np.zeros_like(m), np.minimum(m, 1), m, m + 1] if before is None else list(before.cuts.T)
+    within = (np.zeros_like(m), m + 1) if before is None else before.open_stretch()
+    for clause in once if before is None else later:
+        columns += _turns(clause, lines[str(clause.field)], m, within)
+    cuts = np.sort(np.clip(np.stack(columns, axis=1), 0, (m + 1)[:, None]), axis=1)
+    truths = np.zeros((len(m), cuts.shape[1] - 1), dtype=np.uint8)
+    settled = truths > 0 if before is None else before.settled_in(cuts, truths)
+    row, piece = np.nonzero((cuts[:, 1:] > cuts[:, :-1]) & ~settled)
+    b = cuts[row, piece]
+    sets: dict[Clause, Sets] = {
+        clause: np.full(len(b), possible, dtype=np.uint8) for clause, possible in fixed.items()
+    }
+    for clause in once:
+        sets[clause] = truths_of(clause, lines[str(clause.field)], b, m[row])
+    truths[row, piece] = combine_sets(rule, sets)
+    return Region(n, m, cuts, truths)
+
+
+def truths_of(clause: Clause, line: Line | EndLines, b: Ints, m: Ints) -> Sets:
+    """A clause's truth in each cell, as `rule_truth.holds`."""
+    found = [
+        compared(each.sides(b, m, limit, LEVELS[operator]), operator)
+        for each, limit, operator in _parts(clause, line)
+    ]
+    if not found:
+        return np.full(len(b), FREE, dtype=np.uint8)
+    if len(found) == 1:
+        return found[0]
+    return either(*found) if isinstance(clause, Excludes) else both(*found)
+
+
+LEVELS: dict[Operator, tuple[int, ...]] = {
+    ">=": (0,),
+    "<": (0,),
+    ">": (1,),
+    "<=": (1,),
+    "==": (0, 1),
+    "!=": (0, 1),
+}
+
+
+def _parts(clause: Clause, line: Line | EndLines) -> list[tuple[Line, Fraction, Operator]]:
+    """The comparisons of single numbers that make up a clause."""
+    low, high = (line.low, line.high) if isinstance(line, EndLines) else (line, line)
+    match clause:
+        case Comparison():
+            return [] if isinstance(line, EndLines) else [(line, clause.value.exact(), clause.operator)]
+        case Excludes():
+            return [(low, clause.value.exact(), ">"), (high, clause.value.exact(), "<")]
+        case Within():
+            above: Operator = ">=" if clause.closed else ">"
+            below: Operator = "<=" if clause.closed else "<"
+            return [(low, clause.low.exact(), above), (high, clause.high.exact(), below)]
+
+
+def _turns(clause: Clause, line: Line | EndLines, m: Ints, within: tuple[Ints, Ints]) -> list[Ints]:
+    return [
+        turn
+        for each, limit, operator in _parts(clause, line)
+        for turn in each.turns(m, within, limit, LEVELS[operator])
+    ]
+
+
+def _costly(line: Line | EndLines) -> bool:
+    return line.low.costly if isinstance(line, EndLines) else line.costly
+
+
+def _size(sets: Sets) -> NDArray[np.int64]:
+    """How many truths are possible."""
+    return np.asarray((sets & 1) + (sets >> 1 & 1) + (sets >> 2 & 1), dtype=np.int64)

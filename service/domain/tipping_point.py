@@ -1,0 +1,333 @@
+"""The tipping point: how few doubtful items would have to turn out otherwise to change the outcome.
+
+Doubtful items are the missing ones (a result is not ok), the left out (a deviation excludes them)
+and the disputed (a deviation contests their outcomes). Each begins as it stands in the judgement:
+missing and left-out items outside it, disputed ones with the values that were stored. Each may then
+take any pair of values that agrees with what is known of it: for a missing item the result that is
+ok stays. The search goes from one item up and stops at the first filling that changes the outcome,
+so its answer is exact. Items that the rule cannot tell apart (same start, same possible values, same
+cluster) are counted rather than enumerated.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from service.domain.analyses import tests_of
+from service.domain.as_run import Rows, seconds, verdicts_of
+from service.domain.outcomes import MISSING, OK, Cell, Outcomes
+from service.domain.plan import Hypothesis, TestUse
+from service.domain.rule import clauses
+from service.domain.rule_grammar import parse
+from service.domain.verdict_records import HypothesisVerdict, Outcome
+
+Pair = tuple[int, int]
+"""(baseline, candidate) of one item."""
+PAIRS: tuple[Pair, ...] = ((0, 0), (0, 1), (1, 0), (1, 1))
+
+MAX_EVALUATIONS = 5_000
+"""Fillings that one search judges."""
+
+_OF_DIFFERENCES = {"mcnemar", "clustered-mcnemar", "paired-bootstrap", "cluster-bootstrap"}
+_FIELDS = {"delta", "p_value", "ci", "n", "n_discordant", "n_clusters"}
+
+
+class Filling(BaseModel):
+    """Some items that take these values."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    items: int
+    baseline: int
+    candidate: int
+
+
+class Bound(BaseModel):
+    """The hypothesis with every doubtful item at one extreme."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    delta: float | None
+    outcome: Outcome
+
+
+class TippingPoint(BaseModel):
+    """What the doubtful items of a hypothesis could do to its outcome."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    hypothesis: str
+    missing: int = Field(description="Items with a result that is not ok.")
+    left_out: int = Field(description="Items that deviations leave out.")
+    disputed: int = Field(description="Items that stay in and whose outcomes a deviation contests.")
+    outcome: Outcome = Field(description="With missing and left-out items outside, disputed ones as stored.")
+    items: int | None = Field(
+        description="The fewest doubtful items whose values change the outcome; null: no filling does, or see `reason`."
+    )
+    outcome_then: Outcome | None = Field(description="What it becomes.")
+    filling: tuple[Filling, ...] = Field(description="A filling of that many items that does it.")
+    robust: bool | None = Field(description="True: no filling changes the outcome. Null: not settled.")
+    worst: Bound | None = Field(description="Every doubtful item against the candidate.")
+    best: Bound | None = Field(description="Every doubtful item for the candidate.")
+    evaluations: int = Field(description="Fillings judged.")
+    reason: str | None = Field(description="Why something here is null.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """Doubtful items that the rule cannot tell apart."""
+
+    positions: tuple[int, ...]
+    start: Pair | None
+    """None: outside the judgement."""
+    targets: tuple[Pair, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """Masks over the items of a hypothesis' population, shape (items,)."""
+
+    left_out: NDArray[np.bool_]
+    disputed: NDArray[np.bool_]
+
+
+class _Search:
+    """Judges a hypothesis under fillings of its doubtful items."""
+
+    def __init__(self, rows: Rows, hypothesis: Hypothesis, doubts: Doubts) -> None:
+        self.hypothesis = hypothesis
+        self.keys = [
+            (hypothesis.population, arm, hypothesis.endpoint)
+            for arm in (hypothesis.baseline, hypothesis.candidate)
+        ]
+        plan = rows.plan
+        update: dict[str, object] = {"missing": "exclude_pair"}
+        if plan.multiplicity is None or plan.multiplicity.policy == "none":
+            update["hypotheses"] = (hypothesis,)  # nothing else bears on it
+        self.rows = replace(rows, plan=plan.model_copy(update=update))
+        cells = [rows.outcomes.cells[key] for key in self.keys]
+        self.values = np.stack([cell.values[:, 0] for cell in cells])
+        self.ok = np.stack([cell.statuses[:, 0] == OK for cell in cells])
+        self.missing = ~self.ok.all(axis=0)
+        self.left_out = doubts.left_out
+        self.disputed = doubts.disputed & ~doubts.left_out & ~self.missing
+        self.outside = self.missing | self.left_out
+        self.evaluations = 0
+
+    @property
+    def doubtful(self) -> NDArray[np.intp]:
+        """Positions of the items in doubt."""
+        return np.flatnonzero(self.outside | self.disputed)
+
+    def judge(self, filling: Mapping[int, Pair]) -> HypothesisVerdict:
+        """The hypothesis with these items at these values and the other ones where they begin."""
+        self.evaluations += 1
+        values, outside = self.values.copy(), self.outside.copy()
+        for position, pair in filling.items():
+            values[:, position] = pair
+            outside[position] = False
+        statuses = np.where(outside, MISSING, OK).astype(np.uint8)[:, None]
+        cells = {key: Cell(column[:, None], statuses) for key, column in zip(self.keys, values, strict=True)}
+        outcomes = Outcomes({**self.rows.outcomes.cells, **cells})
+        return verdicts_of(replace(self.rows, outcomes=outcomes))[self.hypothesis.id]
+
+    def possible(self, position: int) -> tuple[Pair, ...]:
+        """The pairs an item may have: all of them, or those that keep the result that is ok."""
+        if self.left_out[position] or self.disputed[position]:
+            return PAIRS
+        known = [
+            int(value) if ok else None
+            for value, ok in zip(self.values[:, position], self.ok[:, position], strict=True)
+        ]
+        return tuple(
+            pair for pair in PAIRS if all(want in (None, has) for want, has in zip(known, pair, strict=True))
+        )
+
+    def start(self, position: int) -> Pair | None:
+        """Where an item begins."""
+        if self.outside[position]:
+            return None
+        return int(self.values[0, position]), int(self.values[1, position])
+
+    def kinds(self, ties_alike: bool) -> list[_Kind]:
+        """The doubtful items by kind, each with the values that would make a difference."""
+        clusters = self.rows.manifests[self.hypothesis.population].clusters
+        grouped: dict[tuple[object, ...], list[int]] = {}
+        for position in map(int, self.doubtful):
+            start, cluster = self.start(position), None if clusters is None else clusters[position]
+            targets = _different(self.possible(position), start, ties_alike)
+            grouped.setdefault((start, targets, cluster), []).append(position)
+        return [_Kind(tuple(found), start, targets) for (start, targets, _), found in grouped.items()]  # type: ignore[arg-type]
+
+    def extreme(self, sign: int) -> Bound:
+        """Every doubtful item as far against (-1) or for (+1) the candidate as it may be."""
+        filling = {
+            position: max(self.possible(position), key=lambda pair: sign * (pair[1] - pair[0]))
+            for position in map(int, self.doubtful)
+        }
+        found = self.judge(filling)
+        return Bound(delta=found.delta, outcome=found.outcome)
+
+
+def tipping_point(
+    rows: Rows, hypothesis: Hypothesis, doubts: Doubts, *, budget: float
+) -> TippingPoint | None:
+    """Search for the tipping point of a hypothesis; None without doubtful items.
+
+    Args:
+        budget: seconds that the judgements may take by the costs their tests state, so that the same
+            request always ends at the same filling.
+    """
+    refused = _refusal(rows, hypothesis)
+    if refused is not None:
+        return refused
+    search = _Search(rows, hypothesis, doubts)
+    if not len(search.doubtful):
+        return None
+    each = seconds(search.rows)
+    allowed = min(MAX_EVALUATIONS, int(budget / max(each, 1e-6)))
+    start = search.judge({}).outcome
+    found = _first_change(search, search.kinds(_ties_alike(rows, hypothesis)), start, allowed)
+    affordable = allowed >= 3
+    return TippingPoint(
+        hypothesis=hypothesis.id,
+        missing=int(np.count_nonzero(search.missing & ~search.left_out)),
+        left_out=int(np.count_nonzero(search.left_out)),
+        disputed=int(np.count_nonzero(search.disputed)),
+        outcome=start,
+        items=None if found.filling is None else len(found.filling),
+        outcome_then=found.outcome,
+        filling=_counted(found.filling or {}),
+        robust=None if found.gave_up else found.filling is None,
+        worst=search.extreme(-1) if affordable else None,
+        best=search.extreme(1) if affordable else None,
+        evaluations=search.evaluations,
+        reason=f"the search ended after {allowed} fillings; no filling of fewer than {found.size} items changes it"
+        if found.gave_up
+        else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    filling: Mapping[int, Pair] | None
+    outcome: Outcome | None
+    gave_up: bool
+    size: int
+
+
+def _first_change(search: _Search, kinds: Sequence[_Kind], start: Outcome, allowed: int) -> _Found:
+    most = sum(len(kind.positions) for kind in kinds if kind.targets)
+    tried = 0
+    for size in range(1, most + 1):
+        for filling in fillings(kinds, size):
+            if tried >= allowed:
+                return _Found(None, None, True, size)
+            tried += 1
+            outcome = search.judge(filling).outcome
+            if outcome != start:
+                return _Found(filling, outcome, False, size)
+    return _Found(None, None, False, most)
+
+
+def fillings(kinds: Sequence[_Kind], size: int) -> Iterator[dict[int, Pair]]:
+    """One filling for every way to give `size` items other values; items of a kind are not told apart."""
+    if not kinds:
+        if size == 0:
+            yield {}
+        return
+    first, *rest = kinds
+    for taken in range(min(size, len(first.positions)) + 1):
+        for counts in _splits(taken, len(first.targets)):
+            chosen = [pair for pair, count in zip(first.targets, counts, strict=True) for _ in range(count)]
+            here = dict(zip(first.positions, chosen, strict=False))
+            for others in fillings(rest, size - taken):
+                yield here | others
+
+
+def _splits(total: int, parts: int) -> Iterator[tuple[int, ...]]:
+    """Every way to write `total` as that many counts, in order."""
+    if parts == 0:
+        if total == 0:
+            yield ()
+        return
+    for first in range(total, -1, -1):
+        for rest in _splits(total - first, parts - 1):
+            yield first, *rest
+
+
+def _different(possible: Sequence[Pair], start: Pair | None, ties_alike: bool) -> tuple[Pair, ...]:
+    """The pairs that are not where the item begins; of (0, 0) and (1, 1) one, where the rule sees differences."""
+    if not ties_alike:
+        return tuple(pair for pair in possible if pair != start)
+    seen = set() if start is None else {start[1] - start[0]}
+    targets = []
+    for pair in possible:
+        if pair[1] - pair[0] not in seen:
+            seen.add(pair[1] - pair[0])
+            targets.append(pair)
+    return tuple(targets)
+
+
+def _ties_alike(rows: Rows, hypothesis: Hypothesis) -> bool:
+    """True when everything the rule reads depends on the differences alone."""
+    if hypothesis.equivalence is not None:
+        return False
+    uses = [rows.plan.test(name) for name in tests_of(hypothesis)]
+    fields = [clause.field.path[0] for clause in clauses(parse(hypothesis.rule))]
+    multiplicity = rows.plan.multiplicity
+    return (
+        all(use is not None and _of_differences(use) for use in uses)
+        and all(name in _FIELDS for name in fields)
+        and (multiplicity is None or multiplicity.policy == "none")
+    )
+
+
+def _of_differences(use: TestUse) -> bool:
+    return use.test in _OF_DIFFERENCES and not {"metric", "ci_method"} & set(use.parameters)
+
+
+def _refusal(rows: Rows, hypothesis: Hypothesis) -> TippingPoint | None:
+    """Where the search does not apply, and why."""
+    endpoint = rows.plan.endpoint(hypothesis.endpoint)
+    keys = product(
+        (hypothesis.population,), (hypothesis.baseline, hypothesis.candidate), (hypothesis.endpoint,)
+    )
+    reason = None
+    if endpoint is None or endpoint.kind != "binary" or endpoint.replicates != 1:
+        reason = "the search fills in 0 and 1, and the endpoint is not binary with one result per item"
+    elif rows.plan.missing == "worst_case":
+        reason = "under `worst_case` every missing item counts against the claim already"
+    elif any(key not in rows.outcomes.cells for key in keys):
+        reason = "no results of this endpoint were planned"
+    if reason is None:
+        return None
+    return TippingPoint(
+        hypothesis=hypothesis.id,
+        missing=0,
+        left_out=0,
+        disputed=0,
+        outcome=verdicts_of(rows)[hypothesis.id].outcome,
+        items=None,
+        outcome_then=None,
+        filling=(),
+        robust=None,
+        worst=None,
+        best=None,
+        evaluations=0,
+        reason=reason,
+    )
+
+
+def _counted(filling: Mapping[int, Pair]) -> tuple[Filling, ...]:
+    return tuple(
+        Filling(items=count, baseline=baseline, candidate=candidate)
+        for (baseline, candidate), count in sorted(Counter(filling.values()).items())
+    )

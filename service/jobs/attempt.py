@@ -1,0 +1,164 @@
+"""One attempt at a job: calls to the pool while the lease is kept alive, and writes only under it."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from service.errors import ForelockError
+from service.jobs.pool import Pool, PoolLost, PoolUnavailable
+from service.jobs.slots import Slots
+from service.store import job_leases, jobs
+from service.store.engine import Database
+from service.store.jobs import Job
+
+TICK_SECONDS = 0.5
+LOOK_SECONDS = 1.0
+"""How often a running job is looked at, to see whether it was cancelled."""
+REPEATS = 5
+"""A call that the pool loses this often makes it count as away."""
+
+
+class LeaseLost(Exception):
+    """Another runner has the job now, or it was cancelled; nothing of this attempt may be written."""
+
+
+class PutBack(Exception):
+    """The runner stops, or another project's turn has come; the shards so far are stored."""
+
+
+class TimeLimit(ForelockError):
+    """The computation took longer than the deployment allows."""
+
+    code, title = "time_limit", "The computation took too long"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A pure function and its picklable arguments."""
+
+    function: Callable[..., Any]
+    arguments: tuple[object, ...] = field(repr=False)
+
+
+@dataclass(slots=True)
+class _Flight:
+    call: Call
+    begun: float
+
+
+class Attempt:
+    """What a handler of jobs may do with the job it was given."""
+
+    def __init__(
+        self,
+        job: Job,
+        *,
+        database: Database,
+        pool: Pool,
+        slots: Slots,
+        limit_seconds: float,
+        stopping: Callable[[], bool],
+    ) -> None:
+        self.job, self.database = job, database
+        self.workers = pool.workers
+        self._pool, self._slots, self._limit, self._stopping = pool, slots, limit_seconds, stopping
+        self._flying: dict[Future[Any], _Flight] = {}
+        self._looked = self._beaten = time.monotonic()
+
+    def compute(self, function: Callable[..., Any], *arguments: object) -> Any:
+        """One call's value."""
+        values: list[Any] = []
+        self.each([Call(function, arguments)], lambda _call, value: values.append(value))
+        return values[0]
+
+    def each(
+        self,
+        calls: Iterable[Call],
+        done: Callable[[Call, Any], None],
+        put_back: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Run the calls side by side, as the pool has room; `done` sees each value as it comes.
+
+        Where `put_back` turns true no further call starts; those in flight, and one at least, are seen
+        through first.
+
+        Raises:
+            LeaseLost, PutBack, TimeLimit, PoolUnavailable, or what a call raised.
+        """
+        waiting, lost, landed, leaving = deque(calls), 0, 0, False
+        try:
+            while waiting or self._flying:
+                leaving = leaving or (landed > 0 and bool(waiting) and put_back())
+                if leaving and not self._flying:
+                    raise PutBack
+                while waiting and not leaving and self._take():
+                    self._start(waiting)
+                for future in self._finished():
+                    flight = self._land(future)
+                    try:
+                        value = future.result()
+                    except PoolLost:
+                        lost += 1
+                        if lost > REPEATS:
+                            raise PoolUnavailable("the worker pool loses what it is given") from None
+                        waiting.appendleft(flight.call)
+                    else:
+                        landed += 1
+                        done(flight.call, value)
+        finally:
+            for future in list(self._flying):
+                self._land(future)
+                future.cancel()
+
+    def write(self, store: Callable[[Session], bool]) -> None:
+        """Run `store` in a transaction; it tells whether the lease was held."""
+        with self.database.write() as session:
+            if not store(session):
+                raise LeaseLost
+
+    def _take(self) -> bool:
+        """A permit: waited for when nothing is in flight, else only if there is one."""
+        return self._slots.take(self.job.project_id, 0 if self._flying else TICK_SECONDS)
+
+    def _start(self, waiting: deque[Call]) -> None:
+        call = waiting.popleft()
+        try:
+            future = self._pool.submit(call.function, *call.arguments)
+        except BaseException:
+            self._slots.give(self.job.project_id)
+            raise
+        self._flying[future] = _Flight(call, time.monotonic())
+
+    def _land(self, future: Future[Any]) -> _Flight:
+        self._slots.give(self.job.project_id)
+        return self._flying.pop(future)
+
+    def _finished(self) -> Iterable[Future[Any]]:
+        done = wait(self._flying, TICK_SECONDS, FIRST_COMPLETED).done if self._flying else set()
+        self._keep()
+        return done
+
+    def _keep(self) -> None:
+        """Mind the lease, a cancellation, the runner's end and the time limit."""
+        now = time.monotonic()
+        if self._stopping():
+            raise PutBack
+        for future, flight in self._flying.items():
+            if not future.done() and now - flight.begun > self._limit:
+                self._pool.abandon(future)
+                raise TimeLimit("the job computed longer than FORELOCK_JOB_ATTEMPT_SECONDS allows")
+        if now - self._beaten >= (self.job.lease_seconds or 0) / 3:
+            self._beaten = self._looked = now
+            self.write(lambda session: job_leases.heartbeat(session, self.job))
+        elif now - self._looked >= LOOK_SECONDS:
+            self._looked = now
+            with self.database.read() as session:
+                if not jobs.holds(session, self.job):
+                    raise LeaseLost

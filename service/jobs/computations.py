@@ -1,0 +1,93 @@
+"""The job of a statistical test: cut into shards where it draws, whole where it does not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from service.errors import Conflict
+from service.jobs import tasks
+from service.jobs.attempt import Attempt, Call
+from service.jobs.pool import Data
+from service.store import job_leases, job_work
+from service.store.job_work import Shard
+
+SHARD_SECONDS = 1.0
+"""What a shard is meant to take: long against sending it, short against waiting for it."""
+INLINE_BYTES = 64 * 1024
+"""A request up to this size travels with every call; a larger one is sent to the workers once."""
+
+
+class TestJob:
+    """Runs one registered test on a stored request."""
+
+    __test__ = False
+
+    def run(self, attempt: Attempt, outranked: Callable[[], bool]) -> None:
+        """Compute what is not stored yet, then the answer."""
+        job = attempt.job
+        with attempt.database.read() as session:
+            body, shards = job_work.get_input(session, job.id), job_work.get_shards(session, job.id)
+        if body is None:
+            raise Conflict("the job's request is gone")
+        sent = body if len(body) <= INLINE_BYTES else Data(body)
+        about = (job.kind, job.params["version"], sent)
+        if job.params["blocks"] == 0:
+            answer = attempt.compute(tasks.whole, *about)
+        else:
+            answer = _in_shards(attempt, about, shards, outranked)
+        result = json.loads(answer)
+        attempt.write(lambda session: job_leases.finish(session, job, result))
+
+
+def _in_shards(
+    attempt: Attempt, about: tuple[object, ...], shards: list[Shard], outranked: Callable[[], bool]
+) -> str:
+    needed, seconds = int(attempt.job.params["blocks"]), float(attempt.job.params["seconds"])
+    at_once = max(1, round(SHARD_SECONDS * needed / max(seconds, 1e-9)))
+    while True:
+
+        def store(call: Call, value: bytes, needed: int = needed) -> None:
+            first, blocks = call.arguments[-2:]
+            shard = Shard(int(str(first)), int(str(blocks)), value)
+            shards.append(shard)
+            progress = min(0.99, sum(each.blocks for each in shards) / needed)
+            attempt.write(lambda session: job_leases.store_shard(session, attempt.job, shard, progress))
+
+        missing = [
+            Call(tasks.draw, (*about, cut.start, len(cut)))
+            for cut in cuts(shards, needed, _even(at_once, needed, attempt.workers))
+        ]
+        attempt.each(missing, store, outranked)
+        shards.sort(key=lambda shard: shard.first)
+        values = tuple(shard.value for shard in shards)
+        found: int | str = attempt.compute(tasks.conclude, *about, needed, values)
+        if isinstance(found, str):
+            return found
+        needed = found
+
+
+def _even(at_once: int, blocks: int, workers: int) -> int:
+    """Blocks per shard, so that the workers end together where the job is short."""
+    rounds = max(1, round(blocks / (at_once * workers)))
+    return min(max(1, -(-blocks // (rounds * workers))), max(1, 5 * at_once))
+
+
+def cuts(shards: list[Shard], needed: int, size: int) -> Iterator[range]:
+    """The blocks that no stored shard has, in pieces of at most `size`."""
+    at = 0
+    for have in [
+        *sorted((shard.which for shard in shards), key=lambda which: which.start),
+        range(needed, needed),
+    ]:
+        for first in range(at, have.start, size):
+            yield range(first, min(first + size, have.start))
+        at = max(at, have.stop)
+
+
+def kinds() -> dict[str, Any]:
+    """A handler per registered test."""
+    from service.stats import registry
+
+    return dict.fromkeys(registry.latest(), TestJob())

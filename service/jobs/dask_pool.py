@@ -1,0 +1,169 @@
+"""The pool on Dask: scheduling, data movement and supervision of workers are Dask's.
+
+Nothing is started before the first call. Without an address the cluster is this machine's, with
+certificates made for it alone; with one it is reached by mutual TLS. A scheduler that goes away is
+connected to again, and what was in flight is computed anew: the rows in the database are the truth.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import threading
+import uuid
+import weakref
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from service.jobs.pool import Data, PoolLost, PoolUnavailable, WorkerDied
+
+if TYPE_CHECKING:
+    from distributed import Client, LocalCluster, Security
+    from distributed import Future as _Remote
+
+    Remote = _Remote[Any]
+
+CONNECT_SECONDS = 20
+SETTINGS = {
+    # Outcomes stay in memory: nothing is spilled to a disk, and no page shows what runs.
+    "distributed.worker.memory.target": False,
+    "distributed.worker.memory.spill": False,
+    "distributed.worker.memory.pause": False,
+    "distributed.worker.memory.terminate": False,
+    "distributed.worker.http.routes": [],
+    "distributed.scheduler.http.routes": [],
+    "distributed.nanny.pre-spawn-environ": {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+    "distributed.worker.preload": ["service.jobs.worker"],
+    "distributed.scheduler.allowed-failures": 3,
+    "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
+    "distributed.admin.large-graph-warning-threshold": "1GB",
+}
+
+
+class DaskPool:
+    """Workers of one Dask cluster."""
+
+    def __init__(
+        self, workers: int, scheduler: str | None = None, tls: tuple[str, str, str] | None = None
+    ) -> None:
+        """`tls` names the files of CA, certificate and key; a remote scheduler needs them."""
+        self.workers, self._scheduler, self._tls = workers, scheduler, tls
+        self._lock = threading.Lock()
+        self._client: Client | None = None
+        self._cluster: LocalCluster | None = None
+        self._sent: weakref.WeakKeyDictionary[Data, Remote] = weakref.WeakKeyDictionary()
+        self._running: weakref.WeakKeyDictionary[Future[Any], Remote] = weakref.WeakKeyDictionary()
+
+    def submit(self, function: Callable[..., Any], *arguments: object) -> Future[Any]:
+        """Start `function(*arguments)` on a worker.
+
+        Raises:
+            PoolUnavailable: no scheduler answers.
+        """
+        with _reaching():
+            client = self._live()
+            sent = [self._on_workers(client, each) if isinstance(each, Data) else each for each in arguments]
+            remote = client.submit(function, *sent, key=f"call-{uuid.uuid4().hex}", pure=False)
+        future: Future[Any] = Future()
+        self._running[future] = remote
+        remote.add_done_callback(partial(_settle, future))
+        return future
+
+    def abandon(self, future: Future[Any]) -> None:
+        """Forget the call, and end the process that is busy with it."""
+        remote, client = self._running.pop(future, None), self._client
+        if remote is None or client is None or future.done():
+            return
+        with contextlib.suppress(Exception):  # a pool that is gone has abandoned it already
+            busy = [worker for worker, keys in client.processing().items() if remote.key in keys]
+            remote.cancel()
+            if busy:
+                client.restart_workers(busy, timeout=CONNECT_SECONDS, raise_for_error=False)
+        future.cancel()
+
+    def close(self) -> None:
+        """End the local cluster, or leave the remote one."""
+        with self._lock:
+            client, cluster = self._client, self._cluster
+            self._client = self._cluster = None
+            self._sent.clear()
+        for part in (client, cluster):
+            if part is not None:
+                with contextlib.suppress(Exception):
+                    part.close(timeout=5)
+
+    def _live(self) -> Client:
+        with self._lock:
+            if self._client is not None and self._client.status in ("running", "connecting"):
+                return self._client
+            self._sent.clear()
+            if self._client is not None:
+                with contextlib.suppress(Exception):
+                    self._client.close(timeout=1)
+            self._client = self._start()
+            return self._client
+
+    def _start(self) -> Client:
+        import dask
+        from distributed import Client, LocalCluster, Security
+
+        dask.config.set(SETTINGS)
+        if self._scheduler is not None:
+            return Client(self._scheduler, security=self._security(), set_as_default=False)
+        if self._cluster is None:
+            self._cluster = LocalCluster(
+                n_workers=self.workers,
+                threads_per_worker=1,
+                memory_limit=0,
+                processes=True,
+                host="127.0.0.1",
+                protocol="tls://",
+                security=Security.temporary(),
+                dashboard_address="127.0.0.1:0",
+                worker_dashboard_address="127.0.0.1:0",
+                local_directory=tempfile.gettempdir(),
+            )
+        return Client(self._cluster, security=self._cluster.security, set_as_default=False)
+
+    def _security(self) -> Security:
+        from distributed import Security
+
+        ca, certificate, key = self._tls or ("", "", "")
+        return Security(
+            tls_ca_file=ca, tls_client_cert=certificate, tls_client_key=key, require_encryption=True
+        )
+
+    def _on_workers(self, client: Client, data: Data) -> Remote:
+        remote = self._sent.get(data)
+        if remote is None or remote.status in ("cancelled", "lost", "error"):
+            (remote,) = client.scatter([data.value], hash=False)
+            self._sent[data] = remote
+        return remote
+
+
+@contextlib.contextmanager
+def _reaching() -> Any:
+    try:
+        yield
+    except (OSError, TimeoutError, CancelledError, ValueError) as error:
+        raise PoolUnavailable("the worker pool does not answer") from error
+
+
+def _settle(future: Future[Any], remote: Remote) -> None:
+    """Hand the outcome over, in words that do not need Dask."""
+    from distributed import KilledWorker
+
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        value = remote.result(timeout=CONNECT_SECONDS)
+    except KilledWorker:
+        future.set_exception(WorkerDied("the worker process ended while computing"))
+    except (CancelledError, OSError):  # of ours none are cancelled here; Dask says so of what is lost
+        future.set_exception(PoolLost())
+    except Exception as error:  # noqa: BLE001 - it is the function's own
+        future.set_exception(error)
+    else:
+        future.set_result(value)

@@ -1,0 +1,45 @@
+"""Turns at the pool: as many calls in flight as it has workers, projects served alike."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+
+
+class Slots:
+    """A semaphore whose next permit goes to the project that holds the fewest, then to who asked first."""
+
+    def __init__(self, number: int) -> None:
+        self._free = number
+        self._held: Counter[str] = Counter()
+        self._waiting: list[str] = []
+        self._changed = threading.Condition()
+
+    def take(self, project_id: str, seconds: float) -> bool:
+        """Wait for a permit, at most that long; false when none came."""
+        with self._changed:
+            ticket = _Ticket(project_id)
+            self._waiting.append(ticket)
+            taken = self._changed.wait_for(lambda: self._free > 0 and self._next() is ticket, seconds)
+            self._waiting = [other for other in self._waiting if other is not ticket]
+            if taken:
+                self._free -= 1
+                self._held[project_id] += 1
+            self._changed.notify_all()
+            return taken
+
+    def give(self, project_id: str) -> None:
+        """Return a permit."""
+        with self._changed:
+            self._free += 1
+            self._held[project_id] -= 1
+            self._changed.notify_all()
+
+    def _next(self) -> str:
+        return min(self._waiting, key=lambda ticket: self._held[ticket])
+
+
+class _Ticket(str):
+    """A project's id that is one particular request."""
+
+    __slots__ = ()

@@ -1,0 +1,148 @@
+"""How much a characteristic function can come back beyond the frequencies that an inversion sums.
+
+The transform of continuous data vanishes, but data close to evenly spaced points are nearly a lattice,
+and the transform of a lattice returns to 1. Two bounds on |mean of exp(i t y)|:
+
+- By gaps: sort the values, pair neighbours at a distance, and |e^(i t y) + e^(i t z)| = 2 |cos(t (z - y) / 2)|
+  bounds the mean by the transform of the gaps alone: by Jensen's inequality |mean| <= sqrt((1 + |gaps'|) / 2).
+  Gaps are short, so few frequencies reach far. Three levels of gaps from at most 2,048 values suffice: of
+  the n values a part of m cannot return without bounding the whole by 1 - m/n (1 - |mean of the part|).
+- By a scan: one FFT of the values' histogram, where the gaps do not suffice, with a closer look at doubtful
+  frequencies. O(2^20).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from service.kernels.characteristic import parts
+
+Floats = NDArray[np.float64]
+Bound = Callable[[Floats], Floats]
+
+TOLERATED = 1e-6
+"""What a transform that comes back may add."""
+
+SAMPLED = 2048
+LEAST_SAMPLE, AMPLE_SAMPLE = 64, 512
+FREQUENCIES = 256
+"""Frequencies per level; twice as many on the last."""
+
+OVERSAMPLING = 16
+BINNED = 0.05
+"""What the bins take off a transform that is nearly 1, at the highest frequency."""
+
+LONG_GAP = 8
+"""Gaps beyond this many medians are left out of the bound, as if they were 0."""
+
+BINS = 2**20
+SCANNED = BINS // 16
+BETWEEN = 1 / 32 + 0.01
+"""How much higher a transform can be between two scanned frequencies, and what the bins take off it."""
+
+CLOSER, MOST_CLOSER = 16, 2**25
+"""Points around a frequency in doubt, and the most work spent on them."""
+
+
+def beyond(values: Floats, band: float, at_most: Bound, *, scan: bool = True) -> tuple[float, float]:
+    """What the transform beyond the frequency `band` adds to a probability at most, and half the atom of a
+    lattice too fine to be seen.
+
+    `at_most` bounds the transform at t by the size of the mean of exp(i t y) over `values` (n,). Without
+    `scan` the first figure is infinite where the gaps do not suffice. Memory: 2^20 points at most.
+    """
+    if len(values) >= LEAST_SAMPLE:
+        returns, unseen = _by_gaps(values, band, at_most)
+        if returns <= TOLERATED:
+            return returns, unseen
+    return _by_scan(values, band, at_most) if scan else (math.inf, 0.0)
+
+
+def _by_gaps(values: Floats, band: float, at_most: Bound) -> tuple[float, float]:
+    sample = np.sort(values[:: -(-len(values) // SAMPLED)])
+    m = len(sample)
+    share = m / len(values)
+    wide = 2 * math.pi if m >= AMPLE_SAMPLE else 4 * math.pi
+    mean = float(sample.sum()) / m
+    deviation = math.sqrt(max(float(sample @ sample) / m - mean * mean, 0.0))
+    period = max(float(sample[-1] - sample[0]) * (1 + 1e-9), wide * deviation)
+    sizes = _sizes(sample - sample[0], period, deviation, FREQUENCIES)
+    returns, reached = _added(sizes, period, band, lambda size: at_most(1 - share * (1 - size)))
+    gap = _typical(np.diff(sample))
+    while gap > 0:
+        stride = max(1, min(round(period / FREQUENCIES / gap), m // 4))
+        blocks = m // (2 * stride)
+        pairs = sample[: blocks * 2 * stride].reshape(blocks, 2, stride)
+        gaps = (pairs[:, 1] - pairs[:, 0]).ravel()
+        gaps = gaps[gaps <= LONG_GAP * _typical(gaps)]
+        used = 2 * len(gaps) / m
+        deviation = float(gaps.std())
+        period = max(float(gaps.max()) * (1 + 1e-9), wide * deviation)
+        sizes = _sizes(gaps, period, deviation, FREQUENCIES * (2 if stride == 1 else 1))
+        bounds = 1 - share * used * (1 - np.sqrt((1 + sizes) / 2))
+        more, reached = _added(bounds, period, reached, at_most)
+        returns += more
+        if stride == 1 or returns > TOLERATED:
+            break
+    return returns, _unseen(reached)
+
+
+def _typical(gaps: Floats) -> float:
+    """The median, or the mean of tied data."""
+    middle = float(np.partition(gaps, len(gaps) // 2)[len(gaps) // 2])
+    return middle or float(gaps.sum()) / len(gaps)
+
+
+def _sizes(values: Floats, period: float, deviation: float, most: int) -> Floats:
+    """Bounds on |mean of exp(i t y)| for t within half a step of 2 pi k / period, k = 0 .. most.
+
+    The second derivative of the squared size is at most twice the variance, which bounds a peak between
+    two frequencies.
+    """
+    bins = OVERSAMPLING * most
+    places = np.minimum((values * (bins / period)).astype(np.int64), bins - 1)
+    sizes = np.abs(np.fft.rfft(np.bincount(places, minlength=bins))[: most + 1]) / len(values)
+    sizes += BINNED
+    return np.sqrt(np.minimum(sizes * sizes + (deviation * math.pi / period) ** 2, 1.0))
+
+
+def _added(sizes: Floats, period: float, band: float, at_most: Bound) -> tuple[float, float]:
+    """What the frequencies from `band` on add at most, and the last of them."""
+    step = 2 * math.pi / period
+    k = np.arange(max(int(band / step), 1), len(sizes))
+    added = 2 * float((at_most(sizes[k]) / k).sum()) / math.pi
+    return added, max(step * (len(sizes) - 1), band)
+
+
+def _unseen(reached: float) -> float:
+    """Half the atom of a lattice whose transform returns beyond `reached`; the sum has variance 1."""
+    return math.sqrt(math.pi / 2) / reached
+
+
+def _by_scan(values: Floats, band: float, at_most: Bound) -> tuple[float, float]:
+    low, spread = float(values.min()), float(values.std())
+    # the transform's second derivative is at most spread^2: two scans per unit of 1 / spread see every peak
+    period = max(float(np.ptp(values)) * (1 + 1e-9), 4 * math.pi * spread)
+    places = np.minimum((values - low) * (BINS / period), BINS - 1).astype(np.int64)
+    sizes = np.abs(np.fft.rfft(np.bincount(places, minlength=BINS))[: SCANNED + 1]) / len(values)
+    k = np.arange(max(int(band * period / (2 * math.pi)), 1), SCANNED + 1)
+    bounds = np.minimum(sizes[k] + BETWEEN, 1.0)
+    doubtful = np.flatnonzero(at_most(bounds) > TOLERATED * math.pi * k / len(k) / 4)
+    if len(doubtful) * CLOSER * len(values) <= MOST_CLOSER:
+        bounds[doubtful] = _closer(values, k[doubtful], 2 * math.pi / period)
+    returns = 2 * float((at_most(bounds) / (math.pi * k)).sum())
+    return returns, _unseen(2 * math.pi / period * SCANNED)
+
+
+def _closer(values: Floats, k: NDArray[np.int64], step: float) -> Floats:
+    """The largest size within half a step of the frequencies k steps, from `CLOSER` points around each."""
+    t = (k[:, None] + (np.arange(CLOSER) + 0.5) / CLOSER - 0.5).ravel() * step
+    sizes = np.zeros(len(t), dtype=np.complex128)
+    for part in parts(values, max(len(t), 1)):
+        sizes += np.exp(1j * np.outer(t, part)).sum(axis=1)
+    found = np.abs(sizes).reshape(-1, CLOSER).max(axis=1) / len(values)
+    return np.asarray(np.minimum(found + 1 / (32 * CLOSER**2), 1.0))
