@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import math
-from functools import partial
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from benchmarks.harness import Sides, end_error, row
+from benchmarks.harness import Sides, Task, end_error, row
 from benchmarks.ours import computed
+from service.kernels.inversion import SmoothMean, smooth_mean
+from service.kernels.metric_bootstrap import bca_ends
+from service.kernels.metrics import ratio_units
+from service.kernels.paired_bootstrap import BinaryPairs
+from service.kernels.ratio_bootstrap import ratio_bootstrap
 
 Floats = NDArray[np.float64]
+Arms = tuple[Floats, Floats]
 
 GROUP = "bootstrap"
 SCIPY = "scipy.stats.bootstrap"
 HALF_WIDTH = "the interval's half width"
 Z = 1.96
+BATCH = 2**20
+"""Values that scipy holds at a time."""
+
+ALONE = "our kernel from the two columns to the interval"
 
 
 def binary(n: int) -> tuple[Floats, Floats]:
@@ -45,31 +55,70 @@ def clustered(clusters: int) -> tuple[Floats, Floats, NDArray[np.int64]]:
     return baseline, candidate, codes
 
 
-def against_scipy(arms: tuple[Floats, Floats], draws: int, method: str) -> Sides:
-    """The percentile or BCa interval of the mean difference; the number is its lower end."""
-    difference = arms[1] - arms[0]
+def scipy_end(difference: Floats, draws: int, method: str) -> Task:
+    """Scipy's interval; the number is its lower end."""
     rng = np.random.default_rng(1)
-    ours = computed(
-        "paired-bootstrap", baseline=arms[0].tolist(), candidate=arms[1].tolist(), method=method.lower()
-    )
 
     def peer() -> float:
-        # blocks of some megabytes: several times faster than scipy's default of one block
+        # blocks of 8 MB: scipy's default of a single block is no faster and takes gigabytes
         found = stats.bootstrap(
             (difference,), np.mean, n_resamples=draws, vectorized=True, method=method, rng=rng,
             batch=max(1, BATCH // len(difference)),
         )  # fmt: skip
         return float(found.confidence_interval.low)
 
+    return peer
+
+
+def arch_end(difference: Floats, draws: int) -> Task:
+    """The interval of arch, whose loop draws one resample at a time."""
+    from arch.bootstrap import IIDBootstrap
+
+    rng = np.random.default_rng(1)
+    return lambda: float(
+        IIDBootstrap(difference, seed=rng).conf_int(np.mean, draws, method="percentile")[0, 0]
+    )
+
+
+def distribution(arms: Arms) -> BinaryPairs | SmoothMean:
+    """Our kernel's bootstrap distribution of the mean difference."""
+    baseline, candidate = arms
+    if np.array_equal(baseline * baseline, baseline):
+        both = float(baseline @ candidate)
+        return BinaryPairs(int(candidate.sum() - both), int(baseline.sum() - both), len(baseline))
+    found = smooth_mean(candidate - baseline)
+    assert found is not None
+    return found
+
+
+def interval_alone(arms: Arms) -> Task:
+    """From the two columns as arrays to the percentile interval, as the peer does."""
+
+    def ours() -> float:
+        found = distribution(arms)
+        low = found.quantile(0.025)
+        found.quantile(0.975)
+        return low
+
+    return ours
+
+
+def analysis(arms: Arms, method: str = "percentile") -> Task:
+    """The whole `paired-bootstrap` analysis."""
+    run = computed(
+        "paired-bootstrap", baseline=arms[0].tolist(), candidate=arms[1].tolist(), method=method.lower()
+    )
+    return lambda: run().ci.low
+
+
+def compared(arms: Arms, draws: int, ours: Task, peer: Task, method: str) -> Sides:
+    """Both lower ends with the error of the peer's."""
+    difference = arms[1] - arms[0]
     se = float(difference.std()) / math.sqrt(len(difference))
     error = end_error(se, draws) if method == "percentile" else bca_error(se, draws)
     # a lattice's ends move in steps of 1/n
-    step = 1 / len(difference) if arms[0].max() == 1 else 0.0
-    return Sides(lambda: ours().ci.low, peer, error, scale=Z * se, of=HALF_WIDTH, ours_error=step)
-
-
-BATCH = 2**20
-"""Values that scipy holds at a time."""
+    step = 1 / len(difference) if np.array_equal(difference, difference.round()) else 0.0
+    return Sides(ours, peer, error, scale=Z * se, of=HALF_WIDTH, ours_error=step)
 
 
 def bca_error(standard_error: float, draws: int) -> float:
@@ -78,34 +127,84 @@ def bca_error(standard_error: float, draws: int) -> float:
     return math.hypot(end_error(standard_error, draws), 2 * standard_error * math.sqrt(math.pi / 2 / draws))
 
 
-def against_arch(arms: tuple[Floats, Floats], draws: int) -> Sides:
-    """The percentile interval by arch, whose loop draws one resample at a time."""
-    from arch.bootstrap import IIDBootstrap
+def paired(name: str, arms: Arms, draws: int, bar: float, peer_name: str = SCIPY) -> None:
+    """Two rows: the interval alone, with the bar, and our whole analysis against the same peer."""
 
-    difference = arms[1] - arms[0]
-    rng = np.random.default_rng(1)
-    ours = computed("paired-bootstrap", baseline=arms[0].tolist(), candidate=arms[1].tolist())
+    def sides(ours: Callable[[Arms], Task]) -> Sides:
+        difference = arms[1] - arms[0]
+        peer = (
+            scipy_end(difference, draws, "percentile") if peer_name == SCIPY else arch_end(difference, draws)
+        )
+        return compared(arms, draws, ours(arms), peer, "percentile")
 
-    def peer() -> float:
-        found = IIDBootstrap(difference, seed=rng).conf_int(np.mean, draws, method="percentile")
-        return float(found[0, 0])
-
-    se = float(difference.std()) / math.sqrt(len(difference))
-    return Sides(lambda: ours().ci.low, peer, end_error(se, draws), scale=Z * se, of=HALF_WIDTH)
-
-
-def clusters_against_scipy(clusters: int, draws: int) -> Sides:
-    """A ratio of cluster sums to cluster sizes, as a good user of scipy writes it: sums prepared, paired."""
-    baseline, candidate, codes = clustered(clusters)
-    rng = np.random.default_rng(1)
-    ours = computed(
-        "cluster-bootstrap", baseline=baseline.tolist(), candidate=candidate.tolist(), clusters=codes.tolist()
+    row(f"paired CI, {name}, B {draws:,}", group=GROUP, peer=peer_name, bar=bar, note=ALONE)(
+        lambda: sides(interval_alone)
+    )
+    row(f"same, whole analysis, {name}, B {draws:,}", group=GROUP, peer=peer_name, bar=None)(
+        lambda: sides(analysis)
     )
 
-    def ratio(sums: Floats, sizes: Floats, axis: int = -1) -> Floats:
-        return sums.sum(axis=axis) / sizes.sum(axis=axis)
 
-    sums, sizes = np.bincount(codes, weights=candidate - baseline), np.bincount(codes).astype(float)
+def bca_alone(arms: Arms) -> Task:
+    """From the two columns as arrays to the BCa interval, jackknife included, as the peer does."""
+
+    def ours() -> float:
+        found = distribution(arms)
+        difference = arms[1] - arms[0]
+        acceleration = ratio_units(difference, np.ones(len(difference))).acceleration()
+        low, _ = bca_ends(found, float(difference.mean()), acceleration, 0.025)
+        assert low is not None
+        return low
+
+    return ours
+
+
+def bca(name: str, arms: Arms, draws: int, bar: float) -> None:
+    """Two rows, as `paired`."""
+
+    def sides(ours: Task) -> Sides:
+        return compared(arms, draws, ours, scipy_end(arms[1] - arms[0], draws, "BCa"), "bca")
+
+    row(f"BCa, {name}, B {draws:,}", group=GROUP, peer=SCIPY, bar=bar, note=ALONE)(
+        lambda: sides(bca_alone(arms))
+    )
+    row(f"same, whole analysis, {name}, B {draws:,}", group=GROUP, peer=SCIPY, bar=None)(
+        lambda: sides(analysis(arms, "bca"))
+    )
+
+
+def cluster_sums_of(clusters: int) -> tuple[Floats, Floats]:
+    """Difference sums and sizes per cluster, which both sides start from."""
+    baseline, candidate, codes = clustered(clusters)
+    return np.bincount(codes, weights=candidate - baseline), np.bincount(codes).astype(float)
+
+
+def ratio_interval(sums: Floats, sizes: Floats) -> Task:
+    """Ours on cluster sums."""
+
+    def ours() -> float:
+        found = ratio_bootstrap(sums, sizes)
+        low = found.quantile(0.025)
+        found.quantile(0.975)
+        return low
+
+    return ours
+
+
+def cluster_analysis(clusters: int) -> Task:
+    """The whole `cluster-bootstrap` analysis from items and their labels."""
+    baseline, candidate, codes = (column.tolist() for column in clustered(clusters))
+    run = computed("cluster-bootstrap", baseline=baseline, candidate=candidate, clusters=codes)
+    return lambda: run().ci.low
+
+
+def against_ratio(clusters: int, draws: int, ours: Task) -> Sides:
+    """Scipy with a ratio of sums, as a good user writes it: on cluster sums, paired, vectorized."""
+    sums, sizes = cluster_sums_of(clusters)
+    rng = np.random.default_rng(1)
+
+    def ratio(sums: Floats, sizes: Floats, axis: int = -1) -> Floats:
+        return np.asarray(sums.sum(axis=axis) / sizes.sum(axis=axis))
 
     def peer() -> float:
         found = stats.bootstrap(
@@ -118,30 +217,24 @@ def clusters_against_scipy(clusters: int, draws: int) -> Sides:
     se = math.sqrt(float(residual @ residual)) / float(sizes.sum())
     # five clusters have 126 resamples: the end is an atom, and drawing may pick its neighbour
     step = 0.2 * se if clusters < 10 else 0.0
-    return Sides(
-        lambda: ours().ci.low, peer, end_error(se, draws), scale=Z * se, of=HALF_WIDTH, ours_error=step
-    )
+    return Sides(ours, peer, end_error(se, draws), scale=Z * se, of=HALF_WIDTH, ours_error=step)
 
 
 for _draws, _bar in ((2000, 30), (100_000, 1000)):
-    row(f"paired CI, binary, n 500, B {_draws:,}", group=GROUP, peer=SCIPY, bar=_bar)(
-        partial(against_scipy, binary(500), _draws, "percentile")
-    )
+    paired("binary, n 500", binary(500), _draws, _bar)
 for _n, _draws, _bar in ((500, 2000, 15), (500, 100_000, 500), (10_000, 10_000, 300)):
-    row(f"paired CI, continuous, n {_n:,}, B {_draws:,}", group=GROUP, peer=SCIPY, bar=_bar)(
-        partial(against_scipy, continuous(_n), _draws, "percentile")
-    )
-row("paired CI, continuous, n 1,000,000, B 1,000", group=GROUP, peer="arch IIDBootstrap", bar=40)(
-    lambda: against_arch(continuous(1_000_000), 1000)
-)
+    paired(f"continuous, n {_n:,}", continuous(_n), _draws, _bar)
+paired("continuous, n 1,000,000", continuous(1_000_000), 1000, 40, "arch IIDBootstrap")
 for _draws, _bar in ((2000, 12), (100_000, 400)):
-    row(f"BCa, continuous, n 500, B {_draws:,}", group=GROUP, peer=SCIPY, bar=_bar)(
-        partial(against_scipy, continuous(500), _draws, "BCa")
-    )
-    row(f"BCa, binary, n 500, B {_draws:,}", group=GROUP, peer=SCIPY, bar=_bar)(
-        partial(against_scipy, binary(500), _draws, "BCa")
-    )
+    bca("binary, n 500", binary(500), _draws, _bar)
+    bca("continuous, n 500", continuous(500), _draws, _bar)
 for _clusters, _bar in ((5, 8), (100, 4), (10_000, 400)):
-    row(f"cluster CI, {_clusters:,} clusters, B 10,000", group=GROUP, peer=SCIPY, bar=_bar)(
-        partial(clusters_against_scipy, _clusters, 10_000)
+    row(f"cluster CI on cluster sums, {_clusters:,} clusters, B 10,000", group=GROUP, peer=SCIPY, bar=_bar)(
+        lambda n=_clusters: against_ratio(n, 10_000, ratio_interval(*cluster_sums_of(n)))
     )
+    row(
+        f"same, whole analysis from items and labels, {_clusters:,} clusters, B 10,000",
+        group=GROUP,
+        peer=SCIPY,
+        bar=None,
+    )(lambda n=_clusters: against_ratio(n, 10_000, cluster_analysis(n)))

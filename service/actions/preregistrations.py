@@ -17,6 +17,8 @@ from service.domain.lint import lint
 from service.domain.plan import Plan
 from service.domain.population import Manifest, ManifestFacts
 from service.domain.preregistration import Preregistration
+from service.domain.rule_power import rule_powers
+from service.domain.rule_power_records import RulePower
 from service.errors import Fault, InvalidData, NotFound
 from service.store import audit, ledger, populations, preregistrations
 
@@ -89,6 +91,11 @@ def findings(session: Session, record: Preregistration) -> tuple[Finding, ...]:
     if record.lint is not None:
         return record.lint
     return lint(record.plan, populations.facts(session, record.id))
+
+
+def power(session: Session, record: Preregistration) -> tuple[RulePower, ...]:
+    """What the rules of the plan can show; it depends on the plan and its items alone."""
+    return rule_powers(record.plan, populations.facts(session, record.id))
 
 
 def lock(

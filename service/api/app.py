@@ -15,6 +15,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 
 from service.api import (
+    deviations,
     docs,
     faults,
     health,
@@ -48,6 +49,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     populations.routes,
     results.routes,
     verdicts.routes,
+    deviations.routes,
     jobs.routes,
     projects.routes,
     keys.routes,

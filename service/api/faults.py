@@ -87,6 +87,8 @@ def path_of(loc: Sequence[int | str], value: Any) -> str:
     """`("a", 0, "b")` as `a[0].b`, without the union branches that pydantic mixes in."""
     path, last = "", len(loc) - 1
     for position, part in enumerate(loc):
+        if position < last and isinstance(value, dict) and value.get("kind") == part:
+            continue  # the branch that the value itself names, perhaps like one of its fields
         if _holds(value, part):
             value = value[part]
         elif not (position == last and isinstance(value, dict)):

@@ -102,7 +102,7 @@ _STREAM: dict[int | str, dict[str, Any]] = {
 
 @routes.get(
     "/jobs/{job_id}/events",
-    response_class=EventSourceResponse,
+    response_class=Response,  # FastAPI would take the named class for a generator
     responses=_STREAM | refuses(403),
 )
 async def get_job_events(caller: AnyCaller, shared: Shared, request: Request, job_id: RecordId) -> Response:

@@ -31,6 +31,7 @@ TAGS = (
     ("preregistrations", "Plans: draft, lint, lock; and what became of them."),
     ("results", "Per-item results of eval jobs, sealed until the planned n is in."),
     ("verdicts", "What the locked rules said of the results."),
+    ("deviations", "Departures from locked plans: filed, judged by rule, decided by people."),
     ("jobs", "Work that takes longer than a request."),
     ("projects", "Tenants of the deployment."),
     ("keys", "API keys: who may do what."),
@@ -197,6 +198,10 @@ _PROBLEMS = {
         "The request is well formed, but cannot be used; `errors` names each fault and the way out.",
     ),
     428: ("PreconditionRequired", "This write needs `If-Match`."),
+    429: (
+        "TooManyRequests",
+        "The project has as many jobs as it may; try again after `Retry-After` seconds.",
+    ),
     500: ("InternalError", "An unexpected error; the log has it under the answer's `X-Request-Id`."),
     503: ("Unavailable", "The service cannot answer now; repeat the request after `Retry-After` seconds."),
 }

@@ -9,6 +9,16 @@ from dataclasses import dataclass
 MOST_WAIT_SECONDS = 60
 """The longest `wait` that is honoured; a longer one is cut to it."""
 
+PARAMETER = {
+    "name": "Prefer",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string"},
+    "description": f"`respond-async`: answer 202 and a job. `wait=N`: wait up to N seconds "
+    f"(at most {MOST_WAIT_SECONDS}) for a job's answer. Both: a job, and its answer if it comes in time.",
+}
+"""What OpenAPI says of the header."""
+
 _PREFERENCE = re.compile(r'\s*([!#$%&\'*+\-.^_`|~0-9A-Za-z]+)\s*(?:=\s*("[^"]*"|[^\s;,]*))?\s*(?:;[^,]*)?\s*')
 
 

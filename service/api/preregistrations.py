@@ -40,6 +40,7 @@ from service.domain.ledger import Receipt
 from service.domain.merge_patch import apply
 from service.domain.plan import Plan
 from service.domain.preregistration import Preregistration, State
+from service.domain.rule_power_records import RulePower
 from service.errors import Conflict
 from service.store import audit, clock, ledger, preregistrations
 
@@ -86,6 +87,10 @@ class LintReport(View):
     """What is missing from a plan, wrong with it, or risky about it."""
 
     findings: list[Finding]
+    power: list[RulePower] = Field(
+        [],
+        description="What each hypothesis' rule can reach, and how often it would hold, in the plan's order.",
+    )
 
 
 class LockRequest(BaseModel):
@@ -251,9 +256,11 @@ def lint_preregistration(caller: Planner, session: ReadSession, prereg_id: Recor
     """Lint a plan.
 
     Errors block the lock; warnings are acknowledged there by code. A locked plan answers what lint said at its lock.
+    `power` tells what the rules can show with the planned items, before there is any result.
     """
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    return answer(LintReport(findings=list(actions.findings(session, record))))
+    found, power = actions.findings(session, record), actions.power(session, record)
+    return answer(LintReport(findings=list(found), power=list(power)))
 
 
 @routes.post(

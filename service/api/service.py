@@ -9,6 +9,7 @@ from service.api.answers import shows
 from service.api.deps import AnyCaller, Operator, Shared
 from service.api.housekeeping import KEEP_ANSWERS
 from service.api.metrics import MEDIA_TYPE
+from service.api.prefer import MOST_WAIT_SECONDS
 from service.api.route import router
 from service.api.strict_json import MAX_DEPTH
 from service.stats.common import MAX_ITEMS
@@ -31,6 +32,11 @@ class Limits(BaseModel):
     page_items: int = Field(description="Most items on one page of a list.")
     idempotency_days: int = Field(description="How long an answer to an Idempotency-Key is kept.")
     key_cache_seconds: float = Field(description="How long a revoked key may still work.")
+    project_jobs: int = Field(description="Jobs that one project may have waiting or running.")
+    wait_seconds: int = Field(description="Longest `Prefer: wait=N` that is honoured.")
+    job_result_days: float = Field(
+        description="How long a finished job and its answer are kept; verdicts stay."
+    )
 
 
 class Version(BaseModel):
@@ -53,6 +59,9 @@ class Version(BaseModel):
             "page_items": 200,
             "idempotency_days": 7,
             "key_cache_seconds": 5.0,
+            "project_jobs": 10000,
+            "wait_seconds": 60,
+            "job_result_days": 7.0,
         }
     ),
 )
@@ -66,6 +75,9 @@ async def get_limits(_caller: AnyCaller, shared: Shared) -> Limits:
         page_items=MAX_LIMIT,
         idempotency_days=KEEP_ANSWERS.days,
         key_cache_seconds=shared.settings.key_cache_seconds,
+        project_jobs=shared.settings.project_jobs,
+        wait_seconds=MOST_WAIT_SECONDS,
+        job_result_days=shared.settings.job_result_days,
     )
 
 

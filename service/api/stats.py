@@ -19,7 +19,7 @@ from service.api.answers import Page, answer, shows
 from service.api.body import json_reader
 from service.api.deps import AnyCaller, scope
 from service.api.jobs import JobView, job_view
-from service.api.prefer import Preferences, preferences
+from service.api.prefer import PARAMETER, Preferences, preferences
 from service.api.route import asks, camel, refuses, router
 from service.api.services import Services, services
 from service.domain.access import Key
@@ -170,6 +170,7 @@ def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
         operation_id=camel(f"run-{test.name}"),
         response_model=Answer[test.analysis],  # type: ignore[name-defined]
         responses=_QUEUED | refuses(429),
+        openapi_extra={"parameters": [PARAMETER]},
     )
 
 

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
-from service.domain.feeding import parameter
 from service.domain.findings import Finding, error, warning
+from service.domain.least_p import Size, least_p
 from service.domain.lint_rules import quantities
-from service.domain.lint_settings import Setting, Use
+from service.domain.lint_settings import Setting
+from service.domain.plan import Population
 from service.domain.population import ManifestFacts
 from service.domain.rule import (
     All,
@@ -35,10 +36,21 @@ from service.domain.rule_truth import (
     holds,
     negation,
 )
-from service.stats.mcnemar import min_attainable_p
 
 SCALARS = ("delta", "p_value", "low", "high")
 """Fields that hold one number, whatever the test."""
+
+COUNTS = (
+    "n_discordant",
+    "n_swappable",
+    "n_nonzero",
+    "n_clusters",
+    "only_candidate",
+    "only_baseline",
+    "both_correct",
+    "both_wrong",
+)
+"""Fields that count items or clusters of the plan."""
 
 SEARCH = 64
 """How many more clusters or items are tried when looking for what a rule needs."""
@@ -53,18 +65,6 @@ class Bounds:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
-    """How much data the plan has for a hypothesis."""
-
-    n: int
-    n_clusters: int | None
-
-    def grown(self, by: int) -> Size:
-        """The same with more clusters and items."""
-        return Size(self.n + by, None if self.n_clusters is None else self.n_clusters + by)
-
-
 def attainability_findings(setting: Setting, facts: Mapping[str, ManifestFacts]) -> Iterator[Finding]:
     """Whether the rule can pass at all, and which of its clauses do no work."""
     if (
@@ -73,12 +73,7 @@ def attainability_findings(setting: Setting, facts: Mapping[str, ManifestFacts])
         or any(not setting.shape(c) for c in setting.clauses)
     ):
         return
-    path = f"{setting.path}.rule"
-    manifest, declared = facts.get(setting.population.id), setting.population.clusters
-    size = Size(
-        manifest.n if manifest else setting.population.n,
-        None if declared is None else (manifest.n_clusters if manifest else None) or declared.n,
-    )
+    path, size = f"{setting.path}.rule", size_of(setting.population, facts)
     bounds = field_bounds(setting, size)
     if attainable(setting.rule, bounds) is False:
         yield error("RULE_NEVER_PASSES", path, _why_never(setting, setting.rule, bounds, size))
@@ -94,6 +89,15 @@ def attainability_findings(setting: Setting, facts: Mapping[str, ManifestFacts])
         yield from _redundant(group, bounds, path)
 
 
+def size_of(population: Population, facts: Mapping[str, ManifestFacts]) -> Size:
+    """By the manifest where there is one, else as the plan says."""
+    manifest, declared = facts.get(population.id), population.clusters
+    return Size(
+        manifest.n if manifest else population.n,
+        None if declared is None else (manifest.n_clusters if manifest else None) or declared.n,
+    )
+
+
 def field_bounds(setting: Setting, size: Size) -> dict[str, Bounds]:
     """Bounds of the rule's fields, by their text, for that much data."""
     bounds: dict[str, Bounds] = {}
@@ -105,23 +109,14 @@ def field_bounds(setting: Setting, size: Size) -> dict[str, Bounds]:
         if clause.field.path == ("delta",) and binary:
             bounds[str(clause.field)] = Bounds(Fraction(-1), Fraction(1), "proportions differ by at most 1")
         elif clause.field.path == ("p_value",) and use is not None:
-            least, why = least_p(use, size)
+            least, why = least_p(use, size, setting.population)
             bounds[str(clause.field)] = Bounds(least, Fraction(1), why)
+        elif clause.field.path[-1] in COUNTS:
+            most = size.n if clause.field.path != ("n_clusters",) else size.n_clusters
+            if most is not None:
+                why = f"it counts at most {most}"
+                bounds[str(clause.field)] = Bounds(Fraction(0), Fraction(most), why)
     return bounds
-
-
-def least_p(use: Use, size: Size) -> tuple[Fraction, str]:
-    """The least p-value a test can reach with that much data, 0 where none is known, and why."""
-    method = parameter(use.use, "method")
-    alternative = parameter(use.use, "alternative") or "two-sided"
-    if use.test.name == "mcnemar":
-        least = Fraction(min_attainable_p(size.n, method, alternative))  # type: ignore[arg-type]
-        return least, f"with {size.n} items the least p of McNemar's {method} test is {float(least):.4g}"
-    if use.test.name == "clustered-mcnemar" and method == "sign_flip" and size.n_clusters is not None:
-        sides = 2 if alternative == "two-sided" else 1
-        least = Fraction(sides, 2**size.n_clusters)
-        return least, f"with {size.n_clusters} clusters the least p of sign_flip is {float(least):.4g}"
-    return Fraction(0), ""
 
 
 def attainable(rule: Rule, bounds: Mapping[str, Bounds]) -> Truth:

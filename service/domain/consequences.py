@@ -25,7 +25,7 @@ from service.domain.threshold_sweep import SweepFound, declared, evaluate, hypot
 from service.domain.tipping_point import Doubts, TippingPoint, tipping_point
 from service.domain.verdict_records import Outcome
 
-BUDGET = 4.0
+BUDGET = 3.0
 """Seconds, by the tests' own estimates, for each of: verdicts as run, tipping points, sweeps."""
 
 
@@ -67,7 +67,8 @@ def consequences(
     refusals = {number: why_not(rows.plan, each) for number, each in changes.items()}
     applied = {number: each for number, each in changes.items() if refusals[number] is None}
     once, reasons = seconds(rows), []
-    together, alone = None, ()
+    together: AsRun | None = None
+    alone: tuple[AsRun, ...] = ()
     if applied and once * (len(applied) + 1) <= budget:
         alone = tuple(as_run(rows, {number: each}, planned) for number, each in applied.items())
         together = alone[0] if len(alone) == 1 else as_run(rows, applied, planned)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from service.domain.enumerated_lines import (
     ABOVE,
@@ -30,6 +31,7 @@ from service.domain.enumerated_lines import (
 from service.domain.rule_truth import TIE
 from service.kernels.lattice import QUANTILE_SLACK
 from service.kernels.rule_enumeration import Floats, Ints, share_at_most
+from service.stats.pairs import P_FLOOR
 
 UNTOLD = 2e-11
 """Nearer than this to the level, the test is asked which side a percentile lies on."""
@@ -48,18 +50,19 @@ class BootstrapLines:
 
     def interval(self, path: Path, method: str, level: float) -> Line | EndLines | None:
         """The percentile or basic interval, or one end of it."""
-        tail = (1 - level) / 2
         if method not in ("percentile", "basic"):
             return None
         end = path[-1] if path[-1] in ("low", "high") else None
-        whole = path[:-1] if end else path
-        ends = EndLines(
-            *(
-                self._quantile((*whole, name), q, basic=method == "basic")
-                for name, q in (("low", tail), ("high", 1 - tail))
-            )
+        ends = self.percentiles(path[:-1] if end else path, level, basic=method == "basic")
+        return ends if end is None else ends.low if end == "low" else ends.high
+
+    def percentiles(self, path: Path, level: float, *, basic: bool = False) -> EndLines:
+        """The percentile interval, or 2 delta minus it."""
+        tail = (1 - level) / 2
+        return EndLines(
+            self._quantile((*path, "low"), tail, basic=basic),
+            self._quantile((*path, "high"), 1 - tail, basic=basic),
         )
-        return ends if end is None else getattr(ends, end)
 
     def p_value(self, path: Path, alternative: str) -> Line:
         """P(delta* >= 2 delta), or <=, or both ends."""
@@ -76,7 +79,7 @@ class BootstrapLines:
             return np.where(d == 0, 1.0, np.minimum(both, 1.0))
 
         pattern: dict[str, Pattern] = {"greater": "falling", "less": "rising", "two-sided": "peak"}
-        return self._share(path, value, pattern[alternative])
+        return self._share(path, value, pattern[alternative], self._floor)
 
     def fraction(self, path: Path) -> Line | None:
         """Shares of resamples beside 0, and the p-value of the better arm."""
@@ -102,9 +105,10 @@ class BootstrapLines:
         if path not in found:
             return None
         value, pattern = found[path]
-        return self._share(path, value, pattern)
+        floor = self._floor if path == ("p_better",) else None
+        return self._share(path, value, pattern, floor)
 
-    def margins(self, path: Path, margin: float, *, touch: bool) -> Line | None:
+    def margins(self, name: str, margin: float, *, touch: bool) -> Line:
         """The p-values against -margin and margin; `touch`: a resample at the margin does not count."""
         slack = 1e-9 + 1e-14 * self.n
         reach = self.n * margin
@@ -116,24 +120,41 @@ class BootstrapLines:
         def lower(b: Ints, m: Ints) -> Floats:
             return upper(m - b, m)
 
-        found: dict[Path, tuple[Callable[[Ints, Ints], Floats], Pattern]] = {
-            ("p_upper",): (upper, "rising"),
-            ("p_lower",): (lower, "falling"),
-            ("p_value",): (lambda b, m: np.maximum(upper(b, m), lower(b, m)), "valley"),
+        found: dict[str, tuple[Callable[[Ints, Ints], Floats], Pattern]] = {
+            "p_upper": (upper, "rising"),
+            "p_lower": (lower, "falling"),
+            "p_value": (lambda b, m: np.maximum(upper(b, m), lower(b, m)), "valley"),
         }
-        if path not in found:
-            return None
-        value, pattern = found[path]
-        return self._share(path, value, pattern)
+        value, pattern = found[name]
+        return self._share((name,), value, pattern, self._floor)
 
-    def _share(self, path: Path, value: Callable[[Ints, Ints], Floats], pattern: Pattern) -> Line:
+    @property
+    def _floor(self) -> float:
+        """No resample is rarer than one item drawn every time."""
+        return max(float(self.n) ** -self.n, P_FLOOR)
+
+    def _share(
+        self, path: Path, value: Callable[[Ints, Ints], Floats], pattern: Pattern, floor: float | None
+    ) -> Line:
         def where_decided(b: Ints, m: Ints) -> Floats:
-            return np.where(self._flat(b, m), np.nan, value(b, m)) if self.degenerate else value(b, m)
+            return np.where(self.flat(b, m), np.nan, value(b, m)) if self.degenerate else value(b, m)
 
-        return valued(where_decided, pattern, self.asker(path), relative=0, absolute=UNTOLD, costly=True)
+        if floor is not None and floor > UNTOLD:  # a handful of items: bounds stand among the values
+            pattern = "any"
+        return valued(
+            where_decided,
+            pattern,
+            self.asker(path),
+            relative=0,
+            absolute=UNTOLD,
+            floor=floor,
+            costly=True,
+            to_the_ends=not self.degenerate,
+        )
 
-    def _flat(self, b: Ints, m: Ints) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        return (m == 0) | ((m == self.n) & ((b == 0) | (b == m)))
+    def flat(self, b: Ints, m: Ints) -> NDArray[np.bool_]:
+        """Cells in which no item differs from another: no spread."""
+        return np.asarray((m == 0) | ((m == self.n) & ((b == 0) | (b == m))))
 
     def _at_least(self, k: Ints, b: Ints, m: Ints) -> Floats:
         """P(S* >= k), or > k under the strict comparison."""
@@ -167,10 +188,10 @@ class BootstrapLines:
                 side[under > 0] = BELOW
                 doubtful |= np.abs(under) <= UNTOLD
             for cell in np.flatnonzero(doubtful).tolist():
-                side[cell] = side_of(ask(int(b[cell]), int(m[cell])), limit, TIE)
+                side[cell] = side_of(ask(int(b[cell]), int(m[cell]), limit), limit, TIE)
             return as_asked(side, levels)
 
-        return Line("rising", sides, costly=True)
+        return Line("rising", sides, costly=True, to_the_ends=True)
 
 
 def _all(like: Ints, value: int) -> Ints:

@@ -30,14 +30,28 @@ LONGEST_ANY = 700
 NEIGHBOUR = 12
 """Every such row is searched from scratch, the others from between their neighbours."""
 
-Asker = Callable[[int, int], float | None]
-"""(b, m) to what the test itself answers; None is undefined."""
+Asker = Callable[[int, int, float], float | None]
+"""(b, m, threshold) to what the test itself answers; None is undefined, or a bound above the threshold."""
 
 Levels = tuple[int, ...]
 """What of a side is asked: (0,) whether the threshold is reached, (1,) whether exceeded, (0, 1) both.
 
 Asked one thing, a line answers `ABOVE` for yes and `BELOW` for no, which may cost it half the work.
 """
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stretch:
+    """For every row the b in [low, high] on which a level is reached from `turn` on, or up to before it."""
+
+    low: Ints
+    high: Ints
+    turn: Ints
+    rises: bool
+
+    def reached(self, row: Ints, b: Ints) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which cells lie in the stretch, and of these which reach the level."""
+        return (b >= self.low[row]) & (b <= self.high[row]), (b >= self.turn[row]) == self.rises
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,31 +67,37 @@ class Line:
     costly: bool = False
     """Worth asking only where the rest of the rule leaves something open."""
 
-    def turns(self, m: Ints, within: tuple[Ints, Ints], threshold: Fraction, levels: Levels) -> list[Ints]:
-        """For every row the b, from `within` to before `within`, where a level is come to or left."""
-        if self.pattern == "row":
-            return []
-        if self.pattern == "any":
-            return self._every_change(m, threshold)
-        first, last = np.maximum(within[0], 1), np.minimum(within[1], m) - 1
+    to_the_ends: bool = False
+    """The pattern holds at b = 0 and b = m too."""
+
+    @property
+    def patterned(self) -> bool:
+        """True where a row has few changes, in known directions."""
+        return self.pattern not in ("row", "any")
+
+    def stretches(self, m: Ints, within: tuple[Ints, Ints], threshold: Fraction, level: int) -> list[Stretch]:
+        """Where the side can change in every row, from `within` to before `within`."""
+        edge = 0 if self.to_the_ends else 1
+        first, last = np.maximum(within[0], edge), np.minimum(within[1] - 1, m - edge)
         middle = m // 2
         if self.pattern in ("rising", "falling"):
-            stretches = [(first, last, self.pattern == "rising")]
+            found = [(first, last, self.pattern == "rising")]
         else:
             up = self.pattern == "peak"
-            stretches = [
+            found = [
                 (first, np.minimum(middle, last), up),
                 (np.maximum(middle + 1, first), last, not up),
             ]
         return [
-            self._turn(m, low, np.maximum(high, low - 1), threshold, level, rises)
-            for low, high, rises in stretches
-            for level in levels
+            Stretch(low, high, self._turn(m, low, np.maximum(high, low - 1), threshold, level, rises), rises)
+            for low, high, rises in found
         ]
 
-    def _turn(
-        self, m: Ints, low: Ints, high: Ints, threshold: Fraction, level: int, rises: bool
-    ) -> Ints:
+    def changes(self, m: Ints, threshold: Fraction) -> list[Ints]:
+        """The same where there is no pattern to go by: every b at which the side differs from the one before."""
+        return [] if self.pattern == "row" else self._every_change(m, threshold)
+
+    def _turn(self, m: Ints, low: Ints, high: Ints, threshold: Fraction, level: int, rises: bool) -> Ints:
         """The first b in [low, high] past the level: every so many rows by bisection, the rest from there."""
 
         def crossed(rows: Ints, b: Ints) -> NDArray[np.bool_]:
@@ -156,23 +176,33 @@ def valued(
     tie: float = 0.0,
     relative: float = 1e-9,
     absolute: float = 1e-12,
+    floor: float | None = None,
     costly: bool = False,
+    to_the_ends: bool = False,
 ) -> Line:
-    """A float per cell, NaN where undefined; nearer to the threshold than its error, the test is asked."""
+    """A float per cell, NaN where undefined; nearer to the threshold than its error, the test is asked.
+
+    Below `floor` the test gives a bound, which no smaller threshold can be compared with.
+    """
 
     def sides(b: Ints, m: Ints, threshold: Fraction, levels: Levels) -> Sides:
         limit = float(threshold)
         found = value(b, m)
+        at_floor = np.zeros(len(found), dtype=np.bool_)
+        if floor is not None and limit < floor:
+            at_floor = np.abs(found - floor) <= absolute
+            found = np.where(found < floor, np.nan, found)
         with np.errstate(invalid="ignore"):
             gap = found - limit
             side = np.where(np.abs(gap) <= tie, EQUAL, np.sign(gap))
             doubtful = np.abs(np.abs(gap) - tie) <= absolute + relative * min(abs(limit), 1.0)
+            doubtful |= at_floor
         side = np.where(np.isnan(found), UNDEFINED, side).astype(np.int8)
         for cell in np.flatnonzero(doubtful).tolist():
-            side[cell] = side_of(ask(int(b[cell]), int(m[cell])), limit, tie)
+            side[cell] = side_of(ask(int(b[cell]), int(m[cell]), limit), limit, tie)
         return as_asked(side, levels)
 
-    return Line(pattern, sides, costly)
+    return Line(pattern, sides, costly, to_the_ends)
 
 
 def stepped(
@@ -194,7 +224,7 @@ def stepped(
         under = below(b, m, limit - TIE) - cut
         side = np.where(over > 0, ABOVE, np.where(under < 0, BELOW, EQUAL)).astype(np.int8)
         for cell in np.flatnonzero((np.abs(over) <= slack) | (np.abs(under) <= slack)).tolist():
-            side[cell] = side_of(ask(int(b[cell]), int(m[cell])), limit, TIE)
+            side[cell] = side_of(ask(int(b[cell]), int(m[cell]), limit), limit, TIE)
         return as_asked(side, levels)
 
     return Line(pattern, sides)

@@ -16,6 +16,7 @@ from service.domain.lint_tests import parameter_findings, use_findings
 from service.domain.lint_words import word_findings
 from service.domain.plan import Plan
 from service.domain.population import ManifestFacts
+from service.domain.rule_power import power_findings
 from service.errors import InvalidData
 from service.stats import registry
 
@@ -37,7 +38,10 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         found += _hypothesis_names(plan, setting)
         found += use_findings(plan, setting)
         found += rule_findings(setting)
-        found += attainability_findings(setting, facts)
+        attained = list(attainability_findings(setting, facts))
+        found += attained
+        if not any(each.severity == "error" for each in attained):
+            found += power_findings(plan, facts, setting)
         found += word_findings(setting)
     unique = dict.fromkeys(found)
     return tuple(sorted(unique, key=lambda finding: finding.severity != "error"))

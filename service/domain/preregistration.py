@@ -29,10 +29,10 @@ MOVES: Mapping[State, tuple[State, ...]] = MappingProxyType(
 ALLOWED: Mapping[State, tuple[str, ...]] = MappingProxyType(
     {
         "draft": ("edit", "put items", "lint", "lock", "delete"),
-        "locked": ("submit results", "withdraw"),
-        "collecting": ("submit results", "void a batch", "withdraw"),
-        "complete": ("wait for the verdict", "withdraw"),
-        "judged": ("read the verdict and the results", "withdraw"),
+        "locked": ("submit results", "file a deviation", "withdraw"),
+        "collecting": ("submit results", "void a batch", "file a deviation", "withdraw"),
+        "complete": ("wait for the verdict", "file a deviation", "withdraw"),
+        "judged": ("read the verdict and the results", "file a deviation", "withdraw"),
         "withdrawn": (),
     }
 )

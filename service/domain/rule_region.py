@@ -8,14 +8,14 @@ binomial tails. Nothing is approximated: where each cut lies is settled by `enum
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.enumerated_lines import EndLines, Line
-from service.domain.rule import Clause, Comparison, Excludes, Operator, Rule, Within, clauses
+from service.domain.enumerated_lines import ABOVE, BELOW, UNDEFINED, EndLines, Line, Stretch
+from service.domain.rule import Clause, Comparison, Excludes, Is, Operator, Rule, clauses
 from service.domain.truth_sets import FREE, TRUE, Sets, both, combine_sets, compared, either
 from service.kernels.rule_enumeration import Ints, binomial_between, binomial_pmf, discordant_window
 
@@ -84,8 +84,7 @@ class Region:
         return min(float(weight[row] @ chance), 1.0)
 
     def _any(self, of: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        found: NDArray[np.bool_] = (of & (self.cuts[:, 1:] > self.cuts[:, :-1])).any(axis=1)
-        return found
+        return np.asarray((of & (self.cuts[:, 1:] > self.cuts[:, :-1])).any(axis=1))
 
 
 def region(rule: Rule, lines: Lines, n: int, m: Ints, fixed: Mapping[Clause, int]) -> Region:
@@ -113,8 +112,10 @@ def _cut(
     once = [clause for clause in dict.fromkeys(clauses(rule)) if clause not in fixed]
     columns = [np.zeros_like(m), np.minimum(m, 1), m, m + 1] if before is None else list(before.cuts.T)
     within = (np.zeros_like(m), m + 1) if before is None else before.open_stretch()
+    looks = {clause: [_Look(*part) for part in _parts(clause, lines[str(clause.field)])] for clause in once}
     for clause in once if before is None else later:
-        columns += _turns(clause, lines[str(clause.field)], m, within)
+        for each in looks[clause]:
+            columns += each.cut(m, within)
     cuts = np.sort(np.clip(np.stack(columns, axis=1), 0, (m + 1)[:, None]), axis=1)
     truths = np.zeros((len(m), cuts.shape[1] - 1), dtype=np.uint8)
     settled = truths > 0 if before is None else before.settled_in(cuts, truths)
@@ -124,7 +125,7 @@ def _cut(
         clause: np.full(len(b), possible, dtype=np.uint8) for clause, possible in fixed.items()
     }
     for clause in once:
-        sets[clause] = truths_of(clause, lines[str(clause.field)], b, m[row])
+        sets[clause] = _joined(clause, [each.truths(m, row, b) for each in looks[clause]], len(b))
     truths[row, piece] = combine_sets(rule, sets)
     return Region(n, m, cuts, truths)
 
@@ -135,11 +136,47 @@ def truths_of(clause: Clause, line: Line | EndLines, b: Ints, m: Ints) -> Sets:
         compared(each.sides(b, m, limit, LEVELS[operator]), operator)
         for each, limit, operator in _parts(clause, line)
     ]
+    return _joined(clause, found, len(b))
+
+
+def _joined(clause: Clause, found: list[Sets], count: int) -> Sets:
     if not found:
-        return np.full(len(b), FREE, dtype=np.uint8)
+        return np.full(count, FREE, dtype=np.uint8)
     if len(found) == 1:
         return found[0]
     return either(*found) if isinstance(clause, Excludes) else both(*found)
+
+
+@dataclass(eq=False)
+class _Look:
+    """One comparison of one number: cut first, then asked for the pieces."""
+
+    line: Line
+    limit: Fraction
+    operator: Operator
+    stretches: list[Stretch] = field(default_factory=list)
+
+    def cut(self, m: Ints, within: tuple[Ints, Ints]) -> list[Ints]:
+        """Columns of cuts."""
+        levels = LEVELS[self.operator]
+        if not self.line.patterned:
+            return self.line.changes(m, self.limit)
+        found = [each for level in levels for each in self.line.stretches(m, within, self.limit, level)]
+        # a level is reached all along a stretch or from its turn on: nothing has to be asked again
+        self.stretches = found if len(levels) == 1 else []
+        ends = [each.high + 1 for each in found[:-1]]
+        return [each.turn for each in found] + ends
+
+    def truths(self, m: Ints, row: Ints, b: Ints) -> Sets:
+        """In the cells `b` of the rows numbered `row`."""
+        sides = np.full(len(b), UNDEFINED, dtype=np.int8)
+        ask = np.ones(len(b), dtype=np.bool_)
+        for each in self.stretches:
+            inside, reached = each.reached(row, b)
+            sides[inside] = np.where(reached[inside], ABOVE, BELOW)
+            ask &= ~inside
+        sides[ask] = self.line.sides(b[ask], m[row[ask]], self.limit, LEVELS[self.operator])
+        return compared(sides, self.operator)
 
 
 LEVELS: dict[Operator, tuple[int, ...]] = {
@@ -155,23 +192,15 @@ LEVELS: dict[Operator, tuple[int, ...]] = {
 def _parts(clause: Clause, line: Line | EndLines) -> list[tuple[Line, Fraction, Operator]]:
     """The comparisons of single numbers that make up a clause."""
     low, high = (line.low, line.high) if isinstance(line, EndLines) else (line, line)
-    match clause:
-        case Comparison():
-            return [] if isinstance(line, EndLines) else [(line, clause.value.exact(), clause.operator)]
-        case Excludes():
-            return [(low, clause.value.exact(), ">"), (high, clause.value.exact(), "<")]
-        case Within():
-            above: Operator = ">=" if clause.closed else ">"
-            below: Operator = "<=" if clause.closed else "<"
-            return [(low, clause.low.exact(), above), (high, clause.high.exact(), below)]
-
-
-def _turns(clause: Clause, line: Line | EndLines, m: Ints, within: tuple[Ints, Ints]) -> list[Ints]:
-    return [
-        turn
-        for each, limit, operator in _parts(clause, line)
-        for turn in each.turns(m, within, limit, LEVELS[operator])
-    ]
+    if isinstance(clause, Comparison):
+        return [] if isinstance(line, EndLines) else [(line, clause.value.exact(), clause.operator)]
+    if isinstance(clause, Excludes):
+        return [(low, clause.value.exact(), ">"), (high, clause.value.exact(), "<")]
+    if isinstance(clause, Is):  # a truth lies above 0 or below it
+        return [(low, Fraction(0), ">" if clause.value else "<")]
+    above: Operator = ">=" if clause.closed else ">"
+    below: Operator = "<=" if clause.closed else "<"
+    return [(low, clause.low.exact(), above), (high, clause.high.exact(), below)]
 
 
 def _costly(line: Line | EndLines) -> bool:

@@ -4,9 +4,10 @@ Doubtful items are the missing ones (a result is not ok), the left out (a deviat
 and the disputed (a deviation contests their outcomes). Each begins as it stands in the judgement:
 missing and left-out items outside it, disputed ones with the values that were stored. Each may then
 take any pair of values that agrees with what is known of it: for a missing item the result that is
-ok stays. The search goes from one item up and stops at the first filling that changes the outcome,
-so its answer is exact. Items that the rule cannot tell apart (same start, same possible values, same
-cluster) are counted rather than enumerated.
+ok stays. Pushing one item after the other the same way gives a filling that changes the outcome, if
+one does; then every filling of fewer items is tried, from one item up, so the answer is exact. Items
+that the rule cannot tell apart (same start, same possible values, same cluster) are counted rather
+than enumerated. A search that grows too long ends with the bounds it has proved.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -24,8 +26,9 @@ from service.domain.analyses import tests_of
 from service.domain.as_run import Rows, seconds, verdicts_of
 from service.domain.outcomes import MISSING, OK, Cell, Outcomes
 from service.domain.plan import Hypothesis, TestUse
-from service.domain.rule import clauses
+from service.domain.rule import All, Comparison, clauses
 from service.domain.rule_grammar import parse
+from service.domain.rule_truth import holds
 from service.domain.verdict_records import HypothesisVerdict, Outcome
 
 Pair = tuple[int, int]
@@ -34,6 +37,11 @@ PAIRS: tuple[Pair, ...] = ((0, 0), (0, 1), (1, 0), (1, 1))
 
 MAX_EVALUATIONS = 5_000
 """Fillings that one search judges."""
+MAX_FILLINGS = 25_000
+"""Fillings that one search looks at; most are refuted by their difference alone."""
+
+FEWEST = 20
+"""Below that many there is no search."""
 
 _OF_DIFFERENCES = {"mcnemar", "clustered-mcnemar", "paired-bootstrap", "cluster-bootstrap"}
 _FIELDS = {"delta", "p_value", "ci", "n", "n_discordant", "n_clusters"}
@@ -71,12 +79,14 @@ class TippingPoint(BaseModel):
     items: int | None = Field(
         description="The fewest doubtful items whose values change the outcome; null: no filling does, or see `reason`."
     )
+    at_least: int | None = Field(description="No filling of fewer items changes it.")
+    at_most: int | None = Field(description="Some filling of that many items changes it: `filling`.")
     outcome_then: Outcome | None = Field(description="What it becomes.")
     filling: tuple[Filling, ...] = Field(description="A filling of that many items that does it.")
     robust: bool | None = Field(description="True: no filling changes the outcome. Null: not settled.")
     worst: Bound | None = Field(description="Every doubtful item against the candidate.")
     best: Bound | None = Field(description="Every doubtful item for the candidate.")
-    evaluations: int = Field(description="Fillings judged.")
+    evaluations: int = Field(description="Fillings judged by the whole rule.")
     reason: str | None = Field(description="Why something here is null.")
 
 
@@ -119,6 +129,9 @@ class _Search:
         self.left_out = doubts.left_out
         self.disputed = doubts.disputed & ~doubts.left_out & ~self.missing
         self.outside = self.missing | self.left_out
+        inside = ~self.outside
+        self.n, self.total = int(np.count_nonzero(inside)), int(np.diff(self.values[:, inside], axis=0).sum())
+        self.delta_clauses = _delta_clauses(hypothesis)
         self.evaluations = 0
 
     @property
@@ -137,6 +150,19 @@ class _Search:
         cells = {key: Cell(column[:, None], statuses) for key, column in zip(self.keys, values, strict=True)}
         outcomes = Outcomes({**self.rows.outcomes.cells, **cells})
         return verdicts_of(replace(self.rows, outcomes=outcomes))[self.hypothesis.id]
+
+    def outcome(self, filling: Mapping[int, Pair]) -> Outcome:
+        """The outcome under a filling; a rule that the difference alone refutes needs no test."""
+        if self.delta_clauses and self.hypothesis.equivalence is None:
+            total, n = self.total, self.n
+            for position, (baseline, candidate) in filling.items():
+                before = self.start(position)
+                total += candidate - baseline - (0 if before is None else before[1] - before[0])
+                n += before is None
+            delta = Fraction(total, n) if n else None
+            if any(holds(clause, delta) is False for clause in self.delta_clauses):
+                return "not_supported"
+        return self.judge(filling).outcome
 
     def possible(self, position: int) -> tuple[Pair, ...]:
         """The pairs an item may have: all of them, or those that keep the result that is ok."""
@@ -166,13 +192,20 @@ class _Search:
             grouped.setdefault((start, targets, cluster), []).append(position)
         return [_Kind(tuple(found), start, targets) for (start, targets, _), found in grouped.items()]  # type: ignore[arg-type]
 
+    def steps(self, sign: int) -> list[tuple[int, Pair]]:
+        """Every doubtful item as far against (-1) or for (+1) the candidate as it may be, the largest steps first."""
+        steps = []
+        for position in map(int, self.doubtful):
+            start = self.start(position)
+            pair = max(self.possible(position), key=lambda pair: sign * (pair[1] - pair[0]))
+            if pair != start:
+                before = 0 if start is None else start[1] - start[0]
+                steps.append((sign * (before - pair[1] + pair[0]), position, pair))
+        return [(position, pair) for _, position, pair in sorted(steps)]
+
     def extreme(self, sign: int) -> Bound:
-        """Every doubtful item as far against (-1) or for (+1) the candidate as it may be."""
-        filling = {
-            position: max(self.possible(position), key=lambda pair: sign * (pair[1] - pair[0]))
-            for position in map(int, self.doubtful)
-        }
-        found = self.judge(filling)
+        """The hypothesis with all of these steps taken."""
+        found = self.judge(dict(self.steps(sign)))
         return Bound(delta=found.delta, outcome=found.outcome)
 
 
@@ -193,48 +226,82 @@ def tipping_point(
         return None
     each = seconds(search.rows)
     allowed = min(MAX_EVALUATIONS, int(budget / max(each, 1e-6)))
-    start = search.judge({}).outcome
-    found = _first_change(search, search.kinds(_ties_alike(rows, hypothesis)), start, allowed)
-    affordable = allowed >= 3
+    start = search.outcome({})
+    kinds = search.kinds(_ties_alike(rows, hypothesis))
+    affordable = allowed >= FEWEST
+    found = _smallest_change(search, kinds, start, allowed) if affordable else _Found(None, None, 1, False)
+    known = None if found.filling is None else len(found.filling)
     return TippingPoint(
         hypothesis=hypothesis.id,
         missing=int(np.count_nonzero(search.missing & ~search.left_out)),
         left_out=int(np.count_nonzero(search.left_out)),
         disputed=int(np.count_nonzero(search.disputed)),
         outcome=start,
-        items=None if found.filling is None else len(found.filling),
+        items=known if found.settled else None,
+        at_least=found.at_least if known is not None or not found.settled else None,
+        at_most=known,
         outcome_then=found.outcome,
         filling=_counted(found.filling or {}),
-        robust=None if found.gave_up else found.filling is None,
+        robust=known is None if found.settled or known is not None else None,
         worst=search.extreme(-1) if affordable else None,
         best=search.extreme(1) if affordable else None,
         evaluations=search.evaluations,
-        reason=f"the search ended after {allowed} fillings; no filling of fewer than {found.size} items changes it"
-        if found.gave_up
-        else None,
+        reason=None if found.settled else "the search ended before every smaller filling was tried",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
     filling: Mapping[int, Pair] | None
+    """The smallest one known to change the outcome."""
     outcome: Outcome | None
-    gave_up: bool
-    size: int
+    at_least: int
+    """No filling of fewer items changes it; all of them and one more: none does."""
+    settled: bool
 
 
-def _first_change(search: _Search, kinds: Sequence[_Kind], start: Outcome, allowed: int) -> _Found:
+def _smallest_change(search: _Search, kinds: Sequence[_Kind], start: Outcome, allowed: int) -> _Found:
+    """The straight way's filling, unless one of the fillings of fewer items, all of them tried, does it too."""
     most = sum(len(kind.positions) for kind in kinds if kind.targets)
-    tried = 0
-    for size in range(1, most + 1):
-        for filling in fillings(kinds, size):
-            if tried >= allowed:
-                return _Found(None, None, True, size)
-            tried += 1
-            outcome = search.judge(filling).outcome
-            if outcome != start:
-                return _Found(filling, outcome, False, size)
-    return _Found(None, None, False, most)
+    known = _straight_way(search, start)
+    below = most + 1 if known is None else len(known[0])
+    filling, outcome = known or (None, None)
+    looked = 0
+    for size in range(1, below):
+        for each in fillings(kinds, size):
+            if search.evaluations >= allowed or looked >= MAX_FILLINGS:
+                return _Found(filling, outcome, size, False)
+            looked += 1
+            found = search.outcome(each)
+            if found != start:
+                return _Found(each, found, size, True)
+    return _Found(filling, outcome, below, True)
+
+
+def _straight_way(search: _Search, start: Outcome) -> tuple[Mapping[int, Pair], Outcome] | None:
+    """A filling that changes the outcome by pushing one item after the other the same way; None if neither way does.
+
+    Bisection finds the least number of steps where steps only ever help; what it returns changes the
+    outcome whether they do or not.
+    """
+    ways = [found for sign in (-1, 1) if (found := _pushed(search, start, sign)) is not None]
+    return min(ways, key=lambda way: len(way[0]), default=None)
+
+
+def _pushed(search: _Search, start: Outcome, sign: int) -> tuple[Mapping[int, Pair], Outcome] | None:
+    steps = search.steps(sign)
+    low, high = 0, len(steps)
+    outcome = search.outcome(dict(steps))
+    if outcome == start:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        found = search.outcome(dict(steps[:middle]))
+        if found == start:
+            low = middle
+        else:
+            high, outcome = middle, found
+    return dict(steps[:high]), outcome
 
 
 def fillings(kinds: Sequence[_Kind], size: int) -> Iterator[dict[int, Pair]]:
@@ -274,6 +341,13 @@ def _different(possible: Sequence[Pair], start: Pair | None, ties_alike: bool) -
             seen.add(pair[1] - pair[0])
             targets.append(pair)
     return tuple(targets)
+
+
+def _delta_clauses(hypothesis: Hypothesis) -> tuple[Comparison, ...]:
+    """Clauses on the difference without which the rule cannot hold."""
+    rule = parse(hypothesis.rule)
+    parts = rule.parts if isinstance(rule, All) else (rule,)
+    return tuple(each for each in parts if isinstance(each, Comparison) and each.field.test is None)
 
 
 def _ties_alike(rows: Rows, hypothesis: Hypothesis) -> bool:
@@ -316,6 +390,8 @@ def _refusal(rows: Rows, hypothesis: Hypothesis) -> TippingPoint | None:
         disputed=0,
         outcome=verdicts_of(rows)[hypothesis.id].outcome,
         items=None,
+        at_least=None,
+        at_most=None,
         outcome_then=None,
         filling=(),
         robust=None,

@@ -8,6 +8,7 @@ connected to again, and what was in flight is computed anew: the rows in the dat
 from __future__ import annotations
 
 import contextlib
+import logging
 import tempfile
 import threading
 import uuid
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
 
     Remote = _Remote[Any]
 
+log = logging.getLogger("forelock.pool")
+
 CONNECT_SECONDS = 20
+RESTARTS, RESTART_SECONDS = 3, 10
 SETTINGS = {
     # Outcomes stay in memory: nothing is spilled to a disk, and no page shows what runs.
     "distributed.worker.memory.target": False,
@@ -36,7 +40,8 @@ SETTINGS = {
     "distributed.scheduler.http.routes": [],
     "distributed.nanny.pre-spawn-environ": {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
     "distributed.worker.preload": ["service.jobs.worker"],
-    "distributed.scheduler.allowed-failures": 3,
+    "distributed.scheduler.allowed-failures": 1,
+    "distributed.deploy.lost-worker-timeout": "5s",
     "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
     "distributed.admin.large-graph-warning-threshold": "1GB",
 }
@@ -46,10 +51,16 @@ class DaskPool:
     """Workers of one Dask cluster."""
 
     def __init__(
-        self, workers: int, scheduler: str | None = None, tls: tuple[str, str, str] | None = None
+        self,
+        workers: int,
+        scheduler: str | None = None,
+        tls: tuple[str, str, str] | None = None,
+        *,
+        connect_seconds: float = CONNECT_SECONDS,
     ) -> None:
         """`tls` names the files of CA, certificate and key; a remote scheduler needs them."""
         self.workers, self._scheduler, self._tls = workers, scheduler, tls
+        self._connect_seconds = connect_seconds
         self._lock = threading.Lock()
         self._client: Client | None = None
         self._cluster: LocalCluster | None = None
@@ -76,12 +87,14 @@ class DaskPool:
         remote, client = self._running.pop(future, None), self._client
         if remote is None or client is None or future.done():
             return
-        with contextlib.suppress(Exception):  # a pool that is gone has abandoned it already
+        future.cancel()
+        try:
             busy = [worker for worker, keys in client.processing().items() if remote.key in keys]
             remote.cancel()
-            if busy:
-                client.restart_workers(busy, timeout=CONNECT_SECONDS, raise_for_error=False)
-        future.cancel()
+            for worker in busy:
+                _end(client, worker)
+        except Exception as error:  # noqa: BLE001 - a pool that is gone has abandoned it already
+            log.warning("an abandoned call could not be ended: %s", type(error).__name__)
 
     def close(self) -> None:
         """End the local cluster, or leave the remote one."""
@@ -97,6 +110,7 @@ class DaskPool:
     def _live(self) -> Client:
         with self._lock:
             if self._client is not None and self._client.status in ("running", "connecting"):
+                self._mend()
                 return self._client
             self._sent.clear()
             if self._client is not None:
@@ -105,13 +119,25 @@ class DaskPool:
             self._client = self._start()
             return self._client
 
+    def _mend(self) -> None:
+        """Ask for the workers that the local cluster has lost for good."""
+        cluster = self._cluster
+        scheduler = None if cluster is None else cluster.scheduler
+        if cluster is not None and scheduler is not None and len(scheduler.workers) < self.workers:
+            cluster.scale(self.workers)
+
     def _start(self) -> Client:
         import dask
         from distributed import Client, LocalCluster, Security
 
         dask.config.set(SETTINGS)
         if self._scheduler is not None:
-            return Client(self._scheduler, security=self._security(), set_as_default=False)
+            return Client(
+                self._scheduler,
+                security=self._security(),
+                timeout=self._connect_seconds,
+                set_as_default=False,
+            )
         if self._cluster is None:
             self._cluster = LocalCluster(
                 n_workers=self.workers,
@@ -141,6 +167,17 @@ class DaskPool:
             (remote,) = client.scatter([data.value], hash=False)
             self._sent[data] = remote
         return remote
+
+
+def _end(client: Client, worker: str) -> None:
+    """End a worker's process; its nanny starts another."""
+    for _ in range(RESTARTS):
+        if worker not in client.scheduler_info(n_workers=-1)["workers"]:
+            return
+        with contextlib.suppress(TimeoutError, ValueError, KeyError):
+            client.restart_workers([worker], timeout=RESTART_SECONDS)
+            return
+    raise TimeoutError
 
 
 @contextlib.contextmanager

@@ -26,7 +26,7 @@ class WorkerDied(ForelockError):
     code, title = "worker_died", "The worker process ended while computing"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Data:
     """An argument that is sent to the workers once and used by many calls."""
 

@@ -13,6 +13,7 @@ from service.jobs.attempt import Attempt
 from service.jobs.pool import Data
 from service.keyring import Keyring
 from service.store import clock, job_leases
+from service.store.jobs import Job
 
 
 class VerdictJob:
@@ -21,17 +22,21 @@ class VerdictJob:
     def __init__(self, keyring: Keyring) -> None:
         self._seal_private = keyring.opener()
 
+    def inputs(self, session: Session, job: Job) -> verdicts.Inputs:
+        """The plan's rows in the open, and everything else a verdict is computed from."""
+        return verdicts.inputs(
+            session,
+            job.project_id,
+            job.params["preregistration_id"],
+            seal_private=self._seal_private,
+            now=clock.now(session),
+        )
+
     def run(self, attempt: Attempt, _outranked: Callable[[], bool]) -> None:
         """Open the rows, which go to the worker by argument and nowhere else; store the verdict."""
         job = attempt.job
         with attempt.database.read() as session:
-            inputs = verdicts.inputs(
-                session,
-                job.project_id,
-                job.params["preregistration_id"],
-                seal_private=self._seal_private,
-                now=clock.now(session),
-            )
+            inputs = self.inputs(session, job)
         verdict: Verdict = attempt.compute(verdicts.compute, Data(inputs))
 
         def store(session: Session) -> bool:

@@ -121,7 +121,8 @@ def concordance_interval(found: Concordance, n: int, z: float) -> tuple[float, f
     rho, r = found.ccc, found.pearson
     if rho is None or r is None or r == 0 or n < 3 or abs(rho) >= 1:
         return None
-    shift2 = (found.mean_x - found.mean_y) ** 2 / (found.sd_x * found.sd_y)
+    gap = found.mean_x - found.mean_y
+    shift2 = (gap / found.sd_x) * (gap / found.sd_y)
     rest = 1 - rho * rho
     variance = (
         (1 - r * r) * rho**2 / (rest * r * r)

@@ -86,7 +86,8 @@ def jzs_regression(f: float, df1: int, df2: float, n: int, rscale: float) -> Log
         prior = math.log(scale / math.pi) / 2 - u / 2 - scale * np.exp(-u)
         return prior - df1 / 2 * np.logaddexp(0, u) + (n - 1) / 2 * gain
 
-    low = math.log(scale) - 10
+    # prior and penalty together peak at ln(2 scale / (1 + df1)) or above, the gain only rises
+    low = math.log(2 * scale / (1 + df1)) - 10
     most = -(n - 1) / 2 * math.log(unexplained) + df1 * max(math.log(scale), 1.0)
     high = max(math.log(scale), -math.log(unexplained)) + 120
     return log_integral(log_f, low, high, 4 * most + 100)

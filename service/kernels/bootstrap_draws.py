@@ -76,7 +76,7 @@ def ratio_blocks(sums: Floats, sizes: Floats, seed: int, blocks: range) -> Float
     Memory: the answer and a few megabytes, four bytes per group of 256 and replicate of `AT_ONCE` blocks.
     """
     if np.all(sizes == sizes[0]):
-        return sum_blocks(sums, seed, blocks) / (sizes[0] * len(sizes))
+        return np.asarray(sum_blocks(sums, seed, blocks) / (sizes[0] * len(sizes)))
     ratios = [
         sums.take(picked).sum(axis=1) / sizes.take(picked).sum(axis=1)
         for block in blocks

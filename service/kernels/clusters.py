@@ -17,8 +17,8 @@ Floats = NDArray[np.float64]
 
 def codes_of(labels: Sequence[str] | Sequence[int]) -> NDArray[np.int64]:
     """Each label's number, clusters numbered by first appearance. Shape (n,)."""
-    index: dict[str | int, int] = {}
-    return np.fromiter((index.setdefault(x, len(index)) for x in labels), dtype=np.int64, count=len(labels))
+    index = {label: number for number, label in enumerate(dict.fromkeys(labels))}
+    return np.fromiter(map(index.__getitem__, labels), dtype=np.int64, count=len(labels))
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,8 @@ Source: Gil-Pelaez (1951), Biometrika 38:481; Davies (1973), Biometrika 60:415 (
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,7 +25,7 @@ from scipy import special
 
 from service.kernels import lattice
 from service.kernels.characteristic import Complexes, power_of_mean, product_of_cosines
-from service.kernels.returns import TOLERATED, beyond
+from service.kernels.returns import TOLERATED, beyond, scanned
 from service.kernels.roots import rising_root
 
 Floats = NDArray[np.float64]
@@ -141,30 +142,50 @@ def smooth_mean(values: Floats) -> SmoothMean | None:
     return None if found is None else SmoothMean(found, mean, se)
 
 
-def resampled_sum(steps: Floats, *, checked: bool = True, scan: bool = True) -> Inverted | None:
+def resampled_sum(steps: Floats) -> Inverted | None:
     """The sum of n draws from `steps` (n,), whose mean is 0 and whose squares add up to 1.
 
-    None where its transform does not vanish or may return; whether it may is not asked unless
-    `checked`, and only by the quick bound without `scan`.
+    None where its transform does not vanish, or may return.
     """
-    n = len(steps)
-    widest = max(float(steps.max()), -float(steps.min()))
-    reach, tries = _reach(widest), TRIES
-    for length in BANDS:
-        last = length * math.pi / reach
-        transform = power_of_mean(steps, last, length)
-        if not _vanished(transform):
-            continue
-        returns, unseen = 0.0, 0.0
-        if checked:
-            tries -= 1
-            thorough = scan and (tries == 0 or length == BANDS[-1])
-            returns, unseen = beyond(steps, last, lambda size: np.asarray(size**n), scan=thorough)
+    tries = TRIES
+    for found, last in _vanishing(steps):
+        tries -= 1
+        thorough = tries == 0 or len(found.transform) == BANDS[-1]
+        returns, unseen = beyond(steps, last, _power(len(steps)), scan=thorough)
         if returns <= TOLERATED:
-            return Inverted(reach, transform, ERROR + returns + unseen, float((steps * steps) @ steps))
+            return replace(found, error=ERROR + returns + unseen)
         if tries == 0:
             break
     return None
+
+
+def coarse_sum(steps: Floats, unseen: float | None) -> Inverted | None:
+    """As `resampled_sum`, with whatever error: with atoms up to twice `unseen` taken for continuous, say.
+
+    None where the transform does not vanish. Without `unseen` the error is left open.
+    """
+    # what is just beyond a short band is bounded too coarsely
+    for found, last in _vanishing(steps, BANDS[1:]):
+        if unseen is None:
+            return found
+        return replace(found, error=ERROR + sum(scanned(steps, last, _power(len(steps)), unseen)))
+    return None
+
+
+def _vanishing(steps: Floats, bands: tuple[int, ...] = BANDS) -> Iterator[tuple[Inverted, float]]:
+    """Sums whose transform vanishes within a band, with the end of that band; the error is not known yet."""
+    widest = max(float(steps.max()), -float(steps.min()))
+    reach = _reach(widest)
+    skewness = float((steps * steps) @ steps)
+    for length in bands:
+        last = length * math.pi / reach
+        transform = power_of_mean(steps, last, length)
+        if _vanished(transform):
+            yield Inverted(reach, transform, math.inf, skewness), last
+
+
+def _power(n: int) -> Callable[[Floats], Floats]:
+    return lambda size: np.asarray(size**n)
 
 
 def smooth_flips(values: Floats) -> tuple[Inverted, float] | None:
@@ -197,14 +218,21 @@ def smooth_flips(values: Floats) -> tuple[Inverted, float] | None:
 
 def continuous(values: Floats) -> bool:
     """30 values or more, none with a share above one half, on no lattice of 2^20 points."""
+    return (
+        spread_out(values)
+        and lattice.integer_grid(values - values.min()) is None
+        and lattice.integer_grid(values) is None
+    )
+
+
+def spread_out(values: Floats) -> bool:
+    """30 values or more, none with a share above one half."""
     n = len(values)
     if n < LEAST_VALUES:
         return False
     # a value with more than half of the shares is the median
     middle = np.partition(values, n // 2)[n // 2]
-    if int(np.count_nonzero(values == middle)) > LARGEST_SHARE * n:
-        return False
-    return lattice.integer_grid(values - values.min()) is None and lattice.integer_grid(values) is None
+    return int(np.count_nonzero(values == middle)) <= LARGEST_SHARE * n
 
 
 def _reach(widest: float) -> float:

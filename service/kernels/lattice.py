@@ -47,6 +47,11 @@ class Group:
     count: int
 
     @property
+    def is_coin(self) -> bool:
+        """Two values, equally likely."""
+        return len(self.values) == 2 and float(self.probabilities[0]) == float(self.probabilities[1]) == 0.5
+
+    @property
     def mean(self) -> float:
         """Mean of one copy."""
         return float(self.probabilities @ self.values)
@@ -270,7 +275,12 @@ def _pmf(groups: Sequence[Group], start: int, length: int) -> NDArray[np.float64
     frequency = np.arange(length // 2 + 1)
     log_size, phase = np.zeros(len(frequency)), np.zeros(len(frequency))
     mean = 0.0
-    for group in groups:
+    coins = [group for group in groups if group.is_coin]
+    if coins:
+        log_size, phase, mean = _coins(coins, frequency, length)
+        live = log_size > VANISHED
+        frequency, log_size, phase = frequency[live], log_size[live], phase[live]
+    for group in (group for group in groups if not group.is_coin):
         t = frequency.astype(np.float64) * (2 * math.pi / length)
         log_once, phase_once, centre = _log_transform(group, t, frequency, length)
         log_size += group.count * log_once
@@ -286,6 +296,27 @@ def _pmf(groups: Sequence[Group], start: int, length: int) -> NDArray[np.float64
     spectrum = np.zeros(length // 2 + 1, dtype=np.complex128)
     spectrum[frequency] = np.exp(log_size - 1j * phase)
     return np.maximum(np.fft.irfft(spectrum, length), 0.0)
+
+
+def _coins(
+    groups: Sequence[Group], frequency: NDArray[np.int64], length: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """As `_log_transform`, of all coins together: cosines read from a table, since every angle is on it."""
+    cosines = np.cos(np.arange(2 * length) * (math.pi / length))
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.abs(cosines))
+    logs[length // 2] = logs[length + length // 2] = -np.inf  # cos(pi / 2) but for rounding
+    negative = cosines < 0
+    log_size, turns = np.zeros(len(frequency)), np.zeros(len(frequency), dtype=np.int64)
+    mean = 0.0
+    for group in groups:
+        first, last = int(group.values[0]), int(group.values[1])
+        places = frequency * (last - first) % (2 * length)
+        log_size += group.count * logs[places]
+        if group.count % 2:
+            turns += negative[places]
+        mean += group.count * (first + last) / 2
+    return log_size, np.asarray(math.pi * (turns % 2), dtype=np.float64), mean
 
 
 def _log_transform(

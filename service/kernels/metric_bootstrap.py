@@ -8,7 +8,7 @@ the counts of drawn indices. Either way the sums are a product of weights and st
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +78,7 @@ def difference_blocks(units: PairedSums, seed: int, blocks: range, *, studentize
     if len(cells.copies) * REPEATED > units.n_units:
         cells = units.apart
     g, width = units.n_units, units.metric.width
-    both = in_single(np.hstack([cells.baseline, cells.candidate]), g)
+    both: NDArray[Any] = in_single(np.hstack([cells.baseline, cells.candidate]), g)
     found = np.empty(len(blocks) * BLOCK)
     undefined, errors = np.empty(found.size, dtype=np.bool_), np.empty(found.size if studentize else 0)
     at_once = max(1, CELLS // len(cells.copies))

@@ -79,11 +79,6 @@ def metric_flips(sums: PairedSums, n_resamples: int, seed: int, *, listed: bool 
     return flips_of(sums, *flip_blocks(sums, seed, range(block_count(n_resamples))), n_resamples)
 
 
-def is_listed(sums: PairedSums) -> bool:
-    """True when the combinations of counts per cell are few enough to list them all."""
-    return _few(_cells(sums))
-
-
 def listed_flips(sums: PairedSums) -> Flips | None:
     """Every pattern of swaps, weighted; None where they are too many."""
     cells = _cells(sums)

@@ -72,37 +72,6 @@ def mcnemar_power(
     return float(_binomial_pmf(np.arange(low, high + 1), n, discordant) @ rejected[low : high + 1])
 
 
-def flip_p_values(sums: NDArray[np.int64], alternative: Alternative) -> Vector:
-    """Exact sign-flip p-values of many data sets at once: integer cluster sums (T, G) to p (T,).
-
-    One cosine product per data set and frequency, inverted by FFT. Absolute error about 1e-14.
-    """
-    sizes = np.abs(sums)
-    length = 1 << int(2 * sizes.sum(axis=1).max(initial=0) + 1).bit_length()
-    angles = 2 * math.pi / length * np.arange(length // 2 + 1)
-    cosines = np.cos(np.outer(np.arange(int(sizes.max(initial=0)) + 1), angles))
-    p = np.empty(len(sums))
-    at_once = max(1, 2_000_000 // length)
-    for start in range(0, len(sums), at_once):
-        rows = slice(start, start + at_once)
-        transform = np.ones((len(sizes[rows]), angles.size))
-        for column in sizes[rows].T:
-            transform *= cosines[column]
-        # pmf[:, j] is P(S = j) = P(S = -j)
-        pmf = np.fft.irfft(transform, length, axis=1)[:, : length // 2]
-        tail = np.cumsum(pmf[:, ::-1], axis=1)[:, ::-1]
-        total = sums[rows].sum(axis=1)
-        far = np.take_along_axis(tail, np.abs(total)[:, None], axis=1)[:, 0]
-        near = 1 - far + np.take_along_axis(pmf, np.abs(total)[:, None], axis=1)[:, 0]
-        if alternative == "two-sided":
-            p[rows] = np.where(total == 0, 1.0, np.minimum(2 * far, 1.0))
-        else:
-            p[rows] = np.where((total >= 0) == (alternative == "greater"), far, near)
-            # at 0 both tails are P(S >= 0)
-            p[rows] = np.where(total == 0, far, p[rows])
-    return p
-
-
 def mcnemar_critical(m: int, alpha: float, method: McNemarMethod) -> int:
     """The largest smaller count that rejects two-sided with m discordant items; -1 when none does."""
     return int(_critical(m, alpha, method, True)[m])
@@ -174,39 +143,6 @@ def smallest_n(
             wider, seen = smallest_n(power_at, target, n + 1, most, ripple)
             return wider, seen
     return least, top
-
-
-def cluster_flip_power(
-    n_clusters: int,
-    cluster_size: int,
-    p_only_baseline: float,
-    p_only_candidate: float,
-    icc: float,
-    alpha: float,
-    alternative: Alternative,
-    n_simulations: int,
-    seed: int,
-) -> tuple[float, float]:
-    """Power of the clustered sign-flip test by simulation, and its Monte-Carlo standard error.
-
-    Outcomes of one cluster's items are Dirichlet-multinomial, so that any two items of a cluster
-    have intraclass correlation `icc`. The test itself is exact for every simulated data set.
-    """
-    generator = np.random.default_rng(np.random.SeedSequence(seed))
-    p = np.array([p_only_candidate, p_only_baseline, 1 - p_only_baseline - p_only_candidate])
-    size = (n_simulations, n_clusters)
-    if icc > 0:
-        shape = np.maximum(p * (1 - icc) / icc, 1e-12)
-        # normalised gammas; all of them may underflow when icc is near 1: then one cell takes all
-        weights = generator.standard_gamma(shape, size=(*size, 3))
-        total = weights.sum(axis=-1, keepdims=True)
-        certain = np.eye(3)[generator.choice(3, size=size, p=p)]
-        p = np.where(total > 0, weights / np.where(total > 0, total, 1.0), certain)
-    counts = generator.multinomial(cluster_size, p, size=size)
-    sums = counts[..., 0] - counts[..., 1]
-    rejected = int((flip_p_values(sums, alternative) < alpha).sum())
-    power = rejected / n_simulations
-    return power, math.sqrt(max(power * (1 - power), 1 / n_simulations) / n_simulations)
 
 
 @lru_cache(maxsize=64)

@@ -81,15 +81,19 @@ def ratio_bootstrap(sums: Floats, sizes: Floats) -> RatioDistribution:
     if len(sums) <= ENUMERATED_UP_TO:
         return enumerated(sums, sizes)
     if np.all(sizes == sizes[0]):
-        grid = lattice.integer_grid(sums)
-        if grid is not None:
+        # two values are evenly spaced whatever they are, and so is every resampled sum
+        for origin in (0.0, float(sums.min())):
+            grid = lattice.integer_grid(sums - origin)
+            if grid is None:
+                continue
             try:
                 found = lattice.distribution(lattice.resampled(grid[0]))
             except lattice.WindowTooLong:
-                return Inverted(sums, sizes)
+                break
             k = found.first + found.step * np.arange(len(found.pmf))
             unit = grid[1] / (len(sums) * float(sizes[0]))
-            return Atoms(np.multiply(k, unit, dtype=np.float64), found.pmf, "lattice", found.error)
+            ratios = origin / float(sizes[0]) + np.multiply(k, unit, dtype=np.float64)
+            return Atoms(ratios, found.pmf, "lattice", found.error)
     return Inverted(sums, sizes)
 
 

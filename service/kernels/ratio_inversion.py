@@ -3,12 +3,12 @@
 Three ways for the sum of the terms D - r N, the first that fits:
 
 - on a lattice (r = 0 and other special ratios) the FFT of `lattice.py`, whose atoms are told apart;
-- 30 clusters or more with terms on no lattice: the characteristic function (`inversion.py`), error below 1e-4,
+- 30 clusters or more with terms on no lattice: the characteristic function (`inversion.py`), error below 1e-3,
   O(30 G) per ratio;
 - else terms rounded to a grid of 2^18 points; the bound on what rounding does holds up to a probability of
   1e-9 (Bernstein's inequality). 40 MB.
 
-`error` is the largest of what was asked for, and of the estimate and two standard errors about it.
+`error` is the largest of what was asked for, or of two standard errors about the estimate before anything was.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ GRID = 2**18
 COARSE_GRID = 2**13
 ATOM_POINTS = 2**18
 ROUNDING_RISK = 1e-9
+
+UNSEEN, TOLERATED = 5e-4, 1e-3
+"""Atoms of ratios of counts are about as large; a sum with a larger error is rounded to a grid instead."""
 
 NEWTON_STEPS = 20
 CLOSE = 1e-9
@@ -55,15 +58,17 @@ class Inverted:
         self._residuals = sums - self.estimate * sizes
         self._total = float(sizes.sum())
         self.spread = math.sqrt(float(self._residuals @ self._residuals)) / self._total
-        self._errors = [0.0]
-        if self.spread > 0:
-            probes = [self._smooth(step) for step in (0.0, -2 * self.spread, 2 * self.spread)]
-            if None in probes:
-                self._errors.append(self._worst_gap())
+        self._errors: list[float] = []
 
     @property
     def error(self) -> float:
-        """The largest error of a probability so far."""
+        """The largest error of a probability so far; two standard errors about the estimate if nothing was asked."""
+        if self.spread == 0:
+            return 0.0
+        if not self._errors:
+            probes = [self._smooth(step) for step in (-2 * self.spread, 2 * self.spread)]
+            if None in probes:
+                self._errors.append(self._worst_gap())
         return max(self._errors)
 
     def _worst_gap(self) -> float:
@@ -154,7 +159,8 @@ class Inverted:
     def _inverted(self, step: float, *, checked: bool) -> tuple[inversion.Inverted, float, float] | None:
         """The sum, the place of 0, and how that moves with the step."""
         terms = self._residuals - step * self.sizes
-        if checked and not inversion.continuous(terms):
+        # a lattice is left to the bound on returns: unless it is too fine to matter, the bound refuses it
+        if checked and not inversion.spread_out(terms):
             return None
         total = float(terms.sum())
         terms -= total / len(terms)
@@ -162,8 +168,10 @@ class Inverted:
         if spread == 0:
             return None
         terms /= spread
-        found = inversion.resampled_sum(terms, checked=checked, scan=False)
-        return None if found is None else (found, -total / spread, self._total / spread)
+        found = inversion.coarse_sum(terms, UNSEEN if checked else None)
+        if found is None or (checked and found.error > TOLERATED):
+            return None
+        return found, -total / spread, self._total / spread
 
     def _range(self) -> tuple[float, float]:
         """Least and largest attainable ratio, from the estimate."""

@@ -7,6 +7,7 @@ is a product, since clusters are drawn independently. What is left are two integ
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,7 @@ def ratio_moments(residuals: Floats, sizes: Floats) -> tuple[float, float]:
     u = residuals / scale
     weights = np.stack([np.ones(g), u, u * u])
     columns = np.stack([np.bincount(place, weights=column) for column in weights], axis=1) / g
-    nodes, node_weights = np.polynomial.legendre.leggauss(NODES)
+    nodes, node_weights = _gauss()
     mean = square = low = 0.0
     high = FIRST_PANEL
     while True:
@@ -51,3 +52,10 @@ def ratio_moments(residuals: Floats, sizes: Floats) -> tuple[float, float]:
     return mean * scale / float(sizes.sum()), math.sqrt(max(square - mean * mean, 0.0)) * scale / float(
         sizes.sum()
     )
+
+
+@cache
+def _gauss() -> tuple[Floats, Floats]:
+    """Gauss-Legendre nodes and weights on [-1, 1]."""
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    return nodes, weights

@@ -39,13 +39,14 @@ BINNED = 0.05
 LONG_GAP = 8
 """Gaps beyond this many medians are left out of the bound, as if they were 0."""
 
-BINS = 2**20
-SCANNED = BINS // 16
-BETWEEN = 1 / 32 + 0.01
+SCANNED, LEAST_SCANNED = 2**16, 2**8
+"""Frequencies of a scan."""
+
+BETWEEN, BETWEEN_DENSE = 1 / 32 + 0.01, 1 / 128 + 0.01
 """How much higher a transform can be between two scanned frequencies, and what the bins take off it."""
 
-CLOSER, MOST_CLOSER = 16, 2**25
-"""Points around a frequency in doubt, and the most work spent on them."""
+CLOSER, MOST_CLOSER, QUICK_CLOSER = 16, 2**25, 2**19
+"""Points around a frequency in doubt, and the most work spent on them in a full scan and in a short one."""
 
 
 def beyond(values: Floats, band: float, at_most: Bound, *, scan: bool = True) -> tuple[float, float]:
@@ -59,10 +60,11 @@ def beyond(values: Floats, band: float, at_most: Bound, *, scan: bool = True) ->
         returns, unseen = _by_gaps(values, band, at_most)
         if returns <= TOLERATED:
             return returns, unseen
-    return _by_scan(values, band, at_most) if scan else (math.inf, 0.0)
+    return scanned(values, band, at_most) if scan else (math.inf, 0.0)
 
 
 def _by_gaps(values: Floats, band: float, at_most: Bound) -> tuple[float, float]:
+    """As `beyond`, from the gaps between at most `SAMPLED` values."""
     sample = np.sort(values[:: -(-len(values) // SAMPLED)])
     m = len(sample)
     share = m / len(values)
@@ -123,19 +125,29 @@ def _unseen(reached: float) -> float:
     return math.sqrt(math.pi / 2) / reached
 
 
-def _by_scan(values: Floats, band: float, at_most: Bound) -> tuple[float, float]:
+def scanned(
+    values: Floats, band: float, at_most: Bound, unseen: float | None = None
+) -> tuple[float, float]:
+    """As `beyond`, by the scan alone: as far as lattices with half an atom above `unseen` show, or to the end."""
     low, spread = float(values.min()), float(values.std())
     # the transform's second derivative is at most spread^2: two scans per unit of 1 / spread see every peak
-    period = max(float(np.ptp(values)) * (1 + 1e-9), 4 * math.pi * spread)
-    places = np.minimum((values - low) * (BINS / period), BINS - 1).astype(np.int64)
-    sizes = np.abs(np.fft.rfft(np.bincount(places, minlength=BINS))[: SCANNED + 1]) / len(values)
-    k = np.arange(max(int(band * period / (2 * math.pi)), 1), SCANNED + 1)
-    bounds = np.minimum(sizes[k] + BETWEEN, 1.0)
-    doubtful = np.flatnonzero(at_most(bounds) > TOLERATED * math.pi * k / len(k) / 4)
-    if len(doubtful) * CLOSER * len(values) <= MOST_CLOSER:
-        bounds[doubtful] = _closer(values, k[doubtful], 2 * math.pi / period)
-    returns = 2 * float((at_most(bounds) / (math.pi * k)).sum())
-    return returns, _unseen(2 * math.pi / period * SCANNED)
+    period = max((float(values.max()) - low) * (1 + 1e-9), 4 * math.pi * spread)
+    step, most, between = 2 * math.pi / period, SCANNED, BETWEEN
+    if unseen is not None:
+        # twice as dense: a quarter of the slack
+        period, step, between = 2 * period, step / 2, BETWEEN_DENSE
+        needed = math.ceil(max(math.sqrt(math.pi / 2) / unseen, 2 * band) / step)
+        most = min(1 << max(needed - 1, LEAST_SCANNED - 1).bit_length(), SCANNED)
+    bins = OVERSAMPLING * most
+    places = np.minimum(((values - low) * (bins / period)).astype(np.int64), bins - 1)
+    sizes = np.abs(np.fft.rfft(np.bincount(places, minlength=bins))[: most + 1]) / len(values)
+    k = np.arange(max(int(band / step), 1), most + 1)
+    bounds = np.minimum(sizes[k] + between, 1.0)
+    allowed = TOLERATED if unseen is None else unseen / 4
+    doubtful = np.flatnonzero(at_most(bounds) > allowed * math.pi * k / len(k) / 4)
+    if len(doubtful) * CLOSER * len(values) <= (MOST_CLOSER if unseen is None else QUICK_CLOSER):
+        bounds[doubtful] = _closer(values, k[doubtful], step)
+    return 2 * float((at_most(bounds) / (math.pi * k)).sum()), _unseen(step * most)
 
 
 def _closer(values: Floats, k: NDArray[np.int64], step: float) -> Floats:

@@ -65,7 +65,8 @@ def share_at_most(k: Ints, only_candidate: Ints, only_baseline: Ints, n: int) ->
         sine = np.sin(half)
         away = 2 * share[rows, None] * sine * sine
         odd = delta[rows, None] * (2 * sine * np.cos(half))
-        log_size = 0.5 * n * np.log1p(away * (away - 2) + odd * odd + 1e-300)
+        with np.errstate(divide="ignore"):
+            log_size = n * np.log(np.hypot(1 - away, odd))
         phase = n * np.arctan2(odd, 1 - away) - half * (2 * start + count - 1)[rows, None]
         kernel = np.sin(half * count[rows, None]) / sine
         total = np.where(own, np.exp(log_size) * np.cos(phase) * kernel, 0.0).sum(axis=1)
@@ -150,7 +151,5 @@ def discordant_window(n: int, share: float) -> tuple[int, int]:
 def binomial_pmf(k: Ints, n: int, share: float) -> Floats:
     """P(k) for k ~ Binomial(n, share)."""
     whole = np.full_like(k, n)
-    found: Floats = np.exp(
-        log_binomial(k, whole) + special.xlogy(k, share) + special.xlog1py(n - k, -share)
-    )
+    found: Floats = np.exp(log_binomial(k, whole) + special.xlogy(k, share) + special.xlog1py(n - k, -share))
     return found

@@ -1,10 +1,10 @@
-"""How often a test rejects when the caller's own data are split or flipped at random."""
+"""How often a test rejects when the caller's own runs of one arm are split at random."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from service.kernels import lattice, ranks
+from service.kernels import ranks
 from service.kernels.moments import EPS
-from service.kernels.sign_flip import sign_flip
+from service.kernels.null_flips import Rejections
+from service.kernels.streams import BLOCK, block_count, generator, picks
 
 SplitTest = Literal["welch", "student", "mann-whitney", "bootstrap-percentile", "bootstrap-basic"]
 Floats = NDArray[np.float64]
@@ -23,20 +24,14 @@ Bools = NDArray[np.bool_]
 ENUMERATED_UP_TO = 200_000
 """Most splits that are all listed."""
 
-FLIPS_LISTED = 20
-BLOCK = 1_000
-"""Draws per generator; part of the method's version."""
+RESAMPLES = 500
+"""Resamples of a split at a time. Part of the version."""
 
+AT_ONCE = 8
+"""Blocks of splits that share the drawing of resamples."""
 
-@dataclass(frozen=True, slots=True)
-class Rejections:
-    """Share of splits or flips that reject; how many were looked at (None: convolved) and how many of
-    them leave the test undefined."""
-
-    rate: float
-    n_looked_at: int | None
-    n_undefined: int
-    enumerated: bool
+OWN_STREAM = 2**31
+"""First block of the resamples within splits, which are no replicates."""
 
 
 def every_split_count(runs: int, n: int) -> int:
@@ -50,139 +45,101 @@ def splits_looked_at(runs: int, n: int, test: str, n_splits: int) -> int:
     return every_split_count(runs, n) if every_split_count(runs, n) <= few else n_splits
 
 
+@dataclass(frozen=True, slots=True)
+class Splits:
+    """Null splits of the runs into two halves of n, tested two-sided: all of them when few, else drawn.
+
+    All means up to swapping the halves, which no two-sided test sees.
+    """
+
+    values: Floats
+    n: int
+    test: SplitTest
+    alpha: float
+    n_splits: int
+    n_resamples: int
+    seed: int
+
+    @property
+    def looked_at(self) -> int:
+        """Splits in all."""
+        return splits_looked_at(self.values.size, self.n, self.test, self.n_splits)
+
+    @property
+    def enumerated(self) -> bool:
+        """True when they are all there are."""
+        return every_split_count(self.values.size, self.n) == self.looked_at
+
+    def blocks(self, which: range) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """How many splits of each block reject, and how many leave the test undefined.
+
+        Memory: `AT_ONCE` blocks of splits, and `RESAMPLES` resamples of one block.
+        """
+        # a power of two changes no comparison, and keeps squares within range
+        values = np.ldexp(self.values, -int(np.frexp(np.abs(self.values).max())[1]))
+        reject = _tester(self)
+        rejected, undefined = [], []
+        for start in range(0, len(which), AT_ONCE):
+            halves = [values[split] for split in self._indices(which[start : start + AT_ONCE])]
+            for verdict, known in reject([(half[:, : self.n], half[:, self.n :]) for half in halves]):
+                rejected.append(int((verdict & known).sum()))
+                undefined.append(int((~known).sum()))
+        return np.array(rejected, dtype=np.int64), np.array(undefined, dtype=np.int64)
+
+    def rejections(self, rejected: NDArray[np.int64], undefined: NDArray[np.int64]) -> Rejections:
+        """The counts of all blocks as a rate."""
+        looked_at = self.looked_at
+        return Rejections(int(rejected.sum()) / looked_at, looked_at, int(undefined.sum()), self.enumerated)
+
+    def _indices(self, which: range) -> Iterator[NDArray[np.intp]]:
+        """The runs in both halves of every split, (splits, 2n) per block."""
+        total, width = self.values.size, 2 * self.n
+        if self.enumerated:
+            yield from _listed_splits(total, self.n, which, self.looked_at)
+            return
+        for block in which:
+            order = np.argsort(generator(self.seed, block).random((BLOCK, total)), axis=1)
+            yield order[: self.looked_at - block * BLOCK, :width]
+
+
 def split_rejections(
     values: Floats, n: int, test: SplitTest, alpha: float, n_splits: int, n_resamples: int, seed: int
 ) -> Rejections:
-    """Draw 2n of the runs without replacement, halve them, test the halves two-sided.
-
-    All splits when at most `ENUMERATED_UP_TO`, up to swapping the halves, which no two-sided
-    test sees. Memory: one block of splits, times `n_resamples` for the bootstrap.
-    """
-    # a power of two changes no comparison, and keeps squares within range
-    values = np.ldexp(values, -int(np.frexp(np.abs(values).max())[1]))
-    enumerated = every_split_count(values.size, n) == splits_looked_at(values.size, n, test, n_splits)
-    blocks = _every_split(values.size, n) if enumerated else _drawn_splits(values.size, n, n_splits, seed)
-    reject = _tester(test, n, alpha, n_resamples, seed)
-    rejected = undefined = looked_at = 0
-    for block in blocks:
-        first, second = values[block[:, :n]], values[block[:, n:]]
-        verdict, known = reject(first, second)
-        rejected += int((verdict & known).sum())
-        undefined += int((~known).sum())
-        looked_at += len(block)
-    return Rejections(rejected / looked_at, looked_at, undefined, enumerated)
+    """Draw 2n of the runs without replacement, halve them, test the halves two-sided."""
+    splits = Splits(values, n, test, alpha, n_splits, n_resamples, seed)
+    return splits.rejections(*splits.blocks(range(block_count(splits.looked_at))))
 
 
-def flip_rejections(weights: Floats, critical: float, n_flips: int, seed: int) -> Rejections:
-    """P(|sum of +-weights| >= critical): exact on a lattice or for few weights, else drawn.
-
-    `weights` (G,): what each item or cluster adds to a statistic that changes sign with it.
-    """
-    weights = weights[weights != 0]
-    slack = 1e-10 * float(np.abs(weights).sum())
-    if not weights.size:
-        return Rejections(float(critical <= 0), None, 0, True)
-    grid = lattice.integer_grid(weights)
-    if grid is not None:
-        multiples, unit = grid
-        groups = lattice.signed(multiples)
-        try:
-            near = lattice.distribution(groups)
-        except lattice.WindowTooLong:
-            pass
-        else:
-            least = math.ceil(critical / unit - 1e-7)
-            rate = 1.0 if least <= 0 else 2 * lattice.at_least(groups, near, least)
-            return Rejections(min(1.0, rate), None, 0, True)
-    if weights.size <= FLIPS_LISTED:
-        sums = np.zeros(1)
-        for weight in weights:
-            sums = np.concatenate([sums - weight, sums + weight])
-        return Rejections(float(np.mean(np.abs(sums) >= critical - slack)), sums.size, 0, True)
-    rejected = 0
-    for block, start in enumerate(range(0, n_flips, BLOCK)):
-        generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(block,)))
-        signs = generator.integers(0, 2, size=(BLOCK, weights.size), dtype=np.int8)[: n_flips - start]
-        sums = 2 * (signs @ weights) - weights.sum()
-        rejected += int((np.abs(sums) >= critical - slack).sum())
-    return Rejections(rejected / n_flips, n_flips, 0, False)
-
-
-def paired_t_critical(difference: Floats, alpha: float) -> float | None:
-    """The least |sum of differences| at which the paired t-test rejects; flips leave the squares alone."""
-    n, squares = difference.size, float(difference @ difference)
-    if n < 2 or squares == 0:
-        return None
-    t2 = float(special.stdtrit(n - 1, 1 - alpha / 2)) ** 2
-    return math.sqrt(t2 * n * squares / (n - 1 + t2))
-
-
-def sign_flip_critical(sums: Floats, alpha: float) -> float | None:
-    """The least |sum| at which the sign-flip test on these clusters rejects; None when none does.
-
-    Found by bisection over the attained two-sided tails of the observed sizes.
-    """
-    sizes = np.abs(sums[sums != 0])
-    if not sizes.size or sign_flip(sizes).two_sided >= alpha:
-        return None
-    low, high = 0.0, float(sizes.sum())  # low is not rejected, high is
-    while high - low > 1e-9 * sizes.sum():
-        middle = (low + high) / 2
-        rate = flip_rejections(sums, middle, 20_000, 0).rate
-        low, high = (low, middle) if rate < alpha else (middle, high)
-    return high
-
-
-def wilcoxon_critical(signed: Floats, alpha: float) -> float | None:
-    """The least |w_plus - w_minus| at which the item-level signed-rank test rejects.
-
-    `signed` (n,): midranks of the non-zero differences with their signs; exact up to 50, else normal.
-    """
-    rank = np.abs(signed)
-    if not rank.size:
-        return None
-    if rank.size > 50:
-        return float(special.ndtri(1 - alpha / 2)) * math.sqrt(float(rank @ rank))
-    doubled = np.rint(2 * rank).astype(np.int64)
-    upper = np.cumsum(ranks.sign_sums(doubled)[::-1])[::-1]  # P(doubled w_plus >= s)
-    rejecting = np.flatnonzero(2 * upper < alpha)
-    # doubled w_plus - doubled w_minus = 2 s - total, halved back to ranks
-    return (2 * float(rejecting[0]) - float(doubled.sum())) / 2 if rejecting.size else None
-
-
-def _every_split(total: int, n: int) -> Iterator[NDArray[np.intp]]:
+def _listed_splits(total: int, n: int, which: range, last: int) -> Iterator[NDArray[np.intp]]:
+    """Blocks of the list of all splits: every choice of 2n runs, every halving of each."""
     # element 0 always in the first half: the other order is the same split to a two-sided test
     own = np.array(list(itertools.combinations(range(1, 2 * n), n - 1)), dtype=np.intp).reshape(-1, n - 1)
     outside = np.ones((len(own), 2 * n), dtype=np.bool_)
     outside[:, 0] = False
     np.put_along_axis(outside, own, values=False, axis=1)
     halves = np.argsort(outside, axis=1, kind="stable")
-    picks = itertools.combinations(range(total), 2 * n)
-    while chunk := list(itertools.islice(picks, max(1, 50_000 // len(halves)))):
-        yield np.asarray(chunk)[:, halves].reshape(-1, 2 * n)
+    places = np.arange(which.start * BLOCK, min(which.stop * BLOCK, last))
+    choice, halving = np.divmod(places, len(halves))
+    first, beyond = int(choice[0]), int(choice[-1]) + 1
+    picked = np.array(list(itertools.islice(itertools.combinations(range(total), 2 * n), first, beyond)))
+    splits = np.take_along_axis(picked[choice - first], halves[halving], axis=1)
+    for start in range(0, len(splits), BLOCK):
+        yield splits[start : start + BLOCK].astype(np.intp)
 
 
-def _drawn_splits(total: int, n: int, n_splits: int, seed: int) -> Iterator[NDArray[np.intp]]:
-    for block, start in enumerate(range(0, n_splits, BLOCK)):
-        generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(block,)))
-        yield np.argsort(generator.random((BLOCK, total)), axis=1)[: n_splits - start, : 2 * n]
+Halves = Sequence[tuple[Floats, Floats]]
+Rejector = Callable[[Halves], Iterable[tuple[Bools, Bools]]]
+"""Blocks of halves (T, n) each in; (rejected, defined) of each block out, both (T,)."""
 
 
-Rejector = Callable[[Floats, Floats], tuple[Bools, Bools]]
-"""Halves (T, n) each in; (rejected, defined) out, both (T,)."""
-
-
-def _tester(test: SplitTest, n: int, alpha: float, n_resamples: int, seed: int) -> Rejector:
+def _tester(splits: Splits) -> Rejector:
+    test, alpha = splits.test, splits.alpha
     if test in ("welch", "student"):
-        return lambda first, second: _t_rejects(first, second, alpha, welch=test == "welch")
+        return lambda blocks: [_t_rejects(*halves, alpha, welch=test == "welch") for halves in blocks]
     if test == "mann-whitney":
         known: dict[bytes, Floats] = {}
-        return lambda first, second: _rank_rejects(first, second, alpha, known)
-    generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2**32 - 1,)))
-    weights = generator.multinomial(n, np.full(n, 1 / n), size=(2, n_resamples)) / n
-    return lambda first, second: _bootstrap_rejects(
-        first, second, alpha, weights, basic=test == "bootstrap-basic"
-    )
+        return lambda blocks: [_rank_rejects(*halves, alpha, known) for halves in blocks]
+    return lambda blocks: _bootstrap_rejects(splits, blocks)
 
 
 def _t_rejects(first: Floats, second: Floats, alpha: float, *, welch: bool) -> tuple[Bools, Bools]:
@@ -224,18 +181,35 @@ def _rank_rejects(
     return rejected, np.ones(len(first), dtype=np.bool_)
 
 
-def _bootstrap_rejects(
-    first: Floats, second: Floats, alpha: float, weights: Floats, *, basic: bool
-) -> tuple[Bools, Bools]:
-    """Every split sees the same resampling weights (2, B, n), which is still a bootstrap of each."""
-    known = (np.ptp(first, axis=1) > 0) | (np.ptp(second, axis=1) > 0)
-    rejected = np.zeros(len(first), dtype=np.bool_)
-    for start in range(0, len(first), 500):
-        rows = slice(start, start + 500)
-        x, y = first[rows], second[rows]
-        drawn = y @ weights[1].T - x @ weights[0].T
-        at = 2 * (y.mean(axis=1) - x.mean(axis=1))[:, None] if basic else 0.0
-        slack = 1e-11 * np.ptp(np.concatenate([x, y], axis=1), axis=1)[:, None]
-        least = np.minimum((drawn <= at + slack).sum(axis=1), (drawn >= at - slack).sum(axis=1))
-        rejected[rows] = 2 * (1 + least) / (drawn.shape[1] + 1) < alpha
-    return rejected, known
+def _bootstrap_rejects(splits: Splits, blocks: Halves) -> Iterator[tuple[Bools, Bools]]:
+    """Every split sees the same resamples, which is still a bootstrap of each."""
+    basic, resamples = splits.test == "bootstrap-basic", splits.n_resamples
+    below = [np.zeros(len(first), dtype=np.int64) for first, _ in blocks]
+    above = [count.copy() for count in below]
+    for part, start in enumerate(range(0, resamples, RESAMPLES)):
+        weights = _resamples(splits, part, min(RESAMPLES, resamples - start))
+        for (first, second), less, more in zip(blocks, below, above, strict=True):
+            # halves side by side, so that one product gives the difference of the means
+            both = np.concatenate([-first, second], axis=1)
+            drawn = both @ weights
+            slack = 1e-11 * np.ptp(np.concatenate([first, second], axis=1), axis=1)[:, None]
+            at = 2 * (second.mean(axis=1) - first.mean(axis=1))[:, None] if basic else 0.0
+            less += _counted(drawn <= at + slack)
+            more += _counted(drawn >= at - slack)
+    for (first, second), less, more in zip(blocks, below, above, strict=True):
+        known = (np.ptp(first, axis=1) > 0) | (np.ptp(second, axis=1) > 0)
+        yield 2 * (1 + np.minimum(less, more)) / (resamples + 1) < splits.alpha, known
+
+
+def _resamples(splits: Splits, part: int, many: int) -> Floats:
+    """Weights of the runs of both halves in some resamples, each half's summing to 1: (2n, many)."""
+    n = splits.n
+    drawn = picks(generator(splits.seed, OWN_STREAM + part), n, 2 * many * n).reshape(2 * many, n)
+    places = (drawn + n * np.arange(2 * many)[:, None]).ravel()
+    counts = np.bincount(places, minlength=2 * many * n).reshape(2, many, n)
+    return np.ascontiguousarray(np.moveaxis(counts, 1, 2).reshape(2 * n, many) / n)
+
+
+def _counted(where: Bools) -> NDArray[np.int64]:
+    """How many are true in each row."""
+    return np.asarray(np.bitwise_count(np.packbits(where, axis=1)).sum(axis=1, dtype=np.int64))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields
 from functools import cached_property
 from types import CodeType, FunctionType
 from typing import Any
 
-from service.stats.registry import StatTest
+from service.stats.registry import Blocks, StatTest
 from service.stats.warnings import WarningKind
 
 OURS = "service.stats"
@@ -43,6 +44,8 @@ def _named_by(thing: object) -> Iterator[object]:
             yield inner
         case classmethod(__func__=inner) | staticmethod(__func__=inner):
             yield inner
+        case Blocks():
+            yield from (getattr(thing, each.name) for each in fields(thing))
         case {**values}:
             yield from values.values()
         case tuple():

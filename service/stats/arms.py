@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 from service.errors import InvalidData
 from service.kernels.clusters import cluster_sums, codes_of
 from service.kernels.metrics import METRICS, ORDERS, PairedSums
+from service.stats.clustering import lopsided_clusters
 from service.stats.common import (
     MAX_ITEMS,
     Column,
@@ -181,9 +182,10 @@ class Arms:
         """SKEWED, of what items or clusters add to the estimate; counts of right/wrong items speak for themselves."""
         if (self.counts is not None and self.codes is None) or not self.units.standard_error():
             return ()
-        return skewed(
-            self.units.linearized(), "items" if self.codes is None else "clusters", self.units.copies
-        )
+        parts = self.units.linearized()
+        if self.codes is not None:
+            return lopsided_clusters(parts, self.sizes)
+        return skewed(parts, "items", self.units.copies)
 
     def undefined(self, share: float, where: str) -> tuple[StatWarning, ...]:
         """METRIC_UNDEFINED for the data themselves, or for a share of resamples."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated
 
 import numpy as np
@@ -13,12 +15,14 @@ from pydantic import Field
 from service.kernels import bootstrap_intervals
 from service.kernels import independent_bootstrap as bootstrap
 from service.kernels.moments import moments
+from service.kernels.streams import block_count
 from service.stats.common import Alternative, Analysis, Interval, Proportion, StatWarning, p_text
-from service.stats.registry import PlanUse, stat_test
+from service.stats.registry import Blocks, Drawn, PlanUse, stat_test
 from service.stats.samples import (
     BOOTSTRAP_FEW_RUNS,
     CONSTANT_DATA,
     TwoSamples,
+    bootstrap_seconds,
     floored,
     how_obtained,
     type_one_error_at,
@@ -42,6 +46,11 @@ class BootstrapDifferenceRequest(TwoSamples):
     )
     seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="Seed of the draws.")
 
+    @cached_property
+    def exact(self) -> bootstrap.Bootstrap | None:
+        """The distribution without drawing; None where blocks are drawn."""
+        return bootstrap.exact_bootstrap(self.arrays())
+
 
 class BootstrapDifferenceAnalysis(Analysis):
     """What the bootstrap of the difference found."""
@@ -63,50 +72,57 @@ class BootstrapDifferenceAnalysis(Analysis):
 
 
 def _cost(request: BootstrapDifferenceRequest) -> float:
-    runs = len(request.baseline) + len(request.candidate)
-    return 0.05 + 8e-9 * runs * request.n_resamples
+    return bootstrap_seconds([len(request.baseline), len(request.candidate)], request.n_resamples)
 
 
-@stat_test(
-    name="bootstrap-difference",
-    version=1,
-    title="Bootstrap of a difference of means (independent arms)",
-    example={"baseline": [73.0, 75.0, 77.0, 74.0, 76.0], "candidate": [85.0, 87.0, 86.0, 88.0, 84.0]},
-    cost=_cost,
-    plan=PlanUse(endpoints=frozenset({"continuous", "binary"})),
-)
-def bootstrap_difference(request: BootstrapDifferenceRequest) -> BootstrapDifferenceAnalysis:
-    """Interval of a difference of means by resampling each arm on its own.
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A distribution, its BCa constants, p and its Monte-Carlo standard error."""
 
-    Runs are independent draws; each arm is resampled with replacement to its own size.
-    H0: equal means, rejected when the interval excludes 0. ``percentile`` reads quantiles,
-    ``basic`` reflects them around delta, ``bca`` corrects bias and skewness.
+    distribution: bootstrap.Bootstrap
+    constants: tuple[float, float] | None
+    p: float | None
+    se: float
 
-    Returns:
-        delta: candidate mean minus baseline mean, score units.
-        ci: by the chosen method.
-        p_value: the level at which the interval of that method touches 0.
-        p_standard_error: its Monte-Carlo standard error, 0 when exact.
 
-    Raises:
-        InvalidData: an empty arm, or values beyond 1e150.
+def _read(request: BootstrapDifferenceRequest, distribution: bootstrap.Bootstrap) -> _Found:
+    samples = request.arrays()
+    delta = moments(samples[1]).mean - moments(samples[0]).mean
+    constants = bootstrap.bca_constants(samples, distribution) if request.method == "bca" else None
+    p = p_of(bootstrap_intervals.tails(distribution, delta, request.method, constants), request.alternative)
+    if p is None or distribution.n_resamples is None:
+        return _Found(distribution, constants, p, 0.0)
+    sides = 2 if request.alternative == "two-sided" else 1
+    tail = p / sides
+    return _Found(distribution, constants, p, sides * math.sqrt(tail * (1 - tail) / distribution.n_resamples))
 
-    Edge cases:
-        Values that share a small unit, or few values: exact, no seed.
-        No spread in either arm: ci and p are null, warning CONSTANT_DATA.
-        0 beyond every resample: p is a bound, the least probability a resample has.
-        Below 20 runs in an arm: warning BOOTSTRAP_FEW_RUNS with the type I error to expect.
-        Skewed runs in an arm: warning SKEWED below 25 times the squared skewness.
-        p within three Monte-Carlo SE of alpha: draws are raised up to eightfold, then MC_UNRESOLVED.
 
-    Sources:
-        Efron & Tibshirani (1993), An Introduction to the Bootstrap, ch. 8, 13, 14.
-        Davison & Hinkley (1997), Bootstrap Methods and their Application, 5.3.
-        Colas, Sigaud & Oudeyer (2018), arXiv:1806.08295 (small samples).
+def _drawn(request: BootstrapDifferenceRequest, drawn: Drawn, draws: int) -> _Found:
+    return _read(request, bootstrap.in_order(request.arrays(), drawn["estimates"][:draws]))
 
-    Example:
-        Five runs of 73..77 against five of 84..88: delta 11, exact percentile interval 9.2 to 12.8.
-    """
+
+def _draws(request: BootstrapDifferenceRequest, drawn: Drawn | None) -> int:
+    """Draws to make: doubled while p is unresolved."""
+    draws = request.n_resamples
+    while drawn is not None and draws <= len(drawn["estimates"]):
+        found = _drawn(request, drawn, draws)
+        resolved = found.p is None or abs(found.p - request.alpha) > 3 * found.se
+        if resolved or draws * 2 > RAISED_UP_TO * request.n_resamples:
+            break
+        draws *= 2
+    return draws
+
+
+def _count(request: BootstrapDifferenceRequest, drawn: Drawn | None) -> int:
+    varies = any(moments(sample).sd for sample in request.arrays())
+    return block_count(_draws(request, drawn)) if varies and request.exact is None else 0
+
+
+def _draw(request: BootstrapDifferenceRequest, which: range) -> Drawn:
+    return {"estimates": bootstrap.estimate_blocks(request.arrays(), request.seed, which)}
+
+
+def _analysis(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDifferenceAnalysis:
     samples = request.arrays()
     first, second = (moments(sample) for sample in samples)
     delta = second.mean - first.mean
@@ -137,8 +153,9 @@ def bootstrap_difference(request: BootstrapDifferenceRequest) -> BootstrapDiffer
             warnings=(*told, CONSTANT_DATA()),
             sentence=f"The means differ by {delta:+.4g}; the bootstrap is undefined here ({reason}).",
         )
-    found = _resample(request, delta)
-    distribution, constants, raw_p, p_se = found
+    exact = request.exact
+    found = _drawn(request, drawn, _draws(request, drawn)) if exact is None else _read(request, exact)
+    distribution, constants, raw_p, p_se = found.distribution, found.constants, found.p, found.se
     ends = bootstrap_intervals.interval(distribution, delta, request.level, request.method, constants)
     ci = None
     if ends is None or raw_p is None:
@@ -182,27 +199,51 @@ def bootstrap_difference(request: BootstrapDifferenceRequest) -> BootstrapDiffer
     )
 
 
-def _resample(
-    request: BootstrapDifferenceRequest, delta: float
-) -> tuple[bootstrap.Bootstrap, tuple[float, float] | None, float | None, float]:
-    """Distribution, BCa constants, p and its SE; draws are raised while p is unresolved."""
-    samples = request.arrays()
-    draws = request.n_resamples
-    exact = bootstrap.exact_bootstrap(samples)
-    sides = 2 if request.alternative == "two-sided" else 1
-    while True:
-        distribution: bootstrap.Bootstrap = exact or bootstrap.draw(samples, draws, request.seed)
-        constants = bootstrap.bca_constants(samples, distribution) if request.method == "bca" else None
-        p = p_of(
-            bootstrap_intervals.tails(distribution, delta, request.method, constants), request.alternative
-        )
-        if p is None or exact:
-            return distribution, constants, p, 0.0
-        tail = p / sides
-        se = sides * math.sqrt(tail * (1 - tail) / draws)
-        if abs(p - request.alpha) > 3 * se or draws * 2 > RAISED_UP_TO * request.n_resamples:
-            return distribution, constants, p, se
-        draws *= 2
+BLOCKS = Blocks(_count, _draw, _analysis)
+
+
+@stat_test(
+    name="bootstrap-difference",
+    version=1,
+    title="Bootstrap of a difference of means (independent arms)",
+    example={"baseline": [73.0, 75.0, 77.0, 74.0, 76.0], "candidate": [85.0, 87.0, 86.0, 88.0, 84.0]},
+    cost=_cost,
+    plan=PlanUse(endpoints=frozenset({"continuous", "binary"})),
+    blocks=BLOCKS,
+)
+def bootstrap_difference(request: BootstrapDifferenceRequest) -> BootstrapDifferenceAnalysis:
+    """Interval of a difference of means by resampling each arm on its own.
+
+    Runs are independent draws; each arm is resampled with replacement to its own size.
+    H0: equal means, rejected when the interval excludes 0. ``percentile`` reads quantiles,
+    ``basic`` reflects them around delta, ``bca`` corrects bias and skewness.
+
+    Returns:
+        delta: candidate mean minus baseline mean, score units.
+        ci: by the chosen method.
+        p_value: the level at which the interval of that method touches 0.
+        p_standard_error: its Monte-Carlo standard error, 0 when exact.
+
+    Raises:
+        InvalidData: an empty arm, or values beyond 1e150.
+
+    Edge cases:
+        Values that share a small unit, or few values: exact, no seed.
+        No spread in either arm: ci and p are null, warning CONSTANT_DATA.
+        0 beyond every resample: p is a bound, the least probability a resample has.
+        Below 20 runs in an arm: warning BOOTSTRAP_FEW_RUNS with the type I error to expect.
+        Skewed runs in an arm: warning SKEWED below 25 times the squared skewness.
+        p within three Monte-Carlo SE of alpha: draws are raised up to eightfold, then MC_UNRESOLVED.
+
+    Sources:
+        Efron & Tibshirani (1993), An Introduction to the Bootstrap, ch. 8, 13, 14.
+        Davison & Hinkley (1997), Bootstrap Methods and their Application, 5.3.
+        Colas, Sigaud & Oudeyer (2018), arXiv:1806.08295 (small samples).
+
+    Example:
+        Five runs of 73..77 against five of 84..88: delta 11, exact percentile interval 9.2 to 12.8.
+    """
+    return BLOCKS.whole(request)
 
 
 def warnings_of(samples: Sequence[NDArray[np.float64]]) -> tuple[StatWarning, ...]:

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from pydantic import Field
 
-from service.kernels.bootstrap_draws import Draws, draw_ratios, seed_cluster_means
+from service.kernels.bootstrap_draws import seed_cluster_means
 from service.kernels.clusters import ClusterSums
 from service.kernels.metrics import ratio_units
-from service.kernels.ratio_bootstrap import ENUMERATED_UP_TO
-from service.stats.clustering import ClusteredColumns, ClusterFacts
+from service.stats.clustering import ClusteredColumns, ClusterFacts, lopsided_clusters
 from service.stats.common import StatWarning, is_binary, p_text, percent
+from service.stats.drawing import (
+    LOOK,
+    Drawing,
+    blocks_of,
+    metric_seconds,
+    of_metric,
+    of_ratio,
+    resolving,
+    scores_seconds,
+)
 from service.stats.pairs import NO_DISCORDANT
 from service.stats.registry import PlanUse, stat_test
 from service.stats.resampling import (
@@ -23,12 +33,9 @@ from service.stats.resampling import (
     BootstrapDistribution,
     BootstrapOptions,
     Reading,
-    exact_or_drawn,
+    exact_ratio,
     resolution_of,
-    resolved_draws,
-    studentized_draws,
 )
-from service.stats.skewness import skewed
 from service.stats.warnings import NOTHING_VARIES
 
 Estimand = Literal["item_weighted", "cluster_weighted"]
@@ -41,6 +48,31 @@ class ClusterBootstrapRequest(ClusteredColumns, BootstrapOptions):
         "item_weighted",
         description="`item_weighted`: every item counts alike; `cluster_weighted`: every cluster does.",
     )
+
+    @cached_property
+    def weighted(self) -> ClusterSums:
+        """The clusters as the estimand weights them."""
+        groups = self.pairs.groups
+        return groups if self.estimand == "item_weighted" else groups.by_cluster()
+
+    @cached_property
+    def exact(self) -> BootstrapDistribution | None:
+        """The distribution by the literal recipe or without drawing; None where blocks are drawn."""
+        groups = self.weighted
+        if self.method == "studentized":
+            return None
+        if self.convention == "seed":
+            draws, seed = self.n_resamples or SEED_DRAWS, DEFAULT_SEED if self.seed is None else self.seed
+            return seed_cluster_means(groups.sums, groups.sizes, draws, seed)
+        return exact_ratio(groups.sums, groups.sizes)
+
+    @property
+    def drawing(self) -> Drawing:
+        """What is drawn where nothing is exact."""
+        groups, seed = self.weighted, DEFAULT_SEED if self.seed is None else self.seed
+        if self.method == "studentized":
+            return of_metric(ratio_units(groups.sums, groups.sizes), seed, studentize=True)
+        return of_ratio(groups.sums, groups.sizes, seed)
 
 
 class ClusterBootstrapAnalysis(BootstrapAnalysis):
@@ -55,68 +87,20 @@ class ClusterBootstrapAnalysis(BootstrapAnalysis):
 
 
 def _cost(request: ClusterBootstrapRequest) -> float:
-    n = len(request.clusters)
-    distinct = len(set(request.clusters[:20_000]))
+    n, groups = len(request.clusters), request.weighted
+    g, reading = groups.n_clusters, 1e-6 * n
     if request.method == "studentized":
-        return 0.1 + 1e-8 * (request.n_resamples or DEFAULT_DRAWS) * len(set(request.clusters))
+        draws = request.n_resamples or DEFAULT_DRAWS
+        return metric_seconds(ratio_units(groups.sums, groups.sizes), draws, studentize=True) + reading
     if request.convention == "seed":
-        return 1e-5 * (request.n_resamples or SEED_DRAWS)
-    if distinct <= ENUMERATED_UP_TO:
-        return 0.0015 + 3e-8 * 4.0**distinct + 6e-7 * n
-    return 0.8 + 6e-7 * n
+        return 0.002 + (2e-5 + 7e-9 * g) * (request.n_resamples or SEED_DRAWS) + reading
+    return scores_seconds(groups.sums[:LOOK], g, request.n_resamples or DEFAULT_DRAWS) + reading
 
 
-@stat_test(
-    name="cluster-bootstrap",
-    version=1,
-    title="Cluster bootstrap",
-    example={
-        "baseline": [0, 1, 1, 0, 1, 1, 0, 1, 0, 1, 0, 1, 1, 0, 1, 0, 0, 1, 1, 0],
-        "candidate": [1, 1, 1, 1, 0, 1, 0, 1, 0, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 0],
-        "clusters": [*["a"] * 4, *["b"] * 6, *["c"] * 10],
-    },
-    cost=_cost,
-    plan=PlanUse(endpoints=frozenset({"binary", "continuous"}), clusters="required"),
-)
-def cluster_bootstrap(request: ClusterBootstrapRequest) -> ClusterBootstrapAnalysis:
-    """Give the distribution of the difference over resamples of whole clusters, its interval and p-value.
-
-    G clusters are drawn G times with replacement, each with all its items; delta* is the pooled
-    difference of what was drawn, a ratio of sums. Clusters are independent, items within them need
-    not be. H0 of the p-value: delta* - delta has the law that delta has without an effect.
-
-    Returns:
-        delta: the observed difference for the estimand; the mean of delta* is in `bootstrap_mean`.
-        ci: percentile, basic, bca (delete-one-cluster) or studentized (CR1) interval.
-        p_value: P(delta* >= 2 delta); see `alternative`.
-        route: enumeration of all C(2G-1, G) multisets for G <= 12; above, lattice when clusters are
-            equally large and their sums lie on a grid, inversion with its error (below .005) in
-            `provenance`, else monte_carlo with p = (1 + count) / (B + 1).
-
-    Raises:
-        InvalidData: one cluster, columns of different length, or `studentized` when more than 1 % of the
-            resamples have no spread.
-
-    Edge cases:
-        Fewer than 10 clusters: warning FEW_CLUSTERS, the percentile interval is too short.
-        Skewed sums of clusters: warning SKEWED. A p that inversion cannot tell from alpha: ERROR_UNRESOLVED.
-        Clusters that do not vary: the interval is the single point delta.
-        No resample reaches 2 delta: p is given as a bound, never 0.
-        convention `seed`: default_rng(42), 2000 draws, np.percentile, p = count / B.
-
-    Sources:
-        Davison & Hinkley (1997), Bootstrap Methods and their Application, 3.8.
-        Field & Welsh (2007), J R Stat Soc B 69:369.
-        Cameron, Gelbach & Miller (2008), Rev Econ Stat 90:414 (few clusters).
-
-    Example:
-        Three clusters of 4, 6 and 10 items with difference sums 2, -1 and 3: ten multisets,
-        delta .2, percentile interval -1/6 to 1/2, P(delta* <= 0) = 4/27.
-    """
+def _analysis(request: ClusterBootstrapRequest, found: BootstrapDistribution) -> ClusterBootstrapAnalysis:
     pairs = request.pairs
-    weighted = pairs.groups if request.estimand == "item_weighted" else pairs.groups.by_cluster()
+    weighted = request.weighted
     delta = weighted.item_weighted
-    found = _distribution(request, weighted)
     units = ratio_units(weighted.sums, weighted.sizes)
     read = Reading(
         request,
@@ -132,7 +116,7 @@ def cluster_bootstrap(request: ClusterBootstrapRequest) -> ClusterBootstrapAnaly
     elif read["bootstrap_se"] == 0:
         warnings.append(NOTHING_VARIES(unit="cluster"))
     if units.standard_error():
-        warnings += skewed(units.linearized(), "clusters")
+        warnings += lopsided_clusters(units.linearized(), pairs.groups.sizes)
     ci, p, n, g = read["ci"], read["p_value"], len(pairs.difference), pairs.groups.n_clusters
     binary, bound = is_binary(*request.arrays()), read["bounds"].get("p_value")
 
@@ -169,17 +153,60 @@ def cluster_bootstrap(request: ClusterBootstrapRequest) -> ClusterBootstrapAnaly
     )
 
 
-def _distribution(request: ClusterBootstrapRequest, groups: ClusterSums) -> BootstrapDistribution:
-    """By the first way that fits: the literal recipe, exact, or drawn."""
-    seed = DEFAULT_SEED if request.seed is None else request.seed
-    if request.method == "studentized":
-        return studentized_draws(ratio_units(groups.sums, groups.sizes), request)
-    if request.convention == "seed":
-        return seed_cluster_means(groups.sums, groups.sizes, request.n_resamples or SEED_DRAWS, seed)
+BLOCKS = blocks_of(
+    lambda request: request.exact,
+    lambda request: request.drawing,
+    lambda request, drawing, drawn: resolving(request, drawing, request.weighted.item_weighted, drawn),
+    _analysis,
+)
 
-    def draw() -> Draws:
-        return resolved_draws(
-            lambda draws: draw_ratios(groups.sums, groups.sizes, draws, seed), request, groups.item_weighted
-        )
 
-    return exact_or_drawn(groups.sums, groups.sizes, draw)
+@stat_test(
+    name="cluster-bootstrap",
+    version=1,
+    title="Cluster bootstrap",
+    example={
+        "baseline": [0, 1, 1, 0, 1, 1, 0, 1, 0, 1, 0, 1, 1, 0, 1, 0, 0, 1, 1, 0],
+        "candidate": [1, 1, 1, 1, 0, 1, 0, 1, 0, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 0],
+        "clusters": [*["a"] * 4, *["b"] * 6, *["c"] * 10],
+    },
+    cost=_cost,
+    plan=PlanUse(endpoints=frozenset({"binary", "continuous"}), clusters="required"),
+    blocks=BLOCKS,
+)
+def cluster_bootstrap(request: ClusterBootstrapRequest) -> ClusterBootstrapAnalysis:
+    """Give the distribution of the difference over resamples of whole clusters, its interval and p-value.
+
+    G clusters are drawn G times with replacement, each with all its items; delta* is the pooled
+    difference of what was drawn, a ratio of sums. Clusters are independent, items within them need
+    not be. H0 of the p-value: delta* - delta has the law that delta has without an effect.
+
+    Returns:
+        delta: the observed difference for the estimand; the mean of delta* is in `bootstrap_mean`.
+        ci: percentile, basic, bca (delete-one-cluster) or studentized (CR1) interval.
+        p_value: P(delta* >= 2 delta); see `alternative`.
+        route: enumeration of all C(2G-1, G) multisets for G <= 12; above, lattice when clusters are
+            equally large and their sums lie on a grid, inversion with its error (below .005) in
+            `provenance`, else monte_carlo with p = (1 + count) / (B + 1).
+
+    Raises:
+        InvalidData: one cluster, columns of different length, or `studentized` when more than 1 % of the
+            resamples have no spread.
+
+    Edge cases:
+        Fewer than 10 clusters: warning FEW_CLUSTERS, the percentile interval is too short.
+        Skewed sums of clusters: warning SKEWED. A p that inversion cannot tell from alpha: ERROR_UNRESOLVED.
+        Clusters that do not vary: the interval is the single point delta.
+        No resample reaches 2 delta: p is given as a bound, never 0.
+        convention `seed`: default_rng(42), 2000 draws, np.percentile, p = count / B.
+
+    Sources:
+        Davison & Hinkley (1997), Bootstrap Methods and their Application, 3.8.
+        Field & Welsh (2007), J R Stat Soc B 69:369.
+        Cameron, Gelbach & Miller (2008), Rev Econ Stat 90:414 (few clusters).
+
+    Example:
+        Three clusters of 4, 6 and 10 items with difference sums 2, -1 and 3: ten multisets,
+        delta .2, percentile interval -1/6 to 1/2, P(delta* <= 0) = 4/27.
+    """
+    return BLOCKS.whole(request)

@@ -15,7 +15,7 @@ from service.kernels import clustered_mcnemar as chi_squares
 from service.kernels.clusters import ClusterSums, RobustError, robust_errors
 from service.kernels.sign_flip import FlipTails, sign_flip
 from service.kernels.t_distribution import t_quantile, t_tail
-from service.stats.clustering import LEAST_DF, LOW_DF, ClusteredColumns, ClusterFacts
+from service.stats.clustering import LEAST_DF, LOW_DF, ClusteredColumns, ClusterFacts, lopsided_clusters
 from service.stats.common import (
     Alternative,
     Analysis,
@@ -30,7 +30,6 @@ from service.stats.common import (
 )
 from service.stats.pairs import NO_DISCORDANT, PairedCounts, floored, tabulate
 from service.stats.registry import PlanUse, stat_test
-from service.stats.skewness import skewed
 from service.stats.warnings import DEGENERATE, FLOOR_ABOVE_ALPHA, define, unresolved
 
 Method = Literal["sign_flip", "obuchowski", "durkalski", "yang", "eliasziw_donner", "cr1_t", "cr2_t", "cv3_t"]
@@ -52,8 +51,8 @@ UNEQUAL_CLUSTERS = define(
 INFLATION_TOO_SMALL = define(
     "INFLATION_TOO_SMALL",
     "caution",
-    "eliasziw_donner widens McNemar's variance {inflation:.2f}-fold, from how alike all four outcomes are within "
-    "clusters, but the differences spread {shown:.2f}-fold: they are more alike than the outcomes, so its p is too "
+    "eliasziw_donner takes McNemar's variance times {inflation:.2f}, from how alike all four outcomes are within "
+    "clusters; the differences themselves show {shown:.2f}: they are more alike than the outcomes, so its p is too "
     "small here; use obuchowski, durkalski, yang or cr2_t.",
     "Durkalski, Palesch, Lipsitz & Rust (2003), Stat Med 22:2417",
 )
@@ -252,7 +251,7 @@ def clustered_mcnemar(request: ClusteredMcNemarRequest) -> ClusteredMcNemarAnaly
     p_value = floored(p, "p_value", bounds)
     warnings += unresolved(p, flips.error if flips else None, request.alpha)
     if error.se > 0 and request.method in ("cr1_t", "cr2_t", "cv3_t"):
-        warnings += skewed(weighted.residuals, "clusters")
+        warnings += lopsided_clusters(weighted.residuals, groups.sizes)
     return ClusteredMcNemarAnalysis(
         delta=delta,
         ci=ci,

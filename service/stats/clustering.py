@@ -21,6 +21,7 @@ from service.kernels.clusters import (
 )
 from service.stats.common import Labels, PairedColumns, Part, StatWarning, require_equal_lengths
 from service.stats.pairs import require_size
+from service.stats.skewness import skewed
 from service.stats.warnings import CAUTION, FEW_CLUSTERS, define
 
 FEW, ENOUGH, UNEVEN = 10, 30, 0.5
@@ -95,6 +96,11 @@ def cluster_warnings(sizes: NDArray[np.float64]) -> tuple[StatWarning, ...]:
         return (FEW_CLUSTERS(n_clusters=g),)
     cv = size_cv(sizes)
     return (CAUTION(n_clusters=g, size_cv=cv),) if g < ENOUGH or cv > UNEVEN else ()
+
+
+def lopsided_clusters(residuals: NDArray[np.float64], sizes: NDArray[np.float64]) -> tuple[StatWarning, ...]:
+    """SKEWED, of what each cluster adds (G,), where clusters are enough and alike so that nothing else is said."""
+    return () if cluster_warnings(sizes) else skewed(residuals, "clusters")
 
 
 class ClusteredColumns(PairedColumns):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Annotated, Literal
 
 import numpy as np
@@ -10,10 +11,11 @@ from pydantic import Field
 from service.kernels import bootstrap_intervals
 from service.kernels import independent_bootstrap as bootstrap
 from service.kernels.moments import Moments, moments
+from service.kernels.streams import block_count
 from service.kernels.t_distribution import t_quantile, t_tail
 from service.stats.common import Analysis, Interval, Proportion, Resampling
-from service.stats.registry import stat_test
-from service.stats.samples import OneSample, how_obtained
+from service.stats.registry import Blocks, Drawn, stat_test
+from service.stats.samples import OneSample, bootstrap_seconds, how_obtained
 from service.stats.skewness import skewed
 from service.stats.warnings import define
 
@@ -46,6 +48,11 @@ class DescribeRequest(OneSample):
     )
     seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="Seed of the draws.")
 
+    @cached_property
+    def exact(self) -> bootstrap.Bootstrap | None:
+        """The bootstrap distribution without drawing; None where blocks are drawn."""
+        return bootstrap.exact_bootstrap([self.array()])
+
 
 class DescribeAnalysis(Analysis):
     """One column in numbers; SD and SE use ddof 1."""
@@ -67,46 +74,21 @@ class DescribeAnalysis(Analysis):
 
 
 def _cost(request: DescribeRequest) -> float:
-    base = 0.0008 + 3e-7 * len(request.values)
-    return base if request.method == "t" else base + 0.05 + 8e-9 * len(request.values) * request.n_resamples
+    n = len(request.values)
+    base = 0.0005 + 4e-7 * n
+    return base if request.method == "t" else base + bootstrap_seconds([n], request.n_resamples)
 
 
-@stat_test(
-    name="describe",
-    version=1,
-    title="Description of one sample",
-    example={"values": [73.0, 75.0, 77.0, 74.0, 76.0]},
-    cost=_cost,
-)
-def describe(request: DescribeRequest) -> DescribeAnalysis:
-    """Describe one column: centre, spread, quartiles and an interval of the mean.
+def _count(request: DescribeRequest, _drawn: Drawn | None) -> int:
+    drawn = request.method != "t" and moments(request.array()).sd and request.exact is None
+    return block_count(request.n_resamples) if drawn else 0
 
-    Values are independent draws; the t interval leans on a roughly normal mean, the
-    bootstrap intervals on enough values. There is no H0.
 
-    Returns:
-        mean, ci: the mean with its interval by ``method``.
-        sd, se: with ddof 1, the form that inference needs.
-        median, q1, q3: type-7 quantiles (numpy's and R's default).
-        mad_scaled: 1.4826 times the median absolute deviation.
+def _draw(request: DescribeRequest, which: range) -> Drawn:
+    return {"estimates": bootstrap.estimate_blocks([request.array()], request.seed, which)}
 
-    Raises:
-        InvalidData: no values, or values beyond 1e150.
 
-    Edge cases:
-        One value: sd, se and ci are null with a reason.
-        All equal: sd is 0; the interval is null, since equal values are no certainty.
-        Bootstrap on values that share a small unit, or on ten values or fewer: exact, without a seed.
-        Bootstrap below 40 values: warning BOOTSTRAP_FEW_VALUES.
-        Skewed values: warning SKEWED below 25 times the squared skewness.
-
-    Sources:
-        Hyndman & Fan (1996), Am Stat 50:361 (type 7).
-        Davison & Hinkley (1997), Bootstrap Methods and their Application, ch. 5.
-
-    Example:
-        73, 75, 77, 74, 76: mean 75, sd 1.58, 95% CI 73.04 to 76.96.
-    """
+def _analysis(request: DescribeRequest, drawn: Drawn) -> DescribeAnalysis:
     values = request.array()
     m = moments(values)
     q1, median, q3 = (float(q) for q in np.quantile(values, [0.25, 0.5, 0.75]))
@@ -119,8 +101,8 @@ def describe(request: DescribeRequest) -> DescribeAnalysis:
     if m.sd and request.method == "t":
         ci = _t_interval(m, request.level)
     elif m.sd and request.method != "t":
-        distribution: bootstrap.Bootstrap = bootstrap.exact_bootstrap([values]) or bootstrap.draw(
-            [values], request.n_resamples, request.seed
+        distribution = request.exact or bootstrap.in_order(
+            [values], drawn["estimates"][: request.n_resamples]
         )
         constants = bootstrap.bca_constants([values], distribution) if request.method == "bca" else None
         ends = bootstrap_intervals.interval(distribution, m.mean, request.level, request.method, constants)
@@ -156,6 +138,49 @@ def describe(request: DescribeRequest) -> DescribeAnalysis:
         warnings=tuple(warnings),
         sentence=_sentence(request, m, ci, reasons),
     )
+
+
+BLOCKS = Blocks(_count, _draw, _analysis)
+
+
+@stat_test(
+    name="describe",
+    version=1,
+    title="Description of one sample",
+    example={"values": [73.0, 75.0, 77.0, 74.0, 76.0]},
+    cost=_cost,
+    blocks=BLOCKS,
+)
+def describe(request: DescribeRequest) -> DescribeAnalysis:
+    """Describe one column: centre, spread, quartiles and an interval of the mean.
+
+    Values are independent draws; the t interval leans on a roughly normal mean, the
+    bootstrap intervals on enough values. There is no H0.
+
+    Returns:
+        mean, ci: the mean with its interval by ``method``.
+        sd, se: with ddof 1, the form that inference needs.
+        median, q1, q3: type-7 quantiles (numpy's and R's default).
+        mad_scaled: 1.4826 times the median absolute deviation.
+
+    Raises:
+        InvalidData: no values, or values beyond 1e150.
+
+    Edge cases:
+        One value: sd, se and ci are null with a reason.
+        All equal: sd is 0; the interval is null, since equal values are no certainty.
+        Bootstrap on values that share a small unit, or on ten values or fewer: exact, without a seed.
+        Bootstrap below 40 values: warning BOOTSTRAP_FEW_VALUES.
+        Skewed values: warning SKEWED below 25 times the squared skewness.
+
+    Sources:
+        Hyndman & Fan (1996), Am Stat 50:361 (type 7).
+        Davison & Hinkley (1997), Bootstrap Methods and their Application, ch. 5.
+
+    Example:
+        73, 75, 77, 74, 76: mean 75, sd 1.58, 95% CI 73.04 to 76.96.
+    """
+    return BLOCKS.whole(request)
 
 
 def _missed(n: int) -> float:

@@ -9,6 +9,8 @@ from pydantic import Field, model_validator
 
 from service.errors import Fault, InvalidData
 from service.kernels import power as kernel
+from service.kernels.cluster_power import ClusterFlips, simulated_power
+from service.kernels.streams import block_count
 from service.stats.common import Alternative, Finite, Margin, Proportion, Request, StatWarning
 from service.stats.warnings import define
 
@@ -155,11 +157,15 @@ def power_at(
     if design.test == "tango":
         margin = float(design.margin.exact()) if design.margin else 0.0
         return PowerAt(kernel.tango_power(n, p_b, p_c, design.alpha, margin))
-    return PowerAt(
-        *kernel.cluster_flip_power(
-            n, design.cluster_size or 1, p_b, p_c, design.icc or 0.0, design.alpha, side,
-            design.n_simulations, design.seed,
-        )
+    rejected = simulation(design, n).rejects(range(block_count(design.n_simulations)))
+    return PowerAt(*simulated_power(rejected[: design.n_simulations]))
+
+
+def simulation(design: Design, n: int) -> ClusterFlips:
+    """The simulated data sets of n clusters."""
+    return ClusterFlips(
+        n, design.cluster_size or 1, design.p_only_baseline or 0.0, design.p_only_candidate or 0.0,
+        design.icc or 0.0, design.alpha, design.alternative, design.seed,
     )  # fmt: skip
 
 
@@ -176,8 +182,12 @@ def least_n(design: Design) -> int:
     return 2 if design.test in MEANS else 1
 
 
-def seconds_per_n(design: Design) -> float:
+def seconds_at(design: Design, n: int) -> float:
     """Rough cost of the power at one n."""
+    spread = math.sqrt(n * design.discordant)
     if design.test == "sign-flip":
-        return 6e-5 * design.n_simulations
-    return 2e-3 if design.test == "tango" else 3e-4
+        return design.n_simulations * simulation(design, n).seconds
+    if design.test == "tango":
+        return 1e-3 + 7e-5 * spread
+    # a table of critical counts, made once for sizes up to a power of two
+    return 3e-4 + (2e-6 * spread if design.test == "mcnemar" else 0.0)

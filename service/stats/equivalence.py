@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from service.errors import InvalidData
-from service.kernels.bootstrap_draws import draw_means, draw_ratios
 from service.kernels.clusters import robust_errors
 from service.kernels.moments import difference_noise
+from service.kernels.streams import block_count
 from service.kernels.two_one_sided import by_tango, independent_error, paired_counts_error, paired_error
-from service.stats.clustering import LEAST_DF, LOW_DF, ClusteredPairs, clustered
+from service.stats.clustering import LEAST_DF, LOW_DF, ClusteredPairs, clustered, lopsided_clusters
 from service.stats.common import (
     Analysis,
     Interval,
@@ -26,15 +27,16 @@ from service.stats.common import (
     p_text,
     percent,
 )
+from service.stats.drawing import LOOK, Drawing, of_ratio, scores_seconds
 from service.stats.margins import STATISTICS, Conclusion, Evidence, decide, of_bootstrap, of_t, of_tests
 from service.stats.pairs import PairedCounts, PairsRequest, floored
-from service.stats.registry import PlanUse, stat_test
+from service.stats.registry import Blocks, Drawn, PlanUse, stat_test
 from service.stats.resampling import (
     DEFAULT_DRAWS,
     DEFAULT_SEED,
     BootstrapDistribution,
-    exact_or_drawn,
-    paired_distribution,
+    exact_paired,
+    exact_ratio,
 )
 from service.stats.skewness import skewed
 from service.stats.warnings import define
@@ -134,6 +136,32 @@ class EquivalenceRequest(PairsRequest):
         """True for outcomes 0 and 1."""
         return is_binary(*self.arrays)
 
+    @property
+    def counts(self) -> PairedCounts | None:
+        """The fourfold table of binary pairs."""
+        return self.table if self.design == "paired" and self.binary else None
+
+    @cached_property
+    def groups(self) -> ClusteredPairs | None:
+        """Differences by cluster."""
+        return None if self.clusters is None else clustered(*self.arrays, self.clusters)
+
+    @cached_property
+    def exact(self) -> BootstrapDistribution | None:
+        """The bootstrap distribution without drawing; None where blocks are drawn."""
+        if self.groups is not None:
+            return exact_ratio(self.groups.groups.sums, self.groups.groups.sizes)
+        return exact_paired(self.counts, self.arrays[1] - self.arrays[0])
+
+    @property
+    def drawing(self) -> Drawing:
+        """What is drawn where nothing is exact."""
+        seed = DEFAULT_SEED if self.seed is None else self.seed
+        if self.groups is not None:
+            return of_ratio(self.groups.groups.sums, self.groups.groups.sizes, seed)
+        difference = self.arrays[1] - self.arrays[0]
+        return of_ratio(difference, np.ones(len(difference)), seed)
+
 
 class EquivalenceAnalysis(Analysis):
     """What the data say about the margin. H0: the effect is at least as large as the margin."""
@@ -169,72 +197,33 @@ class EquivalenceAnalysis(Analysis):
 
 def _cost(request: EquivalenceRequest) -> float:
     n = max(len(request.baseline or ()), len(request.candidate or ()))
-    if request.method == "tango" and request.clusters is None:
-        return 0.4 if request.table.n_discordant < SPARSE else 0.0005 + 2.2e-7 * n
     if request.method == "bootstrap_ci" and (request.clusters is not None or not request.binary):
-        return 0.9 + 1e-5 * n
-    return 0.001 + 2.2e-7 * n
+        draws = request.n_resamples or DEFAULT_DRAWS
+        if request.groups is not None:
+            return (
+                scores_seconds(request.groups.groups.sums[:LOOK], request.groups.groups.n_clusters, draws)
+                + 1e-6 * n
+            )
+        return scores_seconds((request.arrays[1] - request.arrays[0])[:LOOK], n, draws) + 6e-7 * n
+    if request.method == "tango" and request.clusters is None:
+        return 0.4 if request.table.n_discordant < SPARSE else 0.0005 + 3e-7 * n
+    return 0.001 + (1e-6 if request.clusters is not None else 5e-7) * n
 
 
-@stat_test(
-    name="equivalence",
-    version=1,
-    title="Equivalence (two one-sided tests)",
-    example={
-        "both_correct": 80,
-        "only_baseline": 0,
-        "only_candidate": 0,
-        "both_wrong": 69,
-        "margin": {"value": 2, "unit": "pp"},
-        "method": "tango",
-    },
-    cost=_cost,
-    plan=PlanUse(endpoints=frozenset({"binary", "continuous"}), clusters="when_planned"),
-)
-def equivalence(request: EquivalenceRequest) -> EquivalenceAnalysis:
-    """Test whether the difference between two arms is smaller than a margin.
+def _count(request: EquivalenceRequest, _drawn: Drawn | None) -> int:
+    if request.method != "bootstrap_ci" or request.exact is not None:
+        return 0
+    return block_count(request.n_resamples or DEFAULT_DRAWS)
 
-    H0 is a difference of at least the margin in either direction; equivalence is H1, shown when both
-    one-sided tests reject at alpha, which is when the 1 - 2 alpha interval lies inside the margin.
-    A large p-value of another test never shows it.
 
-    Returns:
-        equivalent: both one-sided tests reject; null when the data cannot decide.
-        p_value: the larger of p_lower and p_upper.
-        ci: of delta at 1 - 2 alpha; its method names what was used.
-        noninferior, superior, minimum_effect: the interval's low end above -margin, 0, margin.
-        conclusion: equivalent, positive, negative or inconclusive; equivalent and superior can both hold.
-
-    Raises:
-        InvalidData: a margin whose unit does not fit, columns of different length in a paired design,
-            tango on scores, one cluster, or clusters, counts or another method in an independent design.
-
-    Edge cases:
-        Differences that do not vary: t and bootstrap_ci decide nothing, fields null, warning DEGENERATE.
-        Fewer than 10 discordant pairs: tango takes the larger of its p and an exact one; below 25 the other
-            methods claim too easily, warning SPARSE_UNGUARDED.
-        Skewed scores, or skewed sums of clusters: warning SKEWED.
-        An interval end within 1e-9 of the margin touches it and is not inside.
-        Clusters: a cluster-robust t interval, also for tango; bootstrap_ci resamples clusters.
-
-    Sources:
-        Schuirmann (1987), J Pharmacokinet Biopharm 15:657 (two one-sided tests).
-        Tango (1998), Stat Med 17:891 (score test). Chan & Zhang (1999), Biometrics 55:1202 (exact p).
-        Lakens (2017), Soc Psychol Personal Sci 8:355.
-
-    Example:
-        149 items and no discordant pair, margin 2 pp: the exact p is .98^149 = .0493, so effects
-        beyond 2 pp are rejected; with 148 items it is .0503.
-    """
+def _analysis(request: EquivalenceRequest, drawn: Drawn) -> EquivalenceAnalysis:
     margin = float(request.margin.for_endpoint(binary=request.binary))
-    counts = request.table if request.design == "paired" and request.binary else None
+    counts, groups = request.counts, request.groups
     baseline, candidate = request.arrays
     delta = counts.delta if counts else float(candidate.mean() - baseline.mean())
-    groups: ClusteredPairs | None = None
-    if request.clusters is not None:
-        groups = clustered(baseline, candidate, request.clusters)
+    if groups is not None:
         delta = groups.groups.item_weighted
-    found = _evidence(request, margin, delta, counts, groups)
+    found = _evidence(request, margin, delta, drawn)
     seed_bounds = request.method == "bootstrap_ci" and request.bounds == "seed"
     says = decide(found, margin, request.alpha, touch=seed_bounds, by_p=request.method == "tango")
     reasons: dict[str, str] = {}
@@ -282,17 +271,68 @@ def equivalence(request: EquivalenceRequest) -> EquivalenceAnalysis:
     )
 
 
-def _evidence(
-    request: EquivalenceRequest,
-    margin: float,
-    delta: float,
-    counts: PairedCounts | None,
-    groups: ClusteredPairs | None,
-) -> Evidence:
-    alpha = request.alpha
+BLOCKS = Blocks(_count, lambda request, which: request.drawing.draw(which), _analysis)
+
+
+@stat_test(
+    name="equivalence",
+    version=1,
+    title="Equivalence (two one-sided tests)",
+    example={
+        "both_correct": 80,
+        "only_baseline": 0,
+        "only_candidate": 0,
+        "both_wrong": 69,
+        "margin": {"value": 2, "unit": "pp"},
+        "method": "tango",
+    },
+    cost=_cost,
+    plan=PlanUse(endpoints=frozenset({"binary", "continuous"}), clusters="when_planned"),
+    blocks=BLOCKS,
+)
+def equivalence(request: EquivalenceRequest) -> EquivalenceAnalysis:
+    """Test whether the difference between two arms is smaller than a margin.
+
+    H0 is a difference of at least the margin in either direction; equivalence is H1, shown when both
+    one-sided tests reject at alpha, which is when the 1 - 2 alpha interval lies inside the margin.
+    A large p-value of another test never shows it.
+
+    Returns:
+        equivalent: both one-sided tests reject; null when the data cannot decide.
+        p_value: the larger of p_lower and p_upper.
+        ci: of delta at 1 - 2 alpha; its method names what was used.
+        noninferior, superior, minimum_effect: the interval's low end above -margin, 0, margin.
+        conclusion: equivalent, positive, negative or inconclusive; equivalent and superior can both hold.
+
+    Raises:
+        InvalidData: a margin whose unit does not fit, columns of different length in a paired design,
+            tango on scores, one cluster, or clusters, counts or another method in an independent design.
+
+    Edge cases:
+        Differences that do not vary: t and bootstrap_ci decide nothing, fields null, warning DEGENERATE.
+        Fewer than 10 discordant pairs: tango takes the larger of its p and an exact one; below 25 the other
+            methods claim too easily, warning SPARSE_UNGUARDED.
+        Skewed scores, or skewed sums of clusters: warning SKEWED.
+        An interval end within 1e-9 of the margin touches it and is not inside.
+        Clusters: a cluster-robust t interval, also for tango; bootstrap_ci resamples clusters.
+
+    Sources:
+        Schuirmann (1987), J Pharmacokinet Biopharm 15:657 (two one-sided tests).
+        Tango (1998), Stat Med 17:891 (score test). Chan & Zhang (1999), Biometrics 55:1202 (exact p).
+        Lakens (2017), Soc Psychol Personal Sci 8:355.
+
+    Example:
+        149 items and no discordant pair, margin 2 pp: the exact p is .98^149 = .0493, so effects
+        beyond 2 pp are rejected; with 148 items it is .0503.
+    """
+    return BLOCKS.whole(request)
+
+
+def _evidence(request: EquivalenceRequest, margin: float, delta: float, drawn: Drawn) -> Evidence:
+    alpha, counts, groups = request.alpha, request.counts, request.groups
     baseline, candidate = request.arrays
     if request.method == "bootstrap_ci":
-        return _by_bootstrap(request, margin, counts, groups)
+        return _by_bootstrap(request, margin, drawn)
     if groups is not None:
         error = robust_errors(groups.groups)[request.cluster_variance]
         return of_t(f"{request.cluster_variance}_t", delta, (error.se, error.df), margin, alpha)
@@ -312,19 +352,12 @@ def _evidence(
     return of_t("paired_t", delta, error_df, margin, alpha)
 
 
-def _by_bootstrap(
-    request: EquivalenceRequest, margin: float, counts: PairedCounts | None, groups: ClusteredPairs | None
-) -> Evidence:
-    seed, draws = DEFAULT_SEED if request.seed is None else request.seed, request.n_resamples or DEFAULT_DRAWS
+def _by_bootstrap(request: EquivalenceRequest, margin: float, drawn: Drawn) -> Evidence:
     baseline, candidate = request.arrays
-    found: BootstrapDistribution
-    if groups is not None:
-        name, units = "cluster percentile", groups.groups.n_clusters
-        sums, sizes = groups.groups.sums, groups.groups.sizes
-        found = exact_or_drawn(sums, sizes, lambda: draw_ratios(sums, sizes, draws, seed))
-    else:
-        name, units, difference = "percentile", counts.n if counts else len(baseline), candidate - baseline
-        found = paired_distribution(counts, difference, lambda: draw_means(difference, draws, seed))
+    found = request.exact or request.drawing.collect(drawn, request.n_resamples or DEFAULT_DRAWS)
+    name, units = "percentile", request.counts.n if request.counts else len(baseline)
+    if request.groups is not None:
+        name, units = "cluster percentile", request.groups.groups.n_clusters
     touch = request.bounds == "seed"
     noise = difference_noise(baseline, candidate) if len(baseline) else 0.0
     return of_bootstrap(
@@ -335,7 +368,7 @@ def _by_bootstrap(
 def _skewed(request: EquivalenceRequest, groups: ClusteredPairs | None) -> tuple[StatWarning, ...]:
     """SKEWED, of what the interval is made of: clusters, differences, or the runs of both arms."""
     if groups is not None:
-        return skewed(groups.groups.residuals, "clusters")
+        return lopsided_clusters(groups.groups.residuals, groups.groups.sizes)
     baseline, candidate = request.arrays
     if request.design == "independent":
         apart = (baseline.mean() - baseline) / len(baseline), (candidate - candidate.mean()) / len(candidate)

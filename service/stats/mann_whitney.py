@@ -128,7 +128,8 @@ def mann_whitney(request: MannWhitneyRequest) -> MannWhitneyAnalysis:
         z, raw_p = normal_p(u - n0 * n1 / 2, sd, step, request.alternative)
         if z is None:
             reasons["z"] = "all values are equal"
-        free = math.sqrt(_variance(n0, n1, np.ones(0)))
+        # z is greatest for arms that are wholly apart and each of one value
+        free = math.sqrt(_variance(n0, n1, np.array([n0, n1])))
         side: Alternative = "two-sided" if request.alternative == "two-sided" else "greater"
         least = max(normal_p(n0 * n1 / 2, free, step, side)[1], 1e-300)
     p_value = floored(raw_p, "p_value", bounds)

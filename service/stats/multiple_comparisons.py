@@ -87,6 +87,11 @@ class MultipleComparisonsAnalysis(Analysis):
     labels: tuple[str | int, ...] | None = Field(description="As sent; null when not sent.")
 
 
+def _cost(request: MultipleComparisonsRequest) -> float:
+    n = len(request.p_values)
+    return 0.0004 + 6e-7 * n + 3e-10 * n * n
+
+
 @stat_test(
     name="multiple-comparisons",
     version=1,
@@ -98,6 +103,7 @@ class MultipleComparisonsAnalysis(Analysis):
         ],
         "method": "bh",
     },
+    cost=_cost,
 )  # fmt: skip
 def multiple_comparisons(request: MultipleComparisonsRequest) -> MultipleComparisonsAnalysis:
     """Adjust the p-values of a family of hypotheses.

@@ -64,11 +64,16 @@ class OutliersAnalysis(Analysis):
     max_possible_score: float | None = Field(description="zscore: largest |z| that n values allow.")
 
 
+def _cost(request: OutliersRequest) -> float:
+    return 0.0005 + 4e-7 * len(request.values)
+
+
 @stat_test(
     name="outliers",
     version=1,
     title="Outliers (IQR fences, z-score, MAD)",
     example={"values": [75.0, 76.0, 74.0, 77.0, 95.0]},
+    cost=_cost,
 )
 def outliers(request: OutliersRequest) -> OutliersAnalysis:
     """List the values that stand apart from the rest, with their positions.

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from pydantic import Field
 
 from service.errors import InvalidData
-from service.kernels.bootstrap_draws import Draws, draw_means, draw_ratios, seed_cluster_means, seed_means
-from service.kernels.inversion import LARGEST_SHARE, LEAST_VALUES
-from service.kernels.metric_bootstrap import MetricDraws, draw_differences, seed_differences
+from service.kernels.bootstrap_draws import Draws, seed_cluster_means, seed_means
+from service.kernels.metric_bootstrap import MetricDraws, seed_differences
 from service.stats.arms import Arms, ArmsRequest, MetricName
 from service.stats.clustering import cluster_warnings
 from service.stats.common import Interval, StatWarning, p_text
+from service.stats.drawing import (
+    LOOK,
+    Drawing,
+    blocks_of,
+    metric_seconds,
+    of_metric,
+    of_ratio,
+    resolving,
+    scores_seconds,
+)
 from service.stats.pairs import FEW_DISCORDANT, NO_DISCORDANT, PairedCounts
 from service.stats.registry import PlanUse, stat_test
 from service.stats.resampling import (
@@ -22,21 +33,38 @@ from service.stats.resampling import (
     BootstrapDistribution,
     BootstrapOptions,
     Reading,
-    exact_or_drawn,
-    paired_distribution,
+    exact_paired,
+    exact_ratio,
     resolution_of,
-    resolved_draws,
-    studentized_draws,
 )
 from service.stats.warnings import NOTHING_VARIES
 
 FEW = 20
-LOOK = 5000
-"""Items that a cost estimate looks at."""
 
 
 class PairedBootstrapRequest(ArmsRequest, BootstrapOptions):
     """Two arms on the same items: columns, counts that are summed, or the four counts of binary outcomes."""
+
+    @cached_property
+    def exact(self) -> BootstrapDistribution | None:
+        """The distribution by the literal recipe or without drawing; None where blocks are drawn."""
+        arms = self.pair
+        if self.convention == "seed":
+            return _literal(self, arms)
+        if self.method == "studentized" or not self.scores:
+            return None
+        if arms.codes is not None:
+            return exact_ratio(arms.difference_sums, arms.sizes)
+        return exact_paired(arms.counts, np.zeros(0) if arms.counts is not None else arms.difference)
+
+    @property
+    def drawing(self) -> Drawing:
+        """What is drawn where nothing is exact."""
+        arms, seed = self.pair, DEFAULT_SEED if self.seed is None else self.seed
+        if self.method == "studentized" or not self.scores:
+            return of_metric(arms.units, seed, studentize=self.method == "studentized")
+        sizes = np.ones(arms.n) if arms.codes is None else arms.sizes
+        return of_ratio(arms.difference_sums, sizes, seed)
 
 
 class PairedBootstrapAnalysis(BootstrapAnalysis):
@@ -53,23 +81,65 @@ class PairedBootstrapAnalysis(BootstrapAnalysis):
 
 def _cost(request: PairedBootstrapRequest) -> float:
     arms = request.pair
+    n, width = arms.n, arms.items.metric.width
     draws = request.n_resamples or (SEED_DRAWS if request.convention == "seed" else DEFAULT_DRAWS)
-    if request.method == "studentized" or not request.scores:
-        cells = min(arms.units.n_units, 200_000)
-        return (
-            0.1
-            + (4e-9 if request.method == "studentized" else 2e-9) * draws * cells * arms.items.metric.width
-        )
-    n = 0 if request.baseline is None else arms.n
     if request.convention == "seed":
-        return 2e-8 * (n + 1000) * draws
+        each = 2e-5 + 7e-9 * n if request.scores else 1.2e-4 + 8e-9 * n * width
+        return 0.002 + draws * each + 6e-7 * n
+    if request.method == "studentized" or not request.scores:
+        return metric_seconds(arms.units, draws, studentize=request.method == "studentized") + 6e-7 * n
     if arms.counts is not None and arms.codes is None:
-        return 0.001 + 2.2e-7 * n
-    sample = arms.difference[:LOOK]
-    ties = int(np.unique(sample, return_counts=True)[1].max())
-    if arms.codes is None and n >= LEAST_VALUES and ties <= LARGEST_SHARE * len(sample):
-        return 0.02 + 8e-6 * n
-    return 0.9 if n <= LOOK else 1e-8 * n * draws
+        return 0.001 + (0 if request.baseline is None else 6e-7 * n)
+    return scores_seconds(arms.difference[:LOOK], arms.units.n_units, draws) + 6e-7 * n
+
+
+def _analysis(request: PairedBootstrapRequest, found: BootstrapDistribution) -> PairedBootstrapAnalysis:
+    arms = request.pair
+    delta = arms.delta
+    units = arms.units if arms.counts is None or arms.codes is not None else arms.units.distinct
+    reading = Reading(
+        request,
+        delta,
+        resolution_of(found, arms.units.n_units),
+        acceleration=units.acceleration() if request.method == "bca" else None,
+        se=units.standard_error(),
+    )
+    read = reading.fields(found)
+    warnings: list[StatWarning] = [*read.pop("warnings"), *cluster_warnings(arms.sizes)]
+    if isinstance(found, MetricDraws):
+        warnings += arms.undefined(found.undefined, "resamples")
+    if arms.n_discordant == 0:
+        warnings.append(NO_DISCORDANT())
+    elif arms.n_discordant < FEW:
+        warnings.append(FEW_DISCORDANT(n_discordant=arms.n_discordant))
+    if arms.n_discordant and read["bootstrap_se"] == 0:
+        warnings.append(NOTHING_VARIES(unit="item" if arms.codes is None else "cluster"))
+    warnings += arms.skewed()
+    if arms.counts is None:
+        read["reasons"]["counts"] = "the outcomes are not right or wrong"
+    if arms.codes is None:
+        read["reasons"]["n_clusters"] = "the items were given without clusters"
+    baseline_value, candidate_value = arms.items.values
+    return PairedBootstrapAnalysis(
+        **read,
+        metric=request.metric,
+        baseline_value=baseline_value,
+        candidate_value=candidate_value,
+        n=arms.n,
+        n_clusters=None if arms.codes is None else arms.units.n_units,
+        n_discordant=arms.n_discordant,
+        counts=arms.counts,
+        warnings=tuple(warnings),
+        sentence=_sentence(request, arms, read["ci"], read["p_value"], read["bounds"].get("p_value")),
+    )
+
+
+BLOCKS = blocks_of(
+    lambda request: request.exact,
+    lambda request: request.drawing,
+    lambda request, drawing, drawn: resolving(request, drawing, request.pair.delta, drawn),
+    _analysis,
+)
 
 
 @stat_test(
@@ -82,6 +152,7 @@ def _cost(request: PairedBootstrapRequest) -> float:
     },
     cost=_cost,
     plan=PlanUse(endpoints=frozenset({"binary", "continuous"})),
+    blocks=BLOCKS,
 )
 def paired_bootstrap(request: PairedBootstrapRequest) -> PairedBootstrapAnalysis:
     """Give the distribution of the difference over resamples of the items, its interval and p-value.
@@ -125,77 +196,15 @@ def paired_bootstrap(request: PairedBootstrapRequest) -> PairedBootstrapAnalysis
         Ten documents, the baseline right on 7 and the candidate on 5, 6 discordant: p_better is
         .2684 counting resamples at exactly 2 delta, .1457 without.
     """
-    arms = request.pair
-    delta, found = arms.delta, _distribution(request, arms)
-    units = arms.units if arms.counts is None or arms.codes is not None else arms.units.distinct
-    reading = Reading(
-        request,
-        delta,
-        resolution_of(found, arms.units.n_units),
-        acceleration=units.acceleration() if request.method == "bca" else None,
-        se=units.standard_error(),
-    )
-    read = reading.fields(found)
-    warnings: list[StatWarning] = [*read.pop("warnings"), *cluster_warnings(arms.sizes)]
-    if isinstance(found, MetricDraws):
-        warnings += arms.undefined(found.undefined, "resamples")
-    if arms.n_discordant == 0:
-        warnings.append(NO_DISCORDANT())
-    elif arms.n_discordant < FEW:
-        warnings.append(FEW_DISCORDANT(n_discordant=arms.n_discordant))
-    if arms.n_discordant and read["bootstrap_se"] == 0:
-        warnings.append(NOTHING_VARIES(unit="item" if arms.codes is None else "cluster"))
-    warnings += arms.skewed()
-    if arms.counts is None:
-        read["reasons"]["counts"] = "the outcomes are not right or wrong"
-    if arms.codes is None:
-        read["reasons"]["n_clusters"] = "the items were given without clusters"
-    baseline_value, candidate_value = arms.items.values
-    return PairedBootstrapAnalysis(
-        **read,
-        metric=request.metric,
-        baseline_value=baseline_value,
-        candidate_value=candidate_value,
-        n=arms.n,
-        n_clusters=None if arms.codes is None else arms.units.n_units,
-        n_discordant=arms.n_discordant,
-        counts=arms.counts,
-        warnings=tuple(warnings),
-        sentence=_sentence(request, arms, read["ci"], read["p_value"], read["bounds"].get("p_value")),
-    )
+    return BLOCKS.whole(request)
 
 
-def _distribution(request: PairedBootstrapRequest, arms: Arms) -> BootstrapDistribution:
-    """By the first way that fits: the literal recipe, exact, or drawn."""
-    seed = DEFAULT_SEED if request.seed is None else request.seed
-    if request.convention == "seed":
-        return _literal(request, arms, seed)
-    if request.method == "studentized":
-        return studentized_draws(arms.units, request)
-    if not request.scores:
-        return resolved_draws(lambda draws: draw_differences(arms.units, draws, seed), request, arms.delta)
-    if arms.codes is not None:
-        sums, sizes = arms.difference_sums, arms.sizes
-        return exact_or_drawn(
-            sums,
-            sizes,
-            lambda: resolved_draws(lambda draws: draw_ratios(sums, sizes, draws, seed), request, arms.delta),
-        )
-    counts = arms.counts
-    difference = np.zeros(0) if counts is not None else arms.difference
-
-    def draw() -> Draws:
-        return resolved_draws(lambda draws: draw_means(difference, draws, seed), request, arms.delta)
-
-    return paired_distribution(counts, difference, draw)
-
-
-def _literal(request: PairedBootstrapRequest, arms: Arms, seed: int) -> BootstrapDistribution:
+def _literal(request: PairedBootstrapRequest, arms: Arms) -> Draws:
     if request.baseline is None:
         raise InvalidData.field(
             "convention", "'seed' draws items in their order", "send columns instead of counts"
         )
-    draws = request.n_resamples or SEED_DRAWS
+    draws, seed = request.n_resamples or SEED_DRAWS, DEFAULT_SEED if request.seed is None else request.seed
     if not request.scores:
         return seed_differences(arms.units, draws, seed)
     if arms.codes is not None:

@@ -68,7 +68,7 @@ class PairedDifferenceAnalysis(Analysis):
 
 
 def _cost(request: PairedDifferenceRequest) -> float:
-    return 0.0003 + 4e-8 * len(request.baseline or ())
+    return 0.0003 + 3e-7 * len(request.baseline or ())
 
 
 @stat_test(

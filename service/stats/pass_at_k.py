@@ -110,7 +110,7 @@ class PassAtKAnalysis(Analysis):
 
 
 def _cost(request: PassAtKRequest) -> float:
-    return 0.001 + 1e-6 * len(request.correct) + 1e-4 * len(request.k)
+    return 0.001 + 2e-6 * len(request.correct) + 1e-4 * len(request.k)
 
 
 @stat_test(

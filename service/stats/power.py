@@ -4,14 +4,27 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import numpy as np
 from pydantic import Field
 
 from service.errors import InvalidData
 from service.kernels import power as kernel
+from service.kernels.cluster_power import simulated_power
 from service.kernels.roots import rising_root
+from service.kernels.streams import BLOCK, block_count
 from service.stats.common import Alternative, Analysis, Part, Resampling
-from service.stats.designs import MEANS, Design, Test, least_n, power_at, seconds_per_n, sparse
-from service.stats.registry import stat_test
+from service.stats.designs import (
+    MEANS,
+    Design,
+    PowerAt,
+    Test,
+    least_n,
+    power_at,
+    seconds_at,
+    simulation,
+    sparse,
+)
+from service.stats.registry import Blocks, Drawn, stat_test
 from service.stats.warnings import define
 
 Size = Annotated[int, Field(ge=1, le=1_000_000)]
@@ -71,53 +84,40 @@ class PowerAnalysis(Analysis):
 
 
 def _cost(request: PowerRequest) -> float:
-    per = seconds_per_n(request) + (0.02 if request.test == "mcnemar" else 0.005)
-    return 0.002 + per * len(request.sizes())
+    extra = {"mcnemar": 25, "welch": 12, "student": 12, "paired-t": 12}.get(request.test, 1)
+    table = 1e-7 * max(request.sizes()) * request.discordant if request.test == "mcnemar" else 0.0
+    return 0.001 + table + extra * sum(seconds_at(request, n) for n in request.sizes())
 
 
-@stat_test(
-    name="power",
-    version=1,
-    title="Power of a planned comparison",
-    example={"test": "welch", "delta": 1382.0, "sd_baseline": 1341.0, "sd_candidate": 990.0, "n": [5, 10]},
-    cost=_cost,
-)
-def power(request: PowerRequest) -> PowerAnalysis:
-    """Compute the chance that a planned test rejects, if the stated difference is true.
-
-    Means (welch, student, paired-t): normal scores, noncentral t. Pairs (mcnemar, tango):
-    exact sum over the trinomial counts. Clusters (sign-flip): simulation of
-    Dirichlet-multinomial clusters, the test itself exact. A test rejects at p < alpha.
-
-    Returns:
-        points: power and beta per size; for welch also the one-tailed beta of Colas et al.
-        detectable: least |delta| with the target power at that size; for mcnemar at the same
-            share of discordant items.
-        power_at_upper_sd: the same with pilot SDs at their upper 80 % confidence bound.
-
-    Raises:
-        InvalidData: fields that the test needs or does not use, shares above 1, a size below 2 for means.
-
-    Edge cases:
-        No discordant items: McNemar has power 0.
-        Welch: df use the true SDs; the real test estimates them and has a little less power at small n.
-        tango: the asymptotic score test, without its safeguard below 10 discordant items.
-        detectable is null for tango and sign-flip, and where no difference reaches the target.
-
-    Sources:
-        Colas, Sigaud & Oudeyer (2018), arXiv:1806.08295.
-        Cohen (1988), Statistical Power Analysis, 2nd ed.
-        Browne (1995), Stat Med 14:1933 (upper bound of a pilot SD).
-
-    Example:
-        Means 3523 and 4905, SDs 1341 and 990: beta_colas .51 at 5 runs and .20 at 10; two-sided .63 and .31.
-    """
-    sizes = request.sizes()
-    least = least_n(request)
-    if min(sizes) < least:
+def _count(request: PowerRequest, _drawn: Drawn | None) -> int:
+    if min(request.sizes()) < (least := least_n(request)):
         raise InvalidData.field("n", f"{request.test} needs at least {least}", "send larger sizes")
+    return len(request.sizes()) * block_count(request.n_simulations) if request.test == "sign-flip" else 0
+
+
+def _draw(request: PowerRequest, which: range) -> Drawn:
+    each = block_count(request.n_simulations)
+    rejected = []
+    for place, n in enumerate(request.sizes()):
+        own = range(max(which.start - place * each, 0), min(which.stop - place * each, each))
+        if own:
+            rejected.append(simulation(request, n).rejects(own))
+    return {"rejected": np.concatenate(rejected)}
+
+
+def _power_at(request: PowerRequest, place: int, drawn: Drawn) -> PowerAt:
+    if request.test != "sign-flip":
+        return power_at(request, request.sizes()[place])
+    start = place * block_count(request.n_simulations) * BLOCK
+    return PowerAt(*simulated_power(drawn["rejected"][start : start + request.n_simulations]))
+
+
+def _analysis(request: PowerRequest, drawn: Drawn) -> PowerAnalysis:
+    sizes = request.sizes()
     reasons: dict[str, str] = {}
-    points = tuple(_point(request, n, reasons) for n in sizes)
+    points = tuple(
+        _point(request, n, _power_at(request, place, drawn), reasons) for place, n in enumerate(sizes)
+    )
     first = points[0]
     warnings = []
     if request.pilot_n is not None and request.pilot_n < 20:
@@ -155,8 +155,51 @@ def power(request: PowerRequest) -> PowerAnalysis:
     )
 
 
-def _point(request: PowerRequest, n: int, reasons: dict[str, str]) -> PowerPoint:
-    at = power_at(request, n)
+BLOCKS = Blocks(_count, _draw, _analysis)
+
+
+@stat_test(
+    name="power",
+    version=1,
+    title="Power of a planned comparison",
+    example={"test": "welch", "delta": 1382.0, "sd_baseline": 1341.0, "sd_candidate": 990.0, "n": [5, 10]},
+    cost=_cost,
+    blocks=BLOCKS,
+)
+def power(request: PowerRequest) -> PowerAnalysis:
+    """Compute the chance that a planned test rejects, if the stated difference is true.
+
+    Means (welch, student, paired-t): normal scores, noncentral t. Pairs (mcnemar, tango):
+    exact sum over the trinomial counts. Clusters (sign-flip): simulation of
+    Dirichlet-multinomial clusters, the test itself exact. A test rejects at p < alpha.
+
+    Returns:
+        points: power and beta per size; for welch also the one-tailed beta of Colas et al.
+        detectable: least |delta| with the target power at that size; for mcnemar at the same
+            share of discordant items.
+        power_at_upper_sd: the same with pilot SDs at their upper 80 % confidence bound.
+
+    Raises:
+        InvalidData: fields that the test needs or does not use, shares above 1, a size below 2 for means.
+
+    Edge cases:
+        No discordant items: McNemar has power 0.
+        Welch: df use the true SDs; the real test estimates them and has a little less power at small n.
+        tango: the asymptotic score test, without its safeguard below 10 discordant items.
+        detectable is null for tango and sign-flip, and where no difference reaches the target.
+
+    Sources:
+        Colas, Sigaud & Oudeyer (2018), arXiv:1806.08295.
+        Cohen (1988), Statistical Power Analysis, 2nd ed.
+        Browne (1995), Stat Med 14:1933 (upper bound of a pilot SD).
+
+    Example:
+        Means 3523 and 4905, SDs 1341 and 990: beta_colas .51 at 5 runs and .20 at 10; two-sided .63 and .31.
+    """
+    return BLOCKS.whole(request)
+
+
+def _point(request: PowerRequest, n: int, at: PowerAt, reasons: dict[str, str]) -> PowerPoint:
     one_tailed = colas = upper = None
     is_means = request.test in MEANS
     if is_means:

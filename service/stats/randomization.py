@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
+import numpy as np
 from pydantic import Field
 from scipy import special
 
-from service.kernels.metric_flips import metric_flips
-from service.kernels.sign_flip import sign_flip
-from service.kernels.streams import BIT_GENERATOR
+from service.kernels.metric_flips import Flips, flip_blocks, flips_of, listed_flips
+from service.kernels.sign_flip import ENUMERATED_UP_TO, sign_flip
+from service.kernels.streams import BIT_GENERATOR, block_count
 from service.kernels.t_distribution import t_quantile
 from service.stats.arms import Arms, ArmsRequest, MetricName
 from service.stats.clustering import cluster_warnings
@@ -23,12 +26,16 @@ from service.stats.common import (
     StatWarning,
     p_text,
 )
+from service.stats.drawing import LOOK, few_cells, looks_smooth
 from service.stats.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, floored, no_interval
-from service.stats.registry import PlanUse, stat_test
+from service.stats.registry import Blocks, Drawn, PlanUse, stat_test
 from service.stats.resampling import DEFAULT_DRAWS, DEFAULT_SEED, MOST_DRAWS
 from service.stats.warnings import FLOOR_ABOVE_ALPHA, MC_UNRESOLVED, define, unresolved
 
 LARGE_SHARE = 0.3
+LISTED_UP_TO = 20
+"""Units whose swaps are all listed, whatever the metric."""
+
 TOLERATED = 0.005
 """Worst error of a p-value from values rounded to a grid; beyond it swaps are drawn."""
 
@@ -63,6 +70,18 @@ class RandomizationRequest(ArmsRequest):
     seed: int | None = Field(
         None, ge=0, le=2**53, description="Seed of the draws; used only where something is drawn. Default 42."
     )
+
+    @cached_property
+    def exact(self) -> _Found | None:
+        """The p-value without drawing; None where swaps are drawn."""
+        if self.convention == "seed":
+            return None
+        if self.scores:
+            found = _exact_mean(self.pair, self.alternative)
+            if (found.error or 0.0) <= TOLERATED:
+                return found
+        flips = listed_flips(self.pair.units)
+        return None if flips is None else _read(flips, self)
 
 
 class RandomizationAnalysis(Analysis):
@@ -112,11 +131,113 @@ class _Found:
 
 
 def _cost(request: RandomizationRequest) -> float:
-    arms = request.pair
+    arms, units = request.pair, request.pair.units
+    n, reading = units.n_units, 0.001 + 6e-7 * arms.n
     if request.scores and request.convention == "standard":
-        return 0.002 + 2e-6 * min(arms.n, 20_000) + 3e-7 * arms.n
-    draws = request.n_resamples or DEFAULT_DRAWS
-    return 0.1 + 3e-9 * draws * min(arms.n, 200_000) * arms.items.metric.width
+        if arms.counts is not None and arms.codes is None:
+            return 0.001 + (0 if request.baseline is None else 4e-7 * arms.n)
+        if n <= ENUMERATED_UP_TO:
+            return reading + 3e-7 * math.exp2(n / 2)
+        moves = arms.difference_sums
+        # tails too small for inversion, and values too uneven for it, are rounded to a long grid
+        far = float(np.abs(moves.sum())) > 4.5 * float(np.sqrt(moves @ moves))
+        return reading + (0.8 + 8e-6 * n if far or not looks_smooth(moves[:LOOK]) else 0.004 + 1e-6 * n)
+    draws, width, listed = request.n_resamples or DEFAULT_DRAWS, units.metric.width, 0.0
+    if request.convention == "standard" and n <= LISTED_UP_TO:
+        return reading + 3e-8 * width * math.exp2(n)
+    cells = few_cells(units)
+    if cells is not None:
+        listed = 0.3 if cells <= 4 and request.convention == "standard" else 0.0
+        return reading + listed + 4e-8 * draws * cells
+    return reading + 0.003 + draws * n * (2e-9 + 2e-10 * width)
+
+
+def _drawn(request: RandomizationRequest, drawn: Drawn, draws: int) -> _Found:
+    return _read(flips_of(request.pair.units, drawn["differences"], drawn["undefined"], draws), request)
+
+
+def _draws(request: RandomizationRequest, drawn: Drawn | None) -> int:
+    """Ten times as many when alpha is near and no number was named."""
+    asked = request.n_resamples or DEFAULT_DRAWS
+    if drawn is None or request.n_resamples is not None:
+        return asked
+    found = _drawn(request, drawn, asked)
+    near = found.mc_se is not None and abs(found.p - request.alpha) <= 3 * found.mc_se
+    return MOST_DRAWS if near else asked
+
+
+def _count(request: RandomizationRequest, drawn: Drawn | None) -> int:
+    return 0 if request.exact is not None else block_count(_draws(request, drawn))
+
+
+def _draw(request: RandomizationRequest, which: range) -> Drawn:
+    seed = DEFAULT_SEED if request.seed is None else request.seed
+    differences, undefined = flip_blocks(request.pair.units, seed, which)
+    return {"differences": differences, "undefined": undefined}
+
+
+def _analysis(request: RandomizationRequest, drawn: Drawn) -> RandomizationAnalysis:
+    arms = request.pair
+    found = request.exact or _drawn(request, drawn, _draws(request, drawn))
+    was_drawn = found.n_resamples is not None
+    bounds: dict[str, str] = {}
+    reasons: dict[str, str] = {}
+    swappable = arms.n_differing
+    least = floored(_least(found, swappable, request), "min_attainable_p", bounds)
+    p = floored(found.p, "p_value", bounds, P_FLOOR if found.n_resamples is None else least)
+    warnings: list[StatWarning] = list(arms.undefined(found.undefined, "swaps"))
+    if swappable == 0:
+        warnings.append(NO_DISCORDANT())
+    elif least >= request.alpha:
+        warnings.append(_floor(found, swappable, least, request.alpha))
+    warnings += cluster_warnings(arms.sizes)
+    warnings += arms.skewed()
+    if arms.largest_share > LARGE_SHARE:
+        warnings.append(DOMINANT_CLUSTER(share=arms.largest_share))
+    if found.mc_se is not None and abs(p - request.alpha) <= 3 * found.mc_se:
+        warnings.append(MC_UNRESOLVED(p=p, se=found.mc_se, alpha=request.alpha))
+    warnings += unresolved(p, found.error, request.alpha)
+    if found.mc_se is None:
+        reasons["p_mc_se"] = "nothing was drawn"
+    if arms.codes is None:
+        reasons["n_clusters"] = "the items were given without clusters"
+    if arms.counts is None:
+        reasons["counts"] = "the outcomes are not right or wrong"
+    baseline_value, candidate_value = arms.items.values
+    ci = _interval(arms, request.level, reasons)
+    return RandomizationAnalysis(
+        delta=arms.delta,
+        ci=ci,
+        p_value=p,
+        alternative=request.alternative,
+        metric=request.metric,
+        baseline_value=baseline_value,
+        candidate_value=candidate_value,
+        unit="item" if arms.codes is None else "cluster",
+        n=arms.n,
+        n_clusters=None if arms.codes is None else arms.units.n_units,
+        n_discordant=arms.n_discordant,
+        n_swappable=swappable,
+        counts=arms.counts,
+        convention=request.convention,
+        route=found.route,
+        p_mc_se=found.mc_se,
+        min_attainable_p=least,
+        reasons=reasons,
+        bounds=bounds,
+        warnings=tuple(warnings),
+        resampling=Resampling(
+            exact=not was_drawn,
+            error_bound=found.error,
+            n_resamples=found.n_resamples,
+            seed=(DEFAULT_SEED if request.seed is None else request.seed) if was_drawn else None,
+            bit_generator=BIT_GENERATOR if was_drawn else None,
+        ),
+        sentence=_sentence(arms, ci, p, request),
+    )
+
+
+BLOCKS = Blocks(_count, _draw, _analysis)
 
 
 @stat_test(
@@ -130,6 +251,7 @@ def _cost(request: RandomizationRequest) -> float:
     },
     cost=_cost,
     plan=PlanUse(endpoints=frozenset({"binary", "continuous"}), clusters="when_planned"),
+    blocks=BLOCKS,
 )
 def randomization(request: RandomizationRequest) -> RandomizationAnalysis:
     """Test whether two arms are exchangeable within items, by the metric's difference.
@@ -167,75 +289,7 @@ def randomization(request: RandomizationRequest) -> RandomizationAnalysis:
         Six items of which the candidate alone is right on all: 2 of 64 swaps are as far from zero,
         p = .03125, as McNemar's exact test.
     """
-    arms = request.pair
-    found = _resolved(arms, request)
-    bounds: dict[str, str] = {}
-    reasons: dict[str, str] = {}
-    swappable = arms.n_differing
-    least = floored(_least(found, swappable, request), "min_attainable_p", bounds)
-    p = floored(found.p, "p_value", bounds, P_FLOOR if found.n_resamples is None else least)
-    warnings: list[StatWarning] = list(arms.undefined(found.undefined, "swaps"))
-    if swappable == 0:
-        warnings.append(NO_DISCORDANT())
-    elif least >= request.alpha:
-        warnings.append(_floor(found, swappable, least, request.alpha))
-    warnings += cluster_warnings(arms.sizes)
-    warnings += arms.skewed()
-    if arms.largest_share > LARGE_SHARE:
-        warnings.append(DOMINANT_CLUSTER(share=arms.largest_share))
-    if found.mc_se is not None and abs(p - request.alpha) <= 3 * found.mc_se:
-        warnings.append(MC_UNRESOLVED(p=p, se=found.mc_se, alpha=request.alpha))
-    warnings += unresolved(p, found.error, request.alpha)
-    if found.mc_se is None:
-        reasons["p_mc_se"] = "nothing was drawn"
-    if arms.codes is None:
-        reasons["n_clusters"] = "the items were given without clusters"
-    if arms.counts is None:
-        reasons["counts"] = "the outcomes are not right or wrong"
-    baseline_value, candidate_value = arms.items.values
-    ci = _interval(arms, request.level, reasons)
-    drawn = found.n_resamples is not None
-    return RandomizationAnalysis(
-        delta=arms.delta,
-        ci=ci,
-        p_value=p,
-        alternative=request.alternative,
-        metric=request.metric,
-        baseline_value=baseline_value,
-        candidate_value=candidate_value,
-        unit="item" if arms.codes is None else "cluster",
-        n=arms.n,
-        n_clusters=None if arms.codes is None else arms.units.n_units,
-        n_discordant=arms.n_discordant,
-        n_swappable=swappable,
-        counts=arms.counts,
-        convention=request.convention,
-        route=found.route,
-        p_mc_se=found.mc_se,
-        min_attainable_p=least,
-        reasons=reasons,
-        bounds=bounds,
-        warnings=tuple(warnings),
-        resampling=Resampling(
-            exact=not drawn,
-            error_bound=found.error,
-            n_resamples=found.n_resamples,
-            seed=(DEFAULT_SEED if request.seed is None else request.seed) if drawn else None,
-            bit_generator=BIT_GENERATOR if drawn else None,
-        ),
-        sentence=_sentence(arms, ci, p, request),
-    )
-
-
-def _resolved(arms: Arms, request: RandomizationRequest) -> _Found:
-    """Exact where it can be; else drawn, ten times as often when alpha is near and no number was named."""
-    if request.scores and request.convention == "standard":
-        found = _exact_mean(arms, request.alternative)
-        if (found.error or 0.0) <= TOLERATED:
-            return found
-    found = _flipped(arms, request, request.n_resamples or DEFAULT_DRAWS)
-    near = found.mc_se is not None and abs(found.p - request.alpha) <= 3 * found.mc_se
-    return _flipped(arms, request, MOST_DRAWS) if near and request.n_resamples is None else found
+    return BLOCKS.whole(request)
 
 
 def _exact_mean(arms: Arms, alternative: Alternative) -> _Found:
@@ -252,14 +306,11 @@ def _exact_mean(arms: Arms, alternative: Alternative) -> _Found:
     return _Found(p, tails.route, 0.0, None, tails.error)
 
 
-def _flipped(arms: Arms, request: RandomizationRequest, draws: int) -> _Found:
-    seed = DEFAULT_SEED if request.seed is None else request.seed
-    literal = request.convention == "seed"
-    flips = metric_flips(arms.units, draws, seed, listed=not literal)
+def _read(flips: Flips, request: RandomizationRequest) -> _Found:
     share = {"two-sided": flips.two_sided, "greater": flips.at_least, "less": flips.at_most}[
         request.alternative
     ]
-    if flips.n_resamples is None or literal:
+    if flips.n_resamples is None or request.convention == "seed":
         return _Found(share, flips.route, flips.undefined, flips.n_resamples, flips.error)
     p = (1 + share * flips.n_resamples) / (flips.n_resamples + 1)
     return _Found(p, flips.route, flips.undefined, flips.n_resamples, flips.error)

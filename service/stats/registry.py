@@ -8,23 +8,24 @@ import inspect
 import pkgutil
 import platform
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version as installed_version
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_type_hints
+from typing import Any, Generic, Literal, TypeVar, get_type_hints
 
+import numpy as np
 from pydantic import BaseModel, Field, ValidationError
 
 from service.errors import InvalidData, NotFound
 from service.stats.common import Analysis, Part, Request, Resampling, StatWarning
 
-if TYPE_CHECKING:
-    import numpy as np
-
 A = TypeVar("A", bound=Analysis)
 R = TypeVar("R", bound=Request)
+
+MOST_SECONDS = 1800.0
+"""Longest computation a request may ask for, by its estimate."""
 
 SECTIONS = ("Returns", "Raises", "Edge cases", "Sources", "Example")
 
@@ -82,6 +83,21 @@ class Blocks(Generic[R, A]):
     draw: Callable[[R, range], Drawn]
     finish: Callable[[R, Drawn], A]
 
+    def whole(self, request: R) -> A:
+        """Draw every block here and finish."""
+        drawn: Drawn | None = None
+        done = 0
+        while (needed := self.count(request, drawn)) > done:
+            more = self.draw(request, range(done, needed))
+            drawn = more if drawn is None else joined([drawn, more])
+            done = needed
+        return self.finish(request, drawn or {})
+
+
+def joined(parts: Sequence[Drawn]) -> Drawn:
+    """The arrays of consecutive blocks, end to end."""
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
 
 @dataclass(frozen=True, slots=True)
 class StatTest(Generic[R, A]):
@@ -115,10 +131,12 @@ class StatTest(Generic[R, A]):
 
     def answer(self, request: R) -> Answer[A]:
         """Compute, and wrap the analysis with its warnings and provenance."""
+        self._require_affordable(request)
         return self._answer(lambda: self.compute(request), request)
 
     def block_count(self, request: R, drawn: Drawn | None = None) -> int:
         """How many blocks the request needs in all, given what is drawn already; 0: computed whole."""
+        self._require_affordable(request)
         return 0 if self.blocks is None else self.blocks.count(request, drawn)
 
     def draw(self, request: R, which: range) -> Drawn:
@@ -132,6 +150,15 @@ class StatTest(Generic[R, A]):
         blocks = self.blocks
         assert blocks is not None  # noqa: S101 - callers ask block_count first
         return self._answer(lambda: blocks.finish(request, drawn), request)
+
+    def _require_affordable(self, request: R) -> None:
+        seconds = self.cost(request)
+        if seconds > MOST_SECONDS:
+            raise InvalidData(
+                f"{self.name} would compute for about {seconds / 3600:.1f} hours, and {MOST_SECONDS / 3600:g} is the "
+                "most that one request may ask for; ask for fewer draws, sizes, items or looks",
+                code="too_long",
+            )
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

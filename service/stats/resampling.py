@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, Self, TypeVar
+from typing import Any, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +12,7 @@ from pydantic import Field, model_validator
 from service.errors import InvalidData
 from service.kernels.bootstrap_draws import Draws
 from service.kernels.inversion import SmoothMean, smooth_mean
-from service.kernels.metric_bootstrap import MetricDraws, bca_ends, draw_differences, studentized_ends
-from service.kernels.metrics import PairedSums
+from service.kernels.metric_bootstrap import bca_ends, studentized_ends
 from service.kernels.paired_bootstrap import BinaryPairs
 from service.kernels.ratio_bootstrap import Inverted, ratio_bootstrap
 from service.kernels.streams import BIT_GENERATOR
@@ -22,17 +20,12 @@ from service.stats.common import Alternative, Analysis, Interval, Proportion, Re
 from service.stats.pairs import P_FLOOR, PairedCounts
 from service.stats.warnings import MC_UNRESOLVED, unresolved
 
-D = TypeVar("D", bound=Draws)
-
 Method = Literal["percentile", "basic", "bca", "studentized"]
 Comparison = Literal[">=", "strict"]
 Convention = Literal["standard", "seed"]
 
 DEFAULT_DRAWS, MOST_DRAWS, SEED_DRAWS = 10_000, 100_000, 2000
 DEFAULT_SEED = 42
-MOST_WITHOUT_SPREAD = 0.01
-"""Share of resamples that may lack a standard error before studentizing is refused."""
-
 TOLERATED = 0.005
 """Worst error of an inverted probability; beyond it drawing is as good."""
 
@@ -268,54 +261,20 @@ def resolution_of(found: BootstrapDistribution, n_units: int) -> float:
     return max(found.error, UNTOLD) if isinstance(found, SmoothMean) else UNTOLD
 
 
-def exact_or_drawn(
-    sums: NDArray[np.float64], sizes: NDArray[np.float64], draw: Callable[[], Draws]
-) -> BootstrapDistribution:
-    """Of a ratio of sums over clusters (or items of size 1): exactly where the error allows it, else drawn."""
+def exact_ratio(sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> BootstrapDistribution | None:
+    """Of a ratio of sums over clusters (or items of size 1), where the error allows it."""
     if np.all(sizes == sizes[0]):
         smooth = smooth_mean(sums / sizes[0])
         if smooth is not None:
             return smooth
     found = ratio_bootstrap(sums, sizes)
-    return draw() if isinstance(found, Inverted) and found.error > TOLERATED else found
+    return None if isinstance(found, Inverted) and found.error > TOLERATED else found
 
 
-def paired_distribution(
-    counts: PairedCounts | None, difference: NDArray[np.float64], draw: Callable[[], Draws]
-) -> BootstrapDistribution:
-    """Of a paired difference: binary pairs exactly, scores where they allow it."""
+def exact_paired(
+    counts: PairedCounts | None, difference: NDArray[np.float64]
+) -> BootstrapDistribution | None:
+    """Of a paired difference: binary pairs, and scores where they allow it."""
     if counts is not None:
         return BinaryPairs(counts.only_candidate, counts.only_baseline, counts.n)
-    return exact_or_drawn(difference, np.ones(len(difference)), draw)
-
-
-def resolved_draws(draw: Callable[[int], D], options: BootstrapOptions, delta: float) -> D:
-    """Draws, ten times as many when the p-value cannot be told from alpha and the caller named no number."""
-    found = draw(options.n_resamples or DEFAULT_DRAWS)
-    if options.n_resamples is None:
-        plain = options.model_copy(update={"method": "percentile"})
-        if Reading(plain, delta, resolution_of(found, 1)).fields(found)["warnings"]:
-            return draw(MOST_DRAWS)
-    return found
-
-
-def studentized_draws(units: PairedSums, options: BootstrapOptions) -> MetricDraws:
-    """Draws with pivots, or without where the data have no spread.
-
-    Raises:
-        InvalidData: more than 1 % of the resamples have no spread to divide by.
-    """
-    seed = DEFAULT_SEED if options.seed is None else options.seed
-    spread = bool(units.standard_error())
-
-    def draw(n_resamples: int) -> MetricDraws:
-        found = draw_differences(units, n_resamples, seed, studentize=spread)
-        if found.without_spread > MOST_WITHOUT_SPREAD:
-            raise InvalidData.field(
-                "method",
-                f"studentized divides by a standard error that is 0 in {found.without_spread:.1%} of resamples",
-                "use percentile, basic or bca, or send more items or clusters",
-            )
-        return found
-
-    return resolved_draws(draw, options, units.delta)
+    return exact_ratio(difference, np.ones(len(difference)))

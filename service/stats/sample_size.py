@@ -6,11 +6,12 @@ import math
 from typing import Annotated
 
 from pydantic import Field
+from scipy import special
 
 from service.kernels import power as kernel
 from service.kernels.roots import rising_root
 from service.stats.common import Alternative, Analysis, Resampling
-from service.stats.designs import MEANS, Design, Test, least_n, power_at, seconds_per_n, sparse
+from service.stats.designs import MEANS, Design, Test, least_n, power_at, seconds_at, sparse
 from service.stats.registry import stat_test
 from service.stats.warnings import define
 
@@ -55,11 +56,32 @@ class SampleSizeAnalysis(Analysis):
 
 def _cost(request: SampleSizeRequest) -> float:
     if request.test in MEANS:
-        return 0.03
+        return 0.02
+    if not _reachable(request):
+        return 0.001
+    n = _expected(request)
+    looked_at = 2.5 * math.log2(n + 2) + (2 * _ripple(request, n) if n < request.max_n else 0)
+    table = 1e-7 * n * request.discordant if request.test == "mcnemar" else 0.0
+    return 0.002 + table + looked_at * seconds_at(request, n)
+
+
+def _expected(request: SampleSizeRequest) -> int:
+    """Roughly the n to be found, by the normal law of a mean difference."""
+    room = (
+        abs(request.effect) if request.margin is None else float(request.margin.exact()) - abs(request.effect)
+    )
+    z = float(special.ndtri(1 - request.alpha / 2) + special.ndtri(request.target_power))
+    size = request.cluster_size or 1
+    variance = request.discordant * (1 + (size - 1) * (request.icc or 0.0)) / size
+    return int(min(max(z * z * variance / max(room, 1e-9) ** 2, 10), request.max_n))
+
+
+def _ripple(request: SampleSizeRequest, size: int) -> int:
+    """How far above the crossing power may fall below the target again."""
     if request.test == "sign-flip":
-        return 25 * seconds_per_n(request)
-    # tango looks at some hundreds of sizes, mcnemar's table makes each size cheap
-    return 3.0 if request.test == "tango" else 0.5
+        return 3
+    m = max(size * request.discordant, 1.0)
+    return min(20 + int((1 if request.test == "tango" else 3) * size / math.sqrt(m)), 5_000)
 
 
 @stat_test(
@@ -162,13 +184,13 @@ def _search(request: SampleSizeRequest) -> tuple[int | None, int]:
     if request.test in MEANS:
         return _first(request, lambda size: power_at(request, size).power), most
 
-    def ripple(size: int) -> int:
-        if request.test == "sign-flip":
-            return 3
-        m = max(size * request.discordant, 1.0)
-        return min(20 + int((1 if request.test == "tango" else 3) * size / math.sqrt(m)), 5_000)
-
-    return kernel.smallest_n(lambda n: power_at(request, n).power, request.target_power, least, most, ripple)
+    return kernel.smallest_n(
+        lambda n: power_at(request, n).power,
+        request.target_power,
+        least,
+        most,
+        lambda size: _ripple(request, size),
+    )
 
 
 def _reachable(request: SampleSizeRequest) -> bool:

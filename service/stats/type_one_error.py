@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Literal, Self, cast, get_args
 
 import numpy as np
@@ -10,12 +12,13 @@ from pydantic import Field, model_validator
 from scipy import special
 
 from service.errors import Fault, InvalidData
-from service.kernels import ranks
+from service.kernels import null_flips, ranks
 from service.kernels import type_one_error as kernel
 from service.kernels.clusters import cluster_sums, codes_of
 from service.kernels.moments import difference_noise
 from service.kernels.paired_intervals import wilson_interval
 from service.kernels.power import McNemarMethod, mcnemar_critical
+from service.kernels.streams import block_count
 from service.stats.common import (
     Analysis,
     Column,
@@ -28,7 +31,7 @@ from service.stats.common import (
     require_binary,
     require_equal_lengths,
 )
-from service.stats.registry import stat_test
+from service.stats.registry import Blocks, Drawn, stat_test
 from service.stats.samples import require_values
 from service.stats.warnings import define
 
@@ -39,6 +42,9 @@ Test = Literal[kernel.SplitTest, FlipTest]
 SPLIT_TESTS = get_args(kernel.SplitTest)
 MOST_RUNS = 2_000
 MOST_RANKED = 100
+RANKED_SECONDS = 4e-8
+"""Of a null distribution of ranks, per cubed size."""
+
 EXCESS = 1.2
 """TYPE_ONE_EXCESS speaks when the rate is above alpha by more than this factor."""
 
@@ -124,6 +130,51 @@ class TypeOneErrorRequest(Request):
         """Runs per half."""
         return self.sizes or list(range(2, min(50, len(self.values or []) // 2) + 1))
 
+    @property
+    def splits(self) -> list[kernel.Splits]:
+        """The null splits of every size."""
+        values, test = np.asarray(self.values, dtype=np.float64), cast(kernel.SplitTest, self.test)
+        options = (test, self.alpha, self.n_splits, self.n_resamples, self.seed)
+        return [kernel.Splits(values, n, *options) for n in self.split_sizes()]
+
+    @cached_property
+    def flips(self) -> Flips:
+        """What is flipped: statistics that are sums and change sign with their item, so one threshold
+        decides."""
+        return _flips(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Flips:
+    """Weights of the items or clusters, the least |sum| that rejects, and the rate where nothing is drawn."""
+
+    weights: kernel.Floats
+    critical: float
+    exact: null_flips.Rejections | None
+
+
+def _flips(request: TypeOneErrorRequest) -> Flips:
+    baseline = np.asarray(request.baseline, dtype=np.float64)
+    candidate = np.asarray(request.candidate, dtype=np.float64)
+    difference = candidate - baseline
+    noise = difference_noise(baseline, candidate)
+    difference[np.abs(difference) <= noise] = 0.0
+    items = difference
+    if request.test == "wilcoxon":
+        ranked = np.zeros(difference.size)
+        moved = difference != 0
+        if moved.any():
+            rank, _ = ranks.midranks(np.abs(difference[moved]), tolerance=2 * noise)
+            ranked[moved] = np.sign(difference[moved]) * rank
+        items = ranked
+    weights = items
+    if request.clusters is not None:
+        weights = cluster_sums(items, codes_of(request.clusters)).sums
+    critical = _critical(request, items, weights)
+    if not critical:
+        return Flips(weights, 0.0, null_flips.Rejections(0.0, None, 0, True))
+    return Flips(weights, critical, null_flips.exact_flips(weights, critical))
+
 
 class RatePoint(Part):
     """Rejection rate at one size."""
@@ -149,14 +200,93 @@ class TypeOneErrorAnalysis(Analysis):
 
 def _cost(request: TypeOneErrorRequest) -> float:
     if request.test not in SPLIT_TESTS:
-        return 0.05 + 2e-6 * len(request.baseline or [])
-    runs, seconds = len(request.values or []), 0.01
+        n = len(request.baseline or [])
+        drawn = 5e-10 * n * request.n_splits
+        if request.test == "paired-t":
+            return 0.002 + 1.5e-6 * n + drawn
+        if request.test == "wilcoxon":
+            return 0.002 + 1e-3 * min(n, 1_000) + 3e-5 * n + drawn
+        if request.test == "sign-flip":
+            return 0.002 + 7e-4 * min(n, 1_000) + 2e-5 * n + drawn
+        return 0.002 + 1.5e-6 * n
+    runs, seconds = len(request.values or []), 0.001
+    tied = request.test == "mann-whitney" and len(set(request.values or ())) < runs
     for n in request.split_sizes():
-        each = 5e-7 * (1 + n)
+        looked_at = kernel.splits_looked_at(runs, n, request.test, request.n_splits)
+        each = 3e-6 + 5e-8 * n + (4e-8 * runs if looked_at == request.n_splits else 0.0)
         if request.test.startswith("bootstrap"):
-            each += 1e-7 * request.n_resamples
-        seconds += each * kernel.splits_looked_at(runs, n, request.test, request.n_splits)
+            each += request.n_resamples * (5e-9 + 1.6e-10 * n)
+        # every pattern of ties has a null distribution of its own
+        seconds += (looked_at if tied else 1) * RANKED_SECONDS * n**3 * (request.test == "mann-whitney")
+        seconds += each * looked_at
     return seconds
+
+
+def _count(request: TypeOneErrorRequest, _drawn: Drawn | None) -> int:
+    if request.test in SPLIT_TESTS:
+        return sum(block_count(splits.looked_at) for splits in request.splits)
+    return block_count(request.n_splits) if request.flips.exact is None else 0
+
+
+def _draw(request: TypeOneErrorRequest, which: range) -> Drawn:
+    if request.test not in SPLIT_TESTS:
+        return {"sums": null_flips.flip_sums(request.flips.weights, request.seed, which)}
+    rejected, undefined, start = [], [], 0
+    for splits in request.splits:
+        blocks = block_count(splits.looked_at)
+        own = range(max(which.start - start, 0), min(which.stop - start, blocks))
+        if own:
+            counts = splits.blocks(own)
+            rejected.append(counts[0])
+            undefined.append(counts[1])
+        start += blocks
+    return {"rejected": np.concatenate(rejected), "undefined": np.concatenate(undefined)}
+
+
+def _analysis(request: TypeOneErrorRequest, drawn: Drawn) -> TypeOneErrorAnalysis:
+    splits = request.test in SPLIT_TESTS
+    points = tuple(_split_points(request, drawn)) if splits else (_flip_point(request, drawn),)
+    last = max(points, key=lambda point: point.n)
+    was_drawn = any(not point.enumerated for point in points)
+    reasons = {}
+    for index, point in enumerate(points):
+        if point.mc_ci is None:
+            reasons[f"points.{index}.mc_ci"] = "all splits or flips were counted"
+    if any(point.n_looked_at is None for point in points):
+        reasons["points.n_looked_at"] = "convolved, not listed"
+    if request.clusters is None:
+        reasons["n_clusters"] = "no clusters were sent"
+    warnings = [MC_ERROR_ONLY()] if was_drawn else []
+    worst = max(points, key=lambda point: point.rate)
+    floor = worst.rate if worst.mc_ci is None else (worst.mc_ci.low or 0.0)
+    what = "splits" if splits else "flips"
+    if floor > EXCESS * request.alpha:
+        warnings.append(
+            TYPE_ONE_EXCESS(test=request.test, rate=worst.rate, what=what, alpha=request.alpha, n=worst.n)
+        )
+    needs_draws = was_drawn or request.test.startswith("bootstrap")
+    return TypeOneErrorAnalysis(
+        test=request.test,
+        alpha=request.alpha,
+        rate=last.rate,
+        n=last.n,
+        n_clusters=None if request.clusters is None else len(set(request.clusters)),
+        points=points,
+        reasons=reasons,
+        warnings=tuple(warnings),
+        resampling=(
+            Resampling(exact=False, n_resamples=request.n_splits, seed=request.seed, bit_generator="PCG64")
+            if needs_draws
+            else Resampling(exact=True, error_bound=1e-9)
+        ),
+        sentence=(
+            f"Where nothing differs by construction, {request.test} at alpha {request.alpha:g} rejects "
+            f"{last.rate:.2%} of the {what} of these data (n = {last.n}); other data may behave otherwise."
+        ),
+    )
+
+
+BLOCKS = Blocks(_count, _draw, _analysis)
 
 
 @stat_test(
@@ -169,6 +299,7 @@ def _cost(request: TypeOneErrorRequest) -> float:
         "sizes": [2, 4],
     },
     cost=_cost,
+    blocks=BLOCKS,
 )
 def type_one_error(request: TypeOneErrorRequest) -> TypeOneErrorAnalysis:
     """Measure how often a test cries wolf on your data when nothing differs.
@@ -197,95 +328,44 @@ def type_one_error(request: TypeOneErrorRequest) -> TypeOneErrorAnalysis:
         Romano & Lehmann (2005), Testing Statistical Hypotheses, 15.2 (flips).
 
     Example:
-        Eight runs of one arm: all 420 splits of size 2 up to order within pairs, all 35 halvings.
+        Eight runs of one arm: all 210 splits into two halves of 2, whichever comes first, and all 35
+        halvings into 4 and 4.
     """
-    splits = request.test in SPLIT_TESTS
-    points = tuple(_split_points(request)) if splits else (_flip_point(request),)
-    last = max(points, key=lambda point: point.n)
-    drawn = any(not point.enumerated for point in points)
-    reasons = {}
-    for index, point in enumerate(points):
-        if point.mc_ci is None:
-            reasons[f"points.{index}.mc_ci"] = "all splits or flips were counted"
-    if any(point.n_looked_at is None for point in points):
-        reasons["points.n_looked_at"] = "convolved, not listed"
-    if request.clusters is None:
-        reasons["n_clusters"] = "no clusters were sent"
-    warnings = [MC_ERROR_ONLY()] if drawn else []
-    worst = max(points, key=lambda point: point.rate)
-    floor = worst.rate if worst.mc_ci is None else (worst.mc_ci.low or 0.0)
-    what = "splits" if splits else "flips"
-    if floor > EXCESS * request.alpha:
-        warnings.append(
-            TYPE_ONE_EXCESS(test=request.test, rate=worst.rate, what=what, alpha=request.alpha, n=worst.n)
+    return BLOCKS.whole(request)
+
+
+def _split_points(request: TypeOneErrorRequest, drawn: Drawn) -> Iterator[RatePoint]:
+    start = 0
+    for splits in request.splits:
+        where = slice(start, start + block_count(splits.looked_at))
+        start = where.stop
+        yield _point(
+            request, splits.n, splits.rejections(drawn["rejected"][where], drawn["undefined"][where])
         )
-    needs_draws = drawn or request.test.startswith("bootstrap")
-    return TypeOneErrorAnalysis(
-        test=request.test,
-        alpha=request.alpha,
-        rate=last.rate,
-        n=last.n,
-        n_clusters=None if request.clusters is None else len(set(request.clusters)),
-        points=points,
-        reasons=reasons,
-        warnings=tuple(warnings),
-        resampling=(
-            Resampling(exact=False, n_resamples=request.n_splits, seed=request.seed, bit_generator="PCG64")
-            if needs_draws
-            else Resampling(exact=True, error_bound=1e-9)
-        ),
-        sentence=(
-            f"Where nothing differs by construction, {request.test} at alpha {request.alpha:g} rejects "
-            f"{last.rate:.2%} of the {what} of these data (n = {last.n}); other data may behave otherwise."
-        ),
+
+
+def _flip_point(request: TypeOneErrorRequest, drawn: Drawn) -> RatePoint:
+    flips = request.flips
+    found = flips.exact or null_flips.drawn_flips(
+        flips.weights, flips.critical, drawn["sums"][: request.n_splits]
     )
-
-
-def _split_points(request: TypeOneErrorRequest) -> list[RatePoint]:
-    values = np.asarray(request.values, dtype=np.float64)
-    test = cast(kernel.SplitTest, request.test)
-    options = (test, request.alpha, request.n_splits, request.n_resamples, request.seed)
-    return [_point(request, n, kernel.split_rejections(values, n, *options)) for n in request.split_sizes()]
-
-
-def _flip_point(request: TypeOneErrorRequest) -> RatePoint:
-    """The statistics flipped here are sums that change sign with their item, so one threshold decides."""
-    baseline = np.asarray(request.baseline, dtype=np.float64)
-    candidate = np.asarray(request.candidate, dtype=np.float64)
-    difference = candidate - baseline
-    noise = difference_noise(baseline, candidate)
-    difference[np.abs(difference) <= noise] = 0.0
-    items = difference
-    if request.test == "wilcoxon":
-        ranked = np.zeros(difference.size)
-        moved = difference != 0
-        if moved.any():
-            rank, _ = ranks.midranks(np.abs(difference[moved]), tolerance=2 * noise)
-            ranked[moved] = np.sign(difference[moved]) * rank
-        items = ranked
-    weights = items
-    if request.clusters is not None:
-        weights = cluster_sums(items, codes_of(request.clusters)).sums
-    critical = _critical(request, items, weights)
-    never = kernel.Rejections(0.0, None, 0, True)
-    found = critical and kernel.flip_rejections(weights, critical, request.n_splits, request.seed)
-    return _point(request, difference.size, found or never)
+    return _point(request, len(request.baseline or ()), found)
 
 
 def _critical(request: TypeOneErrorRequest, items: kernel.Floats, weights: kernel.Floats) -> float | None:
     if request.test == "paired-t":
-        return kernel.paired_t_critical(items, request.alpha)
+        return null_flips.paired_t_critical(items, request.alpha)
     if request.test == "wilcoxon":
-        return kernel.wilcoxon_critical(items[items != 0], request.alpha)
+        return null_flips.wilcoxon_critical(items[items != 0], request.alpha)
     if request.test == "sign-flip":
-        return kernel.sign_flip_critical(weights, request.alpha)
+        return null_flips.sign_flip_critical(weights, request.alpha)
     method = cast(McNemarMethod, request.test.removeprefix("mcnemar").lstrip("-") or "exact")
     m = int(np.count_nonzero(items))
     least = mcnemar_critical(m, request.alpha, method)
     return None if least < 0 else float(m - 2 * least)
 
 
-def _point(request: TypeOneErrorRequest, n: int, found: kernel.Rejections) -> RatePoint:
+def _point(request: TypeOneErrorRequest, n: int, found: null_flips.Rejections) -> RatePoint:
     mc_ci = None
     if not found.enumerated and found.n_looked_at:
         z = float(special.ndtri(0.5 + request.level / 2))

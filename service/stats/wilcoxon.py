@@ -94,7 +94,7 @@ class WilcoxonAnalysis(Analysis):
 
 
 def _cost(request: WilcoxonRequest) -> float:
-    return 0.0015 + 4e-6 * len(request.baseline)
+    return 0.0015 + 1.2e-5 * len(request.baseline)
 
 
 @stat_test(

@@ -107,7 +107,7 @@ class Nothing(Analysis):
         (compute.INLINE_SECONDS / 2, True),
         (compute.INLINE_SECONDS, False),
         (0.5, False),
-        (9.0, False),
+        (0.99 * compute.THREAD_SECONDS, False),
     ],
 )
 def test_quick_tests_run_on_the_event_loop_and_others_in_threads(app, client, seconds, inline):

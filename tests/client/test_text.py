@@ -60,3 +60,14 @@ def test_long_sentences_are_wrapped():
     assert lines[1].startswith("  word")
     assert lines[2].startswith("    word")
     assert any(line.startswith("  because why") for line in lines)
+
+
+def test_what_is_true_or_false_is_said_by_its_word():
+    clauses = [
+        {"text": "e.equivalent is true", "observed": seen, "threshold": True, "holds": seen}
+        for seen in (True, False)
+    ]
+    hypothesis = {"id": "H", "outcome": "not_supported", "sentence": "", "clauses": clauses, "reason": None}
+    text = verdict_text({"hypotheses": [hypothesis]})
+    assert "e.equivalent is true  observed true" in text
+    assert "e.equivalent is true  observed false" in text

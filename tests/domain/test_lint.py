@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from service.domain.lint import lint
 from service.domain.plan import Plan
 from service.domain.population import ManifestFacts
-from tests.domain.sample import codes, findings, manifest, manifests, plan
+from tests.domain.sample import codes, findings, lint, manifest, manifests, plan
 from tests.strategies import plans
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=40)

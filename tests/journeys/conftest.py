@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
+from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from service.api.app import create_app
@@ -32,6 +31,7 @@ class Service:
     settings: Settings
     runner: Runner
     project_id: str
+    app: FastAPI
 
     def key(self, *scopes: str, project_id: str | None = None) -> str:
         """A new API key with these scopes (all of them when none is named)."""
@@ -65,7 +65,7 @@ def service(database: Database, tmp_path: Path) -> Iterator[Service]:
         settings=settings,
     )
     with TestClient(app, raise_server_exceptions=False) as client:
-        built = Service(client, database, keyring, settings, runner, "")
+        built = Service(client, database, keyring, settings, runner, "", app)
         built.project_id = built.project("default")
         client.headers["Authorization"] = f"Bearer {built.key()}"
         yield built

@@ -9,7 +9,6 @@ import pytest
 
 from service.domain.outcomes import PlanViolatedError
 from service.jobs.runner import Runner
-
 from tests.pools import StuckPool
 
 from .conftest import Service
@@ -54,7 +53,7 @@ def test_rows_posted_twice_over_a_deleted_coverage_are_not_judged(service: Servi
     service.run_jobs()
     assert service.client.get(f"/v1/preregistrations/{prereg_id}/verdict").json()["code"] == "verdict_failed"
     with service.database.read() as session, pytest.raises(PlanViolatedError, match="two batches"):
-        service.runner._handlers["verdict"].load(session, verdict_job(service, session, prereg_id))
+        service.runner._handlers["verdict"].inputs(session, verdict_job(service, session, prereg_id))
 
 
 def verdict_job(service: Service, session, prereg_id: str):

@@ -9,9 +9,16 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
-from service.kernels import bootstrap_draws, paired_exact
-from service.kernels.bootstrap_draws import draw_means, seed_cluster_means, seed_means
+from service.kernels import paired_exact, streams
+from service.kernels.bootstrap_draws import (
+    draw_means,
+    ratio_blocks,
+    seed_cluster_means,
+    seed_means,
+    sum_blocks,
+)
 from service.kernels.paired_bootstrap import BinaryPairs
 from service.kernels.paired_exact import exact_p_below
 from service.kernels.paired_intervals import (
@@ -165,12 +172,51 @@ def test_binary_pairs_of_many_items_see_atoms(n):
     assert atom == pytest.approx(density, rel=1e-3)
 
 
-def test_draws_depend_on_the_seed_and_not_on_the_array_size(monkeypatch):
-    values = np.random.default_rng(0).normal(size=50)
-    one = draw_means(values, 1000, 1).estimates
-    assert not np.array_equal(one, draw_means(values, 1000, 2).estimates)
-    monkeypatch.setattr(bootstrap_draws, "CELLS", 50 * 7)
-    np.testing.assert_array_equal(one, draw_means(values, 1000, 1).estimates)
+@pytest.mark.parametrize("n", [3, 50, 256, 300, 1500])
+def test_draws_depend_on_the_seed_and_not_on_how_blocks_are_shared_out(n):
+    rng = np.random.default_rng(0)
+    values, sizes = rng.normal(size=n), rng.integers(1, 9, n).astype(float)
+    for sizes_of in (np.ones(n), sizes):
+        one = ratio_blocks(values, sizes_of, 1, range(7))
+        assert one.size == 7 * streams.BLOCK
+        assert not np.array_equal(one, ratio_blocks(values, sizes_of, 2, range(7)))
+        parts = [ratio_blocks(values, sizes_of, 1, which) for which in (range(1), range(1, 6), range(6, 7))]
+        np.testing.assert_array_equal(one, np.concatenate(parts))
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 200, 256, 257, 500, 700])
+def test_sums_of_draws_have_the_moments_of_the_bootstrap(n):
+    """Two moments of the sum, and the third: one wrong weight in a table of pairs would show."""
+    values = np.random.default_rng(n).exponential(size=n) ** 2
+    sums = sum_blocks(values, 3, range(160)) - values.sum()
+    spread = values.std() * math.sqrt(n)
+    skew = ((values - values.mean()) ** 3).mean() * n
+    draws = sums.size
+    assert sums.mean() == pytest.approx(0, abs=4.5 * spread / math.sqrt(draws) + 1e-9)
+    assert sums.std() == pytest.approx(spread, rel=0.06, abs=1e-9)
+    assert (sums**3).mean() == pytest.approx(
+        skew, abs=6 * ((sums**6).mean() / draws) ** 0.5 + 0.01 * skew + 1e-9
+    )
+
+
+def test_each_item_is_drawn_as_often_as_another():
+    """Every single item, in whole groups of 256 and in the rest, has its share of the draws."""
+    n = 600
+    for item in (0, 17, 255, 256, 511, 512, 599):
+        counts = sum_blocks(np.eye(1, n, item)[0], 1, range(40))
+        chances = np.array([math.comb(n, k) * (n - 1) ** (n - k) / n**n for k in range(8)])
+        found = np.bincount(counts.astype(int), minlength=8)[:8] / counts.size
+        assert found == pytest.approx(chances, abs=4.5 * math.sqrt(0.25 / counts.size))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 255, 256, 500, 65536, 65537, 100_000])
+def test_picks_are_uniform(n):
+    found = streams.picks(streams.generator(7, 0), n, 200_000)
+    assert 0 <= found.min() <= found.max() < n
+    cells = min(n, 200)
+    counts = np.bincount(found * cells // n, minlength=cells)
+    expected = np.bincount(np.arange(n) * cells // n, minlength=cells) * 200_000 / n
+    assert stats.chi2.sf(((counts - expected) ** 2 / expected).sum(), max(cells - 1, 1)) > 1e-4
 
 
 def test_draws_have_the_moments_of_the_bootstrap():
@@ -183,7 +229,8 @@ def test_draws_have_the_moments_of_the_bootstrap():
 def test_shares_of_draws_are_counts():
     found = draw_means(np.array([0.0, 1.0]), 400, 1)
     assert found.at_most(0.5) + found.at_least(0.5, strict=True) == 1
-    assert found.at_least(0.5) - found.at_least(0.5, strict=True) == np.mean(found.estimates == 0.5)
+    atom = found.at_least(0.5) - found.at_least(0.5, strict=True)
+    assert atom == pytest.approx(np.mean(found.estimates == 0.5), abs=1e-15)
     assert found.at_most(-1) == 0
     assert found.at_least(-1) == 1
 

@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from sacrebleu.metrics import BLEU
 
-from service.kernels import metric_bootstrap, metric_flips
-from service.kernels.metric_bootstrap import draw_differences, seed_differences
+from service.kernels import metric_flips, metrics
+from service.kernels.metric_bootstrap import difference_blocks, draw_differences, seed_differences
+from service.kernels.metric_flips import flip_blocks
 from service.kernels.metric_flips import metric_flips as flips_of
-from service.kernels.metrics import MEAN, METRICS, PairedSums
+from service.kernels.metrics import MEAN, METRICS, PairedSums, distinct_rows, in_single
+from service.kernels.streams import BLOCK
 
 F1 = METRICS["f1"]
 decisions = st.lists(
@@ -199,15 +202,47 @@ def test_drawn_swaps_agree_with_listed_ones():
             assert getattr(drawn, side) == pytest.approx(p, abs=4.5 * math.sqrt(p * (1 - p) / 40_000) + 1e-9)
 
 
-def test_draws_depend_on_the_seed_and_not_on_the_array_size(monkeypatch):
+@pytest.mark.parametrize("values", [200, 3])
+def test_draws_depend_on_the_seed_and_not_on_how_blocks_are_shared_out(values):
+    """Of units that hardly repeat, and of few cells."""
     rng = np.random.default_rng(0)
-    sums = paired(rng.integers(0, 9, (50, 6)))
-    one, flips = draw_differences(sums, 700, 1).estimates, flips_of(sums, 700, 1)
-    assert not np.array_equal(one, draw_differences(sums, 700, 2).estimates)
-    monkeypatch.setattr(metric_bootstrap, "CELLS", 50 * 7)
-    monkeypatch.setattr(metric_flips, "CELLS", 50 * 7)
-    np.testing.assert_array_equal(one, draw_differences(sums, 700, 1).estimates)
-    assert flips_of(sums, 700, 1) == flips
+    kinds = rng.integers(0, 9, (values, 6))
+    sums = paired(kinds[rng.integers(0, values, 200)])
+    cuts = [range(1), range(1, 4), range(4, 5)]
+    one, parts = difference_blocks(sums, 1, range(5)), [difference_blocks(sums, 1, cut) for cut in cuts]
+    assert not np.array_equal(one.differences, difference_blocks(sums, 2, range(5)).differences)
+    np.testing.assert_array_equal(one.differences, np.concatenate([part.differences for part in parts]))
+    flips, parts = flip_blocks(sums, 1, range(5)), [flip_blocks(sums, 1, cut) for cut in cuts]
+    assert flips[0].size == 5 * BLOCK
+    np.testing.assert_array_equal(flips[0], np.concatenate([part[0] for part in parts]))
+
+
+def test_single_precision_only_where_whole_numbers_stay_exact():
+    rows = np.array([[3.0, 7.0], [1.0, 2.0]])
+    assert in_single(rows, 1000).dtype == np.float32
+    assert in_single(rows + 0.5, 1000).dtype == np.float64
+    assert in_single(rows, 2**24 / 7 + 1).dtype == np.float64
+
+
+@given(
+    arrays(
+        np.float64,
+        st.tuples(st.integers(0, 30), st.integers(1, 4)),
+        elements=st.sampled_from([-0.0, 0, 1, 2, 0.5]),
+    )
+)
+def test_distinct_rows_are_those_of_numpy(rows):
+    found, place = distinct_rows(rows)
+    np.testing.assert_array_equal(found[place], rows)
+    assert sorted(found.tolist()) == np.unique(rows, axis=0).tolist()
+
+
+def test_distinct_rows_survive_equal_hashes(monkeypatch):
+    rows = np.random.default_rng(1).integers(0, 3, (40, 3)).astype(float)
+    monkeypatch.setattr(metrics, "ODD", np.zeros(64, dtype=np.uint64))
+    found, place = distinct_rows(rows)
+    np.testing.assert_array_equal(found[place], rows)
+    assert len(found) == len(np.unique(rows, axis=0))
 
 
 def every_resample(sums):

@@ -12,9 +12,9 @@ from service.kernels import independent_bootstrap as bootstrap
 from service.kernels.bootstrap_draws import draw_ratios
 from service.stats.bootstrap_difference import BootstrapDifferenceRequest, warnings_of
 from service.stats.cluster_bootstrap import ClusterBootstrapRequest
+from service.stats.clustering import lopsided_clusters
 from service.stats.common import Interval
 from service.stats.resampling import Reading
-from service.stats.skewness import skewed
 
 DRAWS = 2_000
 
@@ -24,7 +24,7 @@ def cluster_bootstrap(request: ClusterBootstrapRequest) -> SimpleNamespace:
     groups = request.pairs.groups
     drawn = draw_ratios(groups.sums, groups.sizes, DRAWS, seed=1)
     read = Reading(request, groups.item_weighted, 1 / DRAWS).fields(drawn)
-    lopsided = skewed(groups.residuals, "clusters")
+    lopsided = lopsided_clusters(groups.residuals, groups.sizes)
     return SimpleNamespace(**read | {"warnings": (*request.pairs.warnings(), *lopsided)})
 
 

@@ -137,6 +137,30 @@ def test_regression_agrees_with_quad(f, df1, df2, rscale):
     assert log_bf == pytest.approx(peak + math.log(found), abs=1e-7)
 
 
+@pytest.mark.parametrize(
+    ("f", "df1", "df2", "rscale"),
+    [
+        (73922.0, 55143, 22463, 94816.0),
+        (1.02, 900_000, 10**6, 0.5),
+        (1.5, 200_000, 50_000, 1.0),
+        (1.0, 1, 9, 0.5),
+    ],
+)
+def test_regression_of_very_many_effects_keeps_the_whole_of_its_integral(f, df1, df2, rscale):
+    """The peak in g moves below the prior's as effects are added; from about 44,000 on it was cut off."""
+    n = df1 + df2 + 1
+    unexplained, scale = df2 / (f * df1 + df2), rscale**2 * n / 2
+    u = np.linspace(-40, 120, 4_000_001)
+    log_integrand = (
+        math.log(scale / math.pi) / 2 - u / 2 - scale * np.exp(-u)
+        + (df2 * np.logaddexp(0, u) - (n - 1) * np.logaddexp(0, u + math.log(unexplained))) / 2
+    )  # fmt: skip
+    expected = special.logsumexp(log_integrand) + math.log(u[1] - u[0])
+    found = kernel.jzs_regression(f, df1, df2, n, rscale)
+    assert found.value == pytest.approx(expected, abs=1e-6)
+    assert found.error < 1e-6
+
+
 @pytest.mark.parametrize(("chi_square", "n"), [(3.84, 50), (0.1, 400), (25.0, 10_000)])
 def test_chi_square_approaches_the_unit_information_prior(chi_square, n):
     """With one degree of freedom: z is a standard normal under H0, N(sqrt(n) d, 1) with d ~ N(0, 1) under H1."""

@@ -104,7 +104,7 @@ def test_three_clusters_by_hand():
     assert found.p_value == pytest.approx(1 / 27)
 
 
-def test_estimate_is_the_observed_difference_not_the_bootstrap_mean():
+def test_seed1_returns_the_bootstrap_mean_where_the_estimate_is_the_observed_difference():
     found = analyse(NAME, of_sums([2, -1, 3], [4, 6, 10]))
     assert found.delta != pytest.approx(found.bootstrap_mean, abs=1e-4)
 

@@ -111,7 +111,7 @@ def test_singletons_give_the_ordinary_tests():
     assert undefined.p_value is None
 
 
-def test_five_clusters_cannot_reach_five_percent():
+def test_seed1_asks_for_p_below_five_percent_of_five_conversations():
     answer = ask("clustered-mcnemar", of_sums([3, 4, 5, 2, 6]))
     assert answer.analysis.p_value == answer.analysis.min_attainable_p == 0.0625
     one_sided = analyse("clustered-mcnemar", of_sums([3, 4, 5, 2, 6]), alternative="greater")
@@ -164,7 +164,12 @@ def test_clusters_that_all_cancel(method):
 
 @pytest.mark.parametrize("method", ["cr1_t", "cr2_t", "cv3_t"])
 def test_clusters_that_do_not_vary_have_no_t(method):
-    found = sound(ask("clustered-mcnemar", of_sums([2, 2, 2, 2]), method=method)).analysis
+    answer = sound(ask("clustered-mcnemar", of_sums([2, 2, 2, 2]), method=method))
+    found = answer.analysis
+    assert "DEGENERATE" in codes(answer)
+    assert "do not vary" in found.reasons["p_value"]
+    assert "DEGENERATE" not in codes(ask("clustered-mcnemar", of_sums([2, 2, 2, 1]), method=method))
+    assert "DEGENERATE" not in codes(ask("clustered-mcnemar", of_sums([2, 2, 2, 2]), method="sign_flip"))
     assert found.se == 0
     assert found.p_value is None
     assert found.ci.high is None

@@ -165,7 +165,7 @@ def test_thinning_keeps_the_ends():
             assert getattr(thin.points, name)[k] == pytest.approx(getattr(full.points, name)[at], abs=1e-11)
 
 
-def test_the_seed_band_is_too_wide_and_says_so():
+def test_seed1_resamples_the_arms_apart_and_its_band_is_too_wide():
     """Arms that agree on most items: resampled apart they look independent."""
     body = random_pairs(120, 0.03, 0.05)
     body = {name: [value if k % 2 else 0 for k, value in enumerate(body[name])] for name in body}

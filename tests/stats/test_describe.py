@@ -76,6 +76,6 @@ def test_the_error_that_the_warning_names_is_that_of_normal_values():
     rng = np.random.default_rng(7)
     values = rng.normal(size=(20_000, 20))
     missed = np.abs(values.mean(axis=1)) > 1.959964 * values.std(axis=1) / 20**0.5
-    warned = [w for w in ask("describe", {"values": list(values[0])}, method="basic").warnings]
-    told = next(w.message for w in warned if w.code == "BOOTSTRAP_FEW_VALUES")
+    answer = ask("describe", {"values": list(values[0])}, method="basic")
+    told = next(w.message for w in answer.warnings if w.code == "BOOTSTRAP_FEW_VALUES")
     assert f"about {missed.mean():.0%} of the time" in told

@@ -15,7 +15,7 @@ from scipy import stats
 
 from service.errors import InvalidData
 from service.stats.ecs import ECSRequest, ecs
-from tests.stats.oracle import cases, needs_oracle, table
+from tests.stats.oracle import ask, cases, needs_oracle, table
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 X = [0.2, 0.5, 0.9, 1.4, -0.3, 0.7]
@@ -145,7 +145,7 @@ def test_concordance_ignores_weight_scale_units_order_and_side(rows, factor, uni
     assert compare(x, y, weights=w).ecs == pytest.approx(found, abs=1e-12)
 
 
-def test_the_printed_formula_changes_with_the_weight_scale_and_warns():
+def test_seed3_printed_formula_changes_with_the_weight_scale():
     one = compare(X, Y, weights=[1.0] * 6, variant="printed_sums")
     ten = compare(X, Y, weights=[10.0] * 6, variant="printed_sums")
     assert abs(one.ecs - ten.ecs) > 1e-4
@@ -288,3 +288,10 @@ def test_answers_hold_no_nan(rows, variant):
     json.loads(found.model_dump_json(), parse_constant=lambda name: pytest.fail(name))
     for value in (found.ecs, found.pearson):
         assert value is None or -1 <= value <= 1
+
+
+def test_an_interval_of_tiny_effects_does_not_underflow():
+    effects = {"human": [1.0, 2.0, 4.0, 3.0], "agent": [2.0, 1.0, 0.0, 5.0]}
+    tiny = {name: [value * 1e-200 for value in column] for name, column in effects.items()}
+    one, other = (ask("ecs", body).analysis for body in (effects, tiny))
+    assert (other.ecs, other.ci.low, other.ci.high) == pytest.approx((one.ecs, one.ci.low, one.ci.high))

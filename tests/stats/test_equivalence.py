@@ -165,7 +165,7 @@ def test_an_end_on_the_margin_is_not_inside():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "reached"), [(500, 0.12), (150, 0.20)])
-def test_exact_size_of_closed_bounds(n, reached):
+def test_seed1_lets_the_interval_touch_the_margin_and_errs_too_often(n, reached):
     """Chance of calling a true difference of exactly 2 pp equivalent, by enumerating the tables."""
     margin, worst = 0.02, {"seed": 0.0, "strict": 0.0}
     limit = {}

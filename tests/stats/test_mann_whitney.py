@@ -132,3 +132,22 @@ def test_complete_separation_never_gives_p_zero():
 
 def test_seed5_kolmogorov_smirnov_shows_no_order_and_is_not_offered():
     assert not [name for name in registry.latest() if "kolmogorov" in name or name.startswith("ks")]
+
+
+@pytest.mark.parametrize(
+    ("n", "options", "fires"),
+    [
+        (3, {}, True),
+        (4, {}, False),
+        (3, {"alternative": "greater"}, True),
+        (3, {"alternative": "greater", "alpha": 0.051}, False),
+        (3, {"alpha": 0.11}, False),
+        (2, {"method": "asymptotic"}, True),
+        (4, {"method": "asymptotic"}, False),
+    ],
+)
+def test_too_few_runs_for_alpha_are_told(n, options, fires):
+    body = {"baseline": [float(k) for k in range(n)], "candidate": [10.0 + k for k in range(n)]}
+    answer = ask("mann-whitney", body, **options)
+    assert ("FLOOR_ABOVE_ALPHA" in codes(answer)) is fires
+    assert (answer.analysis.p_value < options.get("alpha", 0.05)) is not fires

@@ -176,3 +176,27 @@ def test_unusable_data_is_refused_with_a_way_out(request_body, says):
 def test_values_are_strict_numbers(value):
     with pytest.raises(ValueError, match="validation error"):
         ask("mcnemar", {"baseline": [value], "candidate": [1]})
+
+
+@pytest.mark.parametrize(
+    ("m", "options", "fires"),
+    [
+        (5, {}, True),
+        (6, {}, False),
+        (5, {"alternative": "less"}, False),
+        (4, {"alternative": "less"}, True),
+        (5, {"method": "midp"}, False),
+        (4, {"method": "midp"}, True),
+        (3, {"method": "asymptotic"}, True),
+        (4, {"method": "asymptotic"}, False),
+        (6, {"alpha": 0.01}, True),
+        (5, {"alpha": 0.1}, False),
+        (0, {}, False),
+    ],
+)
+def test_too_few_discordant_items_for_alpha_are_told(m, options, fires):
+    body = {"both_correct": 9, "only_baseline": m, "only_candidate": 0, "both_wrong": 9}
+    answer = ask("mcnemar", body, **options)
+    assert ("FLOOR_ABOVE_ALPHA" in codes(answer)) is fires
+    if fires:
+        assert answer.analysis.p_value >= options.get("alpha", 0.05)

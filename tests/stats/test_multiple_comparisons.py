@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from pydantic import ValidationError
 from statsmodels.stats.multitest import multipletests
 
 from service.errors import InvalidData
+from service.stats.multiple_comparisons import Method
 from tests.stats.oracle import analyse, ask, codes
 
 PATIENT = settings(deadline=None, max_examples=80)
@@ -119,3 +121,23 @@ def test_largest_family_is_done_at_once():
     p_values = list(np.random.default_rng(0).uniform(size=5_000))
     found = analyse("multiple-comparisons", {"p_values": p_values}, method="hommel")
     assert len(found.adjusted) == 5_000
+
+
+@pytest.mark.parametrize("method", get_args(Method))
+def test_a_p_of_zero_is_a_bound_and_says_so(method):
+    answer = ask("multiple-comparisons", {"p_values": [0.0, 0.01, 0.9]}, method=method)
+    found = answer.analysis
+    assert "ZERO_P" in codes(answer)
+    assert 0 < found.adjusted[0] <= 1e-300
+    assert found.bounds == {"adjusted.0": "< 1e-300"}
+    assert found.reject[0]
+    tiny = ask("multiple-comparisons", {"p_values": [1e-250, 0.01, 0.9]}, method=method)
+    assert "ZERO_P" not in codes(tiny)
+    assert tiny.analysis.bounds == {}
+    assert tiny.analysis.adjusted[1:] == found.adjusted[1:]
+
+
+def test_a_zero_behind_a_failure_is_no_bound():
+    answer = ask("multiple-comparisons", {"p_values": [0.5, 0.0]}, method="fixed_sequence")
+    assert answer.analysis.adjusted == (0.5, 0.5)
+    assert "ZERO_P" not in codes(answer)

@@ -92,7 +92,7 @@ def test_p_is_large_unless_the_candidate_is_better(rows):
     assert found.intervals["basic"].low == pytest.approx(2 * found.delta - found.ci.high, abs=1e-12)
 
 
-def test_ten_documents_count_or_skip_the_atom():
+def test_seed2_text_counts_the_atom_that_its_figure_skips():
     body = columns([(1, 1)] * 3 + [(1, 0)] * 4 + [(0, 1)] * 2 + [(0, 0)])
     assert analyse(NAME, body).p_better == pytest.approx(0.2684, abs=5e-5)
     assert analyse(NAME, body, comparison="strict").p_better == pytest.approx(0.1457, abs=5e-5)

@@ -166,7 +166,7 @@ def test_studies_are_simple_means_of_findings():
     assert [(f.study, f.finding) for f in found.findings] == [("S1", "F1"), ("S1", "F2"), ("S2", "F1")]
 
 
-def test_opposite_effects_agree_in_two_states_and_not_in_three():
+def test_seed3_two_states_call_opposite_effects_agreement():
     human, agent = {"pi": 0.965, "direction": 1}, {"pi": 0.965, "direction": -1}
     two, three = score([pair(human, agent)]), score([pair(human, agent)], "three_state")
     assert two.pas == pytest.approx(0.93, abs=0.005)
@@ -186,7 +186,7 @@ def test_three_states_by_hand():
     assert found.reasons["normalized"] == "defined for two states only"
 
 
-def test_the_ceiling_is_no_maximum_and_says_so():
+def test_seed3_ceiling_is_no_maximum():
     found = score([pair(0.8, 1.0)])
     assert found.normalized == pytest.approx(0.6 / 0.36)
     assert "CEILING_EXCEEDED" in codes(found)

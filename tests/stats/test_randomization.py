@@ -277,7 +277,7 @@ def test_unresolved_p_raises_the_draws_and_warns_when_told_not_to():
     assert "MC_UNRESOLVED" not in codes(ask(NAME, body, alpha=min(0.99, p + 0.2), n_resamples=1000))
 
 
-DOMINATED = {"DOMINANT_CLUSTER", "CAUTION", "SKEWED"}
+DOMINATED = {"DOMINANT_CLUSTER", "CAUTION"}
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 
 from service.errors import InvalidData
 from service.kernels.bootstrap_draws import seed_means
+from service.kernels.streams import generator, picks
 from tests.stats.oracle import analyse, ask, codes
 
 
@@ -104,3 +105,32 @@ def test_the_literal_recipe_does_not_wrap_huge_values_into_integers():
     assert seed_means(values, 50, 42).estimates.max() == pytest.approx(1e151, rel=1e-9)
     picked = np.random.default_rng(42).choice(3, 3, replace=True)
     assert seed_means(values, 1, 42).estimates[0] == pytest.approx((values * 100)[picked].mean())
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 250, 65_535, 65_536, 65_537])
+def test_a_pick_is_uniform_whatever_the_number_to_pick_from(n):
+    """One to pick from once overflowed, and was told as values too extreme."""
+    count = 20_000
+    picked = picks(generator(3, 0), n, count)
+    assert picked.min() >= 0
+    assert picked.max() < n
+    mean, se = (n - 1) / 2, math.sqrt((n * n - 1) / 12 / count)
+    assert abs(picked.mean() - mean) <= 4.5 * se
+
+
+@pytest.mark.parametrize("method", ["asymptotic", "corrected"])
+@pytest.mark.parametrize(("n0", "n1"), [(2, 4), (3, 3), (1, 9), (5, 7)])
+def test_ties_never_take_a_rank_test_below_the_least_p_it_names(method, n0, n1):
+    """FLOOR_ABOVE_ALPHA once said that nothing could be rejected beside a p below alpha."""
+    body = {"baseline": [0.0] * n0, "candidate": [1.0] * n1}
+    answer = ask("mann-whitney", body, method=method)
+    assert answer.analysis.p_value == pytest.approx(answer.analysis.min_attainable_p)
+    assert ("FLOOR_ABOVE_ALPHA" in codes(answer)) is (answer.analysis.p_value >= 0.05)
+    apart = analyse(
+        "mann-whitney", {"baseline": range_of(0, n0), "candidate": range_of(50, n1)}, method=method
+    )
+    assert apart.p_value >= apart.min_attainable_p
+
+
+def range_of(start, count):
+    return [float(start + k) for k in range(count)]

@@ -140,3 +140,35 @@ def test_exact_and_normal_meet_at_two_hundred_items():
     differences = list(np.random.default_rng(2).normal(0.1, 1, size=200))
     exact = analyse("wilcoxon", body_of(differences), method="exact").p_value
     assert analyse("wilcoxon", body_of(differences)).p_value == pytest.approx(exact, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("differences", "options", "fires"),
+    [
+        ([1.0, 2.0, 3.0, 4.0, 5.0], {}, True),
+        ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], {}, False),
+        ([1.0, 2.0, 3.0, 4.0, 5.0, 0.0], {}, True),
+        ([1.0, 2.0, 3.0, 4.0, 5.0], {"alternative": "greater"}, False),
+        ([1.0, 2.0, 3.0, 4.0, 5.0], {"alpha": 0.1}, False),
+        ([1.0, 2.0, 3.0], {"method": "asymptotic"}, True),
+        ([0.0, 0.0], {}, False),
+    ],
+)
+def test_too_few_differences_for_alpha_are_told(differences, options, fires):
+    answer = ask("wilcoxon", body_of(differences), **options)
+    assert ("FLOOR_ABOVE_ALPHA" in codes(answer)) is fires
+    if fires:
+        assert answer.analysis.p_value >= options.get("alpha", 0.05)
+
+
+def test_zeros_split_to_both_sides_add_no_variance_as_they_do_in_scipy():
+    differences = [0.0] * 6 + [1.0, -2.0, 3.0, 4.0, -5.0, 6.0, 7.0, 8.0, 9.0, -10.0, 11.0, 12.0]
+    ours = analyse("wilcoxon", body_of(differences), zero_method="zsplit", method="asymptotic")
+    theirs = stats.wilcoxon(differences, zero_method="zsplit", method="asymptotic", correction=False)
+    assert min(ours.w_plus, ours.w_minus) == theirs.statistic
+    assert ours.p_value < theirs.pvalue
+    ranks = stats.rankdata(np.abs(differences))
+    signs = np.random.default_rng(2).choice([-1, 1], size=(40_000, 12))
+    spread = (signs @ ranks[6:]).std()
+    assert ours.z == pytest.approx((ours.w_plus - ours.w_minus) / spread, rel=0.02), "no zero has a sign"
+    assert abs(theirs.zstatistic) < 0.985 * ours.z

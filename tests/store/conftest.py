@@ -11,6 +11,8 @@ from sqlalchemy.orm import Session
 
 from service.domain import sealing
 from service.domain.access import Key, Project, new_secret, secret_prefix, secret_sha256
+from service.domain.deviation import Decision, Deviation, Filing, judge_filing
+from service.domain.deviation_rules import Facts
 from service.domain.plan import Plan
 from service.domain.population import Manifest
 from service.domain.preregistration import Preregistration
@@ -20,6 +22,7 @@ from service.store import (
     audit,
     batches,
     coverage,
+    deviations,
     keys,
     ledger,
     plan_keys,
@@ -181,6 +184,7 @@ class World:
         info = sealing.key_info(record.id, record.plan_sha256 or "")
         private = sealing.unwrap_key(plan_keys.wrapped(session, record.id), self.runner_private, info)
         plan_keys.release(session, record.id, private)
+        self.deviate(session, record)
         audit.record(
             session,
             project_id=record.project_id,
@@ -191,6 +195,45 @@ class World:
             now=NOW,
         )
         return record
+
+    def deviate(self, session: Session, record: Preregistration) -> Deviation:
+        """A deviation of the record, with a decision."""
+        filing = Filing(
+            title="Another judge",
+            original="Judge one.",
+            actual="Judge two.",
+            reason="Judge one was switched off.",
+            impact="Nobody knows.",
+            direction="unknown",
+            outcomes_seen=False,
+        )
+        facts = Facts(
+            state=record.state,
+            results_received=0,
+            results_expected=0,
+            judged=False,
+            unblinded=False,
+            outcomes_seen=False,
+        )
+        directions, classification, rule = judge_filing(record.plan, filing, facts)
+        deviation = Deviation(
+            preregistration_id=record.id,
+            number=deviations.next_number(session, record.id),
+            plan_sha256=record.plan_sha256 or "",
+            filing=filing,
+            author="ada",
+            facts=facts,
+            directions=directions,
+            classification=classification,
+            rule=rule,
+            filed_at=NOW,
+        )
+        deviations.insert(session, deviation, self.key.id, NOW)
+        decision = Decision(
+            number=1, classification="accept", note="Fine.", reviewer="grace", gentler=True, decided_at=NOW
+        )
+        deviations.decide(session, deviation, decision, self.key.id, NOW)
+        return deviation
 
     @staticmethod
     def _hypothesis(**line: object) -> dict[str, object]:

@@ -67,6 +67,15 @@ def test_an_undefined_observation_is_said():
     assert (judged.clauses[1].observed, judged.clauses[1].truth) == ("undefined", "unknown")
 
 
+def test_what_is_true_or_false_is_said_by_its_word():
+    clauses = hypothesis_verdict().clauses
+    asked = clauses[1].model_copy(
+        update={"text": "e.equivalent is true", "observed": False, "threshold": True, "holds": False}
+    )
+    judged = judged_page(clauses=(clauses[0], asked, clauses[2])).hypotheses[0].judged
+    assert (judged.clauses[1].observed, judged.clauses[1].threshold) == ("false", "true")
+
+
 def test_an_invalid_hypothesis_has_no_clauses_and_a_reason():
     judged = judged_page(outcome="invalid", clauses=(), analyses={}, reason="rows came after unblinding")
     shown = judged.hypotheses[0].judged

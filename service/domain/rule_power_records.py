@@ -1,0 +1,90 @@
+"""What lint says of a rule before there are data: what it can reach, and how often it would hold."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Record(BaseModel):
+    """Closed, immutable, without NaN."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class LeastP(Record):
+    """The least p-value one of the rule's tests can reach."""
+
+    test: str = Field(description="Test id.")
+    p_value: float | None = Field(description="Null where none is known.")
+    reason: str = Field(description="What sets it, or why none is known.")
+
+
+class EquivalenceReach(Record):
+    """What an equivalence test can still show with this many items."""
+
+    test: str = Field(description="Test id.")
+    margin: float = Field(description="Effects beyond plus or minus this are to be rejected, a proportion.")
+    most_discordant: int | None = Field(
+        description="Most discordant items, evenly split, at which it is shown; null: it cannot be shown."
+    )
+    most_discordant_share: float | None = Field(description="The same as a share of the items.")
+
+
+class PowerAt(Record):
+    """The chance that the rule holds when this is true."""
+
+    discordance: float | None = Field(
+        description="True share of items on which the arms differ (binary endpoints)."
+    )
+    spread: float | None = Field(
+        None, description="True SD of the item differences, score units (continuous endpoints)."
+    )
+    truth: float = Field(description="True difference: a proportion, or score units.")
+    power: float | None = Field(description="A probability; null where it is not known.")
+    standard_error: float | None = Field(None, description="Monte-Carlo standard error; null when computed.")
+    reason: str | None = Field(None, description="Why power is null.")
+
+
+class Detectable(Record):
+    """The smallest true difference at which the rule holds with the target power."""
+
+    discordance: float = Field(description="True share of items on which the arms differ.")
+    effect: float | None = Field(description="Signed like the claim, a proportion; null where there is none.")
+    reason: str | None = None
+
+
+class RequiredN(Record):
+    """Items needed for the target power."""
+
+    discordance: float = Field(description="True share of items on which the arms differ.")
+    truth: float = Field(description="True difference, a proportion.")
+    n: int | None = Field(description="From here on power stays at the target at every size looked at.")
+    searched_to: int | None = Field(None, description="The largest size looked at.")
+    reason: str | None = Field(None, description="Why n is null, or how it was looked for.")
+
+
+class RulePower(Record):
+    """What the whole rule of one hypothesis can show."""
+
+    hypothesis: str
+    method: Literal["exact", "simulated"] | None = Field(
+        description="`exact`: every possible outcome is weighed; `simulated`: see the standard errors."
+    )
+    reason: str | None = Field(None, description="Why there is no power, or not for the whole rule.")
+    assumptions: str | None = Field(None, description="What the numbers take for granted.")
+    n: int | None = Field(None, description="Items planned.")
+    n_clusters: int | None = None
+    can_pass: bool | None = Field(
+        None, description="False: no outcome with all items in makes the rule true; null: not known."
+    )
+    least_p: tuple[LeastP, ...] = ()
+    least_discordant: int | None = Field(None, description="Fewest discordant items with which it can hold.")
+    equivalence: tuple[EquivalenceReach, ...] = ()
+    sesoi: float | None = Field(None, description="A proportion, or score units.")
+    target_power: float = 0.8
+    reference: PowerAt | None = Field(None, description="The entry that LOW_POWER speaks of.")
+    power: tuple[PowerAt, ...] = ()
+    detectable: tuple[Detectable, ...] = ()
+    required: tuple[RequiredN, ...] = ()

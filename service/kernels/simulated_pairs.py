@@ -1,0 +1,205 @@
+"""Paired data drawn under a known truth, many data sets at once, and the statistics that rules compare.
+
+A data set is a row of T: difference sums of G units (items, or clusters with `sizes` items). Memory
+O(T G), and O(T B) for resamples, of which all data sets share one set.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations_with_replacement
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from service.kernels import ranks
+from service.kernels.cluster_power import flip_p_values
+from service.kernels.t_distribution import Alternative
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Pair = tuple[Floats, Floats]
+
+LISTED_CLUSTERS = 6
+"""Up to that many units every multiset of them is listed; above, `RESAMPLES` are drawn."""
+
+RESAMPLES = 800
+WHOLE_UP_TO = 40
+"""Up to that many units sign patterns are counted in whole numbers."""
+
+QUANTILE_SLACK = 1e-12
+
+
+def draw_binary(
+    generator: np.random.Generator, n_sets: int, sizes: Ints, shares: tuple[float, float], icc: float
+) -> tuple[Ints, Ints]:
+    """Items won by the candidate and by the baseline, each (T, G): Dirichlet-multinomial in every cluster."""
+    p = np.array([*shares, 1 - sum(shares)])
+    size = (n_sets, len(sizes))
+    if icc > 0:
+        weights = generator.standard_gamma(np.maximum(p * (1 - icc) / icc, 1e-12), size=(*size, 3))
+        total = weights.sum(axis=-1, keepdims=True)
+        certain = np.eye(3)[generator.choice(3, size=size, p=p)]
+        p = np.where(total > 0, weights / np.where(total > 0, total, 1.0), certain)
+    counts = generator.multinomial(np.broadcast_to(sizes, size), p)
+    return counts[..., 0], counts[..., 1]
+
+
+def draw_continuous(
+    generator: np.random.Generator, n_sets: int, sizes: Ints, truth: float, spread: float, icc: float
+) -> Floats:
+    """Difference sums (T, G) of normal item differences with that mean, SD and intraclass correlation."""
+    size = (n_sets, len(sizes))
+    between = generator.standard_normal(size) * spread * math.sqrt(icc)
+    within = generator.standard_normal(size) * spread * np.sqrt((1 - icc) / sizes)
+    return np.asarray(sizes * (truth + between + within))
+
+
+def normal_tail(z: Floats, alternative: Alternative) -> Floats:
+    """p of a normal statistic that is positive for the candidate."""
+    if alternative == "two-sided":
+        return np.asarray(special.chdtrc(1, z * z))
+    return np.asarray(special.ndtr(-z if alternative == "greater" else z))
+
+
+def t_tail(t: Floats, df: Floats | float, alternative: Alternative) -> Floats:
+    """p of a t statistic."""
+    if alternative == "two-sided":
+        return np.asarray(2 * special.stdtr(df, -np.abs(t)))
+    return np.asarray(special.stdtr(df, -t if alternative == "greater" else t))
+
+
+def swap_p(sums: Floats, alternative: Alternative, generator: np.random.Generator) -> Floats:
+    """p of random signs: exact for whole numbers, else by `RESAMPLES` shared swaps, data counted as one."""
+    if np.array_equal(sums, np.rint(sums)):
+        p = flip_p_values(sums.astype(np.int64), alternative)
+        if sums.shape[1] <= WHOLE_UP_TO:
+            p = np.rint(p * 2.0 ** sums.shape[1]) / 2.0 ** sums.shape[1]
+        return np.where((sums == 0).all(axis=1), 1.0, p)
+    signs = generator.choice(np.array([-1.0, 1.0]), size=(RESAMPLES, sums.shape[1]))
+    swapped, seen = sums @ signs.T, sums.sum(axis=1)[:, None]
+    far = {
+        "two-sided": np.abs(swapped) >= np.abs(seen),
+        "greater": swapped >= seen,
+        "less": swapped <= seen,
+    }[alternative]
+    return np.asarray((1 + far.sum(axis=1)) / (RESAMPLES + 1))
+
+
+def chi_square_root(method: str, sums: Floats, sizes: Ints) -> Floats:
+    """Signed root of the chi-square forms of the clustered McNemar test; NaN where undefined."""
+    g = sums.shape[1]
+    if method == "durkalski":
+        means = sums / sizes
+        top, squares = means.sum(axis=1), (means**2).sum(axis=1)
+        scale = 1.0
+    else:
+        top, scale = sums.sum(axis=1), math.sqrt((g - 1) / g)
+        squares = (sums**2).sum(axis=1)
+        if method == "yang":
+            residual = sums - sizes * (top / sizes.sum())[:, None]
+            squares = 0.5 * ((residual**2).sum(axis=1) + squares)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(squares > 0, scale * top / np.sqrt(squares), np.nan)
+
+
+def robust(method: str, sums: Floats, sizes: Ints) -> tuple[Floats, Floats, float]:
+    """Item-weighted mean, its `cr1`, `cr2` or `cv3` standard error (T,) and the degrees of freedom."""
+    g, n = sums.shape[1], float(sizes.sum())
+    share = sizes / n
+    delta = sums.sum(axis=1) / n
+    residual = sums - sizes * delta[:, None]
+    if method == "cr1":
+        variance, df = g / (g - 1) * (residual**2).sum(axis=1), g - 1.0
+    elif method == "cv3":
+        variance, df = (g - 1) / g * ((residual / (1 - share)) ** 2).sum(axis=1), g - 1.0
+    else:
+        variance = (residual**2 / (1 - share)).sum(axis=1)
+        a2 = 1 / (n**2 * (1 - share))
+        trace = float((a2 * (sizes - sizes**2 / n)).sum())
+        squares = float((a2**2 * (sizes**2 - 2 * sizes**3 / n)).sum()) + float((a2 * sizes**2).sum() / n) ** 2
+        df = trace**2 / squares
+    return delta, np.sqrt(variance) / n, df
+
+
+def t_interval(delta: Floats, se: Floats, df: float, level: float) -> Pair:
+    """delta plus and minus t standard errors; NaN without spread."""
+    half = np.where(se > 0, float(special.stdtrit(df, 0.5 + level / 2)) * se, np.nan)
+    return delta - half, delta + half
+
+
+class SharedResamples:
+    """Resamples of G units with replacement, the same for every data set."""
+
+    def __init__(self, sizes: Ints, generator: np.random.Generator) -> None:
+        """Every multiset with its chance where there are few units, else draws."""
+        g = len(sizes)
+        if g <= LISTED_CLUSTERS:
+            listed = list(combinations_with_replacement(range(g), g))
+            self.copies = np.array([np.bincount(each, minlength=g) for each in listed], dtype=np.float64)
+            log_ways = special.gammaln(g + 1) - special.gammaln(self.copies + 1).sum(axis=1)
+            self.chances = np.exp(log_ways - g * math.log(g))
+        else:
+            self.copies = generator.multinomial(g, np.full(g, 1 / g), size=RESAMPLES).astype(np.float64)
+            self.chances = np.full(RESAMPLES, 1 / RESAMPLES)
+        self.items = self.copies @ sizes
+        self.least = float(self.chances.min()) if g <= LISTED_CLUSTERS else 0.0
+
+    def deltas(self, sums: Floats) -> Floats:
+        """delta* of every data set and resample, (T, B)."""
+        return np.asarray(sums @ self.copies.T / self.items)
+
+    def quantiles(self, deltas: Floats, levels: tuple[float, float]) -> Pair:
+        """The smallest values with at least those chances at or below them."""
+        order = np.argsort(deltas, axis=1)
+        reached = np.cumsum(self.chances[order], axis=1)
+        low, high = (
+            np.take_along_axis(
+                deltas,
+                np.take_along_axis(order, self._index(reached, level), axis=1),
+                axis=1,
+            )[:, 0]
+            for level in levels
+        )
+        return low, high
+
+    def p_value(self, deltas: Floats, delta: Floats, alternative: Alternative) -> Floats:
+        """P(delta* >= 2 delta), <=, or |delta* - delta| >= |delta|; a resample at the limit counts."""
+        slack = 1e-12
+        seen = delta[:, None]
+        far = {
+            "greater": deltas >= 2 * seen - slack,
+            "less": deltas <= 2 * seen + slack,
+            "two-sided": np.abs(deltas - seen) >= np.abs(seen) - slack,
+        }[alternative]
+        return self.share(far)
+
+    def share(self, far: NDArray[np.bool_]) -> Floats:
+        """The chance of some resamples (T, B); no smaller than that of one cluster drawn every time."""
+        return np.maximum(far @ self.chances, self.least)
+
+    @staticmethod
+    def _index(reached: Floats, level: float) -> Ints:
+        index = (reached < level - QUANTILE_SLACK).sum(axis=1)
+        return np.asarray(np.minimum(index, reached.shape[1] - 1)[:, None], dtype=np.int64)
+
+
+def signed_rank_p(differences: Floats, alternative: Alternative, *, exact: bool, step: float) -> Floats:
+    """p of Wilcoxon's test for differences (T, n) without ties or zeros."""
+    n = differences.shape[1]
+    rank = np.argsort(np.argsort(np.abs(differences), axis=1), axis=1) + 1
+    plus = (rank * (differences > 0)).sum(axis=1)
+    if exact:
+        chances = ranks.sign_sums(2 * np.arange(1, n + 1))
+        tails = np.array([ranks.tail_probabilities(chances, 2 * w) for w in range(n * (n + 1) // 2 + 1)])
+        worse, better = tails[plus].T
+        both = np.minimum(1.0, 2 * np.minimum(worse, better))
+        return np.asarray({"greater": better, "less": worse, "two-sided": both}[alternative])
+    total = n * (n + 1) / 2
+    sd = math.sqrt(n * (n + 1) * (2 * n + 1) / 6) / 2
+    distance = plus - total / 2
+    if alternative == "two-sided":
+        return np.asarray(np.minimum(1.0, 2 * special.ndtr(-np.maximum(np.abs(distance) - step, 0) / sd)))
+    z = (distance - step if alternative == "greater" else distance + step) / sd
+    return np.asarray(special.ndtr(-z if alternative == "greater" else z))

@@ -1,0 +1,196 @@
+"""The pool on a real cluster of this machine: results, errors, deaths, secrets."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import wait
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from service.config import Settings
+from service.errors import InvalidData
+from service.jobs.dask_pool import DaskPool
+from service.jobs.pool import Data, PoolUnavailable, WorkerDied
+from tests.certificates import Files, certificates
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[DaskPool]:
+    pool = DaskPool(2)
+    yield pool
+    pool.close()
+
+
+def refuse() -> None:
+    raise InvalidData.field("values[3]", "is not a number", "send numbers")
+
+
+def size_of(values: bytes) -> tuple[int, int]:
+    return len(values), os.getpid()
+
+
+def pause(seconds: float) -> int:
+    time.sleep(seconds)
+    return os.getpid()
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def environment() -> dict[str, str]:
+    return dict(os.environ)
+
+
+def test_nothing_is_started_before_the_first_call() -> None:
+    pool = DaskPool(2)
+    assert pool._cluster is None
+    pool.close()
+
+
+def test_calls_run_in_other_processes_at_lower_priority(pool: DaskPool) -> None:
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    assert pool.submit(os.getpid).result() != os.getpid()
+    assert pool.submit(os.getpriority, os.PRIO_PROCESS, 0).result() == min(own + 10, 19)
+
+
+def test_our_errors_arrive_whole(pool: DaskPool) -> None:
+    with pytest.raises(InvalidData) as caught:
+        pool.submit(refuse).result()
+    assert caught.value.faults[0].path == "values[3]"
+    with pytest.raises(ZeroDivisionError):
+        pool.submit(divmod, 1, 0).result()
+
+
+def test_equal_calls_are_two_calls(pool: DaskPool) -> None:
+    assert pool.submit(time.monotonic_ns).result() != pool.submit(time.monotonic_ns).result()
+
+
+def test_data_is_sent_once_and_used_by_many_calls(pool: DaskPool) -> None:
+    data = Data(bytes(1_000_000))
+    assert {pool.submit(size_of, data).result()[0] for _ in range(4)} == {1_000_000}
+    assert len(pool._sent) == 1
+
+
+def test_a_list_is_one_argument(pool: DaskPool) -> None:
+    assert pool.submit(len, Data([1, 2, 3])).result() == 3
+
+
+def test_a_worker_that_keeps_dying_is_said_and_replaced(pool: DaskPool) -> None:
+    data = Data(b"x" * 10)
+    pool.submit(size_of, data).result()
+    with pytest.raises(WorkerDied):
+        pool.submit(die).result()
+    assert pool.submit(divmod, 7, 2).result() == (3, 1)
+
+
+def test_an_abandoned_call_ends_its_process_alone(pool: DaskPool) -> None:
+    pool.submit(divmod, 7, 2).result()
+    stuck = pool.submit(pause, 600.0)
+    client = pool._client
+    assert client is not None
+    while not any(client.processing().values()):
+        time.sleep(0.02)
+    pool.abandon(stuck)
+    assert pool.submit(divmod, 7, 2).result() == (3, 1)
+    assert not any(client.processing().values())
+
+
+def test_calls_run_side_by_side(pool: DaskPool) -> None:
+    pool.submit(divmod, 7, 2).result()
+    assert pool._client is not None
+    pool._client.wait_for_workers(2)  # one may have been replaced a moment ago
+    futures = [pool.submit(pause, 0.5) for _ in range(2)]
+    wait(futures)
+    assert len({future.result() for future in futures}) == 2
+
+
+def test_a_plain_connection_gets_nothing(pool: DaskPool) -> None:
+    pool.submit(divmod, 7, 2).result()
+    assert pool._cluster is not None
+    host, port = pool._cluster.scheduler_address.removeprefix("tls://").rsplit(":", 1)
+    with socket.create_connection((host, int(port)), 5) as plain:
+        plain.settimeout(5)
+        plain.sendall(b"GET / HTTP/1.0\r\n\r\n")
+        with contextlib.suppress(ConnectionResetError):
+            assert not plain.recv(100).startswith(b"HTTP")
+
+
+@pytest.fixture(scope="module")
+def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Files]]:
+    """A scheduler and a worker as an operator starts them, and the files of their authority."""
+    directory = tmp_path_factory.mktemp("pool")
+    files = certificates(directory)
+    tls = ["--tls-ca-file", files[0], "--tls-cert", files[1], "--tls-key", files[2]]
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"tls://127.0.0.1:{free.getsockname()[1]}"
+    scheduler = ["scheduler", "--host", address, "--no-dashboard", *tls]
+    worker = ["worker", address, "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1", "--no-nanny"]
+    started = [
+        subprocess.Popen([sys.executable, "-m", "dask", *arguments], cwd=directory, stderr=subprocess.DEVNULL)
+        for arguments in (scheduler, [*worker, *tls])
+    ]
+    yield address, files
+    for process in started:
+        process.terminate()
+    for process in started:
+        process.wait(30)
+
+
+def test_a_remote_pool_computes_over_mutual_tls(remote: tuple[str, Files]) -> None:
+    pool = DaskPool(1, *remote)
+    assert patiently(pool, divmod, 7, 2) == (3, 1)
+    assert patiently(pool, size_of, Data(bytes(500_000)))[0] == 500_000
+    pool.close()
+
+
+def test_a_certificate_of_another_authority_is_refused(remote: tuple[str, Files], tmp_path: Path) -> None:
+    pool = DaskPool(1, *remote)
+    patiently(pool, divmod, 7, 2)  # it is up
+    pool.close()
+    stranger = DaskPool(1, remote[0], certificates(tmp_path), connect_seconds=2)
+    with pytest.raises(PoolUnavailable):
+        stranger.submit(divmod, 7, 2)
+    stranger.close()
+
+
+def test_plain_tcp_is_refused(remote: tuple[str, Files]) -> None:
+    from distributed import Client
+
+    pool = DaskPool(1, *remote)
+    patiently(pool, divmod, 7, 2)
+    pool.close()
+    with pytest.raises(OSError):
+        Client(remote[0].replace("tls://", "tcp://"), timeout=2, set_as_default=False)
+    with pytest.raises(ValidationError, match="tls://"):
+        Settings(dask_scheduler="tcp://127.0.0.1:8786")
+    with pytest.raises(ValidationError, match="FORELOCK_DASK_TLS_CA_FILE"):
+        Settings(dask_scheduler="tls://127.0.0.1:8786")
+
+
+def test_a_scheduler_that_does_not_answer_is_said(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+    pool = DaskPool(1, f"tls://127.0.0.1:{port}", certificates(tmp_path), connect_seconds=1)
+    with pytest.raises(PoolUnavailable):
+        pool.submit(divmod, 7, 2)
+    pool.close()
+
+
+def patiently(pool: DaskPool, function: Callable[..., Any], *arguments: object) -> Any:
+    """The call's value, once the cluster is up."""
+    while True:
+        try:
+            return pool.submit(function, *arguments).result()
+        except PoolUnavailable:
+            time.sleep(0.2)

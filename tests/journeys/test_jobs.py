@@ -1,0 +1,214 @@
+"""Jobs over HTTP: a long test answers 202, is followed, waited for, called off; tenants stay apart."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from service.errors import InvalidData
+from service.stats import registry
+
+from .conftest import Service
+from .plans import items, locked, post, small_plan
+
+ASYNC = {"Prefer": "respond-async"}
+PATH = "/v1/tests/mcnemar"
+BODY = {"both_correct": 9, "only_baseline": 1, "only_candidate": 7, "both_wrong": 4}
+
+
+def run(service: Service, headers: dict[str, str], body: dict[str, Any] = BODY, path: str = PATH) -> Any:
+    return service.client.post(path, json=body, headers=headers)
+
+
+@contextmanager
+def working(service: Service) -> Iterator[None]:
+    """A runner beside the test, until it has done one job."""
+
+    def work() -> None:
+        while not service.run_jobs():
+            pass
+
+    runner = threading.Thread(target=work)
+    runner.start()
+    yield
+    runner.join()
+
+
+def events(text: str) -> list[tuple[str, dict[str, Any]]]:
+    """Name and data of every event of a stream."""
+    found = []
+    for block in text.strip().split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
+        if fields:
+            found.append((fields["event"], json.loads(fields["data"])))
+    return found
+
+
+def test_a_job_answers_what_the_request_answers_at_once(service: Service) -> None:
+    queued = run(service, ASYNC)
+    assert (queued.status_code, queued.headers["Preference-Applied"]) == (202, "respond-async")
+    job = queued.json()
+    assert (job["kind"], job["state"], job["result"], job["error"]) == ("mcnemar", "queued", None, None)
+    assert queued.headers["Location"] == f"/v1/jobs/{job['id']}"
+    assert service.run_jobs() == 1
+    done = service.client.get(queued.headers["Location"]).json()
+    assert (done["state"], done["progress"], done["eta_seconds"]) == ("succeeded", 1.0, None)
+    assert done["result"] == run(service, {}).json()
+
+
+@pytest.mark.parametrize("test", registry.latest().values(), ids=lambda test: test.name)
+def test_every_test_computes_the_same_as_a_job(service: Service, test: registry.StatTest[Any, Any]) -> None:
+    path, body = f"/v1/tests/{test.name}", dict(test.example)
+    at_once = run(service, {}, body, path)
+    job = run(service, ASYNC, body, path).json()
+    service.run_jobs()
+    done = service.client.get(f"/v1/jobs/{job['id']}").json()
+    assert done["error"] is None
+    assert done["result"] == (at_once.json() if at_once.status_code == 200 else done["result"])
+
+
+def test_a_costly_request_becomes_a_job_unasked(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.actions.compute.THREAD_SECONDS", 0.0)
+    queued = run(service, {})
+    assert queued.status_code == 202
+    assert "Preference-Applied" not in queued.headers
+    service.run_jobs()
+    assert run(service, {}).json()["test"] == "mcnemar"  # the answer is there: no second job
+
+
+def test_wait_gives_the_answer_when_it_comes_in_time(service: Service) -> None:
+    with working(service):
+        answer = run(service, {"Prefer": "respond-async, wait=30"})
+    assert answer.status_code == 200
+    assert answer.headers["Preference-Applied"] == "respond-async, wait=30"
+    assert answer.json() == run(service, {}).json()
+
+
+def test_wait_gives_the_job_when_it_does_not(service: Service) -> None:
+    assert run(service, {"Prefer": "respond-async, wait=0"}).status_code == 202
+
+
+def test_a_failed_job_is_its_problem(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_request: object) -> Any:
+        raise InvalidData.field("both_wrong", "is too strange", "send another")
+
+    test = registry.find("mcnemar")
+    monkeypatch.setitem(registry._TESTS, ("mcnemar", test.version), replace(test, compute=broken))
+    queued = run(service, ASYNC)
+    service.run_jobs()
+    job = service.client.get(queued.headers["Location"]).json()
+    assert (job["state"], job["result"]) == ("failed", None)
+    assert (job["error"]["status"], job["error"]["errors"][0]["path"]) == (422, "both_wrong")
+    with working(service):
+        waited = run(service, {"Prefer": "respond-async, wait=30"})
+    assert (waited.status_code, waited.headers["Content-Type"]) == (422, "application/problem+json")
+    assert waited.json() == job["error"]
+
+
+def test_events_follow_a_job_to_its_end(service: Service) -> None:
+    job = run(service, ASYNC).json()
+    got: list[str] = []
+
+    def follow() -> None:
+        got.append(service.client.get(f"/v1/jobs/{job['id']}/events").text)
+
+    follower = threading.Thread(target=follow)
+    follower.start()
+    while not service.app.state.services.watch._waiters:
+        pass
+    service.run_jobs()
+    follower.join(60)
+    names = [name for name, _ in events(got[0])]
+    assert (names[0], names[-1]) == ("queued", "succeeded")
+    assert events(got[0])[-1][1] == {"state": "succeeded", "progress": 1.0, "eta_seconds": None}
+
+
+def test_events_of_a_job_that_has_ended_are_one(service: Service) -> None:
+    job = run(service, ASYNC).json()
+    service.run_jobs()
+    stream = service.client.get(f"/v1/jobs/{job['id']}/events")
+    assert stream.headers["Content-Type"].startswith("text/event-stream")
+    assert [name for name, _ in events(stream.text)] == ["succeeded"]
+
+
+def test_a_waiting_job_can_be_called_off_and_asked_for_again(service: Service) -> None:
+    job = run(service, ASYNC).json()
+    assert service.client.delete(f"/v1/jobs/{job['id']}").status_code == 204
+    assert service.client.get(f"/v1/jobs/{job['id']}").json()["state"] == "cancelled"
+    again = service.client.delete(f"/v1/jobs/{job['id']}")
+    assert (again.status_code, again.json()["code"]) == (409, "conflict")
+    assert service.run_jobs() == 0
+    assert run(service, ASYNC).json()["id"] != job["id"]
+
+
+def test_a_verdict_job_cannot_be_called_off_and_shows_no_outcome(service: Service) -> None:
+    prereg_id = locked(service.client, small_plan(6))
+    for arm in "AB":
+        answer = post(service.client, prereg_id, arm, items(6), [1] * 6)
+    job_id = answer.json()["job"]["id"] if "job" in answer.json() else verdict_job(service, prereg_id)
+    refused = service.client.delete(f"/v1/jobs/{job_id}")
+    assert (refused.status_code, refused.json()["code"]) == (409, "not_cancellable")
+    shown = service.client.get(f"/v1/jobs/{job_id}").json()
+    assert (shown["kind"], shown["progress"], shown["eta_seconds"]) == ("verdict", None, None)
+    service.run_jobs()
+    assert service.client.get(f"/v1/jobs/{job_id}").json()["result"] in (
+        None,
+        {"preregistration_id": prereg_id},
+    )
+
+
+def verdict_job(service: Service, prereg_id: str) -> str:
+    from service.store import jobs
+
+    with service.database.read() as session:
+        job = jobs.latest(session, service.project_id, kind="verdict", subject=prereg_id)
+    assert job is not None
+    return job.id
+
+
+def test_another_project_sees_no_job_and_shares_none(service: Service) -> None:
+    job = run(service, ASYNC).json()
+    stranger = {"Authorization": f"Bearer {service.key(project_id=service.project('other'))}"}
+    for method, path in (("GET", ""), ("GET", "/events"), ("DELETE", "")):
+        answer = service.client.request(method, f"/v1/jobs/{job['id']}{path}", headers=stranger)
+        assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+    assert run(service, ASYNC | stranger).json()["id"] != job["id"]
+
+
+def test_keys_that_run_tests_see_their_jobs_and_no_verdict_job(service: Service) -> None:
+    tester = {"Authorization": f"Bearer {service.key('tests:run')}"}
+    job = run(service, ASYNC | tester).json()
+    assert service.client.get(f"/v1/jobs/{job['id']}", headers=tester).status_code == 200
+    reader = {"Authorization": f"Bearer {service.key('read')}"}
+    assert service.client.get(f"/v1/jobs/{job['id']}", headers=reader).status_code == 200
+    assert service.client.delete(f"/v1/jobs/{job['id']}", headers=reader).status_code == 403
+    writer = {"Authorization": f"Bearer {service.key('results:write')}"}
+    assert service.client.get(f"/v1/jobs/{job['id']}", headers=writer).status_code == 403
+    prereg_id = locked(service.client, small_plan(6))
+    for arm in "AB":
+        post(service.client, prereg_id, arm, items(6), [1] * 6)
+    verdict = f"/v1/jobs/{verdict_job(service, prereg_id)}"
+    assert service.client.get(verdict, headers=tester).status_code == 403
+    assert service.client.get(verdict, headers=reader).status_code == 200
+
+
+def test_a_project_with_as_many_jobs_as_it_may_is_told_so(service: Service) -> None:
+    shared = service.app.state.services
+    service.app.state.services = type(shared)(
+        **{name: getattr(shared, name) for name in shared.__dataclass_fields__}
+        | {"settings": shared.settings.model_copy(update={"project_jobs": 2})}
+    )
+    for number in (1, 2):
+        assert run(service, ASYNC, BODY | {"both_wrong": number}).status_code == 202
+    refused = run(service, ASYNC, BODY | {"both_wrong": 3})
+    assert (refused.status_code, refused.json()["code"]) == (429, "too_many_jobs")
+    assert refused.headers["Retry-After"]
+    assert run(service, ASYNC, BODY | {"both_wrong": 2}).status_code == 202  # joins the one that waits
+    other = {"Authorization": f"Bearer {service.key(project_id=service.project('other'))}"}
+    assert run(service, ASYNC | other, BODY | {"both_wrong": 3}).status_code == 202

@@ -1,0 +1,589 @@
+"""What holds for whole families of tests: symmetry, invariance, monotonicity, duality, bounds.
+
+One case per test and method, so that a new one is added in a line. `test_property_matrix.py` says which
+family has which property, and why not where it has not; docs/differences.md shows it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from service.errors import ForelockError
+from service.kernels.bayes_factors import jzs_t
+from service.stats import registry
+from tests.stats.oracle import ask
+
+FEW = settings(deadline=None, max_examples=25)
+MARGIN = {"value": 10, "unit": "pp"}
+SCORES = {"value": 0.5, "unit": "score"}
+
+binary = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=2, max_size=40)
+eighths = st.integers(-16, 16).map(lambda k: k / 8)
+scores = st.lists(st.tuples(eighths, eighths), min_size=3, max_size=10)
+randoms = st.randoms(use_true_random=False)
+
+
+def cases(*rows):
+    return [
+        pytest.param(name, options, id="-".join([name, *map(str, options.values())])[:60])
+        for name, options in rows
+    ]
+
+
+BINARY = [
+    *(("mcnemar", {"method": each}) for each in ("exact", "midp", "asymptotic", "corrected")),
+    *(("paired-difference", {"method": each}) for each in ("tango", "newcombe", "wald")),
+    ("paired-bootstrap", {"method": "percentile", "alternative": "two-sided"}),
+    ("paired-bootstrap", {"method": "basic", "alternative": "two-sided"}),
+    ("randomization", {}),
+    ("equivalence", {"method": "tango", "margin": MARGIN}),
+    ("equivalence", {"method": "t", "margin": MARGIN}),
+    ("equivalence", {"method": "bootstrap_ci", "margin": MARGIN}),
+]
+PAIRED_SCORES = [
+    ("paired-bootstrap", {"alternative": "two-sided"}),
+    ("randomization", {}),
+    ("wilcoxon", {}),
+    ("wilcoxon", {"method": "corrected", "zero_method": "pratt"}),
+    ("t-test", {"method": "paired"}),
+    ("effect-size", {"design": "paired"}),
+    ("equivalence", {"method": "t", "margin": SCORES}),
+]
+INDEPENDENT = [
+    ("t-test", {"method": "welch"}),
+    ("t-test", {"method": "student"}),
+    ("mann-whitney", {"method": "exact"}),
+    ("mann-whitney", {"method": "corrected"}),
+    ("effect-size", {"design": "independent"}),
+    ("equivalence", {"method": "t", "design": "independent", "margin": SCORES}),
+    ("equivalence", {"method": "t", "design": "independent", "variance": "student", "margin": SCORES}),
+]
+T_BY_CLUSTER = [("clustered-mcnemar", {"method": each}) for each in ("cr1_t", "cr2_t", "cv3_t")]
+CLUSTERED = [
+    *(("clustered-mcnemar", {"method": each})
+      for each in ("sign_flip", "obuchowski", "durkalski", "yang", "eliasziw_donner")),
+    *T_BY_CLUSTER,
+    ("cluster-bootstrap", {"alternative": "two-sided"}),
+    ("cluster-bootstrap", {"alternative": "two-sided", "estimand": "cluster_weighted"}),
+    ("randomization", {}),
+    ("equivalence", {"method": "t", "margin": MARGIN}),
+    ("equivalence", {"method": "t", "cluster_variance": "cv3", "margin": MARGIN}),
+    ("equivalence", {"method": "bootstrap_ci", "margin": MARGIN}),
+]  # fmt: skip
+IN_ORDER = [
+    ("sequential", {"method": "group_sequential", "looks": [5, 40], "boundary": "pocock"}),
+    ("sequential", {"method": "e_process"}),
+    ("sequential", {"method": "confidence_sequence", "margin": MARGIN}),
+    ("cumulative-effect", {"first": 1}),
+    ("cumulative-effect", {"first": 1, "band": "percentile"}),
+    ("cumulative-effect", {"first": 1, "band": "t"}),
+]
+FLIPPED = [("type-one-error", {"test": each}) for each in ("mcnemar", "paired-t", "wilcoxon", "sign-flip")]
+
+
+def body_of(rows, order=None):
+    rows = rows if order is None else [rows[k] for k in order]
+    baseline, candidate = (list(column) for column in zip(*rows, strict=True))
+    return {"baseline": baseline, "candidate": candidate}
+
+
+def clusters_of(rows):
+    """Uneven clusters, four or more where there are enough rows."""
+    return [k % 3 if k < len(rows) // 2 else 3 + k // 4 for k in range(len(rows))]
+
+
+def new_names(random):
+    """Other names for clusters 0 .. 39, in another order."""
+    return {k: f"cluster {place}" for k, place in enumerate(random.sample(range(40), 40))}
+
+
+def told(name, body, options):
+    """The analysis as JSON, or the refusal."""
+    try:
+        answer = ask(name, body, **options)
+    except ForelockError as refused:
+        return None, str(refused.problem_code)
+    return json.loads(answer.analysis.model_dump_json()), answer.provenance
+
+
+# --- swapping the arms ---
+
+NEGATED = {
+    "delta", "t", "z", "cohens_d", "hedges_g", "cohens_dz", "rank_biserial", "cohens_g", "bootstrap_mean",
+    "item_weighted", "cluster_weighted", "delta_median_unbiased", "t_lower", "t_upper", "z_lower", "z_upper",
+}  # fmt: skip
+SWAPPED = dict([
+    *(pair for a, b in (
+        ("only_baseline", "only_candidate"), ("w_plus", "w_minus"), ("u", "u_baseline"), ("baseline", "candidate"),
+        ("baseline_value", "candidate_value"), ("baseline_rate", "candidate_rate"), ("n_wins", "n_losses"),
+        ("fraction_le_0", "fraction_ge_0"), ("fraction_lt_0", "fraction_gt_0"), ("p_lower", "p_upper"),
+        ("t_lower", "t_upper"), ("z_lower", "z_upper"),
+    ) for pair in ((a, b), (b, a))),
+])  # fmt: skip
+ENDS = {"low": "high", "band_low": "band_high", "sequence_low": "sequence_high", "lower": "upper"}
+ENDS |= {high: low for low, high in ENDS.items()}
+WORDS = {"positive": "negative", "negative": "positive", "baseline": "candidate", "candidate": "baseline"}
+ONE_SIDED = {
+    "sentence", "reasons", "bounds", "odds_ratio", "glass_delta", "improvement_pct", "noninferior", "superior",
+    "minimum_effect", "p_better", "statistic", "critical",
+}  # fmt: skip
+"""What names one arm as the reference, so that it has no mirror image of its own kind."""
+
+
+def mirrored(value, name=""):
+    """What the analysis of the swapped arms has to be."""
+    if isinstance(value, dict):
+        return {
+            SWAPPED.get(key, ENDS.get(key, key)): mirrored(inner, key)
+            for key, inner in value.items()
+            if key not in ONE_SIDED
+        }
+    if isinstance(value, list):
+        return [mirrored(each, name) for each in value]
+    if isinstance(value, str):
+        return WORDS.get(value, value)
+    if value is None or isinstance(value, bool):
+        return value
+    return -value if name in NEGATED or name in ENDS else 1 - value if name == "common_language" else value
+
+
+def kept(value):
+    """The analysis without what has no mirror image."""
+    if isinstance(value, dict):
+        return {key: kept(inner) for key, inner in value.items() if key not in ONE_SIDED}
+    return [kept(each) for each in value] if isinstance(value, list) else value
+
+
+def assert_same(found, expected, path="", rel=1e-7, abs_=1e-8):
+    """Equal field by field, numbers up to rounding."""
+    if isinstance(expected, dict):
+        assert set(found) == set(expected), path
+        outward = (
+            max(each["sequence"]["error"] for each in (found, expected)) if expected.get("sequence") else 0.0
+        )
+        for key, inner in expected.items():
+            # ends of a sequence before the last are rounded outward, by as much as they say
+            assert_same(
+                found[key], inner, f"{path}.{key}", rel, max(abs_, outward if key == "points" else 0.0)
+            )
+    elif isinstance(expected, list):
+        assert len(found) == len(expected), path
+        for k, inner in enumerate(expected):
+            assert_same(found[k], inner, f"{path}.{k}", rel, abs_)
+    elif isinstance(expected, float) and isinstance(found, (int, float)):
+        assert math.isclose(found, expected, rel_tol=rel, abs_tol=abs_), (path, found, expected)
+    else:
+        assert found == expected, path
+
+
+def assert_mirrors(name, options, rows, clusters=None):
+    extra = {} if clusters is None else {"clusters": clusters}
+    one, first = told(name, {**body_of(rows), **extra}, options)
+    other, second = told(name, {**body_of([(b, a) for a, b in rows]), **extra}, options)
+    if one is None or other is None:
+        assert one is other
+        assert first == second
+    elif first.exact:
+        assert_same(kept(other), mirrored(one))
+
+
+@pytest.mark.parametrize(("name", "options"), cases(*BINARY, *IN_ORDER, *FLIPPED))
+@FEW
+@given(rows=binary)
+def test_swapping_binary_arms_mirrors_every_field(name, options, rows):
+    assert_mirrors(name, options, rows)
+
+
+@pytest.mark.parametrize(("name", "options"), cases(*PAIRED_SCORES, *INDEPENDENT))
+@FEW
+@given(rows=scores)
+def test_swapping_arms_of_scores_mirrors_every_field(name, options, rows):
+    assert_mirrors(name, options, rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), cases(*CLUSTERED, *((n, {**o, "size_cap": 40}) for n, o in IN_ORDER[1:3]))
+)
+@FEW
+@given(rows=binary)
+def test_swapping_clustered_arms_mirrors_every_field(name, options, rows):
+    assert_mirrors(name, options, rows, clusters_of(rows))
+
+
+# --- order of items and names of clusters ---
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "clustered"),
+    [
+        *((n, o, False) for n, o in (*BINARY, *FLIPPED)),
+        *((n, o, True) for n, o in (*CLUSTERED, FLIPPED[0], FLIPPED[3])),
+    ],
+)
+@FEW
+@given(rows=binary, random=randoms)
+def test_order_of_items_and_names_of_clusters_do_not_matter(name, options, clustered, rows, random):
+    order = random.sample(range(len(rows)), len(rows))
+    labels, renamed = clusters_of(rows), new_names(random)
+    one, first = told(name, body_of(rows) | ({"clusters": labels} if clustered else {}), options)
+    moved = body_of(rows, order) | ({"clusters": [renamed[labels[k]] for k in order]} if clustered else {})
+    other, second = told(name, moved, options)
+    if one is None or other is None:
+        assert one is other
+        assert first == second
+    elif first.exact:
+        for each in (one, other):
+            if each.get("clusters"):
+                each["clusters"]["sizes"] = sorted(each["clusters"]["sizes"] or [])
+            each.pop("sentence")  # a number on a rounding edge may print either way
+        assert_same(other, one)
+
+
+@pytest.mark.parametrize(("name", "options"), cases(*PAIRED_SCORES, *INDEPENDENT))
+@FEW
+@given(rows=scores, random=randoms)
+def test_order_of_scores_does_not_matter(name, options, rows, random):
+    order = random.sample(range(len(rows)), len(rows))
+    one, first = told(name, body_of(rows), options)
+    other, second = told(name, body_of(rows, order), options)
+    if one is None or other is None:
+        assert first == second
+    elif first.exact:
+        one.pop("sentence")
+        other.pop("sentence")
+        assert_same(other, one)
+
+
+@FEW
+@given(rows=binary, random=randoms)
+def test_names_of_clusters_do_not_matter_in_an_order(rows, random):
+    labels, renamed = clusters_of(rows), new_names(random)
+    for name, options in (*((n, {**o, "size_cap": 40}) for n, o in IN_ORDER[1:3]), ("cumulative-effect", {})):
+        one = told(name, body_of(rows) | {"clusters": labels}, options)
+        other = told(name, body_of(rows) | {"clusters": [renamed[k] for k in labels]}, options)
+        assert one[0] == other[0], name
+
+
+@FEW
+@given(rows=binary, random=randoms)
+def test_the_end_of_a_sequence_forgets_its_order(rows, random):
+    order = random.sample(range(len(rows)), len(rows))
+    for options in ({"method": "e_process"}, {"method": "group_sequential", "looks": [len(rows)]}):
+        one, other = (told("sequential", body_of(rows, o), options)[0] for o in (None, order))
+        if options["method"] == "e_process":
+            assert one["e_process"]["log_e"] == pytest.approx(other["e_process"]["log_e"], abs=1e-9)
+        else:
+            assert one["looks"] == other["looks"]
+    one, other = (told("cumulative-effect", body_of(rows, o), {})[0] for o in (None, order))
+    assert_same(other["ci"], one["ci"])
+
+
+# --- monotone in the discordant counts ---
+
+FALLING = [
+    *(("mcnemar", {"method": each}, "p_value") for each in ("exact", "midp", "asymptotic", "corrected")),
+    ("paired-difference", {}, "p_value"),
+    ("paired-bootstrap", {}, "p_value"),
+    ("randomization", {}, "p_value"),
+    ("wilcoxon", {}, "p_value"),
+    ("t-test", {"method": "paired"}, "p_value"),
+    ("equivalence", {"method": "tango", "margin": MARGIN}, "p_lower"),
+    ("equivalence", {"method": "t", "margin": MARGIN}, "p_lower"),
+    ("sequential", {"method": "group_sequential", "looks": [40]}, "p_value"),
+    ("sequential", {"method": "group_sequential", "looks": [40]}, "-delta_median_unbiased"),
+    ("sequential", {"method": "confidence_sequence"}, "-delta"),
+    ("cumulative-effect", {}, "-delta"),
+    ("cumulative-effect", {}, "-ci.low"),
+    ("cumulative-effect", {}, "-ci.high"),
+    ("cumulative-effect", {"band": "percentile"}, "-ci.low"),
+]
+
+
+def field(analysis, path):
+    for part in path.lstrip("-").split("."):
+        analysis = None if analysis is None else analysis[part]
+    return None if analysis is None else -analysis if path.startswith("-") else analysis
+
+
+@pytest.mark.parametrize(("name", "options", "path"), FALLING)
+@FEW
+@given(
+    rows=st.lists(st.sampled_from([(1, 0), (0, 1), (1, 1), (0, 0)]), min_size=40, max_size=40), random=randoms
+)
+def test_a_loss_turned_into_a_win_speaks_for_the_candidate(name, options, path, rows, random):
+    losses = [k for k, row in enumerate(rows) if row == (1, 0)]
+    assume(losses)
+    better = list(rows)
+    better[random.choice(losses)] = (0, 1)
+    side = {} if name in ("equivalence", "cumulative-effect") or options.get("method") == "confidence_sequence" else {
+        "alternative": "greater"
+    }  # fmt: skip
+    before, after = (
+        field(told(name, body_of(each), {**options, **side})[0], path) for each in (rows, better)
+    )
+    if before is not None and after is not None:
+        assert after <= before + 1e-9
+
+
+@FEW
+@given(rows=st.lists(st.sampled_from([(1, 0), (0, 1), (1, 1)]), min_size=6, max_size=24), random=randoms)
+def test_a_loss_turned_into_a_win_never_raises_the_p_of_a_sign_flip(rows, random):
+    """A flip is as extreme when the flipped sums add up to 0 or less, and that is rarer with any larger sum."""
+    losses = [k for k, row in enumerate(rows) if row == (1, 0)]
+    assume(losses)
+    better, clusters = list(rows), {"clusters": clusters_of(rows)}
+    better[random.choice(losses)] = (0, 1)
+    for name in ("clustered-mcnemar", "randomization"):
+        before, after = (
+            told(name, body_of(each) | clusters, {"alternative": "greater"})[0] for each in (rows, better)
+        )
+        if before is not None and after is not None:
+            assert after["p_value"] <= before["p_value"] + 1e-12
+
+
+def test_a_win_can_raise_the_t_p_of_clusters():
+    """Four clusters won by 1, 1, 1 and 3: with 5 in the last, they agree less."""
+
+    def p(last):
+        wins = (1, 1, 1, last)
+        rows = [row for w in wins for row in [(0, 1)] * w + [(1, 1)] * (8 - w)]
+        clusters = {"clusters": [k // 8 for k in range(32)]}
+        return told("clustered-mcnemar", body_of(rows) | clusters, {"method": "cr2_t"})[0]["p_value"]
+
+    assert p(5) > p(3)
+
+
+@FEW
+@given(st.integers(0, 30), st.integers(0, 30))
+def test_one_more_win_or_one_less_loss_raises_the_e_value_of_a_leader(b, c):
+    def log_e(wins, losses):
+        rows = [(0, 1)] * wins + [(1, 0)] * losses + [(1, 1)]
+        return told("sequential", body_of(rows), {"method": "e_process"})[0]["e_process"]["log_e"]
+
+    if b > c:
+        assert log_e(b + 1, c) > log_e(b, c)
+        if c:
+            assert log_e(b, c - 1) > log_e(b, c)
+
+
+# --- interval and test say the same ---
+
+DUAL = [
+    *((name, options, scores) for name, options in (
+        ("t-test", {"method": "welch"}), ("t-test", {"method": "student"}), ("t-test", {"method": "paired"}),
+        ("wilcoxon", {"method": "exact"}), ("mann-whitney", {"method": "exact"}),  # with ties: one way only
+    )),
+    ("paired-difference", {"method": "tango"}, binary),
+    ("sequential", {"method": "group_sequential", "looks": [2, 40], "boundary": "pocock_spending"}, binary),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "options", "data"), DUAL)
+@pytest.mark.parametrize("level", [0.8, 0.95])
+@FEW
+@given(choice=st.data())
+def test_interval_excludes_zero_exactly_when_the_test_rejects(name, options, data, level, choice):
+    rows = choice.draw(data)
+    side = {"alpha": 1 - level} | ({} if name == "sequential" else {"level": level})
+    found, _ = told(name, body_of(rows), {**options, **side})
+    ci = found["ci"]
+    if ci is None or ci["low"] is None or ci["high"] is None or found["p_value"] is None:
+        return
+    gap = max(ci["low"], -ci["high"])  # above 0: zero is outside
+    if abs(gap) > 1e-9 and abs(found["p_value"] - (1 - level)) > 1e-9:
+        rejected = found["p_value"] < 1 - level
+        if found.get("n_ties") or found.get("n_nonzero", found["n"]) < found["n"]:
+            assert rejected or gap <= 0
+        else:
+            assert (gap > 0) is rejected
+
+
+# --- bounds ---
+
+
+@pytest.mark.parametrize(("name", "options"), cases(*BINARY, *IN_ORDER))
+@FEW
+@given(rows=binary)
+def test_binary_answers_stay_within_their_bounds(name, options, rows):
+    assert_bounded(told(name, body_of(rows), options)[0], 1.0)
+
+
+@pytest.mark.parametrize(("name", "options"), cases(*CLUSTERED))
+@FEW
+@given(rows=binary)
+def test_clustered_answers_stay_within_their_bounds(name, options, rows):
+    assert_bounded(told(name, {**body_of(rows), "clusters": clusters_of(rows)}, options)[0], 1.0)
+
+
+@pytest.mark.parametrize(("name", "options"), cases(*PAIRED_SCORES, *INDEPENDENT))
+@FEW
+@given(rows=scores)
+def test_answers_on_scores_stay_within_their_bounds(name, options, rows):
+    assert_bounded(told(name, body_of(rows), options)[0], 4.0)
+
+
+WITHIN_RANGE = ("tango", "newcombe", "percentile", "hodges-lehmann", "hedged")
+"""Intervals that cannot leave the range of a difference, by the start of their method's name; t, Wald, basic can."""
+
+
+def assert_bounded(found, most):
+    """p within (0, 1] and not below the least that can be; delta and its interval within the range."""
+    if found is None:
+        return
+    p, least, ci = found.get("p_value"), found.get("min_attainable_p"), found.get("ci")
+    assert p is None or 0 < p <= 1
+    if p is not None and least is not None and "p_value" not in found["bounds"]:
+        assert p >= least * (1 - 1e-9)
+    assert found["delta"] is None or abs(found["delta"]) <= most
+    if (
+        "design" in found and "conclusion" not in found
+    ):  # the interval of an effect size is not in units of delta
+        return
+    if ci is not None and ci["low"] is not None and ci["high"] is not None:
+        assert ci["low"] <= ci["high"]
+        assert ci["low"] - 1e-9 <= found["delta"] <= ci["high"] + 1e-9 or found.get("stopped_at")
+        if ci["method"].startswith(WITHIN_RANGE):
+            assert -most <= ci["low"]
+            assert ci["high"] <= most
+
+
+# --- multiplicity ---
+
+ADJUSTED = ("bonferroni", "holm", "hochberg", "hommel", "bh", "by")
+p_lists = st.lists(st.floats(1e-9, 1), min_size=1, max_size=8)
+
+
+def adjusted(p_values, method, **options):
+    found = ask("multiple-comparisons", {"p_values": p_values}, method=method, **options).analysis
+    return list(found.adjusted), list(found.reject)
+
+
+@pytest.mark.parametrize("method", ADJUSTED)
+@FEW
+@given(p_values=p_lists, random=randoms)
+def test_adjusted_values_move_with_their_hypotheses_and_with_p(method, p_values, random):
+    order = random.sample(range(len(p_values)), len(p_values))
+    values, rejected = adjusted(p_values, method)
+    assert adjusted([p_values[k] for k in order], method)[0] == pytest.approx([values[k] for k in order])
+    for p, value, gone in zip(p_values, values, rejected, strict=True):
+        assert p * (1 - 1e-12) <= value <= 1
+        assert gone is (value <= 0.05) or abs(value - 0.05) < 1e-12
+    smaller = list(p_values)
+    smaller[random.randrange(len(p_values))] *= random.random()
+    for before, after in zip(values, adjusted(smaller, method)[0], strict=True):
+        assert after <= before * (1 + 1e-9)
+
+
+@FEW
+@given(st.lists(st.floats(1e-9, 1), min_size=1, max_size=6))
+def test_holm_by_definition_is_the_closed_bonferroni_test(p_values):
+    m = range(len(p_values))
+    subsets = [s for size in range(1, len(p_values) + 1) for s in itertools.combinations(m, size)]
+    expected = [max(min(1.0, len(s) * min(p_values[j] for j in s)) for s in subsets if i in s) for i in m]
+    assert adjusted(p_values, "holm")[0] == pytest.approx(expected)
+
+
+# --- design ---
+
+shares = st.tuples(st.floats(0, 0.5), st.floats(0, 0.5))
+
+
+def power(**design):
+    return [point.power for point in ask("power", design).analysis.points]
+
+
+@FEW
+@given(shares, st.sampled_from(["exact", "midp", "asymptotic", "corrected"]), st.integers(5, 60))
+def test_power_mirrors_with_the_arms_and_is_a_probability(both, method, n):
+    loses, wins = both
+    options = {"test": "mcnemar", "method": method, "n": n}
+    one = power(**options, p_only_baseline=loses, p_only_candidate=wins, alternative="greater")
+    other = power(**options, p_only_baseline=wins, p_only_candidate=loses, alternative="less")
+    assert one == pytest.approx(other, abs=1e-9)
+    assert -1e-12 <= one[0] <= 1 + 1e-12
+
+
+@FEW
+@given(shares, st.integers(5, 60), st.floats(0, 1))
+def test_power_grows_with_the_wins_and_the_margin(both, n, step):
+    loses, wins = both
+    options = {"test": "mcnemar", "n": n, "alternative": "greater"}
+    less = power(**options, p_only_baseline=loses, p_only_candidate=wins)
+    # a share of the losses becomes wins
+    more = power(**options, p_only_baseline=loses * (1 - step), p_only_candidate=wins + loses * step)
+    assert more[0] >= less[0] - 1e-9
+    tango = {"test": "tango", "n": n, "p_only_baseline": loses / 4, "p_only_candidate": wins / 4}
+    narrow, wide = (power(**tango, margin={"value": v, "unit": "pp"}) for v in (10, 10 + 20 * step + 0.1))
+    assert wide[0] >= narrow[0] - 1e-9
+
+
+# --- replication agreement ---
+
+effects = st.lists(st.tuples(st.floats(-3, 3), st.floats(-3, 3)), min_size=3, max_size=12)
+posteriors = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=6)
+
+
+def of_profile(rows, **options):
+    human, agent = (list(column) for column in zip(*rows, strict=True))
+    return json.loads(ask("ecs", {"human": human, "agent": agent}, **options).analysis.model_dump_json())
+
+
+@FEW
+@given(effects, randoms)
+def test_concordance_is_symmetric_bounded_and_blind_to_names(rows, random):
+    found, other = of_profile(rows), of_profile([(b, a) for a, b in rows])
+    assert_same([other["ecs"], other["pearson"]], [found["ecs"], found["pearson"]])
+    if found["ecs"] is not None and found["pearson"] is not None:
+        assert abs(found["ecs"]) <= abs(found["pearson"]) + 1e-9 <= 1 + 2e-9
+    studies = [f"s{k % 3}" for k in range(len(rows))]
+    names = new_names(random)
+    renamed = {each: names[int(each[1:])] for each in studies}
+    one, two = (of_profile(rows, study=s) for s in (studies, [renamed[each] for each in studies]))
+    assert one["ecs"] == two["ecs"]
+    assert [g["ecs"] for g in one["studies"]] == [g["ecs"] for g in two["studies"]]
+
+
+@FEW
+@given(posteriors, st.floats(0, 1))
+def test_agreement_of_posteriors_is_symmetric_bounded_and_rises_towards_the_other_side(rows, step):
+    def pas(pairs):
+        tests = [
+            {"finding": f"f{k}", "human": {"pi": h}, "agent": {"pi": a}} for k, (h, a) in enumerate(pairs)
+        ]
+        return ask("pas", {"tests": tests}).analysis.pas
+
+    found = pas(rows)
+    assert 0 <= found <= 1
+    assert pas([(a, h) for h, a in rows]) == pytest.approx(found, abs=1e-12)
+    (h, a), rest = rows[0], rows[1:]
+    towards = a + step * ((1.0 if h >= 0.5 else 0.0) - a)
+    assert pas([(h, towards), *rest]) >= found - 1e-12
+
+
+@FEW
+@given(st.floats(0, 30), st.integers(3, 500), st.floats(0.1, 3))
+def test_a_bayes_factor_knows_no_sign_and_no_order_of_groups(t, n, rscale):
+    assert jzs_t(t, n, n - 1, rscale) == jzs_t(-t, n, n - 1, rscale)
+    one, other = (
+        ask("bayes-factor", {"evidence": {"kind": "t", "t": t, "n1": a, "n2": b, "rscale": rscale}}).analysis
+        for a, b in ((n, 7), (7, n))
+    )
+    assert one.log_bf10 == pytest.approx(other.log_bf10, abs=1e-12)
+    assert one.bf10 * one.bf01 == pytest.approx(1)
+    assert 0 <= one.posterior <= 1
+
+
+def test_every_test_of_two_arms_is_in_a_case():
+    """A new test of two arms has to be mirrored somewhere."""
+    named = {name for name, *_ in (*BINARY, *PAIRED_SCORES, *INDEPENDENT, *CLUSTERED, *IN_ORDER, *FLIPPED)}
+    drawn = {"bootstrap-difference"}  # its seed draws arm after arm: see test_bootstrap_difference.py
+    arms = {
+        t.name for t in registry.latest().values() if {"baseline", "candidate"} <= set(t.request.model_fields)
+    }
+    assert arms == named | drawn
