@@ -74,12 +74,10 @@ def power_findings(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Sett
 
 
 def _low(at: PowerAt) -> str:
-    scale = (
-        f"{at.discordance:.0%} of items discordant"
-        if at.discordance is not None
-        else f"an SD of {at.spread:g}"
-    )
-    truth = "no true difference" if at.truth == 0 else f"a true difference of {at.truth:g} (2 x SESOI)"
+    binary = at.discordance is not None
+    scale = f"{at.discordance:.0%} of items discordant" if binary else f"an SD of {at.spread:g}"
+    size = f"{100 * at.truth:g} pp" if binary else f"{at.truth:g}"
+    truth = "no true difference" if at.truth == 0 else f"a true difference of {size} (2 x SESOI)"
     error = "" if at.standard_error is None else f" (simulated, SE {at.standard_error:.2g})"
     return (
         f"with {truth} and {scale} the rule would hold with a chance of {at.power:.2g}{error}, below "

@@ -17,7 +17,7 @@ OURS = "service.stats"
 def given_warnings(test: StatTest[Any, Any]) -> tuple[WarningKind, ...]:
     """Every warning named by a function or class that the test's function can reach, by code.
 
-    Names are followed, not values: a class that is reached counts with all its methods.
+    Names and closures are followed, not values: a class that is reached counts with all its methods.
     """
     seen: set[int] = set()
     found: dict[str, WarningKind] = {}
@@ -37,6 +37,7 @@ def _named_by(thing: object) -> Iterator[object]:
         case FunctionType(__module__=module) if module.startswith(OURS):
             known = thing.__globals__
             yield from (known[name] for name in _names(thing.__code__) if name in known)
+            yield from (cell.cell_contents for cell in thing.__closure__ or ())
         case type(__module__=module) if module.startswith(OURS):
             yield from vars(thing).values()
             yield from thing.__bases__

@@ -222,7 +222,7 @@ def sequences():
 
 def flips_and_splits():
     """Every test that type-one-error can try."""
-    for values in RUNS:
+    for values in [column[:8] for column in RUNS]:  # all splits of more take long
         for test in ("welch", "student", "mann-whitney", "bootstrap-percentile", "bootstrap-basic"):
             yield {"test": test, "values": values, "n_splits": 100, "n_resamples": 100}
     for body in bodies_of_pairs(n_splits=100):
