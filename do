@@ -14,7 +14,8 @@ usage: ./do COMMAND [ARGUMENTS]
   test [--all] [PYTEST ARGUMENTS] run the tests; --all adds simulations and the image build
   check                           format, lint, types, layers, OpenAPI, Dockerfile
   openapi                         write openapi/openapi.json from the code
-  bench [--json FILE]             measure against other packages
+  bench [--json FILE] [--only GROUP ...] [--write]
+                                  measure against other packages
   simulate [PYTEST ARGUMENTS]     the simulations alone: coverage and type I error
   chaos [PYTEST ARGUMENTS]        the tests that kill processes and race them
   uv ARGUMENTS                    the uv this checkout uses

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sacrebleu import significance
-from sacrebleu.metrics import BLEU
+from sacrebleu.metrics.bleu import BLEU
 from scipy import stats
 
 from benchmarks.bootstrap import BATCH, HALF_WIDTH, SCIPY, Z, continuous

@@ -55,8 +55,8 @@ class Settings(BaseSettings):
     runner_threads: int | None = Field(
         None, ge=1, le=256, description="Jobs that one runner holds at a time; unset: two more than workers."
     )
-    pool_workers: int = Field(
-        default_factory=_cores, ge=1, le=1024, description="Workers of the pool; one core each."
+    pool_workers: int | None = Field(
+        None, ge=1, le=1024, description="Workers of the pool, one core each; unset: this machine's cores."
     )
     dask_scheduler: str | None = Field(
         None, description="tls:// address of a Dask scheduler; unset: a cluster of this machine."
@@ -83,6 +83,11 @@ class Settings(BaseSettings):
                 "FORELOCK_DASK_TLS_CERT_FILE and FORELOCK_DASK_TLS_KEY_FILE"
             )
         return self
+
+    @property
+    def workers_of_pool(self) -> int:
+        """How many calls the pool computes side by side."""
+        return self.pool_workers or _cores()
 
     @property
     def url(self) -> str:

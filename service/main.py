@@ -94,7 +94,7 @@ def build_runner(settings: Settings) -> Runner:
     from service.jobs.runner import Runner
     from service.wake import Alarm
 
-    threads = settings.runner_threads or settings.pool_workers + 2
+    threads = settings.runner_threads or settings.workers_of_pool + 2
     database = Database(settings.runner_url, pool_size=threads + 2)
     schema.require_current(database.engine)
     keyring = _keyring(settings, private=True)
@@ -104,7 +104,7 @@ def build_runner(settings: Settings) -> Runner:
         database=database,
         keyring=keyring,
         pool=DaskPool(
-            settings.pool_workers, settings.dask_scheduler, (str(files[0]), str(files[1]), str(files[2]))
+            settings.workers_of_pool, settings.dask_scheduler, (str(files[0]), str(files[1]), str(files[2]))
         ),
         alarm=Alarm(settings.runner_socket),
         settings=settings,

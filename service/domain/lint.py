@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping
 from service.domain.attainability import attainability_findings
 from service.domain.findings import Finding, error
 from service.domain.lint_populations import population_findings
+from service.domain.lint_power import power_findings
 from service.domain.lint_rules import rule_findings
 from service.domain.lint_settings import Setting, registered, settings
 from service.domain.lint_tests import parameter_findings, use_findings
 from service.domain.lint_words import word_findings
 from service.domain.plan import Plan
 from service.domain.population import ManifestFacts
-from service.domain.rule_power import power_findings
 from service.errors import InvalidData
 from service.stats import registry
 

@@ -1,4 +1,4 @@
-"""What the rule of each hypothesis can show with the planned data, and the warnings that come of it.
+"""What the rule of each hypothesis can show with the planned data.
 
 Independent binary pairs are enumerated, every possible outcome weighed; clusters and other endpoints are
 simulated with a fixed seed. What cannot be worked out is null beside its reason.
@@ -12,20 +12,20 @@ from functools import lru_cache
 import numpy as np
 
 from service.domain.attainability import attainable, field_bounds, size_of
-from service.domain.enumerated_rule import MOST_ROWS, EnumeratedRule
+from service.domain.enumerated_rule import EnumeratedRule
 from service.domain.enumerated_tests import BinaryTest
 from service.domain.equivalence_reach import equivalence_reach
-from service.domain.exact_power import TARGET, ExactPower, plausible
+from service.domain.exact_power import ExactPower, plausible
 from service.domain.feeding import parameter, takes_clusters
-from service.domain.findings import Finding, error, warning
 from service.domain.least_p import Size, least_p
 from service.domain.lint_rules import rule_findings
 from service.domain.lint_settings import Setting, settings
-from service.domain.lint_tests import use_findings
+from service.domain.lint_tests import parameter_findings, use_findings
 from service.domain.plan import Plan
 from service.domain.population import ManifestFacts
-from service.domain.rule_power_records import EquivalenceReach, LeastP, PowerAt, RulePower
+from service.domain.rule_power_records import EquivalenceReach, LeastP, RulePower
 from service.domain.simulated_power import ICC, SimulatedPower
+from service.errors import InvalidData
 
 SWITCHED = ("equivalence", "non_inferiority")
 """Claims that should come out where the arms do not differ."""
@@ -51,62 +51,11 @@ def rule_powers(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[RulePow
     )
 
 
-def power_findings(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> Iterator[Finding]:
-    """An error where no outcome makes the rule true, a warning where it would seldom be made true."""
+def power_at_reference(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> RulePower:
+    """What a lock needs to know: whether the rule can pass, and its power where the claim should come out."""
     if setting.index >= MOST_HYPOTHESES:
-        return
-    found = _remembered(*_key(plan, facts, setting.index), whole=False)
-    path = f"{setting.path}.rule"
-    if found.can_pass is False:
-        yield error("RULE_NEVER_PASSES", path, _never(plan, setting, found))
-        return
-    for reach in found.equivalence:
-        if reach.most_discordant is None and reach.test == setting.hypothesis.equivalence:
-            yield warning(
-                "EQUIVALENCE_OUT_OF_REACH",
-                f"{setting.path}.equivalence",
-                f"`{reach.test}` cannot show equivalence within +-{reach.margin:g} with {found.n} items, whatever "
-                "they turn out to be: plan more items, or leave `equivalence` out",
-            )
-    at = found.reference
-    if at is not None and at.power is not None and at.power < TARGET:
-        yield warning("LOW_POWER", path, _low(at))
-
-
-def _low(at: PowerAt) -> str:
-    binary = at.discordance is not None
-    scale = f"{at.discordance:.0%} of items discordant" if binary else f"an SD of {at.spread:g}"
-    size = f"{100 * at.truth:g} pp" if binary else f"{at.truth:g}"
-    truth = "no true difference" if at.truth == 0 else f"a true difference of {size} (2 x SESOI)"
-    error = "" if at.standard_error is None else f" (simulated, SE {at.standard_error:.2g})"
-    return (
-        f"with {truth} and {scale} the rule would hold with a chance of {at.power:.2g}{error}, below "
-        f"{TARGET:g}: plan more items, or acknowledge that a true effect will often be missed; "
-        "the whole table stands in `power` of the lint answer"
-    )
-
-
-def _never(plan: Plan, setting: Setting, found: RulePower) -> str:
-    rule = _enumerated(plan, setting)
-    n = found.n or 0
-    needed = next(
-        (more for more in _larger(n) if rule is not None and rule.reach(more, ())[0] is not False), None
-    )
-    way_out = "mend the thresholds" if needed is None else f"plan more items ({needed} would do)"
-    return (
-        f"the rule can never be true: of all outcomes that {n} items can have, none makes it true, though each "
-        f"clause could be met. To mend it, {way_out}"
-    )
-
-
-def _larger(n: int) -> Iterator[int]:
-    """A few sizes above n, growing by a quarter."""
-    size = n
-    for _ in range(12):
-        size = size + max(1, size // 4)
-        if size > MOST_ROWS:
-            return
-        yield size
+        return RulePower(hypothesis=setting.hypothesis.id, method=None, reason=TOO_MANY)
+    return _remembered(*_key(plan, facts, setting.index), whole=False)
 
 
 def _key(plan: Plan, facts: Mapping[str, ManifestFacts], index: int) -> tuple[str, str]:
@@ -182,8 +131,16 @@ def _ready(plan: Plan, setting: Setting) -> bool:
     named = {clause.field.test for clause in setting.clauses} - {None}
     if not named <= set(setting.uses):
         return False
-    found = (*rule_findings(setting), *use_findings(plan, setting))
-    return not any(each.severity == "error" for each in found)
+    found = (*rule_findings(setting), *parameter_findings(plan), *use_findings(plan, setting))
+    if any(each.severity == "error" for each in found):
+        return False
+    sesoi, endpoint = (plan.sesoi or {}).get(setting.hypothesis.endpoint), setting.endpoint
+    if sesoi is not None and endpoint is not None:
+        try:
+            sesoi.for_endpoint(binary=endpoint.kind == "binary")
+        except InvalidData:
+            return False
+    return True
 
 
 def _sees_clusters(setting: Setting) -> bool:
@@ -261,7 +218,8 @@ def _simulated(
     return changes
 
 
-def _enumerated(plan: Plan, setting: Setting) -> EnumeratedRule | None:
+def enumerated(plan: Plan, setting: Setting) -> EnumeratedRule | None:
+    """The rule over every outcome; None for an endpoint that is not right or wrong."""
     if setting.endpoint is None or setting.endpoint.collapsed_kind != "binary":
         return None
     sesoi = (plan.sesoi or {}).get(setting.hypothesis.endpoint)

@@ -25,8 +25,8 @@ CELLS = 2**15
 GROUP = 256
 """Items whose pairs a table holds: half a megabyte. Part of the version."""
 
-AT_ONCE = 4
-"""Blocks that share the making of a group's table."""
+AT_ONCE, FEWER = 16, 4
+"""Blocks that share the making of a group's table; fewer where their counts would fill the memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,14 +87,15 @@ def ratio_blocks(sums: Floats, sizes: Floats, seed: int, blocks: range) -> Float
 
 def sum_blocks(values: Floats, seed: int, blocks: range) -> Floats:
     """Sums of n draws with replacement from `values` (n,), for every replicate of these blocks."""
-    sums = [drawn_sums(values, generators) for generators in batches(seed, blocks)]
+    sums = [drawn_sums(values, generators) for generators in batches(seed, blocks, len(values))]
     return np.concatenate([np.zeros(0), *sums])
 
 
-def batches(seed: int, blocks: range) -> Iterator[list[np.random.Generator]]:
-    """The blocks' generators, a few at a time that share the making of tables."""
-    for start in range(0, len(blocks), AT_ONCE):
-        yield [generator(seed, block) for block in blocks[start : start + AT_ONCE]]
+def batches(seed: int, blocks: range, n: int) -> Iterator[list[np.random.Generator]]:
+    """The blocks' generators, as many at a time as share the making of tables for n values."""
+    at_once = AT_ONCE if n <= GROUP**2 else FEWER
+    for start in range(0, len(blocks), at_once):
+        yield [generator(seed, block) for block in blocks[start : start + at_once]]
 
 
 def drawn_sums(values: Floats, generators: list[np.random.Generator]) -> Floats:

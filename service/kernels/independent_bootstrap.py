@@ -191,7 +191,7 @@ def draw(samples: Sequence[NDArray[np.float64]], n_resamples: int, seed: int) ->
 def estimate_blocks(samples: Sequence[NDArray[np.float64]], seed: int, blocks: range) -> NDArray[np.float64]:
     """The estimate in every replicate of these blocks, in the order drawn."""
     found = [np.zeros(0)]
-    for generators in batches(seed, blocks):
+    for generators in batches(seed, blocks, max(len(sample) for sample in samples)):
         means = [drawn_sums(sample, generators) / sample.size for sample in samples]
         found.append(means[1] - means[0] if len(means) == 2 else means[0])
     return np.concatenate(found)

@@ -39,6 +39,9 @@ NEWTON_STEPS = 20
 CLOSE = 1e-9
 """Of a quantile, in standard deviations of the ratio."""
 
+ON_POINT = 1e-7
+"""Of a lattice's unit: 0 this close to a point is on it."""
+
 TIE = 1e-12
 """Ratios this close, relative to the largest, are the same attainable value."""
 
@@ -51,7 +54,7 @@ class Inverted:
     def __init__(self, sums: Floats, sizes: Floats) -> None:
         """Sums and sizes of shape (G,)."""
         self.sums, self.sizes = sums, sizes
-        self._exacts: dict[float, lattice.Distribution | None] = {}
+        self._exacts: dict[float, tuple[lattice.Distribution, float] | None] = {}
         self._bounds: dict[tuple[float, int], tuple[float, float, float]] = {}
         self._sums_at: dict[float, tuple[inversion.Inverted, float] | None] = {}
         self.estimate = float(sums.sum() / sizes.sum())
@@ -81,12 +84,18 @@ class Inverted:
     def at_most(self, r: float, *, strict: bool = False) -> float:
         """P(ratio <= r) or P(ratio < r): the whole atom is told apart when the terms lie on a lattice."""
         exact = self._exact(r)
-        return self._below(r - self.estimate) if exact is None else exact.at_most(-1 if strict else 0)
+        if exact is None:
+            return self._below(r - self.estimate)
+        total, zero = exact
+        return total.at_most(math.ceil(zero - ON_POINT) - 1 if strict else math.floor(zero + ON_POINT))
 
     def at_least(self, r: float, *, strict: bool = False) -> float:
         """P(ratio >= r) or P(ratio > r), likewise."""
         exact = self._exact(r)
-        return 1 - self._below(r - self.estimate) if exact is None else exact.at_least(1 if strict else 0)
+        if exact is None:
+            return 1 - self._below(r - self.estimate)
+        total, zero = exact
+        return total.at_least(math.floor(zero + ON_POINT) + 1 if strict else math.ceil(zero - ON_POINT))
 
     def _below(self, step: float) -> float:
         """P(ratio <= estimate + step) where no atom is told apart."""
@@ -178,21 +187,26 @@ class Inverted:
         ratios = self.sums / self.sizes
         return float(ratios.min()) - self.estimate, float(ratios.max()) - self.estimate
 
-    def _exact(self, r: float) -> lattice.Distribution | None:
+    def _exact(self, r: float) -> tuple[lattice.Distribution, float] | None:
         if r not in self._exacts:
             self._exacts[r] = self._on_lattice(r)
         return self._exacts[r]
 
-    def _on_lattice(self, r: float) -> lattice.Distribution | None:
+    def _on_lattice(self, r: float) -> tuple[lattice.Distribution, float] | None:
+        """The sum of the terms in units of their lattice, and where 0 lies among them; None off a lattice."""
         terms = self.sums - r * self.sizes
         terms[np.abs(terms) <= TIE * np.abs(self.sums)] = 0.0
-        grid = lattice.integer_grid(terms)
-        if grid is None:
-            return None
-        try:
-            return lattice.distribution(lattice.resampled(grid[0]), ATOM_POINTS)
-        except lattice.WindowTooLong:
-            return None
+        # evenly spaced terms need not pass through 0
+        for origin in (0.0, float(terms.min())):
+            grid = lattice.integer_grid(terms - origin)
+            if grid is None:
+                continue
+            try:
+                total = lattice.distribution(lattice.resampled(grid[0]), ATOM_POINTS)
+            except lattice.WindowTooLong:
+                return None
+            return total, -origin * len(terms) / grid[1]
+        return None
 
     def _rounded(self, r: float, points: int) -> tuple[float, float, float]:
         if (r, points) not in self._bounds:

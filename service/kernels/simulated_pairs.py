@@ -177,7 +177,7 @@ class SharedResamples:
 
     def share(self, far: NDArray[np.bool_]) -> Floats:
         """The chance of some resamples (T, B); no smaller than that of one cluster drawn every time."""
-        return np.maximum(far @ self.chances, self.least)
+        return np.asarray(np.maximum(far @ self.chances, self.least))
 
     @staticmethod
     def _index(reached: Floats, level: float) -> Ints:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from service.domain.findings import Finding
 from service.domain import lint as service_lint
+from service.domain.findings import Finding
 from service.domain.outcomes import Cell, Outcomes
 from service.domain.plan import Plan
 from service.domain.population import Manifest, ManifestFacts

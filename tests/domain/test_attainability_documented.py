@@ -126,7 +126,11 @@ def test_no_outcome_with_more_discordant_items_shows_equivalence(n, parameters):
     shown = [
         m
         for m in range(n + 1)
-        if any(test.answer(b, m)["analysis"]["equivalent"] for b in range(max(0, m // 2 - 3), m // 2 + 4) if b <= m)
+        if any(
+            test.answer(b, m)["analysis"]["equivalent"]
+            for b in range(max(0, m // 2 - 3), m // 2 + 4)
+            if b <= m
+        )
     ]
     assert found.most_discordant == max(shown)
 
@@ -178,7 +182,9 @@ def test_drafts_with_gaps_have_no_power_and_no_fault(changes):
     assert "LOW_POWER" not in [each.code for each in findings(changes)]
 
 
-@pytest.mark.parametrize(("claim", "truth"), [("equivalence", 0), ("non_inferiority", 0), ("superiority", 0.04)])
+@pytest.mark.parametrize(
+    ("claim", "truth"), [("equivalence", 0), ("non_inferiority", 0), ("superiority", 0.04)]
+)
 def test_the_reference_is_where_the_claim_should_come_out(claim, truth):
     rule = "m.ci within (-10 pp, 10 pp)" if claim != "superiority" else "m.p < 0.05"
     (found,) = powers({"hypotheses.0.claim": claim, "hypotheses.0.rule": rule})

@@ -75,9 +75,9 @@ def clause(rng: random.Random, name: str, test_id: str) -> str:
 
 
 def design(seed: int) -> dict[str, object]:
-    """A random rule of one to three clauses over random tests; n from 1 to 9."""
+    """A random rule of one to three clauses over random tests; n from 1 to 7."""
     rng = random.Random(seed)
-    changes: dict[str, object] = {"populations.0.n": rng.choice([1, 2, 3, 4, 5, 6, 7, 8, 9])}
+    changes: dict[str, object] = {"populations.0.n": rng.choice([1, 2, 3, 4, 5, 6, 7])}
     parts = []
     for index in range(rng.randint(1, 3)):
         name = rng.choice(list(TESTS))
@@ -116,7 +116,7 @@ def power_of(changes):
     return rule_powers(changed, {name: each.facts() for name, each in manifests(changed).items()})[0]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(36))
 def test_what_can_pass_and_how_often_is_what_every_outcome_gives(seed):
     changes = design(seed)
     n = changes["populations.0.n"]
@@ -140,11 +140,11 @@ def test_what_can_pass_and_how_often_is_what_every_outcome_gives(seed):
 
 NEVER = [
     (5, "t0.p < 0.05"),
-    (30, "t0.p < 0.05 and delta within (-0.15, 0.15)"),
+    (16, "t0.p < 0.05 and delta within (-0.3, 0.3)"),
     (12, "t0.n_discordant <= 5 and t0.p < 0.05"),
-    (40, "t0.p > 0.5 and delta >= 20 pp"),
+    (14, "t0.p > 0.5 and delta >= 50 pp"),
     (9, "delta > 0.2 and delta < 0.3 and t0.n_discordant == 3"),
-    (20, "t0.ci excludes 0 and t0.p > 0.3"),
+    (12, "t0.ci excludes 0 and t0.p > 0.3"),
 ]
 
 

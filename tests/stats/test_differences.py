@@ -155,7 +155,22 @@ def test_mlxtend_paired_permutation_test_agrees(rows):
 
 # --- sacrebleu ---
 
-WORDS = ["the", "quick", "brown", "fox", "jumps", "over", "a", "lazy", "dog", "while", "cats", "sleep", "on", "mats"]
+WORDS = [
+    "the",
+    "quick",
+    "brown",
+    "fox",
+    "jumps",
+    "over",
+    "a",
+    "lazy",
+    "dog",
+    "while",
+    "cats",
+    "sleep",
+    "on",
+    "mats",
+]
 
 
 def translations(seed, n=40, noise=(0.3, 0.25)):
