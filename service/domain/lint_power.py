@@ -13,6 +13,9 @@ from service.domain.population import ManifestFacts
 from service.domain.rule_power import enumerated, power_at_reference
 from service.domain.rule_power_records import PowerAt, RulePower
 
+CHEAP = 120
+"""Items up to which another size is looked at in milliseconds."""
+
 
 def power_findings(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> Iterator[Finding]:
     """An error where no outcome makes the rule true, a warning where it would seldom be made true."""
@@ -60,10 +63,10 @@ def _never(plan: Plan, setting: Setting, found: RulePower) -> str:
 
 
 def _larger(n: int) -> Iterator[int]:
-    """A few sizes above n, growing by a quarter."""
+    """A few sizes above n: growing by a quarter while that is cheap, else twice n."""
     size = n
-    for _ in range(12):
-        size = size + max(1, size // 4)
-        if size > MOST_ROWS:
-            return
+    while size < CHEAP:
+        size += max(1, size // 4)
         yield size
+    if size == n and 2 * n <= MOST_ROWS:
+        yield 2 * n

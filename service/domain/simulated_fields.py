@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
 
@@ -42,6 +42,8 @@ class SimulatedSets:
     won: tuple[Ints, Ints] | None
     clustered: bool
     seed: int
+    shared: dict[str, kernel.SharedResamples] = field(default_factory=dict, repr=False)
+    """Resamples of the units by estimand: the same for all truths."""
 
     def truths(self, clause: Clause) -> Sets | None:
         """The clause's truth in every data set; None when its field is not simulated."""
@@ -96,7 +98,9 @@ class SimulatedSets:
         """Shared resamples of the units and delta* of every data set."""
         if estimand not in self._resampled:
             sums, sizes = self.weighted(estimand)
-            shared = kernel.SharedResamples(sizes, self.generator(1))
+            if estimand not in self.shared:
+                self.shared[estimand] = kernel.SharedResamples(sizes, self.generator(1))
+            shared = self.shared[estimand]
             self._resampled[estimand] = shared, shared.deltas(sums)
         return self._resampled[estimand]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -15,7 +15,7 @@ from service.domain.lint_settings import Setting
 from service.domain.rule_power_records import PowerAt
 from service.domain.simulated_fields import SimulatedSets
 from service.domain.truth_sets import TRUE, combine_sets
-from service.kernels.simulated_pairs import draw_binary, draw_continuous
+from service.kernels.simulated_pairs import SharedResamples, draw_binary, draw_continuous
 from service.stats.common import Margin
 
 ICC = 0.05
@@ -26,7 +26,7 @@ SPREADS = (2.0, 5.0, 10.0)
 
 REFERENCE_SPREAD = 5.0
 DATA_SETS = 1000
-MOST_VALUES = 500_000
+MOST_VALUES = 300_000
 """Units times data sets drawn at once: fewer data sets where there are many units."""
 
 FEWEST_SETS = 100
@@ -44,6 +44,9 @@ class SimulatedPower:
     binary: bool
     goal_times: int
     """The claim should come out where the truth is this many times the SESOI."""
+
+    _entries: dict[tuple[float, int], PowerAt] = field(default_factory=dict, repr=False)
+    _shared: dict[str, SharedResamples] = field(default_factory=dict, repr=False)
 
     @property
     def n_sets(self) -> int:
@@ -75,7 +78,10 @@ class SimulatedPower:
         """1 where the rule favours the candidate, -1 where it favours the baseline."""
         if self.goal_times == 0:
             return 1
-        up, down = (self.at(self.reference, sign * self.goal_times).power or 0.0 for sign in (1, -1))
+        up = self.at(self.reference, self.goal_times).power
+        if up is None or up > 0.5:
+            return 1
+        down = self.at(self.reference, -self.goal_times).power or 0.0
         return -1 if down > 2 * up + 0.05 else 1
 
     def table(self) -> Iterator[PowerAt]:
@@ -86,6 +92,11 @@ class SimulatedPower:
 
     def at(self, scale: float, times: int) -> PowerAt:
         """One entry: the truth is `times` the SESOI."""
+        if (scale, times) not in self._entries:
+            self._entries[scale, times] = self._simulated(scale, times)
+        return self._entries[scale, times]
+
+    def _simulated(self, scale: float, times: int) -> PowerAt:
         truth = times * self.sesoi
         where = PowerAt(
             discordance=scale if self.binary else None,
@@ -126,7 +137,9 @@ class SimulatedPower:
             sums = (won[0] - won[1]).astype(np.float64)
         else:
             sums = draw_continuous(generator, self.n_sets, self.sizes, truth, scale, icc)
-        return SimulatedSets(self.setting, self.margin, self.sizes, sums, won, self.clustered, SEED)
+        return SimulatedSets(
+            self.setting, self.margin, self.sizes, sums, won, self.clustered, SEED, self._shared
+        )
 
 
 def _shares(discordance: float, truth: float) -> tuple[float, float]:

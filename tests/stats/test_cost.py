@@ -58,13 +58,7 @@ SIZES = {
     "clustered-mcnemar": [lambda k: {**pairs(400 * k), "clusters": [i // 4 for i in range(400 * k)]}],
     "cumulative-effect": [lambda k: scores(2000 * k), lambda k: clustered(400 * k)],
     "describe": [lambda k: values(1000 * k), lambda k: values(50, method="bca", n_resamples=10_000 * k)],
-    "ecs": [
-        lambda k: {
-            "reference_effects": [0.1, 0.4] * (10 * k),
-            "replication_effects": [0.2, 0.3] * (10 * k),
-            "names": [str(i) for i in range(20 * k)],
-        }
-    ],
+    "ecs": [lambda k: {"human": [0.1, 0.4] * (20 * k), "agent": [0.2, 0.3] * (20 * k)}],
     "effect-size": [lambda k: scores(5000 * k)],
     "equivalence": [
         lambda k: {
@@ -156,7 +150,7 @@ def test_agreement_is_estimated_by_its_tests():
     ("name", "body"),
     [
         ("power", flips(n=[1_000_000] * 500, n_simulations=100_000)),
-        ("paired-bootstrap", {**counted(20_000), "n_resamples": 1_000_000, "method": "studentized"}),
+        ("paired-bootstrap", {**counted(120_000), "n_resamples": 1_000_000, "method": "studentized"}),
         (
             "type-one-error",
             {"test": "bootstrap-basic", **values(2000), "sizes": [1000] * 200, "n_splits": 200_000},
@@ -169,4 +163,4 @@ def test_what_would_compute_for_hours_is_refused_at_once(name, body):
     for ask in (test.answer, test.block_count):
         with pytest.raises(InvalidData, match="hours") as refused:
             ask(request)
-        assert refused.value.code == "too_long"
+        assert refused.value.problem_code == "too_long"

@@ -66,7 +66,12 @@ def test_drawn_bootstrap_names_its_seed_and_follows_it():
 
 def test_bootstrap_warns_below_forty_values_only():
     rng = np.random.default_rng(0)
-    for n, method, warned in ((20, "bca", True), (39, "basic", True), (40, "percentile", False), (5, "t", False)):
+    for n, method, warned in (
+        (20, "bca", True),
+        (39, "basic", True),
+        (40, "percentile", False),
+        (5, "t", False),
+    ):
         answer = ask("describe", {"values": list(rng.normal(size=n))}, method=method)
         assert ("BOOTSTRAP_FEW_VALUES" in codes(answer)) == warned
 

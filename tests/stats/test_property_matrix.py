@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 COLUMNS = ("swap", "order", "names", "monotone", "dual", "brute", "bounds")
 
 P = "stats/test_properties.py"
+W = "stats/test_properties_without_arms.py"
 BEHIND: dict[str, dict[str, str]] = {
     "Paired": {
         "swap": f"{P}::test_swapping_binary_arms_mirrors_every_field",
@@ -51,22 +52,22 @@ BEHIND: dict[str, dict[str, str]] = {
         "bounds": f"{P}::test_answers_on_scores_stay_within_their_bounds",
     },
     "Design": {
-        "swap": f"{P}::test_power_mirrors_with_the_arms_and_is_a_probability",
+        "swap": f"{W}::test_power_mirrors_with_the_arms_and_is_a_probability",
         "order": f"{P}::test_order_of_items_and_names_of_clusters_do_not_matter",
         "names": f"{P}::test_order_of_items_and_names_of_clusters_do_not_matter",
-        "monotone": f"{P}::test_power_grows_with_the_wins_and_the_margin",
+        "monotone": f"{W}::test_power_grows_with_the_wins_and_the_margin",
         "dual": "stats/test_sample_size.py::test_power_holds_from_n_on_and_fails_just_below",
         "brute": "kernels/test_power.py::test_tango_power_by_enumeration",
-        "bounds": f"{P}::test_power_mirrors_with_the_arms_and_is_a_probability",
+        "bounds": f"{W}::test_power_mirrors_with_the_arms_and_is_a_probability",
     },
     "Multiplicity": {
         "swap": "n/a",
-        "order": f"{P}::test_adjusted_values_move_with_their_hypotheses_and_with_p",
+        "order": f"{W}::test_adjusted_values_move_with_their_hypotheses_and_with_p",
         "names": "n/a",
-        "monotone": f"{P}::test_adjusted_values_move_with_their_hypotheses_and_with_p",
-        "dual": f"{P}::test_adjusted_values_move_with_their_hypotheses_and_with_p",
-        "brute": f"{P}::test_holm_by_definition_is_the_closed_bonferroni_test",
-        "bounds": f"{P}::test_adjusted_values_move_with_their_hypotheses_and_with_p",
+        "monotone": f"{W}::test_adjusted_values_move_with_their_hypotheses_and_with_p",
+        "dual": f"{W}::test_adjusted_values_move_with_their_hypotheses_and_with_p",
+        "brute": f"{W}::test_holm_by_definition_is_the_closed_bonferroni_test",
+        "bounds": f"{W}::test_adjusted_values_move_with_their_hypotheses_and_with_p",
     },
     "Cumulative effect": {
         "swap": f"{P}::test_swapping_binary_arms_mirrors_every_field",
@@ -87,13 +88,13 @@ BEHIND: dict[str, dict[str, str]] = {
         "bounds": f"{P}::test_binary_answers_stay_within_their_bounds",
     },
     "Replication agreement": {
-        "swap": f"{P}::test_concordance_is_symmetric_bounded_and_blind_to_names",
+        "swap": f"{W}::test_concordance_is_symmetric_bounded_and_blind_to_names",
         "order": "stats/test_pas.py::test_order_does_not_matter",
-        "names": f"{P}::test_concordance_is_symmetric_bounded_and_blind_to_names",
+        "names": f"{W}::test_concordance_is_symmetric_bounded_and_blind_to_names",
         "monotone": "stats/test_bayes_factor.py::test_evidence_grows_with_t_whatever_its_sign",
         "dual": "n/a",
         "brute": "stats/test_bayes_factor.py::test_regression_agrees_with_quad",
-        "bounds": f"{P}::test_agreement_of_posteriors_is_symmetric_bounded_and_rises_towards_the_other_side",
+        "bounds": f"{W}::test_agreement_of_posteriors_is_symmetric_bounded_and_rises_towards_the_other_side",
     },
 }
 
