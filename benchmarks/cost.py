@@ -31,9 +31,9 @@ def estimated_and_taken(name: str, body: Body) -> tuple[float, float]:
     times: list[float] = []
     while len(times) < 5 and sum(times) < 1:
         request = test.request.model_validate(body)
-        start = time.perf_counter()
+        start = time.process_time()  # an estimate knows nothing of who else is computing
         test.answer(request)
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     return estimate, sorted(times)[len(times) // 2]
 
 
@@ -86,10 +86,10 @@ def requests() -> Iterator[tuple[str, str, Body]]:
     for n in (10, 1000, 100_000):
         pairs, scores, clusters = _scores(n, kind="binary"), _scores(n), _clustered(n, 5)
         for name in ("mcnemar", "paired-difference", "equivalence"):
-            extra = {"margin": {"value": 2, "unit": "pp"}} if name == "equivalence" else {}
+            extra: Body = {"margin": {"value": 2, "unit": "pp"}} if name == "equivalence" else {}
             yield name, f"{n:,} pairs", {**pairs, **extra}
         yield "clustered-mcnemar", f"{n:,} items", _clustered(n, 5, kind="binary")
-        margin = {"margin": {"value": 0.1, "unit": "score"}}
+        margin: Body = {"margin": {"value": 0.1, "unit": "score"}}
         yield "equivalence", f"t, {n:,} items", {**scores, **margin, "method": "t"}
         for kind in ("normal", "sparse", "grid", "heavy"):
             extra = {**margin, "method": "bootstrap_ci"}
@@ -102,7 +102,8 @@ def requests() -> Iterator[tuple[str, str, Body]]:
         yield "paired-bootstrap", f"seed, {n:,}", {**scores, "convention": "seed"}
         yield "paired-bootstrap", f"clusters, {n:,} in 5s", clusters
         yield "cluster-bootstrap", f"seed, {n:,} in 5s", {**clusters, "convention": "seed"}
-        yield "cluster-bootstrap", f"studentized, {n:,} in 5s", {**clusters, "method": "studentized"}
+        if n > 10:
+            yield "cluster-bootstrap", f"studentized, {n:,} in 5s", {**clusters, "method": "studentized"}
         yield "randomization", f"clusters, {n:,} in 5s", clusters
         if n <= 10_000:
             for name in ("paired-bootstrap", "randomization"):

@@ -162,9 +162,7 @@ def _acknowledged(found: Sequence[Finding], acknowledge: Sequence[str] | str) ->
     if acknowledge == "all":
         return tuple(sorted(warnings))
     named = set(acknowledge)
-    open_warnings = [
-        finding for finding in found if finding.severity == "warning" and finding.code not in named
-    ]
+    open_warnings = [finding for finding in found if finding.asks and finding.code not in named]
     if open_warnings:
         codes = sorted({finding.code for finding in open_warnings})
         raise InvalidData(

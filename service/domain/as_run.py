@@ -27,7 +27,7 @@ from service.domain.deviation_changes import (
     SesoiChange,
 )
 from service.domain.feeding import request_for
-from service.domain.outcomes import Cell, Outcomes, PlanViolatedError, pair_up
+from service.domain.outcomes import Cell, Outcomes, PlanViolatedError, pair_up, why_no_worst_case
 from service.domain.plan import Hypothesis, Plan
 from service.domain.population import Manifest
 from service.domain.verdict import judge
@@ -76,8 +76,11 @@ class AsRun(BaseModel):
 def why_not(plan: Plan, change: Change) -> str | None:
     """Why a change cannot be applied to the stored rows; None when it can."""
     match change:
-        case ExcludedItems() | ExcludedClusters() | MissingPolicyChange() | RuleChange() | SesoiChange():
+        case ExcludedItems() | ExcludedClusters() | RuleChange() | SesoiChange():
             return None
+        case MissingPolicyChange():
+            reasons = (why_no_worst_case(plan, each) for each in plan.hypotheses or ())
+            return next(filter(None, reasons), None) if change.missing == "worst_case" else None
         case EndpointChange():
             hypothesis = plan.hypothesis(change.hypothesis)
             measured = plan.endpoints_of(hypothesis.population) if hypothesis else ()

@@ -7,6 +7,10 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 
+ADVICE = frozenset({"LOW_POWER"})
+"""Warnings that the record keeps and the lock does not ask about: a small study is its author's choice."""
+
+
 class Finding(BaseModel):
     """One gap, fault or risk of a plan. Errors block the lock; warnings are acknowledged by code."""
 
@@ -18,11 +22,17 @@ class Finding(BaseModel):
     message: str = Field(description="What is the matter, and the way out.")
 
 
+    @property
+    def asks(self) -> bool:
+        """True for a warning that the lock must acknowledge."""
+        return self.severity == "warning" and self.code not in ADVICE
+
+
 def error(code: str, path: str, message: str) -> Finding:
     """A finding that blocks the lock."""
     return Finding(code=code, severity="error", path=path, message=message)
 
 
 def warning(code: str, path: str, message: str) -> Finding:
-    """A finding that the lock has to acknowledge."""
+    """A finding that the lock has to acknowledge, unless it is advice."""
     return Finding(code=code, severity="warning", path=path, message=message)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from service.domain.attainability import attainability_findings
 from service.domain.findings import Finding, error
+from service.domain.lint_policies import endpoint_findings, missing_findings
 from service.domain.lint_populations import population_findings
 from service.domain.lint_power import power_findings
 from service.domain.lint_rules import rule_findings
@@ -31,6 +32,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         *_names(plan),
         *_not_yet(plan),
         *_scales(plan),
+        *endpoint_findings(plan),
         *population_findings(plan, facts),
         *parameter_findings(plan),
     ]
@@ -38,6 +40,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         found += _hypothesis_names(plan, setting)
         found += use_findings(plan, setting)
         found += rule_findings(setting)
+        found += missing_findings(plan, setting)
         attained = list(attainability_findings(setting, facts))
         found += attained
         if not any(each.severity == "error" for each in attained):
@@ -56,7 +59,7 @@ SECTIONS = {
     "sesoi": "give every primary endpoint its smallest effect of interest, e.g. {'value': 2, 'unit': 'pp'}",
     "thresholds": "list tuned thresholds, or send [] to say that there are none",
     "stopping": "say when the results are looked at, e.g. {'kind': 'fixed_n'}",
-    "missing": "say what a result that is not ok does: 'fail' or 'exclude_pair'",
+    "missing": "say what a result that is not ok does: 'fail', 'exclude_pair' or 'worst_case'",
     "multiplicity": "say what is done about several hypotheses, e.g. {'policy': 'none', 'family': [...]}",
 }
 
@@ -143,8 +146,6 @@ def _not_yet(plan: Plan) -> Iterator[Finding]:
 
     if plan.stopping is not None and plan.stopping.kind != "fixed_n":
         yield refuse("stopping.kind", f"stopping rule '{plan.stopping.kind}'", "use 'fixed_n'")
-    if plan.missing == "worst_case":
-        yield refuse("missing", "missing policy 'worst_case'", "use 'fail' or 'exclude_pair'")
     if plan.multiplicity is not None and plan.multiplicity.policy != "none":
         yield refuse(
             "multiplicity.policy",

@@ -1,7 +1,8 @@
 """What judging reads: every planned cell, and the pairs of a hypothesis under the plan's policies.
 
 An item is usable when every replicate of both arms is `ok`. Under the missing policy `fail` one
-that is not makes the hypothesis invalid; under `exclude_pair` it is left out of both arms.
+that is not makes the hypothesis invalid; under `exclude_pair` it is left out of both arms; under
+`worst_case` it stays, and what is not ok takes the value that hurts the claim most.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from service.domain.exact_sums import exact_sum
 from service.domain.plan import Collapse, Endpoint, Hypothesis, Plan, Population
 from service.domain.population import Manifest
 from service.domain.results import PlacedBatch, expected_cells
+from service.domain.worst_case import extremes, favoured, fill
 from service.errors import ForelockError
 
 OK, ERROR, MISSING, NOT_RECEIVED = 0, 1, 2, 255
@@ -83,11 +85,12 @@ class StatusCounts(BaseModel):
 
 
 class Excluded(BaseModel):
-    """What the missing policy left out, and why."""
+    """What the missing policy left out or filled in, and why."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     pairs: int = Field(0, description="Items left out of both arms.")
+    filled: int = Field(0, description="Items that stay in with a worst-case value; under `worst_case` alone.")
     baseline: StatusCounts = StatusCounts()
     candidate: StatusCounts = StatusCounts()
 
@@ -119,7 +122,8 @@ def pair_up(
 
     Raises:
         PlanViolatedError: the manifest is another one, a cell is absent or of the wrong size, a value
-            cannot belong to the endpoint, or the plan says `fail` and a result is not `ok`.
+            cannot belong to the endpoint, the plan says `fail` and a result is not `ok`, or it says
+            `worst_case` and does not tell which value that is.
     """
     population, endpoint, manifest = _setting(plan, hypothesis, manifests)
     arms = (hypothesis.baseline, hypothesis.candidate)
@@ -133,8 +137,14 @@ def pair_up(
             )
         _check_values(cell, endpoint, arm)
     baseline, candidate = cells
-    kept = np.all(baseline.statuses == OK, axis=1) & np.all(candidate.statuses == OK, axis=1)
-    before, after = baseline.values[kept], candidate.values[kept]
+    usable = np.all(baseline.statuses == OK, axis=1) & np.all(candidate.statuses == OK, axis=1)
+    worst = plan.missing == "worst_case"
+    kept = np.ones_like(usable) if worst else usable
+    before, after = (
+        _worst(plan, hypothesis, endpoint, cells)
+        if worst and not usable.all()
+        else (baseline.values[kept], candidate.values[kept])
+    )
     return Paired(
         population=population,
         endpoint=endpoint,
@@ -144,8 +154,39 @@ def pair_up(
         kept=kept,
         delta=_delta(before, after, endpoint.collapse),
         excluded=Excluded(
-            pairs=int(np.count_nonzero(~kept)), baseline=_counts(baseline), candidate=_counts(candidate)
+            pairs=int(np.count_nonzero(~kept)),
+            filled=int(np.count_nonzero(kept & ~usable)),
+            baseline=_counts(baseline),
+            candidate=_counts(candidate),
         ),
+    )
+
+
+def why_no_worst_case(plan: Plan, hypothesis: Hypothesis) -> str | None:
+    """Why the plan does not tell what the worst case of a hypothesis is; None when it does."""
+    endpoint = plan.endpoint(hypothesis.endpoint)
+    if endpoint is not None and extremes(endpoint) is None:
+        return f"the endpoint '{endpoint.id}' has no bounds, so it has no worst value"
+    if hypothesis.claim != "equivalence" and favoured(plan, hypothesis) is None:
+        return f"the rule of {hypothesis.id} does not say which arm it favours, so neither value is the worst"
+    return None
+
+
+def _worst(
+    plan: Plan, hypothesis: Hypothesis, endpoint: Endpoint, cells: tuple[Cell, ...]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Both arms with the worst value for what is not ok."""
+    ends, why = extremes(endpoint), why_no_worst_case(plan, hypothesis)
+    if ends is None or why is not None:
+        raise PlanViolatedError(f"{why}, and the plan's missing policy is `worst_case`")
+    baseline, candidate = cells
+    return fill(
+        baseline.values,
+        candidate.values,
+        (baseline.statuses == OK, candidate.statuses == OK),
+        claim=hypothesis.claim,
+        sign=favoured(plan, hypothesis),
+        ends=ends,
     )
 
 
@@ -205,6 +246,9 @@ def _check_values(cell: Cell, endpoint: Endpoint, arm: str) -> None:
         raise PlanViolatedError(
             f"arm '{arm}' has values other than 0 and 1 on the binary endpoint '{endpoint.id}'"
         )
+    ends = endpoint.bounds
+    if ends is not None and not np.all((values >= ends.low) & (values <= ends.high)):
+        raise PlanViolatedError(f"arm '{arm}' has values outside the bounds of the endpoint '{endpoint.id}'")
 
 
 def _counts(cell: Cell) -> StatusCounts:

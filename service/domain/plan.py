@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from datetime import date
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
 from service.domain.canonical import canonical, sha256_hex
@@ -89,6 +89,19 @@ class Judge(Section):
     prompt_sha256: Line | None = None
 
 
+class Bounds(Section):
+    """The scale of a continuous endpoint: no value lies outside."""
+
+    low: Finite
+    high: Finite
+
+    @model_validator(mode="after")
+    def _is_ordered(self) -> Self:
+        if self.low >= self.high:
+            raise PydanticCustomError("not_ordered", "the lower bound must be below the upper one")
+        return self
+
+
 class Endpoint(Section):
     """What is measured on every item."""
 
@@ -101,6 +114,9 @@ class Endpoint(Section):
     )
     replicates: int = Field(1, ge=1, le=1000, description="Results per item and arm.")
     collapse: Collapse | None = Field(None, description="How replicates become one value; null: `mean`.")
+    bounds: Bounds | None = Field(
+        None, description="Least and greatest value of a continuous endpoint; a binary one has 0 and 1."
+    )
 
     def measured_on(self, population_id: str) -> bool:
         """True when items of that population have this endpoint."""

@@ -111,6 +111,12 @@ def check(batch: ResultBatch, plan: Plan, manifests: Mapping[str, Manifest]) -> 
         faults.rows(
             "value", np.flatnonzero(outside).tolist(), "is neither 0 nor 1, and the endpoint is binary"
         )
+    if endpoint.bounds is not None:
+        low, high = endpoint.bounds.low, endpoint.bounds.high
+        outside = (batch.statuses == 0) & ((batch.values < low) | (batch.values > high))
+        faults.rows(
+            "value", np.flatnonzero(outside).tolist(), f"is outside the endpoint's bounds, {low:g} to {high:g}"
+        )
     faults.raise_if_any()
     _refuse_repeats(batch, positions)
     return PlacedBatch(

@@ -26,7 +26,7 @@ SPREADS = (2.0, 5.0, 10.0)
 
 REFERENCE_SPREAD = 5.0
 DATA_SETS = 1000
-MOST_VALUES = 300_000
+MOST_VALUES = 500_000
 """Units times data sets drawn at once: fewer data sets where there are many units."""
 
 FEWEST_SETS = 100

@@ -2,7 +2,8 @@
 
 Doubtful items are the missing ones (a result is not ok), the left out (a deviation excludes them)
 and the disputed (a deviation contests their outcomes). Each begins as it stands in the judgement:
-missing and left-out items outside it, disputed ones with the values that were stored. Each may then
+missing and left-out items outside it, disputed ones with the values that were stored; under the
+missing policy `worst_case` a missing item begins inside, with its worst value. Each may then
 take any pair of values that agrees with what is known of it: for a missing item the result that is
 ok stays. Pushing one item after the other the same way gives a filling that changes the outcome, if
 one does; then every filling of fewer items is tried, from one item up, so the answer is exact. Items
@@ -24,12 +25,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from service.domain.analyses import tests_of
 from service.domain.as_run import Rows, seconds, verdicts_of
-from service.domain.outcomes import MISSING, OK, Cell, Outcomes
-from service.domain.plan import Hypothesis, TestUse
+from service.domain.outcomes import MISSING, OK, Cell, Outcomes, why_no_worst_case
+from service.domain.plan import Hypothesis, Plan, TestUse
 from service.domain.rule import All, Comparison, clauses
 from service.domain.rule_grammar import parse
 from service.domain.rule_truth import holds
 from service.domain.verdict_records import HypothesisVerdict, Outcome
+from service.domain.worst_case import Extremes, favoured, fill
 
 Pair = tuple[int, int]
 """(baseline, candidate) of one item."""
@@ -75,7 +77,10 @@ class TippingPoint(BaseModel):
     missing: int = Field(description="Items with a result that is not ok.")
     left_out: int = Field(description="Items that deviations leave out.")
     disputed: int = Field(description="Items that stay in and whose outcomes a deviation contests.")
-    outcome: Outcome = Field(description="With missing and left-out items outside, disputed ones as stored.")
+    outcome: Outcome = Field(
+        description="With left-out items outside and disputed ones as stored; missing ones outside, or at their "
+        "worst value under `worst_case`."
+    )
     items: int | None = Field(
         description="The fewest doubtful items whose values change the outcome; null: no filling does, or see `reason`."
     )
@@ -129,15 +134,29 @@ class _Search:
         self.left_out = doubts.left_out
         self.disputed = doubts.disputed & ~doubts.left_out & ~self.missing
         self.outside = self.missing | self.left_out
+        if plan.missing == "worst_case":
+            self.outside = self.left_out
+            self._fill(plan)
         inside = ~self.outside
         self.n, self.total = int(np.count_nonzero(inside)), int(np.diff(self.values[:, inside], axis=0).sum())
         self.delta_clauses = _delta_clauses(hypothesis)
         self.evaluations = 0
 
+    def _fill(self, plan: Plan) -> None:
+        """Missing results at their worst values, as the judgement of what is not left out has them."""
+        inside = ~self.left_out
+        self.values[:, inside] = fill(
+            *self.values[:, inside],
+            (self.ok[0, inside], self.ok[1, inside]),
+            claim=self.hypothesis.claim,
+            sign=favoured(plan, self.hypothesis),
+            ends=Extremes(0.0, 1.0),
+        )
+
     @property
     def doubtful(self) -> NDArray[np.intp]:
         """Positions of the items in doubt."""
-        return np.flatnonzero(self.outside | self.disputed)
+        return np.flatnonzero(self.missing | self.outside | self.disputed)
 
     def judge(self, filling: Mapping[int, Pair]) -> HypothesisVerdict:
         """The hypothesis with these items at these values and the other ones where they begin."""
@@ -377,8 +396,8 @@ def _refusal(rows: Rows, hypothesis: Hypothesis) -> TippingPoint | None:
     reason = None
     if endpoint is None or endpoint.kind != "binary" or endpoint.replicates != 1:
         reason = "the search fills in 0 and 1, and the endpoint is not binary with one result per item"
-    elif rows.plan.missing == "worst_case":
-        reason = "under `worst_case` every missing item counts against the claim already"
+    elif rows.plan.missing == "worst_case" and (why := why_no_worst_case(rows.plan, hypothesis)):
+        reason = why
     elif any(key not in rows.outcomes.cells for key in keys):
         reason = "no results of this endpoint were planned"
     if reason is None:

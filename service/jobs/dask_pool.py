@@ -41,6 +41,7 @@ SETTINGS = {
     "distributed.nanny.pre-spawn-environ": {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
     "distributed.worker.preload": ["service.jobs.worker"],
     "distributed.scheduler.allowed-failures": 1,
+    "distributed.scheduler.worker-saturation": 1.0,  # a call waits for a worker, not behind a call
     "distributed.deploy.lost-worker-timeout": "5s",
     "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
     "distributed.admin.large-graph-warning-threshold": "1GB",
@@ -76,7 +77,7 @@ class DaskPool:
         with _reaching():
             client = self._live()
             sent = [self._on_workers(client, each) if isinstance(each, Data) else each for each in arguments]
-            remote = client.submit(function, *sent, key=f"call-{uuid.uuid4().hex}", pure=False)
+            remote = client.submit(function, *sent, key=f"{function.__name__}-{uuid.uuid4().hex}", pure=False)
         future: Future[Any] = Future()
         self._running[future] = remote
         remote.add_done_callback(partial(_settle, future))
@@ -198,8 +199,8 @@ def _settle(future: Future[Any], remote: Remote) -> None:
         value = remote.result(timeout=CONNECT_SECONDS)
     except KilledWorker:
         future.set_exception(WorkerDied("the worker process ended while computing"))
-    except (CancelledError, OSError):  # of ours none are cancelled here; Dask says so of what is lost
-        future.set_exception(PoolLost())
+    except (CancelledError, OSError) as lost:  # of ours none are cancelled here; Dask says so of what is lost
+        future.set_exception(PoolLost(type(lost).__name__))
     except Exception as error:  # noqa: BLE001 - it is the function's own
         future.set_exception(error)
     else:

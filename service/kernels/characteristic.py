@@ -38,7 +38,7 @@ MOST_TERMS = 64
 
 def frequencies(length: int, last: float) -> Floats:
     """The midpoints of `length` equal cells from 0 to `last`."""
-    return (np.arange(length) + 0.5) * (last / length)
+    return np.asarray((np.arange(length) + 0.5) * (last / length), dtype=np.float64)
 
 
 def power_of_mean(steps: Floats, last: float, length: int) -> Complexes:
@@ -68,11 +68,8 @@ def product_of_cosines(steps: Floats, last: float, length: int) -> Floats:
     """The product of cos(t x) over `steps` (n,), at `frequencies(length, last)`; as `power_of_mean`."""
     near, far, widest = _apart(steps, COSINE / last)
     terms = _terms(lambda k: (k - 2) * math.log(widest * last) + k * math.log(2 / math.pi), last) // 2
-    k = np.arange(1, terms + 1)
-    # -log cos u = sum of (4^k - 1) zeta(2k) / (k pi^2k) u^2k
-    series = (1 - 0.25**k) * special.zeta(2.0 * k) / k * (2 / math.pi) ** (2 * k)
     squares = (near * last) ** 2
-    sums = power_sums(squares, terms)[1:] * series
+    sums = power_sums(squares, terms)[1:] * _log_cosine(terms)
     product = np.exp(-(sums @ _powers(length)[2 : 2 * terms + 1 : 2]))
     t = frequencies(length, last)
     for part in parts(far, length):
@@ -132,6 +129,13 @@ def _by_sines(steps: Floats, t: Floats) -> tuple[Floats, Floats]:
 def _powers(length: int) -> Floats:
     """Row k: the k-th powers of the frequencies over the last one."""
     return frequencies(length, 1.0) ** np.arange(MOST_TERMS + 1)[:, None]
+
+
+@cache
+def _log_cosine(terms: int) -> Floats:
+    """Of -log cos u, the coefficients of u^2, u^4, ..: (4^k - 1) zeta(2k) / (k pi^2k)."""
+    k = np.arange(1, terms + 1)
+    return np.asarray((1 - 0.25**k) * special.zeta(2.0 * k) / k * (2 / math.pi) ** (2 * k))
 
 
 @cache

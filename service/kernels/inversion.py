@@ -202,7 +202,8 @@ def smooth_flips(values: Floats) -> tuple[Inverted, float] | None:
         return np.asarray(np.exp(-len(values) / 4 * (1 - size)))
 
     tries = TRIES
-    for length in BANDS:
+    # what is just beyond a short band is bounded too coarsely
+    for length in BANDS[1:]:
         last = length * math.pi / reach
         transform = product_of_cosines(steps, last, length)
         if not _vanished(transform):

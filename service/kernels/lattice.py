@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,9 @@ VANISHED = -50.0
 
 FEW_TRIED = 64
 """Values whose common unit is looked for first."""
+
+KEPT_POINTS = 2**14
+"""Longest window whose cosines are kept for the next: 300 KB."""
 
 TINY_MASS = 1e-16
 QUANTILE_SLACK = 1e-12
@@ -249,14 +253,27 @@ def _step(groups: Sequence[Group]) -> int:
     """Greatest common divisor of the values' distances within each group."""
     divisor = 0
     for group in groups:
-        divisor = math.gcd(divisor, int(np.gcd.reduce(group.values - group.values[0])))
+        divisor = math.gcd(divisor, *(group.values - group.values[0]).tolist())
     return divisor or 1
+
+
+def _moments(groups: Sequence[Group]) -> tuple[float, float]:
+    """Mean and variance of the sum."""
+    mean = variance = 0.0
+    for group in groups:
+        if group.is_coin:
+            first, last = int(group.values[0]), int(group.values[1])
+            mean += group.count * (first + last) / 2
+            variance += group.count * (last - first) ** 2 / 4
+        else:
+            mean += group.count * group.mean
+            variance += group.count * group.variance
+    return mean, variance
 
 
 def _window(groups: Sequence[Group], most: int) -> tuple[int, int]:
     """First value and a power-of-two length that hold all but `TINY_MASS` of the sum."""
-    mean = sum(group.count * group.mean for group in groups)
-    variance = sum(group.count * group.variance for group in groups)
+    mean, variance = _moments(groups)
     top = sum(group.count * int(group.values[-1]) for group in groups)
     widest = max((float(np.ptp(group.values)) for group in groups), default=0.0)
     # Bernstein: P(|S - mean| >= x) <= 2 exp(-x^2 / 2(variance + widest x / 3))
@@ -302,21 +319,29 @@ def _coins(
     groups: Sequence[Group], frequency: NDArray[np.int64], length: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """As `_log_transform`, of all coins together: cosines read from a table, since every angle is on it."""
-    cosines = np.cos(np.arange(2 * length) * (math.pi / length))
-    with np.errstate(divide="ignore"):
-        logs = np.log(np.abs(cosines))
-    logs[length // 2] = logs[length + length // 2] = -np.inf  # cos(pi / 2) but for rounding
-    negative = cosines < 0
+    table = _kept_cosines if length <= KEPT_POINTS else _cosines
+    logs, negative = table(length)
     log_size, turns = np.zeros(len(frequency)), np.zeros(len(frequency), dtype=np.int64)
     mean = 0.0
     for group in groups:
         first, last = int(group.values[0]), int(group.values[1])
-        places = frequency * (last - first) % (2 * length)
+        places = frequency * (last - first) & (2 * length - 1)  # modulo: the length is a power of two
         log_size += group.count * logs[places]
         if group.count % 2:
             turns += negative[places]
         mean += group.count * (first + last) / 2
     return log_size, np.asarray(math.pi * (turns % 2), dtype=np.float64), mean
+
+
+def _cosines(length: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """log |cos| and whether cos is negative, at pi j / length for j below twice the length."""
+    cosines = np.cos(np.arange(2 * length) * (math.pi / length))
+    logs = np.log(np.maximum(np.abs(cosines), 1e-300))
+    logs[length // 2] = logs[length + length // 2] = -np.inf  # cos(pi / 2) but for rounding
+    return logs, cosines < 0
+
+
+_kept_cosines = lru_cache(maxsize=8)(_cosines)
 
 
 def _log_transform(

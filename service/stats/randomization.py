@@ -148,7 +148,7 @@ def _cost(request: RandomizationRequest) -> float:
     cells = few_cells(units)
     if cells is not None:
         listed = 0.3 if cells <= 4 and request.convention == "standard" else 0.0
-        return reading + listed + 4e-8 * draws * cells
+        return reading + listed + 1e-7 * draws * cells
     return reading + 0.003 + draws * n * (2e-9 + 2e-10 * width)
 
 

@@ -210,7 +210,7 @@ def bootstrap_seconds(sizes: Sequence[int], n_resamples: int) -> float:
     few = [math.comb(2 * n - 1, n) for n in sizes if 1 <= n <= MAX_LISTED]
     together = math.prod(few) if len(few) == len(sizes) else 0
     listed = 3e-6 * sum(few) + 2e-7 * together if together <= MAX_PAIRS else 0.0
-    return 0.002 + listed + sum(sizes) * (8e-7 + 3.5e-9 * n_resamples) + 5e-7 * n_resamples
+    return 0.002 + listed + sum(sizes) * (8e-7 + 8e-9 * n_resamples) + 5e-7 * n_resamples
 
 
 def floored(p: float, path: str, bounds: dict[str, str]) -> float:

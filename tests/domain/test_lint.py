@@ -40,7 +40,7 @@ def test_an_empty_draft_lists_every_missing_section():
 
 
 def test_errors_come_first_and_once():
-    found = findings({**CLUSTERED, "populations.0.clusters": {"key": "c", "n": 8}, "missing": "worst_case"})
+    found = findings({**CLUSTERED, "populations.0.clusters": {"key": "c", "n": 8}, "thresholds": None})
     severities = [each.severity for each in found]
     assert severities == sorted(severities)
     assert len(set(found)) == len(found)
@@ -116,7 +116,6 @@ def test_errors_come_first_and_once():
         ),
         ({"stopping": {"kind": "group_sequential", "looks": 4}}, "NOT_YET_SUPPORTED", "stopping.kind"),
         ({"stopping": {"kind": "anytime_valid"}}, "NOT_YET_SUPPORTED", "stopping.kind"),
-        ({"missing": "worst_case"}, "NOT_YET_SUPPORTED", "missing"),
         ({"multiplicity.policy": "holm"}, "NOT_YET_SUPPORTED", "multiplicity.policy"),
         ({"endpoints.0.kind": "counts"}, "NOT_YET_SUPPORTED", "endpoints[0].kind"),
     ],
@@ -239,6 +238,7 @@ def test_every_message_says_the_way_out():
         "hypotheses.0.rule": "m.ci > 0 and m.q > 1 and delta >= 2",
         "sesoi": {},
         "missing": "worst_case",
+        "endpoints.0.bounds": {"low": 0.0, "high": 1.0},
     }
     for found in findings(changes):
         assert ":" in found.message or ";" in found.message

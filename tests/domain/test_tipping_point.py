@@ -217,7 +217,7 @@ def test_nothing_in_doubt_has_no_tipping_point():
             {"endpoints.0.kind": "continuous", "sesoi": {"accuracy": {"value": 1, "unit": "score"}}},
             "not binary",
         ),
-        ({"missing": "worst_case"}, "against the claim already"),
+        ({"missing": "worst_case", "hypotheses.0.rule": "m.p_value < 0.05"}, "which arm it favours"),
     ],
 )
 def test_where_the_search_does_not_apply_it_says_why(changes, why):

@@ -142,9 +142,8 @@ def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, File
     ]
     yield address, files
     for process in started:
-        process.terminate()
-    for process in started:
-        process.wait(30)
+        process.kill()
+        process.wait()
 
 
 def test_a_remote_pool_computes_over_mutual_tls(remote: tuple[str, Files]) -> None:

@@ -11,7 +11,8 @@ from .plans import draft, items, lock, locked, post, small_plan
 def test_a_plan_is_locked_results_come_in_and_a_verdict_comes_out(service: Service) -> None:
     client = service.client
     prereg_id = draft(client, small_plan(20))
-    assert client.post(f"/v1/preregistrations/{prereg_id}/lint").json() == {"findings": []}
+    found = client.post(f"/v1/preregistrations/{prereg_id}/lint").json()["findings"]
+    assert [each["code"] for each in found] == ["LOW_POWER"]  # twenty items are few
     record = lock(client, prereg_id).json()
     assert record["state"] == "locked"
     assert record["plan_sha256"] == sha256_hex(canonical(record["plan"]))

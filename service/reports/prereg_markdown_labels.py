@@ -1,0 +1,202 @@
+"""Headings and labels of EXPERIMENTS_PREREG.md in English and Chinese: printed from here, read by here."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+Language = Literal["en", "zh"]
+Kind = Literal["text", "token", "tokens", "number", "numbers", "rule", "json"]
+NO_SECTION = ""
+"""Where the fields before the first section stand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A field's name in both languages and how its value is written."""
+
+    en: str
+    zh: str
+    kind: Kind
+
+    def of(self, language: Language) -> str:
+        """The name in that language."""
+        return self.zh if language == "zh" else self.en
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A section: where its content belongs in the plan, and what else its heading may be called."""
+
+    en: str
+    zh: str
+    also: tuple[str, ...] = ()
+    listed: bool = False
+    """True when the section is a list of named entries."""
+
+    def of(self, language: Language) -> str:
+        """The heading in that language."""
+        return self.zh if language == "zh" else self.en
+
+
+TITLE = Heading("Experiments Pre-Registration", "实验预注册", ("Preregistration", "预注册"))
+SECTIONS: Mapping[str, Heading] = MappingProxyType(
+    {
+        "hypotheses": Heading("Hypotheses", "假设", ("hypothesis", "研究假设"), listed=True),
+        "endpoints": Heading(
+            "Primary endpoint", "主端点", ("endpoint", "primary endpoints", "端点", "主要端点"), listed=True
+        ),
+        "populations": Heading(
+            "Sample size", "样本量", ("population", "sample", "样本", "总体"), listed=True
+        ),
+        "rules": Heading("Decision rules", "决策规则", ("decision rule", "判定规则", "决策"), listed=True),
+        "sesoi": Heading(
+            "SESOI (smallest effect size of interest)",
+            "SESOI(最小关注效应量)",
+            ("smallest effect", "最小关注效应", "最小效应量"),
+            listed=True,
+        ),
+        "tests": Heading(
+            "Statistical tests", "统计检验", ("statistical test", "tests", "统计方法", "检验"), listed=True
+        ),
+        "thresholds": Heading(
+            "Thresholds (τ choice)",
+            "阈值(τ 的选择)",
+            ("threshold", "τ choice", "τ", "tau choice", "tau", "阈值"),
+            listed=True,
+        ),
+        "stopping": Heading("Stopping rule", "停止规则", ("stopping", "停止", "终止规则")),
+        "multiplicity": Heading("Multiple comparisons", "多重比较", ("multiplicity", "multiple", "多重")),
+        "missing": Heading("Missing results", "缺失结果", ("missing", "缺失")),
+        "import": Heading("Import mapping", "导入映射", ("import", "导入")),
+    }
+)
+
+FIELDS: Mapping[str, Mapping[str, Label]] = MappingProxyType(
+    {
+        NO_SECTION: {
+            "title": Label("Title", "标题", "text"),
+            "results_due": Label("Results due", "结果截止日期", "token"),
+            "visibility": Label("Visibility", "可见性", "token"),
+        },
+        "hypotheses": {
+            "claim": Label("Claim", "主张", "token"),
+            "population": Label("Population", "总体", "token"),
+            "baseline": Label("Baseline", "基线", "token"),
+            "candidate": Label("Candidate", "候选", "token"),
+            "endpoint": Label("Endpoint", "端点", "token"),
+            "equivalence": Label("Equivalence test", "等价性检验", "token"),
+            "falsified_if": Label("Falsified if", "证伪条件", "text"),
+        },
+        "endpoints": {
+            "role": Label("Role", "角色", "token"),
+            "kind": Label("Kind", "类型", "token"),
+            "judge.model": Label("Judge model", "评审模型", "text"),
+            "judge.version": Label("Judge version", "评审版本", "text"),
+            "judge.prompt_sha256": Label("Judge prompt SHA-256", "评审提示词 SHA-256", "text"),
+            "populations": Label("Populations", "适用总体", "tokens"),
+            "replicates": Label("Replicates", "重复次数", "number"),
+            "collapse": Label("Collapse", "合并方式", "token"),
+        },
+        "populations": {
+            "dataset": Label("Dataset", "数据集", "text"),
+            "n": Label("n", "样本数", "number"),
+            "clusters.n": Label("Clusters", "聚类数", "number"),
+            "clusters.key": Label("Clustered by", "聚类依据", "text"),
+            "independence": Label("Independence", "独立性", "text"),
+            "strata": Label("Strata", "分层", "text"),
+            "order_seed": Label("Order seed", "顺序种子", "number"),
+            "items_sha256": Label("Items SHA-256", "题目清单 SHA-256", "token"),
+        },
+        "rules": {},
+        "sesoi": {},
+        "tests": {
+            "test": Label("Test", "检验", "token"),
+            "version": Label("Version", "版本", "number"),
+            "parameters": Label("Parameters", "参数", "json"),
+        },
+        "thresholds": {
+            "value": Label("Value", "取值", "number"),
+            "population": Label("Population", "总体", "token"),
+            "chosen_by": Label("Chosen by", "选择方式", "text"),
+            "split": Label("Split", "划分", "text"),
+            "split_sha256": Label("Split SHA-256", "划分 SHA-256", "text"),
+            "sweep": Label("Sweep", "敏感性扫描", "numbers"),
+        },
+        "stopping": {
+            "kind": Label("Kind", "方式", "token"),
+            "looks": Label("Looks", "查看次数", "number"),
+            "spending": Label("Spending", "误差分配函数", "token"),
+        },
+        "multiplicity": {
+            "policy": Label("Policy", "方法", "token"),
+            "family": Label("Family", "假设族", "tokens"),
+        },
+        "missing": {"missing": Label("Policy", "处理方式", "token")},
+        "import": {
+            "format": Label("Format", "格式", "token"),
+            "scorer": Label("Scorer", "评分器", "text"),
+            "cluster_key": Label("Cluster key", "聚类字段", "text"),
+        },
+    }
+)
+
+GLOSSES: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "claim.superiority": ("the candidate is better", "优效"),
+        "claim.non_inferiority": ("the candidate is not worse by the SESOI", "非劣效"),
+        "claim.equivalence": ("they differ by less than the SESOI", "等价"),
+        "claim.minimum_effect": ("the candidate is better by more than the SESOI", "最小效应"),
+        "role.primary": ("claims rest on it", "主端点"),
+        "role.secondary": ("reported beside it", "次要端点"),
+        "kind.binary": ("0 or 1 per item", "每题 0 或 1"),
+        "kind.continuous": ("a score per item", "每题一个分数"),
+        "kind.counts": ("counts per item", "每题计数"),
+        "kind.fixed_n": ("one look, when every planned result is in", "计划结果到齐后只看一次"),
+        "kind.group_sequential": ("at the planned looks only", "仅在计划的时点查看"),
+        "kind.anytime_valid": ("may be read at any time", "随时可看"),
+        "policy.none": ("p-values are reported uncorrected", "报告未校正的 p 值"),
+        "missing.fail": ("a result that is not ok breaks the plan", "出现缺失即视为违反计划"),
+        "missing.exclude_pair": ("the item is left out of both arms", "该题在两臂中一并剔除"),
+        "missing.worst_case": ("counts against the claim", "按对主张最不利计"),
+    }
+)
+"""What a value means, in English and Chinese: printed behind it for the reader, skipped when reading."""
+
+NONE = {"en": "None.", "zh": "无。"}
+NOTE = {
+    "en": "Values in `code` are read back by the service; words in parentheses explain them.",
+    "zh": "`代码` 中的取值由服务读取;括号中的文字仅作说明。",
+}
+
+
+def plain(text: str) -> str:
+    """Text as headings and labels are compared: full-width forms folded, lower case, single spaces."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+_NUMBERING = re.compile(r"^(?:\d{1,3}(?:\.\d{1,3}){0,3}[.)、]?|[一二三四五六七八九十]{1,3}、|§)\s*")
+
+
+def section_of(heading: str) -> str | None:
+    """The section a heading opens, whatever its language, number or addition; None when it is none of ours."""
+    wanted = plain(_NUMBERING.sub("", heading.strip()))
+    for key, section in SECTIONS.items():
+        for name in (section.en, section.zh, *section.also):
+            known = plain(name)
+            if wanted == known or (wanted.startswith(known) and not wanted[len(known)].isalpha()):
+                return key
+    return None
+
+
+def field_of(section: str, label: str) -> tuple[str, Kind] | None:
+    """The field a label names in a section and how it is written; None for an unknown one."""
+    wanted = plain(label)
+    for name, known in FIELDS[section].items():
+        if wanted in (plain(known.en), plain(known.zh)):
+            return name, known.kind
+    return None

@@ -1,0 +1,74 @@
+"""Any text as Markdown that renders as itself and reads back exactly.
+
+Markdown's own marks are escaped, and line ends become hard breaks. What Markdown cannot carry (blanks at an
+end, tabs, empty lines) stands as a JSON string in a code span.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+_SPECIAL = re.compile(r"[\\`*<>\[\]~&_|#$]")
+_AT_LINE_START = re.compile(r"^(?:([-+=>#|:])|(\d{1,9})([.)]))")
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_SPAN = re.compile(r"(?<!\\)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+
+
+def written(text: str) -> str:
+    """The text as Markdown for one list item: continuation lines are indented by four blanks."""
+    lines = text.split("\n")
+    if any(line != line.strip() or not line or len(line.splitlines()) != 1 for line in lines) or "\t" in text:
+        return json_span(text)
+    first, *others = (_SPECIAL.sub(r"\\\g<0>", line) for line in lines)
+    return "\\\n    ".join((first, *(_AT_LINE_START.sub(_guarded, line) for line in others)))
+
+
+def _guarded(found: re.Match[str]) -> str:
+    return f"\\{found[1]}" if found[1] else f"{found[2]}\\{found[3]}"
+
+
+def read(text: str) -> str:
+    """The inverse of `written`; takes plain prose and code spans too."""
+    text = text.strip()
+    span = _SPAN.fullmatch(text)
+    if span is None:
+        return _ESCAPED.sub(r"\1", text)
+    return _string(span[2].strip(" "))
+
+
+def code(text: str) -> str:
+    """A code span that reads back as the text: as it is where that is possible, else a JSON string."""
+    if "`" in text or text != text.strip() or len(text.splitlines()) != 1 or text.startswith('"') or "\t" in text:
+        return json_span(text)
+    return f"`{text}`"
+
+
+def json_span(value: Any) -> str:
+    """A code span with the value as JSON on one line, without any backquote or line end."""
+    return f"`{json.dumps(value, ensure_ascii=False).translate(_HIDDEN)}`"
+
+
+_HIDDEN = {ord(each): f"\\u{ord(each):04x}" for each in "`*\x85\u2028\u2029\x1c\x1d\x1e"}
+
+
+def spans(text: str) -> list[str]:
+    """The contents of the text's code spans."""
+    return [_string(span[2].strip(" ")) for span in _SPAN.finditer(text)]
+
+
+def raw_spans(text: str) -> list[str]:
+    """The contents of the text's code spans as they stand there: JSON stays JSON."""
+    return [span[2].strip(" ") for span in _SPAN.finditer(text)]
+
+
+def _string(text: str) -> str:
+    if text.startswith('"'):
+        try:
+            value = json.loads(text)
+        except ValueError:
+            return text
+        if isinstance(value, str):
+            return value
+    return text
