@@ -90,7 +90,9 @@ class Excluded(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     pairs: int = Field(0, description="Items left out of both arms.")
-    filled: int = Field(0, description="Items that stay in with a worst-case value; under `worst_case` alone.")
+    filled: int = Field(
+        0, description="Items that stay in with a worst-case value; under `worst_case` alone."
+    )
     baseline: StatusCounts = StatusCounts()
     candidate: StatusCounts = StatusCounts()
 

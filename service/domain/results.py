@@ -115,7 +115,9 @@ def check(batch: ResultBatch, plan: Plan, manifests: Mapping[str, Manifest]) -> 
         low, high = endpoint.bounds.low, endpoint.bounds.high
         outside = (batch.statuses == 0) & ((batch.values < low) | (batch.values > high))
         faults.rows(
-            "value", np.flatnonzero(outside).tolist(), f"is outside the endpoint's bounds, {low:g} to {high:g}"
+            "value",
+            np.flatnonzero(outside).tolist(),
+            f"is outside the endpoint's bounds, {low:g} to {high:g}",
         )
     faults.raise_if_any()
     _refuse_repeats(batch, positions)

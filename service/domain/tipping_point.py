@@ -145,8 +145,10 @@ class _Search:
     def _fill(self, plan: Plan) -> None:
         """Missing results at their worst values, as the judgement of what is not left out has them."""
         inside = ~self.left_out
+        baseline, candidate = self.values[:, inside]
         self.values[:, inside] = fill(
-            *self.values[:, inside],
+            baseline,
+            candidate,
             (self.ok[0, inside], self.ok[1, inside]),
             claim=self.hypothesis.claim,
             sign=favoured(plan, self.hypothesis),

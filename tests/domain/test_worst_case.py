@@ -119,7 +119,7 @@ def test_each_replicate_is_filled_before_they_collapse():
 
 
 def test_scores_without_bounds_have_no_worst_case():
-    changes = {**SCORES, "endpoints.0.bounds": None}
+    changes = {name: value for name, value in SCORES.items() if name != "endpoints.0.bounds"}
     assert ("WORST_CASE", "endpoints[0].bounds") in sample.codes({**changes, **WORST})
     assert ("WORST_CASE", "endpoints[0].bounds") not in sample.codes(changes)
     assert ("WORST_CASE", "endpoints[0].bounds") not in sample.codes({**SCORES, **WORST})
@@ -128,7 +128,9 @@ def test_scores_without_bounds_have_no_worst_case():
 
 
 def test_bounds_belong_to_scores():
-    assert ("BOUNDS", "endpoints[0].bounds") in sample.codes({"endpoints.0.bounds": {"low": 0.0, "high": 1.0}})
+    assert ("BOUNDS", "endpoints[0].bounds") in sample.codes(
+        {"endpoints.0.bounds": {"low": 0.0, "high": 1.0}}
+    )
 
 
 def test_a_value_outside_the_bounds_is_refused_when_it_is_posted_and_when_it_is_judged():
@@ -226,7 +228,8 @@ def test_the_tipping_point_from_the_worst_case_agrees_with_trying_everything(dat
     least = min(
         (
             sum(
-                (worst.baseline[p], worst.candidate[p]) != pair for p, pair in zip(positions, chosen, strict=True)
+                (worst.baseline[p], worst.candidate[p]) != pair
+                for p, pair in zip(positions, chosen, strict=True)
             )
             for chosen in itertools.product(*(pairs(p) for p in positions))
             if changes(dict(zip(positions, chosen, strict=True)))

@@ -106,9 +106,10 @@ def test_under_exclude_pair_only_counts_by_status_are_told(service: Service) -> 
     post(client, prereg_id, "A", items(4), [1, None, 0, None], status=["ok", "error", "ok", "missing"])
     progress = client.get(f"/v1/preregistrations/{prereg_id}/progress").json()
     assert progress["status_counts"] == {"ok": 2, "error": 1, "missing": 1}
-    strict = locked(client, small_plan(N))
-    post(client, strict, "A", items(4), [1, None, 0, None], status=["ok", "error", "ok", "missing"])
-    assert client.get(f"/v1/preregistrations/{strict}/progress").json()["status_counts"] is None
+    for policy in ("fail", "worst_case"):  # under these a result that is not ok is an outcome
+        strict = locked(client, small_plan(N, missing=policy))
+        post(client, strict, "A", items(4), [1, None, 0, None], status=["ok", "error", "ok", "missing"])
+        assert client.get(f"/v1/preregistrations/{strict}/progress").json()["status_counts"] is None
 
 
 def test_an_eval_jobs_key_writes_and_never_reads_back(service: Service) -> None:
