@@ -212,22 +212,29 @@ index() {
 
 # --- the environment ------------------------------------------------------------------------------
 
-# environment run|dev: install what uv.lock says, unless a stamp shows that this was done already.
+# environment run|dev|bench: install what uv.lock says, unless a stamp shows that this was done already.
 environment() {
     choose_places
     group=$1 stamp=$venv/.forelock-stamp
     wanted="$root $(cd "$root" && cat uv.lock pyproject.toml client/pyproject.toml | cksum)"
     if [ -r "$stamp" ] && "$venv/bin/python" -c '' 2>/dev/null; then
         read -r had <"$stamp"
-        if [ "${had#* }" = "$wanted" ] && { [ "${had%% *}" = dev ] || [ "$group" = run ]; }; then return; fi
-        # What was installed for the tests stays: taking it out again would make every other run slow.
-        if [ "${had%% *}" = dev ]; then group=dev; fi
+        had_group=${had%% *}
+        # What was installed for the tests or benchmarks stays: taking it out again would make every other run slow.
+        case $had_group-$group in
+            bench-* | dev-run) group=$had_group ;;
+        esac
+        if [ "${had#* }" = "$wanted" ] && [ "$had_group" = "$group" ]; then return; fi
     fi
     find_uv
     have_python || apt_install python3 || true # an ordinary user gets uv's own Python
     python=$(choose_python)
     say "installing from uv.lock into $venv"
-    if [ "$group" = dev ]; then groups="--group dev"; else groups="--no-dev"; fi
+    case $group in
+        dev) groups="--group dev" ;;
+        bench) groups="--group dev --group bench" ;;
+        *) groups="--no-dev" ;;
+    esac
     mirror=$(configured_index)
     # Where Python may not keep compiled files, every start would compile the packages anew.
     if [ -n "${PYTHONDONTWRITEBYTECODE:-}" ]; then export UV_COMPILE_BYTECODE=1; fi
@@ -375,7 +382,7 @@ case $command in
     chaos) environment dev; pytest -m "" tests/journeys/test_processes.py tests/journeys/test_races.py "$@" ;;
     check) check ;;
     openapi) environment run; cd "$root"; exec "$venv/bin/python" -m service.api.openapi openapi/openapi.json ;;
-    bench) environment dev; cd "$root"; exec "$venv/bin/python" -m benchmarks "$@" ;;
+    bench) environment bench; have wrk || apt_install wrk || say "./do bench: without wrk the rows of HTTP are skipped (Debian: apt-get install wrk)"; cd "$root"; exec "$venv/bin/python" -m benchmarks "$@" ;;
     uv) choose_places; find_uv; exec "$uv" "$@" ;;
     help | -h | --help) usage ;;
     *) usage >&2; exit 2 ;;
