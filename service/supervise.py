@@ -22,7 +22,7 @@ from types import FrameType
 log = logging.getLogger("forelock.serve")
 
 RESTART_DELAYS = (0.1, 0.5, 2.0, 5.0, 15.0)
-STEADY_SECONDS = 60.0
+STEADY_SECONDS = 10.0
 """A child that lived this long starts again with the shortest delay."""
 GRACE_SECONDS = 20.0
 PARENT_PIPE = "FORELOCK_PARENT_PIPE"

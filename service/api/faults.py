@@ -91,7 +91,7 @@ def path_of(loc: Sequence[int | str], value: Any) -> str:
             continue  # the branch that the value itself names, perhaps like one of its fields
         if _holds(value, part):
             value = value[part]
-        elif not (position == last and isinstance(value, dict)):
+        elif not (position == last and isinstance(value, dict) and str(part).isidentifier()):
             continue
         path += f"[{part}]" if isinstance(part, int) else f".{shown(part)}"
     return path.lstrip(".")

@@ -1,8 +1,8 @@
 """The verdict as run: what the locked rules say once a deviation's effect is applied to the stored rows.
 
 The verdict as planned is never altered. Some changes can be applied to rows that were stored under
-the plan: items or clusters left out, another missing policy, endpoint, rule or margin. Of the others
-the rows are already the result, and there is nothing to recompute.
+the plan: items or clusters left out, another missing or multiplicity policy, endpoint, rule or margin.
+Of the others the rows are already the result, and there is nothing to recompute.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from service.domain.deviation_changes import (
     ExcludedClusters,
     ExcludedItems,
     MissingPolicyChange,
+    MultiplicityChange,
     RuleChange,
     SesoiChange,
 )
 from service.domain.feeding import request_for
 from service.domain.outcomes import Cell, Outcomes, PlanViolatedError, pair_up, why_no_worst_case
-from service.domain.plan import Hypothesis, Plan
+from service.domain.plan import Hypothesis, Multiplicity, Plan
 from service.domain.population import Manifest
 from service.domain.verdict import judge
-from service.domain.verdict_records import ClauseVerdict, HypothesisVerdict, Outcome
+from service.domain.verdict_records import ClauseVerdict, HypothesisVerdict, Outcome, Role
 from service.errors import ForelockError
 from service.stats import registry
 
@@ -55,6 +56,7 @@ class HypothesisAsRun(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     hypothesis: str
+    role: Role = Field("primary", description="Of the endpoint it is judged by here.")
     outcome: Outcome
     outcome_planned: Outcome = Field(description="In the verdict, which stays as it is.")
     rule_holds: bool | None
@@ -76,7 +78,7 @@ class AsRun(BaseModel):
 def why_not(plan: Plan, change: Change) -> str | None:
     """Why a change cannot be applied to the stored rows; None when it can."""
     match change:
-        case ExcludedItems() | ExcludedClusters() | RuleChange() | SesoiChange():
+        case ExcludedItems() | ExcludedClusters() | RuleChange() | SesoiChange() | MultiplicityChange():
             return None
         case MissingPolicyChange():
             reasons = (why_no_worst_case(plan, each) for each in plan.hypotheses or ())
@@ -129,6 +131,7 @@ def verdicts_of(rows: Rows) -> dict[str, HypothesisVerdict]:
         preregistration_id="",
         plan_sha256="",
         judged_at=rows.judged_at,
+        descriptive=False,
     )
     return {each.id: each for each in verdict.hypotheses}
 
@@ -142,6 +145,7 @@ def as_run(rows: Rows, deviations: Mapping[int, Change], planned: Mapping[str, O
         hypotheses=tuple(
             HypothesisAsRun(
                 hypothesis=name,
+                role=each.role,
                 outcome=each.outcome,
                 outcome_planned=planned.get(name, each.outcome),
                 rule_holds=each.rule_holds,
@@ -188,6 +192,11 @@ def _changed(plan: Plan, change: Change) -> Plan:
     match change:
         case MissingPolicyChange():
             return plan.model_copy(update={"missing": change.missing})
+        case MultiplicityChange():
+            planned = plan.multiplicity or Multiplicity(policy="none")
+            return plan.model_copy(
+                update={"multiplicity": planned.model_copy(update={"policy": change.policy})}
+            )
         case EndpointChange():
             return _with(plan, change.hypothesis, {"endpoint": change.endpoint})
         case RuleChange():

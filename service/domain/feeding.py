@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Mapping
 from functools import cache
 from itertools import compress
 from typing import Any
 
+import numpy as np
 from pydantic import BaseModel, JsonValue, create_model
 
 from service.domain.outcomes import Paired
-from service.domain.plan import Endpoint, Plan, Population, TestUse
+from service.domain.plan import Endpoint, GroupSequential, Plan, Population, TestUse
+from service.domain.population import Manifest
+from service.domain.unit_order import look_units, ranks
 from service.stats import registry
 from service.stats.common import Margin, Request, is_binary
 from service.stats.registry import StatTest
@@ -29,6 +34,12 @@ DATA_FIELDS = frozenset(
 )
 """Request fields that carry outcomes; a plan's parameters are all the others."""
 
+SEQUENTIAL = "sequential"
+FROM_PLAN = {
+    SEQUENTIAL: frozenset({"looks", "boundary", "order", "order_seed", "strata", "bound", "size_cap"})
+}
+"""Request fields that other parts of the plan fill: its stopping rule, order, bounds and clusters."""
+
 
 @cache
 def parameters_model(name: str, version: int) -> type[BaseModel]:
@@ -36,7 +47,7 @@ def parameters_model(name: str, version: int) -> type[BaseModel]:
     fields: dict[str, Any] = {
         field: (info.annotation, info)
         for field, info in registry.find(name, version).request.model_fields.items()
-        if field not in DATA_FIELDS
+        if field not in DATA_FIELDS and field not in FROM_PLAN.get(name, ())
     }
     if "margin" in fields:  # the SESOI stands in for it
         fields["margin"] = (fields["margin"][0], None)
@@ -74,6 +85,7 @@ def build_request(
     candidate: list[float],
     clusters: list[str] | None,
     margin: Margin | None,
+    design: Mapping[str, Any] | None = None,
 ) -> Request:
     """The request a test is asked with; parameters of the plan come on top.
 
@@ -83,26 +95,66 @@ def build_request(
     values: dict[str, Any] = {"baseline": baseline, "candidate": candidate}
     if clusters is not None:
         values["clusters"] = clusters
-    if margin is not None and "margin" in test.request.model_fields:
+    if margin is not None and "margin" in test.request.model_fields and _takes_margin(use):
         values["margin"] = margin
-    request: Request = test.request.model_validate({**values, **read_parameters(use)})
+    request: Request = test.request.model_validate({**values, **(design or {}), **read_parameters(use)})
     return request
+
+
+def _takes_margin(use: TestUse) -> bool:
+    return use.test != SEQUENTIAL or use.parameters.get("method") == "confidence_sequence"
+
+
+def design_of(
+    plan: Plan, use: TestUse, endpoint: Endpoint, population: Population, largest: int | None
+) -> dict[str, Any]:
+    """What the plan says of a sequential test: its looks, and the scale its bets need.
+
+    `largest` is the size of the population's largest cluster.
+    """
+    if use.test != SEQUENTIAL:
+        return {}
+    found: dict[str, Any] = {"order": "locked_seed"}
+    rule = plan.stopping
+    if use.parameters.get("method") == "group_sequential":
+        if isinstance(rule, GroupSequential) and rule.looks is not None:
+            found["looks"] = list(look_units(population, rule.looks))
+            found["boundary"] = f"{rule.spending or 'obrien_fleming'}_spending"
+        return found
+    if endpoint.bounds is not None:
+        found["bound"] = endpoint.bounds.high - endpoint.bounds.low
+    elif endpoint.kind == "binary":
+        found["bound"] = 1.0
+    if population.clusters is not None and largest is not None:
+        found["size_cap"] = largest
+    return found
 
 
 def request_for(plan: Plan, test: StatTest[Any, Any], use: TestUse, paired: Paired) -> Request:
     """The request for one test of a hypothesis: clusters where it takes them, the SESOI as its margin."""
     sesoi = (plan.sesoi or {}).get(paired.endpoint.id)
     clusters = paired.manifest.clusters if takes_clusters(test, paired.population) else None
+    labels = None if clusters is None else list(compress(clusters, paired.kept.tolist()))
+    baseline, candidate = paired.baseline, paired.candidate
+    if use.test == SEQUENTIAL:
+        order = np.argsort(ranks(paired.population, paired.manifest)[paired.kept], kind="stable")
+        baseline, candidate = baseline[order], candidate[order]
+        labels = None if labels is None else [labels[item] for item in order.tolist()]
     return build_request(
         test,
         use,
-        baseline=paired.baseline.tolist(),
-        candidate=paired.candidate.tolist(),
-        clusters=None if clusters is None else list(compress(clusters, paired.kept.tolist())),
+        baseline=baseline.tolist(),
+        candidate=candidate.tolist(),
+        clusters=labels,
+        design=design_of(plan, use, paired.endpoint, paired.population, _largest(paired.manifest)),
         margin=None
         if sesoi is None
         else margin_for(sesoi, paired.endpoint, is_binary(paired.baseline, paired.candidate)),
     )
+
+
+def _largest(manifest: Manifest) -> int | None:
+    return None if manifest.clusters is None else max(Counter(manifest.clusters).values())
 
 
 def margin_for(sesoi: Margin, endpoint: Endpoint, binary_values: bool) -> Margin:

@@ -6,7 +6,6 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-
 ADVICE = frozenset({"LOW_POWER"})
 """Warnings that the record keeps and the lock does not ask about: a small study is its author's choice."""
 

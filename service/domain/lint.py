@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from service.domain.attainability import attainability_findings
 from service.domain.findings import Finding, error
-from service.domain.lint_policies import endpoint_findings, missing_findings
+from service.domain.lint_policies import endpoint_findings, missing_findings, multiplicity_findings
 from service.domain.lint_populations import population_findings
 from service.domain.lint_power import power_findings
 from service.domain.lint_rules import rule_findings
@@ -41,6 +41,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         found += use_findings(plan, setting)
         found += rule_findings(setting)
         found += missing_findings(plan, setting)
+        found += multiplicity_findings(plan, setting)
         attained = list(attainability_findings(setting, facts))
         found += attained
         if not any(each.severity == "error" for each in attained):
@@ -146,12 +147,6 @@ def _not_yet(plan: Plan) -> Iterator[Finding]:
 
     if plan.stopping is not None and plan.stopping.kind != "fixed_n":
         yield refuse("stopping.kind", f"stopping rule '{plan.stopping.kind}'", "use 'fixed_n'")
-    if plan.multiplicity is not None and plan.multiplicity.policy != "none":
-        yield refuse(
-            "multiplicity.policy",
-            f"multiplicity policy '{plan.multiplicity.policy}'",
-            "use 'none', and state smaller alphas in the rules",
-        )
     for index, endpoint in enumerate(plan.endpoints or ()):
         if endpoint.kind == "counts":
             yield refuse(f"endpoints[{index}].kind", "a counts endpoint", "use 'binary' or 'continuous'")

@@ -1,17 +1,19 @@
-"""Lint of what a plan does about results that are not ok: whether its policy can be carried out."""
+"""Lint of what a plan does about results that are not ok, and about several hypotheses at once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from service.domain.family import members, needs_all, p_clauses
 from service.domain.findings import Finding, error
+from service.domain.judge_noise import audit_of
 from service.domain.lint_settings import Setting
-from service.domain.plan import Plan
+from service.domain.plan import Endpoint, Plan
 from service.domain.worst_case import extremes, favoured
 
 
 def endpoint_findings(plan: Plan) -> Iterator[Finding]:
-    """Bounds where they mean nothing."""
+    """Bounds where they mean nothing, and labels by people that do not go with what they audit."""
     for index, endpoint in enumerate(plan.endpoints or ()):
         if endpoint.bounds is not None and endpoint.kind != "continuous":
             yield error(
@@ -19,6 +21,19 @@ def endpoint_findings(plan: Plan) -> Iterator[Finding]:
                 f"endpoints[{index}].bounds",
                 f"'{endpoint.id}' is {endpoint.kind}, and bounds belong to a continuous endpoint: leave them out",
             )
+        audit = audit_of(plan, endpoint)
+        if audit is not None and not _fits(endpoint, audit):
+            yield error(
+                "AUDIT",
+                f"endpoints[{(plan.endpoints or ()).index(audit)}]",
+                f"'{audit.id}' holds people's labels for '{endpoint.id}': make it secondary, and both of them binary "
+                "with one result per item",
+            )
+
+
+def _fits(endpoint: Endpoint, audit: Endpoint) -> bool:
+    binary = all(each.kind == "binary" and each.replicates == 1 for each in (endpoint, audit))
+    return binary and audit.role == "secondary"
 
 
 def missing_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
@@ -40,4 +55,26 @@ def missing_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
             f"{setting.path}.rule",
             "under `worst_case` the rule must say which arm it favours: add a clause on the difference, such as "
             "`delta > 0`, or ask a one-sided test",
+        )
+
+
+def multiplicity_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
+    """Under a policy other than `none`: whether it has a p-value of the hypothesis to adjust."""
+    policy = None if plan.multiplicity is None else plan.multiplicity.policy
+    if policy in (None, "none") or setting.rule is None or setting.hypothesis.id not in members(plan):
+        return
+    path = f"{setting.path}.rule"
+    if not p_clauses(setting.rule):
+        yield error(
+            "MULTIPLICITY",
+            path,
+            f"the policy '{policy}' adjusts p-values and this rule asks for none: add a clause such as "
+            "`test.p_value < 0.05`, or leave the hypothesis out of the family",
+        )
+    elif not needs_all(setting.rule):
+        yield error(
+            "MULTIPLICITY",
+            path,
+            f"the policy '{policy}' adjusts one p-value per hypothesis, the largest that the rule needs: join "
+            "the clauses on p-values by `and`, each with `<` or `<=`, outside `or` and `not`",
         )

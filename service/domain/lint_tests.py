@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from pydantic import ValidationError
 
 from service.domain.feeding import (
     build_request,
+    design_of,
     margin_for,
     parameters_model,
     read_parameters,
@@ -16,7 +18,7 @@ from service.domain.feeding import (
 from service.domain.fields import shape_of
 from service.domain.findings import Finding, error, warning
 from service.domain.lint_settings import Setting, Use, registered
-from service.domain.plan import Plan
+from service.domain.plan import Endpoint, Plan, Population
 from service.errors import Fault, InvalidData
 
 TRIAL_ITEMS, TRIAL_CLUSTERS, TRIAL_SECONDS = 48, 12, 0.05
@@ -127,6 +129,7 @@ def _trial(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
             clusters=[str(item % TRIAL_CLUSTERS) for item in range(TRIAL_ITEMS)]
             if takes_clusters(use.test, setting.population)
             else None,
+            design=_trial_design(plan, use, setting.endpoint, setting.population),
             margin=None if sesoi is None else margin_for(sesoi, setting.endpoint, binary),
         )
         if use.test.cost(request) < TRIAL_SECONDS:
@@ -141,6 +144,18 @@ def _trial(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
                 for each in refused.errors(include_url=False)
             ],
         )
+
+
+def _trial_design(plan: Plan, use: Use, endpoint: Endpoint, population: Population) -> dict[str, Any]:
+    """The plan's design at the size of the made-up data, whose scores run from 0 to 1.5."""
+    clusters = population.clusters and population.clusters.model_copy(update={"n": TRIAL_CLUSTERS})
+    small = population.model_copy(update={"n": TRIAL_ITEMS, "clusters": clusters})
+    design = design_of(plan, use.use, endpoint, small, TRIAL_ITEMS // TRIAL_CLUSTERS)
+    if "bound" in design:
+        design["bound"] = max(design["bound"], 2.0)
+    if "looks" in design and len(set(design["looks"])) < len(design["looks"]):
+        design["looks"] = design["looks"][-1:]
+    return design
 
 
 def _refusals(use: Use, faults: tuple[Fault, ...] | list[Fault]) -> Iterator[Finding]:

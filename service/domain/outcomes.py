@@ -38,12 +38,23 @@ class Cell:
     values: NDArray[np.float64] = field(repr=False)
     statuses: NDArray[np.uint8] = field(repr=False)
 
+    def of(self, inside: NDArray[np.bool_]) -> Cell:
+        """Some of the items alone."""
+        return self if inside.all() else Cell(self.values[inside], self.statuses[inside])
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcomes:
     """The cells of a plan by (population, arm, endpoint)."""
 
     cells: Mapping[tuple[str, str, str], Cell]
+    judged: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    """By population, shape (items,): those that count where a stopping rule ended it early; else all do."""
+
+    def counting(self, population: str, n_items: int) -> NDArray[np.bool_]:
+        """Which of a population's items are judged."""
+        found = self.judged.get(population)
+        return np.ones(n_items, dtype=np.bool_) if found is None else found
 
     @classmethod
     def empty(cls, plan: Plan) -> Outcomes:
@@ -130,7 +141,8 @@ def pair_up(
     population, endpoint, manifest = _setting(plan, hypothesis, manifests)
     arms = (hypothesis.baseline, hypothesis.candidate)
     shape = (manifest.n, endpoint.replicates)
-    cells = tuple(_cell(outcomes, (population.id, arm, endpoint.id), shape) for arm in arms)
+    inside = outcomes.counting(population.id, manifest.n)
+    cells = tuple(_cell(outcomes, (population.id, arm, endpoint.id), shape).of(inside) for arm in arms)
     for arm, cell in zip(arms, cells, strict=True):
         lacking = int(np.count_nonzero(cell.statuses != OK))
         if lacking and plan.missing == "fail":
@@ -142,6 +154,8 @@ def pair_up(
     usable = np.all(baseline.statuses == OK, axis=1) & np.all(candidate.statuses == OK, axis=1)
     worst = plan.missing == "worst_case"
     kept = np.ones_like(usable) if worst else usable
+    among = inside.copy()
+    among[inside] = kept
     before, after = (
         _worst(plan, hypothesis, endpoint, cells)
         if worst and not usable.all()
@@ -153,7 +167,7 @@ def pair_up(
         manifest=manifest,
         baseline=collapse(before, endpoint.collapse),
         candidate=collapse(after, endpoint.collapse),
-        kept=kept,
+        kept=among,
         delta=_delta(before, after, endpoint.collapse),
         excluded=Excluded(
             pairs=int(np.count_nonzero(~kept)),

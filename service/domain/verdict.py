@@ -8,13 +8,16 @@ an equivalence claim. False: `equivalent` where the hypothesis' equivalence test
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from fractions import Fraction
 
 from service.domain import verdict_words
 from service.domain.analyses import Analyses, JsonObject, analyse
+from service.domain.family import Family, asks_small_p, is_secondary
 from service.domain.fields import Observation, observe
+from service.domain.judge_noise import judge_noise
 from service.domain.outcomes import Excluded, Outcomes, PlanViolatedError, pair_up
 from service.domain.plan import Hypothesis, Plan
 from service.domain.population import Manifest
@@ -35,6 +38,7 @@ from service.domain.rule_truth import (
     combine,
     holds,
 )
+from service.domain.strata import by_stratum
 from service.domain.verdict_records import (
     ClauseVerdict,
     HypothesisVerdict,
@@ -57,18 +61,27 @@ def judge(
     plan_sha256: str,
     judged_at: datetime,
     voided_batches: Sequence[VoidedBatch] = (),
+    descriptive: bool = True,
 ) -> Verdict:
-    """Apply the locked rules. Odd data end in `invalid` or `inconclusive` with a reason."""
+    """Apply the locked rules. Odd data end in `invalid` or `inconclusive` with a reason.
+
+    Without `descriptive` what no outcome rests on is left out: strata, and the judge's errors.
+    """
+    family = Family.of(plan, analyses.answers)
+    hypotheses = tuple(
+        _judge(plan, hypothesis, manifests, outcomes, analyses.answers.get(hypothesis.id, {}), family)
+        for hypothesis in plan.hypotheses or ()
+    )
+    if descriptive:
+        hypotheses = tuple(_described(plan, each, manifests, outcomes) for each in hypotheses)
     return Verdict(
         preregistration_id=preregistration_id,
         title=plan.title,
         plan_sha256=plan_sha256,
         judged_at=judged_at,
         multiplicity=verdict_words.multiplicity(plan),
-        hypotheses=tuple(
-            _judge(plan, hypothesis, manifests, outcomes, analyses.answers.get(hypothesis.id, {}))
-            for hypothesis in plan.hypotheses or ()
-        ),
+        hypotheses=hypotheses,
+        primary_outcomes=Counter(each.outcome for each in hypotheses if each.role == "primary"),
         voided_batches=tuple(voided_batches),
         versions=analyses.versions,
     )
@@ -80,6 +93,7 @@ def _judge(
     manifests: Mapping[str, Manifest],
     outcomes: Outcomes,
     answers: Mapping[str, JsonObject],
+    family: Family,
 ) -> HypothesisVerdict:
     rule = parse(hypothesis.rule)
     paired, violation = None, None
@@ -89,7 +103,8 @@ def _judge(
         violation = str(violated)
     delta = paired.delta if paired else None
     judged = {
-        clause: _clause(clause, _observe(clause, delta, answers, violation)) for clause in clauses(rule)
+        clause: _clause(clause, _observe(clause, delta, answers, violation), hypothesis, family)
+        for clause in clauses(rule)
     }
     truth = combine(rule, {clause: verdict.holds for clause, verdict in judged.items()})
     outcome = _outcome(hypothesis, truth, violation, answers)
@@ -103,6 +118,7 @@ def _judge(
         baseline=hypothesis.baseline,
         candidate=hypothesis.candidate,
         endpoint=hypothesis.endpoint,
+        role="secondary" if is_secondary(plan, hypothesis) else "primary",
         outcome=outcome,
         reason=violation if outcome == "invalid" else _unknown(judged) if outcome == "inconclusive" else None,
         sentence="",
@@ -116,9 +132,26 @@ def _judge(
         excluded=paired.excluded if paired else Excluded(),
         reading=read.reading if read else None,
         reading_of=read.of if read else None,
+        family=family.member(hypothesis.id),
         analyses=dict(answers),
     )
     return found.model_copy(update={"sentence": verdict_words.sentence(plan, found, read)})
+
+
+def _described(
+    plan: Plan, found: HypothesisVerdict, manifests: Mapping[str, Manifest], outcomes: Outcomes
+) -> HypothesisVerdict:
+    """With the effect by category and the judge's errors, on which no outcome rests."""
+    hypothesis = plan.hypothesis(found.id)
+    if hypothesis is None or found.outcome == "invalid":
+        return found
+    paired = pair_up(plan, hypothesis, manifests, outcomes)
+    return found.model_copy(
+        update={
+            "strata": by_stratum(paired),
+            "judge": judge_noise(plan, hypothesis, paired.manifest, outcomes),
+        }
+    )
 
 
 def _observe(
@@ -134,7 +167,9 @@ def _observe(
     return observe(answer, clause.field.path)
 
 
-def _clause(clause: Clause, seen: Observation) -> ClauseVerdict:
+def _clause(clause: Clause, raw: Observation, hypothesis: Hypothesis, family: Family) -> ClauseVerdict:
+    corrected = asks_small_p(clause) and family.corrects(hypothesis.id)
+    seen = family.read(hypothesis.id, raw) if corrected else raw
     truth, reason = holds(clause, seen.value), seen.reason
     if seen.bound is not None and isinstance(clause, Comparison) and isinstance(seen.value, float):
         truth = _of_bound(clause, seen.value, seen.bound, truth)
@@ -147,6 +182,7 @@ def _clause(clause: Clause, seen: Observation) -> ClauseVerdict:
         threshold=_threshold(clause),
         holds=truth,
         reason=reason if truth is None else None,
+        unadjusted=float(raw.value) if corrected and isinstance(raw.value, float | int) else None,
     )
 
 

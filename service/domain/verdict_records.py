@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, Field
 
 from service.domain.analyses import JsonObject
 from service.domain.canonical import canonical, sha256_hex
 from service.domain.outcomes import Excluded
 from service.domain.plan import Claim
 from service.domain.reading import Reading
+from service.domain.verdict_parts import FamilyP, JudgeNoise, Record, Span, Strata
+
+__all__ = [
+    "ClauseVerdict",
+    "HypothesisVerdict",
+    "Outcome",
+    "Record",
+    "Role",
+    "Span",
+    "Verdict",
+    "VoidedBatch",
+]
 
 Outcome = Literal["supported", "not_supported", "equivalent", "inconclusive", "invalid"]
-
-
-class Record(BaseModel):
-    """A part of a verdict: closed and immutable."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class Span(Record):
-    """Two ends; null is unbounded or undefined."""
-
-    low: float | None
-    high: float | None
+Role = Literal["primary", "secondary"]
 
 
 class ClauseVerdict(Record):
@@ -36,6 +36,9 @@ class ClauseVerdict(Record):
     threshold: float | Span | bool
     holds: bool | None = Field(description="Null: unknown, for the reason given.")
     reason: str | None = None
+    unadjusted: float | None = Field(
+        None, description="The p-value before the multiplicity policy, where `observed` is the adjusted one."
+    )
 
 
 class HypothesisVerdict(Record):
@@ -48,6 +51,9 @@ class HypothesisVerdict(Record):
     baseline: str
     candidate: str
     endpoint: str
+    role: Role = Field(
+        "primary", description="Of its endpoint. Secondary outcomes are never counted as primary."
+    )
     outcome: Outcome
     reason: str | None = Field(None, description="Why it is invalid or inconclusive.")
     sentence: str = Field(description="The outcome in plain English.")
@@ -61,6 +67,11 @@ class HypothesisVerdict(Record):
     excluded: Excluded
     reading: Reading | None = Field(description="Of the locked interval against 0 and the SESOI.")
     reading_of: str | None = Field(description="The interval that was read.")
+    family: FamilyP | None = Field(None, description="Its place in the family; null outside it.")
+    strata: Strata | None = Field(None, description="Effect by category; null without strata.")
+    judge: JudgeNoise | None = Field(
+        None, description="The difference corrected for the judge's errors; null where nobody judges."
+    )
     analyses: dict[str, JsonObject] = Field(description="Whole answers of the tests, by test id.")
 
 
@@ -80,6 +91,9 @@ class Verdict(Record):
     judged_at: AwareDatetime
     multiplicity: str = Field(description="What was done about several hypotheses.")
     hypotheses: tuple[HypothesisVerdict, ...]
+    primary_outcomes: dict[Outcome, int] = Field(
+        default_factory=dict, description="How many hypotheses on primary endpoints have each outcome."
+    )
     voided_batches: tuple[VoidedBatch, ...] = Field(description="Batches that were struck before completion.")
     versions: dict[str, str] = Field(description="Of the libraries the numbers depend on.")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from service.domain.plan import Plan
 from service.domain.reading import IntervalRead
@@ -34,9 +36,47 @@ def sentence(plan: Plan, found: HypothesisVerdict, read: IntervalRead | None) ->
         )
     if read is not None:
         parts.append(_interval(read, binary))
+    if (shown := equivalence_shown(plan, found)) is not None:
+        parts.append(
+            f"Differences beyond ±{_amount(shown.margin, binary).lstrip('+')} are rejected at alpha = "
+            f"{shown.alpha:g}: the {100 * shown.level:g} % interval of {shown.test} runs from "
+            f"{_amount(shown.low, binary)} to {_amount(shown.high, binary)}."
+        )
     if found.outcome == "not_supported":
         parts.append("This does not show that the arms are equal.")
     return " ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class EquivalenceShown:
+    """What the equivalence test that a hypothesis names has rejected, and by which interval."""
+
+    test: str
+    margin: float
+    low: float | None
+    high: float | None
+    level: float
+
+    @property
+    def alpha(self) -> float:
+        """Of the two one-sided tests, whose interval has level 1 - 2 alpha."""
+        return round((1 - self.level) / 2, 12)
+
+
+def equivalence_shown(plan: Plan, found: HypothesisVerdict) -> EquivalenceShown | None:
+    """The rejection behind the outcome `equivalent`, where an equivalence test named beside the rule made it."""
+    hypothesis = plan.hypothesis(found.id)
+    if found.outcome != "equivalent" or found.rule_holds or hypothesis is None:
+        return None
+    analysis = found.analyses.get(hypothesis.equivalence or "", {}).get("analysis")
+    if not isinstance(analysis, Mapping):
+        return None
+    margin, ci = analysis.get("margin"), analysis.get("ci")
+    if not isinstance(margin, int | float) or not isinstance(ci, Mapping) or ci.get("level") is None:
+        return None
+    return EquivalenceShown(
+        hypothesis.equivalence or "", float(margin), ci.get("low"), ci.get("high"), float(ci["level"])
+    )
 
 
 def _why(found: HypothesisVerdict) -> str:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 _HEADING = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
-_MARKER = re.compile(r"^(\s*)(?:[-*+•]|\d{1,9}[.)])\s+(\S.*)$")
+_MARKER = re.compile(r"^(\s*)(?:[-*+]|\d{1,9}[.)])\s+(\S.*)$")
 _RULE = re.compile(r"^\s*([-*_])(?:\s*\1){2,}\s*$")
 _HARD_BREAK = re.compile(r"(?<!\\)(?:\\\\)*\\$")
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -12,6 +14,7 @@ from service.domain.plan import Plan
 
 Code = Literal["ASSUMED", "UNREAD", "INVALID", "INCOMPLETE"]
 MAX_GAPS = 500
+READ_FROM_PROSE = "read from prose; check it, or write it as a labelled line"
 
 
 class Gap(BaseModel):
@@ -37,35 +40,55 @@ class Entry(dict[str, Any]):
         self.lines: dict[str, int] = {}
 
     def put(self, name: str, value: Any, line: int) -> None:
-        """Set a member; a dotted name reaches into a nested part."""
+        """Set a member."""
+        self.lines.setdefault(name, line)
+        self[name] = value
+
+    def put_labelled(self, name: str, value: Any, line: int) -> None:
+        """Set a member by the name its label stands for: a dotted one reaches into a nested part."""
         outer, _, inner = name.partition(".")
-        self.lines.setdefault(outer, line)
-        if inner:
-            self.setdefault(outer, {})[inner] = value
-        else:
-            self[name] = value
+        self.put(outer, {**self.get(outer, {}), inner: value} if inner else value, line)
 
     def line_of(self, name: str) -> int:
         """The line a member was read from."""
         return self.lines.get(name, self.line)
 
 
+@dataclass(frozen=True)
+class _Note:
+    code: Code
+    section: str
+    line: int
+    message: str
+    entry: Entry | None
+    name: str
+
+
 class Notes:
     """Gaps as they are found. Paths are worked out at the end, when the draft's lists stand still."""
 
     def __init__(self) -> None:
-        self._notes: list[tuple[Code, str, Entry | None, str, int, str]] = []
+        self._notes: list[_Note] = []
 
     def add(
         self, code: Code, section: str, line: int, message: str, entry: Entry | None = None, name: str = ""
     ) -> None:
         """A gap of a section, or of one of its entries."""
-        self._notes.append((code, section, entry, name, line, message))
+        self._notes.append(_Note(code, section, line, message, entry, name))
 
     def gaps(self, value: Entry) -> Iterator[Gap]:
-        """The gaps, by line."""
-        for code, section, entry, name, line, message in sorted(self._notes, key=lambda note: note[4]):
-            yield Gap(code=code, path=_path(value, section, entry, name), line=line, message=message)
+        """The gaps, by line; members of one entry that were read from one line's prose are one gap."""
+        together: dict[tuple[int, int], list[_Note]] = defaultdict(list)
+        for note in self._notes:
+            key = (id(note.entry), note.line) if note.message == READ_FROM_PROSE else (-1, len(together))
+            together[key].append(note)
+        for first, *others in sorted(together.values(), key=lambda notes: notes[0].line):
+            names = [note.name for note in (first, *others) if note.name]
+            message = (
+                f"{', '.join(names)}: {first.message}" if first.message == READ_FROM_PROSE else first.message
+            )
+            path = _path(value, first.section, first.entry, "" if others else first.name)
+            yield Gap(code=first.code, path=path, line=first.line, message=message)
 
 
 def _path(value: Entry, section: str, entry: Entry | None, name: str) -> str:
@@ -93,7 +116,9 @@ def fitted(value: Entry, notes: Notes) -> Plan:
 
 
 def _sortable(location: Sequence[int | str]) -> tuple[tuple[bool, int, str], ...]:
-    return tuple((isinstance(each, str), each if isinstance(each, int) else 0, str(each)) for each in location)
+    return tuple(
+        (isinstance(each, str), each if isinstance(each, int) else 0, str(each)) for each in location
+    )
 
 
 def _leave_out(value: Entry, location: Sequence[int | str], kind: str, said: str, notes: Notes) -> bool:

@@ -48,16 +48,22 @@ SECTIONS: Mapping[str, Heading] = MappingProxyType(
     {
         "hypotheses": Heading("Hypotheses", "假设", ("hypothesis", "研究假设"), listed=True),
         "endpoints": Heading(
-            "Primary endpoint", "主端点", ("endpoint", "primary endpoints", "端点", "主要端点"), listed=True
+            "Primary endpoint",
+            "主端点",
+            ("endpoint", "endpoints", "primary endpoints", "端点", "主要端点"),
+            listed=True,
         ),
         "populations": Heading(
-            "Sample size", "样本量", ("population", "sample", "样本", "总体"), listed=True
+            "Sample size",
+            "样本量",
+            ("population", "populations", "sample", "sample sizes", "样本", "总体"),
+            listed=True,
         ),
         "rules": Heading("Decision rules", "决策规则", ("decision rule", "判定规则", "决策"), listed=True),
         "sesoi": Heading(
             "SESOI (smallest effect size of interest)",
             "SESOI(最小关注效应量)",
-            ("smallest effect", "最小关注效应", "最小效应量"),
+            ("smallest effect", "smallest effect size", "最小关注效应", "最小效应量"),
             listed=True,
         ),
         "tests": Heading(
@@ -66,7 +72,7 @@ SECTIONS: Mapping[str, Heading] = MappingProxyType(
         "thresholds": Heading(
             "Thresholds (τ choice)",
             "阈值(τ 的选择)",
-            ("threshold", "τ choice", "τ", "tau choice", "tau", "阈值"),
+            ("threshold", "thresholds", "τ choice", "τ", "tau choice", "tau", "阈值", "阈值选择", "τ选择"),
             listed=True,
         ),
         "stopping": Heading("Stopping rule", "停止规则", ("stopping", "停止", "终止规则")),

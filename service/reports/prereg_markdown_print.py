@@ -65,7 +65,10 @@ def _fields(key: str, values: Mapping[str, Any], language: Language, indent: str
     """Labelled lines in the order of the labels; what has no label keeps the name it has in JSON."""
     flat = _flat(key, values)
     colon = ":" if language == "zh" else ": "
-    for name in [*(known for known in FIELDS[key] if known in flat), *(n for n in flat if n not in FIELDS[key])]:
+    for name in [
+        *(known for known in FIELDS[key] if known in flat),
+        *(n for n in flat if n not in FIELDS[key]),
+    ]:
         value, label = flat[name], FIELDS[key].get(name)
         if name in _DEFAULTS and value == _DEFAULTS[name]:
             continue

@@ -118,7 +118,9 @@ def arms_in_parentheses(text: str, known: Sequence[str] = ()) -> tuple[str, str]
 
 def margin(text: str) -> tuple[float, str] | None:
     """`±2 pp` as value and unit."""
-    found = re.search(rf"(?:±|\+/-)?\s*({_NUMBER})\s*({_POINTS}|proportion|score)?", fold(text))
+    found = re.search(
+        rf"(?:±|\+/-)?\s*({_NUMBER}(?:[eE][+-]?\d+)?)\s*({_POINTS}|proportion|score)?", fold(text)
+    )
     if found is None:
         return None
     unit = "score" if found[2] is None else found[2] if found[2] in ("proportion", "score") else "pp"
@@ -177,7 +179,11 @@ def _clause(text: str) -> tuple[str, str | None, bool] | None:
         return f"delta {_SIGNS.get(effect[1], effect[1])} {effect[2].lstrip('+')}{unit}", None, clustered
     if p := _P.fullmatch(text):
         family = family_of(p[1])
-        return None if family is None else (f"{{}}.p_value {_SIGNS.get(p[2], p[2])} {_zero(p[3])}", family, clustered)
+        return (
+            None
+            if family is None
+            else (f"{{}}.p_value {_SIGNS.get(p[2], p[2])} {_zero(p[3])}", family, clustered)
+        )
     if interval := _CI.fullmatch(text):
         return "{}.ci excludes 0", family_of(interval[1]) or "bootstrap", clustered
     return None

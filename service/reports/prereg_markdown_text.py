@@ -10,8 +10,9 @@ import json
 import re
 from typing import Any
 
-_SPECIAL = re.compile(r"[\\`*<>\[\]~&_|#$]")
-_AT_LINE_START = re.compile(r"^(?:([-+=>#|:])|(\d{1,9})([.)]))")
+_SPECIAL = re.compile(r"[\\`*\[\]$]|~~|<(?=[A-Za-z/!?])|&(?=#?\w{1,40};)|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+"""What Markdown could take for its own; `_` within a word is none of that."""
+_AT_LINE_START = re.compile(r"^(?:([-+=>#|:~])|(\d{1,9})([.)]))")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _SPAN = re.compile(r"(?<!\\)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 
@@ -40,7 +41,13 @@ def read(text: str) -> str:
 
 def code(text: str) -> str:
     """A code span that reads back as the text: as it is where that is possible, else a JSON string."""
-    if "`" in text or text != text.strip() or len(text.splitlines()) != 1 or text.startswith('"') or "\t" in text:
+    if (
+        "`" in text
+        or text != text.strip()
+        or len(text.splitlines()) != 1
+        or text.startswith('"')
+        or "\t" in text
+    ):
         return json_span(text)
     return f"`{text}`"
 
@@ -69,6 +76,11 @@ def _string(text: str) -> str:
             value = json.loads(text)
         except ValueError:
             return text
-        if isinstance(value, str):
+        if isinstance(value, str) and keepable(value):
             return value
     return text
+
+
+def keepable(text: str) -> bool:
+    """False for what no database keeps and only JSON can spell out: NUL, and halves of surrogate pairs."""
+    return not re.search("[\0\ud800-\udfff]", text)

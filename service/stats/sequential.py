@@ -24,7 +24,7 @@ from service.stats.common import (
 )
 from service.stats.looks import MOST_LOOKS, Design, Look, judge_looks, planned, require_looks
 from service.stats.orders import ORDER_WORDS, Ordered, OrderOptions, OrderUsed, arrange
-from service.stats.registry import stat_test
+from service.stats.registry import PlanUse, stat_test
 
 Method = Literal["boundaries", "group_sequential", "e_process", "confidence_sequence"]
 Decision = Literal["reject", "do_not_reject", "continue"]
@@ -155,6 +155,7 @@ def _cost(request: SequentialRequest) -> float:
     title="Sequential designs and anytime-valid tests",
     example={"method": "boundaries", "looks": [125, 250, 375, 500], "boundary": "obrien_fleming_spending"},
     cost=_cost,
+    plan=PlanUse(endpoints=frozenset({"binary", "continuous"}), clusters="when_planned"),
 )
 def sequential(request: SequentialRequest) -> SequentialAnalysis:
     """Look at data more than once without losing the error rate.

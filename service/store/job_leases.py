@@ -20,6 +20,10 @@ MAX_ATTEMPTS = 3
 """A job whose runners died this often without storing a shard is failed: it may be what kills them."""
 
 
+MOST_TURNS = 20
+"""Projects that one claim tries; more only wait for the next."""
+
+
 class Abandoned(ForelockError):
     """Every runner that took the job died over it."""
 
@@ -46,22 +50,38 @@ def claim(
     """
     now = clock.now(session)
     _bury(session, now, max_attempts)
-    free = _free(now, kinds)
-    waiting = sa.select(jobs.c.project_id).where(free).distinct().subquery()
+    for project_id in _turns(session, now, kinds):
+        job = _claim_of(session, project_id, runner, lease_seconds, now, kinds)
+        if job is not None:  # None: others took what was there meanwhile
+            return job
+    return None
+
+
+def _turns(session: Session, now: datetime, kinds: Collection[str] | None) -> list[str]:
+    """Projects with jobs to claim, whose turn it is first."""
+    waiting = sa.select(jobs.c.project_id).where(_free(now, kinds)).distinct().subquery()
     theirs = jobs.alias()
     last = sa.select(sa.func.max(theirs.c.claimed_at)).where(theirs.c.project_id == waiting.c.project_id)
-    turns = sa.select(
-        waiting.c.project_id,
-        _running_of(waiting.c.project_id, now).label("running"),
-        last.scalar_subquery().label("last"),
-    ).subquery()
+    running = _running_of(waiting.c.project_id, now)
+    order = (running, last.scalar_subquery().asc().nulls_first(), waiting.c.project_id)
+    return list(session.scalars(sa.select(waiting.c.project_id).order_by(*order).limit(MOST_TURNS)))
+
+
+def _claim_of(
+    session: Session,
+    project_id: str,
+    runner: str,
+    lease_seconds: float,
+    now: datetime,
+    kinds: Collection[str] | None,
+) -> Job | None:
+    """Take the project's oldest free job, in one statement."""
     oldest = (
         sa.select(jobs.c.id)
-        .join(turns, turns.c.project_id == jobs.c.project_id)
-        .where(free)
-        .order_by(turns.c.running, turns.c.last.asc().nulls_first(), jobs.c.created_at, jobs.c.id)
+        .where(_free(now, kinds), jobs.c.project_id == project_id)
+        .order_by(jobs.c.created_at, jobs.c.id)
         .limit(1)
-        .with_for_update(of=jobs, skip_locked=True)
+        .with_for_update(skip_locked=True)
     )
     started = sa.func.coalesce(jobs.c.started_at, sa.bindparam("started", now, jobs.c.started_at.type))
     statement = (

@@ -116,7 +116,11 @@ def test_errors_come_first_and_once():
         ),
         ({"stopping": {"kind": "group_sequential", "looks": 4}}, "NOT_YET_SUPPORTED", "stopping.kind"),
         ({"stopping": {"kind": "anytime_valid"}}, "NOT_YET_SUPPORTED", "stopping.kind"),
-        ({"multiplicity.policy": "holm"}, "NOT_YET_SUPPORTED", "multiplicity.policy"),
+        (
+            {"multiplicity.policy": "holm", "hypotheses.0.rule": "delta >= 2 pp"},
+            "MULTIPLICITY",
+            "hypotheses[0].rule",
+        ),
         ({"endpoints.0.kind": "counts"}, "NOT_YET_SUPPORTED", "endpoints[0].kind"),
     ],
 )

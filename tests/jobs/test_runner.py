@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from concurrent.futures import Future
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -196,6 +197,24 @@ def test_projects_take_turns_whatever_waits_before(world):
     assert world.read(late).state == "succeeded"
 
 
+def test_ten_thousand_waiting_jobs_of_one_project_delay_another_by_one(world):
+    def flood(session):
+        for number in range(10_000):
+            jobs.enqueue(
+                session,
+                project_id=world.projects["one"],
+                kind="dice",
+                params={"version": 1, "blocks": 0, "seconds": 1.0},
+                now=datetime(2027, 1, 1, tzinfo=UTC) + timedelta(seconds=number),
+                job_id=f"flood{number}",
+            )
+
+    world.change(flood)
+    late = world.enqueue("two", blocks=1)
+    claimed = [world.change(lambda s: job_leases.claim(s, runner="a", lease_seconds=60)).id for _ in range(2)]
+    assert late.id in claimed
+
+
 def test_a_long_job_makes_room_between_shards(world):
     """One thread, a job of 40 shards under way: another project's job waits for one shard of it."""
     long = world.enqueue("one", blocks=40, seconds=40.0)
@@ -285,8 +304,6 @@ def test_old_answers_expire_and_verdicts_do_not(world):
     ended = world.read(job).finished_at
     with world.database.write() as session:
         assert jobs.expire(session, before=ended, spare=("verdict",)) == 0
-    from datetime import timedelta
-
     after = ended + timedelta(seconds=1)
     with world.database.write() as session:
         assert jobs.expire(session, before=after, spare=("verdict", "dice")) == 0

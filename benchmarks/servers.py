@@ -1,0 +1,108 @@
+"""Servers of a row: the service as its operator starts it, and peers; each on loopback, with data of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+STOP_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A server that answers at `url`. `pid` is the process that answers requests; `key` is empty for peers."""
+
+    url: str
+    pid: int
+    key: str = ""
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What every request carries."""
+        return {"Authorization": f"Bearer {self.key}"} if self.key else {}
+
+    def client(self) -> httpx.Client:
+        """A client with the first key."""
+        return httpx.Client(base_url=self.url, headers=self.headers, timeout=600)
+
+    def peak_bytes(self) -> int:
+        """The most memory the process has held so far."""
+        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
+        return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
+
+    def forget_peak(self) -> None:
+        """Measure the peak from now on."""
+        Path(f"/proc/{self.pid}/clear_refs").write_text("5")
+
+
+@contextlib.contextmanager
+def service(
+    *arguments: str, settings: Mapping[str, str] | None = None, data: Path | None = None
+) -> Iterator[Served]:
+    """`forelock serve` with one API process, on an empty data directory unless one is given."""
+    with contextlib.ExitStack() as stack:
+        home = data or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="flbench")))
+        command = ["-m", "forelock.cli", "serve", "--data", str(home), "--port", "0", *arguments]
+        process, address = stack.enter_context(_started(command, r"listens on (http://\S+)", settings or {}))
+        yield Served(address, _child(process.pid, "api"), (home / "admin.key").read_text())
+
+
+@contextlib.contextmanager
+def peer(module: str) -> Iterator[Served]:
+    """A peer's module, which prints its address."""
+    with _started(["-m", module], r"listens on (http://\S+)", {}) as (process, address):
+        yield Served(address, process.pid)
+
+
+@contextlib.contextmanager
+def _started(
+    command: Sequence[str], address: str, settings: Mapping[str, str]
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("FORELOCK_")}
+    process = subprocess.Popen(
+        [sys.executable, *command],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=inherited | dict(settings),
+    )  # fmt: skip
+    assert process.stdout is not None
+    lines: list[str] = []
+    try:
+        for line in process.stdout:
+            lines.append(line)
+            if found := re.search(address, line):
+                break
+        else:
+            raise RuntimeError(f"{command} ended early:\n{''.join(lines)}")
+        # nobody may be left to block on a full pipe
+        threading.Thread(target=lambda: [None for _ in process.stdout or ()], daemon=True).start()
+        yield process, found[1]
+    finally:
+        process.terminate()
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        process.stdout.close()
+
+
+def _child(parent: int, what: str) -> int:
+    """The supervisor's child that runs `service.main WHAT`."""
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            if (
+                int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1]) == parent
+                and words[words.index(b"service.main") + 1].decode() == what
+            ):
+                return int(entry.name)
+    raise RuntimeError(f"the service has no process for {what}")

@@ -1,0 +1,56 @@
+"""`python -m tests.chaos [--kills N] [--seed S] [--write FILE]`: the kill campaign, and its record."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+from pathlib import Path
+
+from tests.chaos.campaign import WORLDS, Outcome, run
+
+HEAD = """# Kill campaign
+
+`./do chaos` serves the product for real, sends it a stream of long jobs and of preregistrations with their results, and
+meanwhile ends its processes with SIGKILL at random moments: Dask workers, the scheduler, the runner, the API, Postgres.
+On SQLite the pool is the runner's own cluster, whose scheduler lives in the runner; on Postgres it is a scheduler with
+two workers behind mutual TLS. Afterwards every job that was accepted must have ended once with the bytes of an
+undisturbed run, every preregistration must have one verdict and one ledger leaf for it, and no process may be left
+behind.
+
+| world | kills | of them | jobs | verdicts | seconds | faults |
+|---|--:|---|--:|--:|--:|---|
+"""
+
+
+def row(found: Outcome) -> str:
+    kinds = ", ".join(f"{kind} {number}" for kind, number in sorted(found.kills.items()))
+    faults = "; ".join(found.faults) or "none"
+    return (
+        f"| {found.world} | {found.kills.total()} | {kinds} | {found.jobs} | {found.verdicts} "
+        f"| {found.seconds:.0f} | {faults} |"
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="./do chaos", description=__doc__)
+    parser.add_argument("--kills", type=int, default=55, help="kills per world")
+    parser.add_argument("--records", type=int, default=6, help="preregistrations per world")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--write", type=Path, help="also write the record to this file")
+    asked = parser.parse_args()
+    outcomes = []
+    for name in WORLDS:
+        found = run(name, kills=asked.kills, n_records=asked.records, seed=asked.seed)
+        print(row(found), flush=True)
+        outcomes.append(found)
+    if asked.write:
+        machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, seed {asked.seed}"
+        asked.write.write_text(
+            HEAD + "\n".join(row(each) for each in outcomes) + f"\n\nMachine: {machine}.\n"
+        )
+    return 1 if any(each.faults for each in outcomes) else 0
+
+
+sys.exit(main())
