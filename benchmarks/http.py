@@ -119,7 +119,13 @@ def computing(client: httpx.Client, seed: int, jobs: int = 4) -> Iterator[None]:
 def _queue(client: httpx.Client, seed: int) -> str:
     rng = np.random.default_rng(seed)
     arms = [{name: rng.integers(0, 4, 2000).tolist() for name in ("tp", "fp", "fn")} for _ in range(2)]
-    body = {"metric": "f1", "baseline": arms[0], "candidate": arms[1], "n_resamples": LONG_DRAWS, "seed": seed}
+    body = {
+        "metric": "f1",
+        "baseline": arms[0],
+        "candidate": arms[1],
+        "n_resamples": LONG_DRAWS,
+        "seed": seed,
+    }
     answer = client.post("/v1/tests/randomization", json=body, headers={"Prefer": "respond-async"})
     if answer.status_code != 202:
         raise RuntimeError(answer.text)

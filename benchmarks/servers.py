@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 import httpx
 
@@ -50,11 +51,32 @@ def service(
     *arguments: str, settings: Mapping[str, str] | None = None, data: Path | None = None
 ) -> Iterator[Served]:
     """`forelock serve` with one API process, on an empty data directory unless one is given."""
+    settings = settings or {}
     with contextlib.ExitStack() as stack:
         home = data or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="flbench")))
+        if "FORELOCK_DATABASE_URL" in settings:
+            subprocess.run(
+                [sys.executable, "-m", "forelock.cli", "init", "--data", str(home)],
+                check=True, capture_output=True, env=_environment(settings),
+            )  # fmt: skip
         command = ["-m", "forelock.cli", "serve", "--data", str(home), "--port", "0", *arguments]
-        process, address = stack.enter_context(_started(command, r"listens on (http://\S+)", settings or {}))
+        process, address = stack.enter_context(_started(command, r"listens on (http://\S+)", settings))
         yield Served(address, _child(process.pid, "api"), (home / "admin.key").read_text())
+
+
+@contextlib.contextmanager
+def postgres() -> Iterator[str]:
+    """The URL of an empty database on a server of the row's own, as durable as it comes."""
+    from tests import conftest
+
+    durable = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on", "autovacuum": "on"}
+    with mock.patch.dict(conftest.SETTINGS, durable):
+        server = conftest.Postgres()
+        try:
+            server.start()
+            yield server.url(server.create())
+        finally:
+            server.stop()
 
 
 @contextlib.contextmanager
@@ -68,10 +90,9 @@ def peer(module: str) -> Iterator[Served]:
 def _started(
     command: Sequence[str], address: str, settings: Mapping[str, str]
 ) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("FORELOCK_")}
     process = subprocess.Popen(
         [sys.executable, *command],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=inherited | dict(settings),
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=_environment(settings),
     )  # fmt: skip
     assert process.stdout is not None
     lines: list[str] = []
@@ -93,6 +114,11 @@ def _started(
             process.kill()
             process.wait()
         process.stdout.close()
+
+
+def _environment(settings: Mapping[str, str]) -> dict[str, str]:
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("FORELOCK_")}
+    return inherited | dict(settings)
 
 
 def _child(parent: int, what: str) -> int:

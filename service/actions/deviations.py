@@ -32,6 +32,7 @@ from service.domain.deviation_scope import check, touched
 from service.domain.ledger import Receipt
 from service.domain.outcomes import Outcomes
 from service.domain.preregistration import Preregistration, State
+from service.domain.stopping import up_to_stop
 from service.errors import Conflict
 from service.store import audit, batches, coverage, deviations, ledger, plan_keys, preregistrations, verdicts
 
@@ -160,7 +161,9 @@ def open_rows(session: Session, record: Preregistration) -> Rows:
     outcomes = Outcomes.empty(record.plan)
     for batch in batches.every(session, record.id):
         outcomes.place(open_batch(batch, record.plan_sha256 or "", private))
-    return Rows(record.plan, manifests_of(session, record), outcomes, record.judged_at)
+    manifests = manifests_of(session, record)
+    outcomes, _ = up_to_stop(record.plan, manifests, outcomes)
+    return Rows(record.plan, manifests, outcomes, record.judged_at)
 
 
 def _measured(session: Session, record: Preregistration, filing: Filing) -> Measured | None:
@@ -184,7 +187,7 @@ def _facts(session: Session, record: Preregistration, *, outcomes_seen: bool) ->
         results_received=sum(count.received for count in coverage.counts(session, record.id)),
         results_expected=expected_total(record.plan),
         judged=record.judged_at is not None,
-        unblinded=bool(ledger.receipts(session, record.id, kind="unblinding")),
+        unblinded=any(ledger.receipts(session, record.id, kind=kind) for kind in ("unblinding", "reading")),
         outcomes_seen=outcomes_seen,
     )
 

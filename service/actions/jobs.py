@@ -69,10 +69,10 @@ def enqueue_test(
 
 
 def cancel(session: Session, job: Job) -> None:
-    """End an unfinished job. A verdict cannot be called off: the plan has asked for it."""
-    if job.kind == "verdict":
+    """End an unfinished job. A verdict or a look cannot be called off: the plan has asked for it."""
+    if job.kind in jobs.OF_RECORDS:
         raise Conflict(
-            "a verdict job cannot be cancelled: the locked plan asks for it", code="not_cancellable"
+            f"a {job.kind} job cannot be cancelled: the locked plan asks for it", code="not_cancellable"
         )
     if not jobs.cancel(session, job):
         raise Conflict(f"the job has {job.state} already; only waiting and running jobs can be cancelled")

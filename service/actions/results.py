@@ -7,18 +7,18 @@ values, and what is stored beside the sealed columns follows from item ids alone
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
 from sqlalchemy.orm import Session
 
+from service.actions.look_requests import enqueue_due, require_unread
+from service.actions.manifests import manifests_of as manifests_of
 from service.domain import sealing
 from service.domain.access import Key
 from service.domain.ledger import Receipt
 from service.domain.plan import Plan
-from service.domain.population import Manifest
 from service.domain.preregistration import Preregistration
 from service.domain.results import (
     STATUSES,
@@ -29,7 +29,7 @@ from service.domain.results import (
     expected_cells,
     release,
 )
-from service.store import audit, batches, coverage, jobs, ledger, plan_keys, populations, preregistrations
+from service.store import audit, batches, coverage, jobs, ledger, plan_keys, preregistrations
 from service.store.batches import NewBatch
 
 
@@ -148,8 +148,9 @@ def void(
     """Void a whole batch, freeing its cells: the repair for a wrong upload, printed in the verdict."""
     record.require("collecting")
     facts = batches.get(session, record.id, sequence).facts(record.plan_sha256 or "")
-    batches.void(session, record.id, sequence, reason, caller.id, now)
     positions = np.frombuffer(facts.positions, dtype="<i4")
+    require_unread(session, record, facts.population, positions)
+    batches.void(session, record.id, sequence, reason, caller.id, now)
     replicates = np.frombuffer(facts.replicates, dtype="<u2")
     for replicate in np.unique(replicates):
         cell = (record.id, facts.population, facts.arm, facts.endpoint, int(replicate))
@@ -188,12 +189,6 @@ def enqueue_verdict(session: Session, record: Preregistration, *, job_id: str, n
     )
 
 
-def manifests_of(session: Session, record: Preregistration) -> Mapping[str, Manifest]:
-    """Every population's manifest."""
-    found = {each.id: populations.get(session, record.id, each.id) for each in record.plan.populations or ()}
-    return {name: manifest for name, manifest in found.items() if manifest is not None}
-
-
 def expected_total(plan: Plan) -> int:
     """Rows that make the plan complete."""
     return sum(cell.size for cell in expected_cells(plan))
@@ -218,6 +213,8 @@ def _advance(
     if received == expected:
         record = preregistrations.move(session, record, "complete", now)
         enqueue_verdict(session, record, job_id=job_id, now=now)
+    else:
+        enqueue_due(session, record, job_id=job_id, now=now)
     return record, received, expected
 
 

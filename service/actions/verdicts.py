@@ -17,6 +17,7 @@ from service.domain.plan import Plan
 from service.domain.population import Manifest
 from service.domain.preregistration import Preregistration
 from service.domain.results import PlacedBatch
+from service.domain.stopping import is_sequential, up_to_stop
 from service.domain.verdict import Verdict, analyse, judge
 from service.domain.verdict_records import VoidedBatch
 from service.errors import Conflict
@@ -43,16 +44,26 @@ def inputs(
     """Open a complete plan's rows. Only the runner holds `seal_private`."""
     record = preregistrations.get(session, project_id, prereg_id)
     record.require("complete")
+    outcomes, voided = opened(session, record, seal_private=seal_private)
+    if not is_sequential(record.plan):
+        outcomes.require_complete()
+    sha256 = record.plan_sha256 or ""
+    return Inputs(prereg_id, sha256, record.plan, manifests_of(session, record), outcomes, voided, now)
+
+
+def opened(
+    session: Session, record: Preregistration, *, seal_private: bytes
+) -> tuple[Outcomes, tuple[VoidedBatch, ...]]:
+    """What is in of a locked plan, in the open, and the batches that do not count."""
     sha256 = record.plan_sha256 or ""
     plan_private = _plan_private(session, record, seal_private)
     outcomes, voided = Outcomes.empty(record.plan), []
-    for batch in batches.every(session, prereg_id, include_void=True):
+    for batch in batches.every(session, record.id, include_void=True):
         if batch.void:
             voided.append(VoidedBatch(batch=batch.sequence, reason=batch.void_reason or ""))
         else:
             outcomes.place(open_batch(batch, sha256, plan_private))
-    outcomes.require_complete()
-    return Inputs(prereg_id, sha256, record.plan, manifests_of(session, record), outcomes, tuple(voided), now)
+    return outcomes, tuple(voided)
 
 
 def open_batch(batch: StoredBatch, plan_sha256: str, plan_private: bytes) -> PlacedBatch:
@@ -73,16 +84,18 @@ def open_batch(batch: StoredBatch, plan_sha256: str, plan_private: bytes) -> Pla
 
 def compute(inputs: Inputs) -> Verdict:
     """The verdict, from its inputs alone: runs in a worker process."""
-    analyses = analyse(inputs.plan, inputs.manifests, inputs.outcomes)
+    outcomes, stopped = up_to_stop(inputs.plan, inputs.manifests, inputs.outcomes)
+    analyses = analyse(inputs.plan, inputs.manifests, outcomes)
     return judge(
         inputs.plan,
         inputs.manifests,
-        inputs.outcomes,
+        outcomes,
         analyses,
         preregistration_id=inputs.preregistration_id,
         plan_sha256=inputs.plan_sha256,
         judged_at=inputs.judged_at,
         voided_batches=inputs.voided,
+        stopped=stopped,
     )
 
 

@@ -17,10 +17,13 @@ from starlette.routing import BaseRoute, Match
 from service.api import (
     deviations,
     docs,
+    evidence,
     faults,
     health,
     jobs,
     keys,
+    looks,
+    markdown,
     populations,
     preregistrations,
     problems,
@@ -29,6 +32,7 @@ from service.api import (
     service,
     stats,
     verdicts,
+    wording,
 )
 from service.api.authentication import KeyCache
 from service.api.housekeeping import beside
@@ -50,6 +54,10 @@ ROUTERS: tuple[APIRouter, ...] = (
     results.routes,
     verdicts.routes,
     deviations.routes,
+    looks.routes,
+    markdown.routes,
+    evidence.routes,
+    wording.routes,
     jobs.routes,
     projects.routes,
     keys.routes,

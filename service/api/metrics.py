@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -36,10 +37,14 @@ class Metrics:
         children[0].inc()
         children[1].observe(seconds)
 
-    def text(self) -> bytes:
-        """The exposition text."""
+    def text(self, jobs: Mapping[str, int]) -> bytes:
+        """The exposition text, with the deployment's unfinished jobs by state."""
+        queue = CollectorRegistry()
+        gauge = Gauge("forelock_jobs", "Unfinished jobs of the deployment.", ("state",), registry=queue)
+        for state, number in jobs.items():
+            gauge.labels(state).set(number)
         if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
-            return generate_latest(self._registry)
+            return generate_latest(self._registry) + generate_latest(queue)
         workers = CollectorRegistry()
         MultiProcessCollector(workers)  # type: ignore[no-untyped-call]
-        return generate_latest(workers)
+        return generate_latest(workers) + generate_latest(queue)

@@ -32,6 +32,7 @@ TAGS = (
     ("results", "Per-item results of eval jobs, sealed until the planned n is in."),
     ("verdicts", "What the locked rules said of the results."),
     ("deviations", "Departures from locked plans: filed, judged by rule, decided by people."),
+    ("evidence", "What a comparison can show for itself, and how to say it."),
     ("jobs", "Work that takes longer than a request."),
     ("projects", "Tenants of the deployment."),
     ("keys", "API keys: who may do what."),

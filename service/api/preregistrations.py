@@ -15,9 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 from sqlalchemy.orm import Session
 
 from service.actions import preregistrations as actions
-from service.api import examples
+from service.api import examples, markdown_examples
 from service.api.answers import Page, View, answer, shows
-from service.api.body import StrictBody, validate
+from service.api.body import SMALL_BODY, Content, RawBody, StrictBody, validate
 from service.api.deps import (
     Cursor,
     Limit,
@@ -32,6 +32,7 @@ from service.api.deps import (
     not_modified,
 )
 from service.api.idempotency import OptionalOnce, RequiredOnce
+from service.api.markdown_body import MARKDOWN, markdown_text
 from service.api.route import refuses, router
 from service.api.services import Services
 from service.domain.access import Key
@@ -42,6 +43,7 @@ from service.domain.plan import Plan
 from service.domain.preregistration import Preregistration, State
 from service.domain.rule_power_records import RulePower
 from service.errors import Conflict
+from service.reports.prereg_markdown import Gap, parse_plan
 from service.store import audit, clock, ledger, preregistrations
 
 routes = router("preregistrations")
@@ -68,6 +70,12 @@ class PreregistrationView(View):
     judged_at: datetime | None
     results_due: date | None
     receipt: Receipt | None = Field(description="Of the lock, in the ledger; null in a draft.")
+
+
+class DraftFromMarkdown(PreregistrationView):
+    """A draft read from a file, and what stands between it and the lock."""
+
+    gaps: list[Gap] = Field(description="What was assumed or not read, by line; then lint errors.")
 
 
 class PreregistrationItem(View):
@@ -105,22 +113,26 @@ class LockRequest(BaseModel):
 
 def view(session: Session, record: Preregistration) -> PreregistrationView:
     """The record as its project sees it."""
+    return PreregistrationView(**_fields(session, record))
+
+
+def _fields(session: Session, record: Preregistration) -> dict[str, Any]:
     receipts = ledger.receipts(session, record.id, kind="plan_locked") if record.state != "draft" else []
-    return PreregistrationView(
-        id=record.id,
-        state=record.state,
-        version=record.version,
-        plan=record.plan.as_dict(),
-        plan_sha256=record.plan_sha256,
-        lint=None if record.lint is None else list(record.lint),
-        acknowledged=list(record.acknowledged),
-        created_at=record.created_at,
-        locked_at=record.locked_at,
-        complete_at=record.complete_at,
-        judged_at=record.judged_at,
-        results_due=record.plan.results_due,
-        receipt=receipts[-1] if receipts else None,
-    )
+    return {
+        "id": record.id,
+        "state": record.state,
+        "version": record.version,
+        "plan": record.plan.as_dict(),
+        "plan_sha256": record.plan_sha256,
+        "lint": None if record.lint is None else list(record.lint),
+        "acknowledged": list(record.acknowledged),
+        "created_at": record.created_at,
+        "locked_at": record.locked_at,
+        "complete_at": record.complete_at,
+        "judged_at": record.judged_at,
+        "results_due": record.plan.results_due,
+        "receipt": receipts[-1] if receipts else None,
+    }
 
 
 def respond(session: Session, record: Preregistration, status: int = 200, **headers: str) -> Response:
@@ -147,28 +159,44 @@ def refusals_audited(shared: Services, caller: Key, prereg_id: str, action: str)
         raise
 
 
+PLAN_BODY = RawBody(
+    {"application/json": Plan, MARKDOWN: str},
+    example=examples.PLAN,
+    examples={MARKDOWN: markdown_examples.PREREG},
+    max_bytes=SMALL_BODY,
+)
+
+
 @routes.post(
     "/preregistrations",
     status_code=201,
-    response_model=PreregistrationView,
+    response_model=PreregistrationView | DraftFromMarkdown,
     responses=shows(examples.DRAFT, 201),
 )
 def create_preregistration(
-    caller: Planner,
-    once: OptionalOnce,
-    session: WriteSession,
-    plan: Annotated[Plan, StrictBody(Plan, example=examples.PLAN)],
+    caller: Planner, once: OptionalOnce, session: WriteSession, content: Annotated[Content, PLAN_BODY]
 ) -> Response:
     """Create a draft.
 
-    The body is the plan itself. Sections may be missing; lint lists them, and the lock refuses them.
+    The body is the plan itself. Sections may be missing; lint lists them, and the lock refuses them. An
+    EXPERIMENTS_PREREG.md in English or Chinese becomes a draft too: the answer then lists its `gaps`.
     """
+    plan, gaps = _read(content)
 
     def work() -> Response:
         record = actions.create(session, caller, plan, prereg_id=uuid.uuid4().hex, now=clock.now(session))
-        return respond(session, record, 201, Location=f"/v1/preregistrations/{record.id}")
+        headers = {"ETag": record.etag, "Location": f"/v1/preregistrations/{record.id}"}
+        if gaps is None:
+            return answer(view(session, record), 201, headers)
+        return answer(DraftFromMarkdown(**_fields(session, record), gaps=list(gaps)), 201, headers)
 
     return once.run(session, work)
+
+
+def _read(content: Content) -> tuple[Plan, tuple[Gap, ...] | None]:
+    if content.media_type == MARKDOWN:
+        return parse_plan(markdown_text(content.body))
+    return validate(_PLAN, content.body), None
 
 
 @routes.get("/preregistrations", response_model=Page[PreregistrationItem], responses=shows(examples.RECORDS))

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from service.api.answers import shows
-from service.api.deps import AnyCaller, Operator, Shared
+from service.api.deps import AnyCaller, Operator, ReadSession, Shared
 from service.api.housekeeping import KEEP_ANSWERS
 from service.api.metrics import MEDIA_TYPE
 from service.api.prefer import MOST_WAIT_SECONDS
@@ -14,6 +14,7 @@ from service.api.route import router
 from service.api.strict_json import MAX_DEPTH
 from service.stats.common import MAX_ITEMS
 from service.stats.registry import library_versions
+from service.store import jobs
 from service.store.paging import MAX_LIMIT
 
 routes = router("service")
@@ -106,6 +107,6 @@ async def get_version(_caller: AnyCaller) -> Version:
         }
     },
 )
-def get_metrics(_caller: Operator, shared: Shared) -> Response:
-    """Read metrics for Prometheus: requests by route, method and status, and how long they took."""
-    return Response(shared.metrics.text(), media_type=MEDIA_TYPE)
+def get_metrics(_caller: Operator, shared: Shared, session: ReadSession) -> Response:
+    """Read metrics for Prometheus: requests by route, method and status, how long they took, and waiting jobs."""
+    return Response(shared.metrics.text(jobs.waiting(session)), media_type=MEDIA_TYPE)

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from fastapi import Query, Response
 from pydantic import AwareDatetime
+from sqlalchemy.orm import Session
 
 from service.actions import results as actions
 from service.api import examples
@@ -53,11 +54,19 @@ def get_verdict(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Re
 
     Before it is there: 409 with code `blinded` until the planned n is in, then `verdict_pending` or `verdict_failed`.
     """
-    record = preregistrations.get(session, caller.project_id, prereg_id)
-    verdict = verdicts.get(session, caller.project_id, prereg_id)
+    return answer(require_verdict(session, preregistrations.get(session, caller.project_id, prereg_id)))
+
+
+def require_verdict(session: Session, record: Preregistration) -> Verdict:
+    """The record's verdict.
+
+    Raises:
+        Conflict: `blinded`, `verdict_pending` or `verdict_failed`.
+    """
+    verdict = verdicts.get(session, record.project_id, record.id)
     if verdict is None:
-        raise _not_there(record, jobs.latest(session, caller.project_id, kind="verdict", subject=record.id))
-    return answer(verdict)
+        raise _not_there(record, jobs.latest(session, record.project_id, kind="verdict", subject=record.id))
+    return verdict
 
 
 @routes.post(

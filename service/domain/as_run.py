@@ -31,6 +31,7 @@ from service.domain.feeding import request_for
 from service.domain.outcomes import Cell, Outcomes, PlanViolatedError, pair_up, why_no_worst_case
 from service.domain.plan import Hypothesis, Multiplicity, Plan
 from service.domain.population import Manifest
+from service.domain.stopping import is_sequential
 from service.domain.verdict import judge
 from service.domain.verdict_records import ClauseVerdict, HypothesisVerdict, Outcome, Role
 from service.errors import ForelockError
@@ -78,6 +79,8 @@ class AsRun(BaseModel):
 def why_not(plan: Plan, change: Change) -> str | None:
     """Why a change cannot be applied to the stored rows; None when it can."""
     match change:
+        case ExcludedItems() | ExcludedClusters() if is_sequential(plan):
+            return "the stopping rule looks along a locked order, which without these items is another one"
         case ExcludedItems() | ExcludedClusters() | RuleChange() | SesoiChange() | MultiplicityChange():
             return None
         case MissingPolicyChange():

@@ -136,8 +136,8 @@ def of_paper(answers: PaperChecklist) -> PaperCard:
         most=most,
         pieces=pieces,
         limits=Words(
-            en="Scored from the answers that were sent. `checkable` means that a reader can follow it to data, code or a "
-            "time stamp; the service has checked none of it.",
+            en="Scored from the answers that were sent. `checkable` means that a reader can follow it to data, code "
+            "or a time stamp; the service has checked none of it.",
             zh="按所提交的回答评分。`checkable` 表示读者可据数据、代码或时间戳核对;本服务未作核对。",
         ),
     )

@@ -9,7 +9,6 @@ from datetime import datetime
 
 from pydantic import AwareDatetime, Field
 
-from service.domain.analyses import tests_of
 from service.domain.deviation_rules import STRICTNESS, Classification
 from service.domain.evidence import Check, Piece, Record, piece, total, yes
 from service.domain.feeding import parameter
@@ -34,7 +33,6 @@ class Known:
     """In the ledger."""
     first_batch_sequence: int | None
     first_result_at: datetime | None
-    voided: int
     unblinded: bool
     standing: Sequence[Classification]
     """Of every deviation."""
@@ -211,8 +209,8 @@ def _clustered_interval(known: Known, primary: Sequence[Setting]) -> Piece:
         stated,
         "it is locked which items belong together"
         if len(grouped) == len(primary)
-        else "it is locked which items belong together, or the author's word that they are independent",
-        "已锁定聚类结构" if len(grouped) == len(primary) else "已锁定聚类结构,或作者声明题目相互独立",
+        else "the plan says why items outside clusters are independent",
+        "已锁定聚类结构" if len(grouped) == len(primary) else "计划说明了聚类之外的题目为何相互独立",
         by="record" if len(grouped) == len(primary) else "author",
     )
     return piece(
@@ -295,18 +293,14 @@ def _hypotheses(known: Known) -> Iterator[HypothesisCard]:
             hypothesis=hypothesis.id,
             n_planned=None if population is None else population.n,
             power=None if at is None else at.power,
-            power_reason=None
-            if at is not None and at.power is not None
-            else _why(power, tests_of(hypothesis)),
+            power_reason=None if at is not None and at.power is not None else _why(power),
             outcome=None if words is None else words.outcome,
             sentences=None if words is None else words.sentences,
             notes=() if words is None else words.notes,
         )
 
 
-def _why(power: RulePower | None, tests: Sequence[str]) -> str:
-    if power is not None and power.reference is not None and power.reference.reason:
-        return power.reference.reason
-    if power is not None and power.reason:
-        return power.reason
-    return "the rule names no test" if not tests else "not worked out"
+def _why(power: RulePower | None) -> str:
+    if power is None:
+        return "not worked out"
+    return (power.reference.reason if power.reference else None) or power.reason or "not worked out"

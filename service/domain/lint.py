@@ -14,6 +14,7 @@ from service.domain.lint_populations import population_findings
 from service.domain.lint_power import power_findings
 from service.domain.lint_rules import rule_findings
 from service.domain.lint_settings import Setting, registered, settings
+from service.domain.lint_stopping import sequential_findings, stopping_findings
 from service.domain.lint_tests import parameter_findings, use_findings
 from service.domain.lint_words import word_findings
 from service.domain.plan import Plan
@@ -33,6 +34,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         *_not_yet(plan),
         *_scales(plan),
         *endpoint_findings(plan),
+        *stopping_findings(plan),
         *population_findings(plan, facts),
         *parameter_findings(plan),
     ]
@@ -42,6 +44,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         found += rule_findings(setting)
         found += missing_findings(plan, setting)
         found += multiplicity_findings(plan, setting)
+        found += sequential_findings(plan, setting)
         attained = list(attainability_findings(setting, facts))
         found += attained
         if not any(each.severity == "error" for each in attained):
@@ -145,8 +148,6 @@ def _not_yet(plan: Plan) -> Iterator[Finding]:
     def refuse(path: str, what: str, works: str) -> Finding:
         return error("NOT_YET_SUPPORTED", path, f"{what} cannot be judged yet: {works}")
 
-    if plan.stopping is not None and plan.stopping.kind != "fixed_n":
-        yield refuse("stopping.kind", f"stopping rule '{plan.stopping.kind}'", "use 'fixed_n'")
     for index, endpoint in enumerate(plan.endpoints or ()):
         if endpoint.kind == "counts":
             yield refuse(f"endpoints[{index}].kind", "a counts endpoint", "use 'binary' or 'continuous'")

@@ -56,7 +56,7 @@ def units_in(plan: Plan, manifests: Mapping[str, Manifest], cells: Mapping[str, 
     return found
 
 
-def everywhere(plan: Plan, outcomes: Outcomes) -> dict[str, Mask]:
+def everywhere(outcomes: Outcomes) -> dict[str, Mask]:
     """Which items of each population have a row in every planned cell."""
     found: dict[str, Mask] = {}
     for (population, _, _), cell in outcomes.cells.items():
@@ -130,7 +130,7 @@ def up_to_stop(
     if rule is None or rule.kind == "fixed_n":
         outcomes.require_complete()
         return outcomes, None
-    units = units_in(plan, manifests, everywhere(plan, outcomes))
+    units = units_in(plan, manifests, everywhere(outcomes))
     if isinstance(rule, GroupSequential):
         for look in range(1, look_due(plan, units) + 1):
             seen = at_look(plan, look)
@@ -139,7 +139,7 @@ def up_to_stop(
                 return first(plan, manifests, outcomes, seen), early
         outcomes.require_complete()
         return outcomes, Stopped(kind=rule.kind, early=False, look=rule.looks, looks=rule.looks, units=units)
-    whole = all(mask.all() for mask in everywhere(plan, outcomes).values())
+    whole = all(mask.all() for mask in everywhere(outcomes).values())
     if not whole and not read(plan, manifests, outcomes, units).stop:
         outcomes.require_complete()
     ended = Stopped(kind=rule.kind, early=not whole, look=None, looks=None, units=units)

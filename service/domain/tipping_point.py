@@ -30,6 +30,7 @@ from service.domain.plan import Hypothesis, Plan, TestUse
 from service.domain.rule import All, Comparison, clauses
 from service.domain.rule_grammar import parse
 from service.domain.rule_truth import holds
+from service.domain.stopping import is_sequential
 from service.domain.verdict_records import HypothesisVerdict, Outcome
 from service.domain.worst_case import Extremes, favoured, fill
 
@@ -400,6 +401,8 @@ def _refusal(rows: Rows, hypothesis: Hypothesis) -> TippingPoint | None:
         reason = "the search fills in 0 and 1, and the endpoint is not binary with one result per item"
     elif rows.plan.missing == "worst_case" and (why := why_no_worst_case(rows.plan, hypothesis)):
         reason = why
+    elif is_sequential(rows.plan):
+        reason = "under a sequential stopping rule other outcomes could have ended it at another look"
     elif any(key not in rows.outcomes.cells for key in keys):
         reason = "no results of this endpoint were planned"
     if reason is None:

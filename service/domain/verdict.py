@@ -39,6 +39,7 @@ from service.domain.rule_truth import (
     holds,
 )
 from service.domain.strata import by_stratum
+from service.domain.verdict_parts import Stopped
 from service.domain.verdict_records import (
     ClauseVerdict,
     HypothesisVerdict,
@@ -61,6 +62,7 @@ def judge(
     plan_sha256: str,
     judged_at: datetime,
     voided_batches: Sequence[VoidedBatch] = (),
+    stopped: Stopped | None = None,
     descriptive: bool = True,
 ) -> Verdict:
     """Apply the locked rules. Odd data end in `invalid` or `inconclusive` with a reason.
@@ -82,6 +84,7 @@ def judge(
         multiplicity=verdict_words.multiplicity(plan),
         hypotheses=hypotheses,
         primary_outcomes=Counter(each.outcome for each in hypotheses if each.role == "primary"),
+        stopped=stopped,
         voided_batches=tuple(voided_batches),
         versions=analyses.versions,
     )

@@ -98,9 +98,9 @@ def winners_curse(plan: Plan, found: HypothesisVerdict, power: RulePower | None)
     return Note(
         code="WINNERS_CURSE",
         says=Words(
-            en=f"If the true difference were {truth}{given[0]}, this rule would hold in about {share} % of such studies. "
-            f"Among results that pass a rule this seldom, estimates lie above the true difference on average: a "
-            f"replication is likely to find less than {seen}. This does not undo the outcome.",
+            en=f"If the true difference were {truth}{given[0]}, this rule would hold in about {share} % of such "
+            f"studies. Among results that pass a rule this seldom, estimates lie above the true difference on average: "
+            f"a replication is likely to find less than {seen}. This does not undo the outcome.",
             zh=f"若真实差异为 {amount_zh(at.truth, binary)}{given[1]},同类研究中约有 {share}% 会通过此规则。"
             f"规则越难通过,通过者的估计值平均越高于真实差异:重复研究得到的差异很可能低于 "
             f"{amount_zh(found.delta, binary)}。这并不推翻结论。",

@@ -11,7 +11,7 @@ from service.domain.canonical import canonical, sha256_hex
 from service.domain.outcomes import Excluded
 from service.domain.plan import Claim
 from service.domain.reading import Reading
-from service.domain.verdict_parts import FamilyP, JudgeNoise, Record, Span, Strata
+from service.domain.verdict_parts import FamilyP, JudgeNoise, Record, Span, Stopped, Strata
 
 __all__ = [
     "ClauseVerdict",
@@ -93,6 +93,9 @@ class Verdict(Record):
     hypotheses: tuple[HypothesisVerdict, ...]
     primary_outcomes: dict[Outcome, int] = Field(
         default_factory=dict, description="How many hypotheses on primary endpoints have each outcome."
+    )
+    stopped: Stopped | None = Field(
+        None, description="How a sequential stopping rule ended it; null where there is one look, at n."
     )
     voided_batches: tuple[VoidedBatch, ...] = Field(description="Batches that were struck before completion.")
     versions: dict[str, str] = Field(description="Of the libraries the numbers depend on.")

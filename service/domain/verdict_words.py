@@ -72,11 +72,16 @@ def equivalence_shown(plan: Plan, found: HypothesisVerdict) -> EquivalenceShown 
     if not isinstance(analysis, Mapping):
         return None
     margin, ci = analysis.get("margin"), analysis.get("ci")
-    if not isinstance(margin, int | float) or not isinstance(ci, Mapping) or ci.get("level") is None:
+    if not isinstance(margin, int | float) or not isinstance(ci, Mapping):
         return None
-    return EquivalenceShown(
-        hypothesis.equivalence or "", float(margin), ci.get("low"), ci.get("high"), float(ci["level"])
-    )
+    low, high, level = (_number(ci.get(name)) for name in ("low", "high", "level"))
+    if level is None:
+        return None
+    return EquivalenceShown(hypothesis.equivalence or "", float(margin), low, high, level)
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
 
 
 def _why(found: HypothesisVerdict) -> str:

@@ -18,6 +18,7 @@ from concurrent.futures import CancelledError, Future
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from service.jobs import worker
 from service.jobs.pool import Data, PoolLost, PoolUnavailable, WorkerDied
 
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ class DaskPool:
         with _reaching():
             client = self._live()
             sent = [self._on_workers(client, each) if isinstance(each, Data) else each for each in arguments]
-            remote = client.submit(function, *sent, key=f"{function.__name__}-{uuid.uuid4().hex}", pure=False)
+            name = f"{function.__name__}-{uuid.uuid4().hex}"  # Dask knows durations by what stands before the dash
+            remote = client.submit(worker.call, function, *sent, key=name, pure=False)
         future: Future[Any] = Future()
         self._running[future] = remote
         remote.add_done_callback(partial(_settle, future))
@@ -90,10 +92,10 @@ class DaskPool:
             return
         future.cancel()
         try:
-            busy = [worker for worker, keys in client.processing().items() if remote.key in keys]
+            busy = [each for each, keys in client.processing().items() if remote.key in keys]
             remote.cancel()
-            for worker in busy:
-                _end(client, worker)
+            for each in busy:
+                _end(client, each)
         except Exception as error:  # noqa: BLE001 - a pool that is gone has abandoned it already
             log.warning("an abandoned call could not be ended: %s", type(error).__name__)
 
@@ -170,13 +172,13 @@ class DaskPool:
         return remote
 
 
-def _end(client: Client, worker: str) -> None:
+def _end(client: Client, address: str) -> None:
     """End a worker's process; its nanny starts another."""
     for _ in range(RESTARTS):
-        if worker not in client.scheduler_info(n_workers=-1)["workers"]:
+        if address not in client.scheduler_info(n_workers=-1)["workers"]:
             return
         with contextlib.suppress(TimeoutError, ValueError, KeyError):
-            client.restart_workers([worker], timeout=RESTART_SECONDS)
+            client.restart_workers([address], timeout=RESTART_SECONDS)
             return
     raise TimeoutError
 

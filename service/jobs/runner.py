@@ -20,6 +20,7 @@ from service.config import Settings
 from service.errors import ForelockError, Unavailable
 from service.jobs.attempt import Attempt, LeaseLost, PutBack
 from service.jobs.computations import kinds
+from service.jobs.looks import LookJob
 from service.jobs.pool import Pool, WorkerDied
 from service.jobs.slots import Slots
 from service.jobs.verdicts import VerdictJob
@@ -50,7 +51,13 @@ class Runner:
         self, *, database: Database, keyring: Keyring, pool: Pool, alarm: Alarm, settings: Settings
     ) -> None:
         self._database, self._pool, self._alarm, self._settings = database, pool, alarm, settings
-        self._handlers: Mapping[str, JobHandler] = {"verdict": VerdictJob(keyring), **kinds()}
+        look = LookJob(keyring)
+        self._handlers: Mapping[str, JobHandler] = {
+            "verdict": VerdictJob(keyring),
+            "look": look,
+            "monitor": look,
+            **kinds(),
+        }
         self._name = uuid.uuid4().hex
         self._stopping = threading.Event()
         self._slots = Slots(pool.workers)
@@ -113,12 +120,16 @@ class Runner:
             self._alarm.ring()
 
     def _claim(self) -> Job | None:
+        kinds = tuple(self._handlers)
+        with self._database.read() as session:
+            if not job_leases.claimable(session, kinds):
+                return None
         with self._database.write() as session:
             return job_leases.claim(
                 session,
                 runner=self._name,
                 lease_seconds=self._settings.job_lease_seconds,
-                kinds=tuple(self._handlers),
+                kinds=kinds,
                 max_attempts=self._settings.job_max_attempts,
             )
 
@@ -170,7 +181,7 @@ class Runner:
 
     def _failed(self, job: Job, error: Exception) -> str:
         with self._database.write() as session:
-            job_leases.fail(session, job, problem_of(error, secret=job.kind == "verdict"))
+            job_leases.fail(session, job, problem_of(error, secret=job.kind in jobs.OF_RECORDS))
         return "failed"
 
     def _tidy(self) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from service.jobs import tasks
@@ -13,9 +16,26 @@ NICENESS = 10
 __all__ = ["dask_setup", "tasks"]
 
 
+@cache
+def quiet() -> None:
+    """Dask writes the arguments and the error of a failed call to its log: they may be outcomes."""
+    logger = logging.getLogger("distributed")
+    logger.setLevel(logging.CRITICAL + 1)
+    for name in list(logger.manager.loggerDict):
+        if name.startswith("distributed."):
+            logging.getLogger(name).setLevel(logging.NOTSET)
+
+
+def call(function: Callable[..., Any], *arguments: Any) -> Any:
+    """`function(*arguments)`, quiet even where the worker was started without this module."""
+    quiet()
+    return function(*arguments)
+
+
 def dask_setup(_worker: Any) -> None:
     """Called by Dask when the worker starts."""
     os.nice(NICENESS)
+    quiet()
     registry.latest()
     import scipy.special
     import scipy.stats  # noqa: F401

@@ -80,8 +80,7 @@ def print_deviations(
     parts = [f"# {words['title']}", f"{words['plan']}{words.colon}`{plan_sha256}`"]
     if not deviations:
         parts.append(words["none"])
-    for each in deviations:
-        parts.append("\n".join(_deviation(each, decisions.get(each.number, ()), words)))
+    parts += ["\n".join(_deviation(each, decisions.get(each.number, ()), words)) for each in deviations]
     if consequences is not None and deviations:
         parts.append("\n".join(_consequences(consequences, words)))
     return "\n\n".join(parts) + "\n"
@@ -138,7 +137,7 @@ def _consequences(found: Consequences, words: _Words) -> Iterator[str]:
         yield f"| {words['hypothesis']} | {words['planned']} | {words['as_run']} |"
         yield "|---|---|---|"
         for each in found.as_run.hypotheses:
-            yield f"| {each.id} | {words.value(each.outcome_planned)} | {words.value(each.outcome)} |"
+            yield f"| {each.hypothesis} | {words.value(each.outcome_planned)} | {words.value(each.outcome)} |"
     lines = list(_doubts(found, words))
     if lines:
         yield ""

@@ -175,7 +175,7 @@ def sesoi(draft: Draft, said: str, item: Item, name: str, _entry: Entry) -> bool
     ]
     for each in (of or primary)[:1]:
         draft.value["sesoi"].put(each, margin, item.line)
-        draft.notes.add("ASSUMED", f"sesoi.{each}", item.line, READ_FROM_PROSE)
+        draft.notes.add("ASSUMED", f"sesoi.{each}", item.line, f"the margin: {READ_FROM_PROSE}")
     return bool(of or primary)
 
 

@@ -36,6 +36,10 @@ class Request(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
+    def json_text(self) -> str:
+        """As compact JSON in schema order, defaults included."""
+        return self.model_dump_json()
+
 
 class Part(BaseModel):
     """A piece of an analysis: closed and immutable; a NaN in it is a bug that raises here."""

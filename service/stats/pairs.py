@@ -16,6 +16,8 @@ from service.errors import Fault, InvalidData
 from service.stats.common import Column, Count, Interval, Part, Request, require_equal_lengths
 from service.stats.warnings import define
 
+Booleans = NDArray[np.bool_]
+
 P_FLOOR = 1e-300
 """Smaller p-values are given as this bound."""
 
@@ -162,9 +164,44 @@ class PairsRequest(FourCounts, _Columns):
         return baseline, candidate
 
     @cached_property
+    def right(self) -> tuple[Booleans, Booleans] | None:
+        """Which items (n,) each arm has right; None when counts were sent, or values other than 0 and 1."""
+        columns = (np.array(self.baseline or [], np.float64), np.array(self.candidate or [], np.float64))
+        marks = columns[0] == 1, columns[1] == 1
+        binary = all(
+            np.count_nonzero(mark) + np.count_nonzero(column == 0) == len(column)
+            for mark, column in zip(marks, columns, strict=True)
+        )
+        return marks if binary and self.baseline else None
+
+    @cached_property
     def table(self) -> PairedCounts:
         """The fourfold table, from either form; refuses columns that are not binary."""
-        return self.four if self.baseline is None else tabulate(*self.arrays)
+        if self.baseline is None:
+            return self.four
+        if self.right is None:
+            return tabulate(*self.arrays)
+        baseline, candidate = self.right
+        both = np.count_nonzero(baseline & candidate)
+        right_baseline, right_candidate = np.count_nonzero(baseline), np.count_nonzero(candidate)
+        return PairedCounts(
+            both_correct=both,
+            only_baseline=right_baseline - both,
+            only_candidate=right_candidate - both,
+            both_wrong=len(baseline) - right_baseline - right_candidate + both,
+        )
+
+    def json_text(self) -> str:
+        """As compact JSON in schema order; columns of 0 and 1, which most are, are spelled by look-up."""
+        if self.right is None:
+            return super().json_text()
+        baseline, candidate = (_SPELLED[mark.view(np.uint8)].tobytes()[:-1].decode() for mark in self.right)
+        others = self.model_dump_json(exclude={"baseline", "candidate"})
+        return f'{{"baseline":[{baseline}],"candidate":[{candidate}],{others[1:]}'
+
+
+_SPELLED = np.array([b"0.0,", b"1.0,"])
+"""How JSON spells the values of a binary column."""
 
 
 def require_size(values: NDArray[np.float64], path: str) -> None:

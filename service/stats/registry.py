@@ -202,7 +202,7 @@ def _answer_type(analysis: type[A]) -> type[Answer[A]]:
 
 def fingerprint(request: Request) -> str:
     """SHA-256 of a validated request as compact JSON in schema order."""
-    return hashlib.sha256(request.model_dump_json().encode()).hexdigest()
+    return hashlib.sha256(request.json_text().encode()).hexdigest()
 
 
 _TESTS: dict[tuple[str, int], StatTest[Any, Any]] = {}

@@ -170,6 +170,18 @@ def count(session: Session, preregistration_id: str) -> int:
     return next_sequence(session, preregistration_id) - 1
 
 
+def voids(session: Session, preregistration_id: str) -> int:
+    """How many batches were voided."""
+    statement = sa.select(sa.func.count()).where(batch_voids.c.preregistration_id == preregistration_id)
+    return session.scalar(statement) or 0
+
+
+def first_received(session: Session, preregistration_id: str) -> datetime | None:
+    """When the first batch came in, voided or not; None before it."""
+    statement = sa.select(sa.func.min(batches.c.received_at))
+    return session.scalar(statement.where(batches.c.preregistration_id == preregistration_id))
+
+
 def void(
     session: Session, preregistration_id: str, sequence: int, reason: str, key_id: str, now: datetime
 ) -> None:

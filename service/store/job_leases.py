@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -48,59 +49,79 @@ def claim(
     Projects take turns: the one with the fewest running jobs, then the one that was served longest
     ago. Within a project the oldest job goes first.
     """
-    now = clock.now(session)
+    now, wanted = clock.now(session), _sorted(kinds)
     _bury(session, now, max_attempts)
-    for project_id in _turns(session, now, kinds):
-        job = _claim_of(session, project_id, runner, lease_seconds, now, kinds)
-        if job is not None:  # None: others took what was there meanwhile
-            return job
+    values = {
+        "at": now,
+        "new_runner": runner,
+        "new_token": secrets.token_hex(16),
+        "new_seconds": lease_seconds,
+        "new_expiry": now + timedelta(seconds=lease_seconds),
+    }
+    for project_id in session.scalars(_turns(wanted), {"at": now}).all():
+        row = session.execute(_claim_of(wanted), values | {"project": project_id}).mappings().one_or_none()
+        if row is not None:  # None: others took what was there meanwhile
+            return read(row)
     return None
 
 
-def _turns(session: Session, now: datetime, kinds: Collection[str] | None) -> list[str]:
+def claimable(session: Session, kinds: Collection[str] | None = None) -> bool:
+    """Whether there is anything to claim: a look that keeps no writer waiting."""
+    return session.execute(_any_free(_sorted(kinds)), {"at": clock.now(session)}).first() is not None
+
+
+# Statements of a claim are made once: an idle runner and a busy one ask them several times for every job,
+# and to make one takes longer than to execute it.
+Kinds = tuple[str, ...] | None
+Time = datetime | sa.BindParameter[datetime]
+_AT: sa.BindParameter[datetime] = sa.bindparam("at", type_=jobs.c.claimed_at.type)
+
+
+def _sorted(kinds: Collection[str] | None) -> Kinds:
+    return None if kinds is None else tuple(sorted(kinds))
+
+
+@lru_cache(maxsize=8)
+def _any_free(kinds: Kinds) -> sa.Select[Any]:
+    return sa.select(jobs.c.id).where(_free(_AT, kinds)).limit(1)
+
+
+@lru_cache(maxsize=8)
+def _turns(kinds: Kinds) -> sa.Select[Any]:
     """Projects with jobs to claim, whose turn it is first."""
-    waiting = sa.select(jobs.c.project_id).where(_free(now, kinds)).distinct().subquery()
+    waiting = sa.select(jobs.c.project_id).where(_free(_AT, kinds)).distinct().subquery()
     theirs = jobs.alias()
     last = sa.select(sa.func.max(theirs.c.claimed_at)).where(theirs.c.project_id == waiting.c.project_id)
-    running = _running_of(waiting.c.project_id, now)
+    running = _running_of(waiting.c.project_id, _AT)
     order = (running, last.scalar_subquery().asc().nulls_first(), waiting.c.project_id)
-    return list(session.scalars(sa.select(waiting.c.project_id).order_by(*order).limit(MOST_TURNS)))
+    return sa.select(waiting.c.project_id).order_by(*order).limit(MOST_TURNS)
 
 
-def _claim_of(
-    session: Session,
-    project_id: str,
-    runner: str,
-    lease_seconds: float,
-    now: datetime,
-    kinds: Collection[str] | None,
-) -> Job | None:
+@lru_cache(maxsize=8)
+def _claim_of(kinds: Kinds) -> sa.sql.dml.ReturningUpdate[Any]:
     """Take the project's oldest free job, in one statement."""
     oldest = (
         sa.select(jobs.c.id)
-        .where(_free(now, kinds), jobs.c.project_id == project_id)
+        .where(_free(_AT, kinds), jobs.c.project_id == sa.bindparam("project"))
         .order_by(jobs.c.created_at, jobs.c.id)
         .limit(1)
         .with_for_update(skip_locked=True)
     )
-    started = sa.func.coalesce(jobs.c.started_at, sa.bindparam("started", now, jobs.c.started_at.type))
-    statement = (
+    return (
         sa.update(jobs)
         .where(jobs.c.id == oldest.scalar_subquery())
         .values(
             state="running",
             attempts=jobs.c.attempts + 1,
-            runner=runner,
-            lease_token=secrets.token_hex(16),
-            lease_seconds=lease_seconds,
-            lease_expires_at=now + timedelta(seconds=lease_seconds),
-            started_at=started,
-            claimed_at=now,
+            runner=sa.bindparam("new_runner"),
+            lease_token=sa.bindparam("new_token"),
+            lease_seconds=sa.bindparam("new_seconds"),
+            lease_expires_at=sa.bindparam("new_expiry"),
+            started_at=sa.func.coalesce(jobs.c.started_at, _AT),
+            claimed_at=_AT,
         )
         .returning(jobs)
     )
-    row = session.execute(statement).mappings().one_or_none()
-    return None if row is None else read(row)
 
 
 def outranked(session: Session, job: Job, kinds: Collection[str] | None = None) -> bool:
@@ -150,13 +171,13 @@ def fail(session: Session, job: Job, problem: Mapping[str, Any]) -> bool:
     return _end(session, job, state="failed", error=dict(problem))
 
 
-def _free(now: datetime, kinds: Collection[str] | None) -> sa.ColumnElement[bool]:
+def _free(now: Time, kinds: Collection[str] | None) -> sa.ColumnElement[bool]:
     abandoned = sa.and_(jobs.c.state == "running", jobs.c.lease_expires_at <= now)
     free = sa.or_(jobs.c.state == "queued", abandoned)
     return free if kinds is None else sa.and_(free, jobs.c.kind.in_(sorted(kinds)))
 
 
-def _running_of(project_id: sa.ColumnElement[Any], now: datetime) -> sa.ScalarSelect[int]:
+def _running_of(project_id: sa.ColumnElement[Any], now: Time) -> sa.ScalarSelect[int]:
     held = jobs.alias()
     return (
         sa.select(sa.func.count())
@@ -168,17 +189,24 @@ def _running_of(project_id: sa.ColumnElement[Any], now: datetime) -> sa.ScalarSe
 
 def _bury(session: Session, now: datetime, max_attempts: int) -> None:
     """Fail the jobs whose last permitted runner died."""
-    dead = (
-        sa.select(jobs.c.id)
-        .where(jobs.c.state == "running", jobs.c.lease_expires_at <= now, jobs.c.attempts >= max_attempts)
-        .with_for_update(skip_locked=True)
-    )
-    values = {"state": "failed", "error": POISON, "finished_at": now} | RELEASED
-    buried = session.execute(
-        sa.update(jobs).where(jobs.c.id.in_(dead)).values(**values).returning(jobs.c.id)
-    ).all()
+    buried = session.execute(_burial(), {"at": now, "most_attempts": max_attempts}).all()
     if buried:
         job_work.forget(session, [row.id for row in buried])
+
+
+@lru_cache(maxsize=1)
+def _burial() -> sa.sql.dml.ReturningUpdate[Any]:
+    dead = (
+        sa.select(jobs.c.id)
+        .where(
+            jobs.c.state == "running",
+            jobs.c.lease_expires_at <= _AT,
+            jobs.c.attempts >= sa.bindparam("most_attempts"),
+        )
+        .with_for_update(skip_locked=True)
+    )
+    values = {"state": "failed", "error": POISON, "finished_at": _AT} | RELEASED
+    return sa.update(jobs).where(jobs.c.id.in_(dead)).values(**values).returning(jobs.c.id)
 
 
 def _extended(session: Session, job: Job) -> dict[str, Any]:

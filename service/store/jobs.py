@@ -15,6 +15,8 @@ from service.errors import NotFound
 from service.store import clock, job_work, scope
 from service.store.tables import jobs
 
+OF_RECORDS = ("verdict", "look", "monitor")
+"""Kinds that open a record's rows; all others are statistical tests."""
 UNFINISHED = ("queued", "running")
 RELEASED: dict[str, Any] = {"lease_token": None, "lease_expires_at": None}
 """Columns of a job that nobody holds."""
@@ -107,11 +109,15 @@ def get(session: Session, project_id: str, job_id: str) -> Job:
     return read(row)
 
 
-def latest(session: Session, project_id: str, *, kind: str, subject: str | None) -> Job | None:
-    """The newest job of a kind about a subject."""
+def latest(
+    session: Session, project_id: str, *, kind: str, subject: str | None, state: JobState | None = None
+) -> Job | None:
+    """The newest job of a kind about a subject, in one state or any."""
     statement = scope.of_project(sa.select(jobs), jobs, project_id).where(
         jobs.c.kind == kind, jobs.c.subject == subject
     )
+    if state is not None:
+        statement = statement.where(jobs.c.state == state)
     newest = statement.order_by(jobs.c.created_at.desc(), jobs.c.id.desc()).limit(1)
     row = session.execute(newest).mappings().one_or_none()
     return None if row is None else read(row)
@@ -138,8 +144,13 @@ def unfinished(session: Session, project_id: str, most: int) -> int:
 
 def states(session: Session, job_ids: Collection[str]) -> dict[str, tuple[JobState, float | None]]:
     """State and progress of jobs that were read before, by id; one that is gone is missing."""
-    statement = sa.select(jobs.c.id, jobs.c.state, jobs.c.progress).where(jobs.c.id.in_(sorted(job_ids)))
-    return {row.id: (row.state, row.progress) for row in session.execute(statement)}
+    found = session.execute(_STATES, {"ids": sorted(job_ids)})
+    return {row.id: (row.state, row.progress) for row in found}
+
+
+_STATES = sa.select(jobs.c.id, jobs.c.state, jobs.c.progress).where(
+    jobs.c.id.in_(sa.bindparam("ids", expanding=True))
+)
 
 
 def expire(session: Session, *, before: datetime, spare: Collection[str], most: int = 500) -> int:

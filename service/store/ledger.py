@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -59,6 +60,15 @@ def receipts(session: Session, preregistration_id: str, *, kind: Kind | None = N
         statement = statement.where(ledger_entries.c.kind == kind)
     rows = session.execute(statement.order_by(ledger_entries.c.sequence)).mappings()
     return [Receipt.model_validate(dict(row)) for row in rows]
+
+
+def bodies(session: Session, preregistration_id: str, *, kind: Kind) -> list[dict[str, Any]]:
+    """What the record's entries of a kind say, in order. Reach it through a record that was read in its project."""
+    statement = sa.select(ledger_entries.c.leaf).where(
+        ledger_entries.c.preregistration_id == preregistration_id, ledger_entries.c.kind == kind
+    )
+    found = session.scalars(statement.order_by(ledger_entries.c.sequence))
+    return [json.loads(leaf)["body"] for leaf in found]
 
 
 def leaves(session: Session, start: int, end: int) -> list[str]:

@@ -72,5 +72,13 @@ def test_metrics_count_by_route_and_hold_no_ids(client):
     assert "BREW" not in text
 
 
+def test_metrics_tell_how_many_jobs_wait(client):
+    body = {"both_correct": 9, "only_baseline": 1, "only_candidate": 7, "both_wrong": 4}
+    client.post("/v1/tests/mcnemar", json=body, headers={"Prefer": "respond-async"})
+    text = client.get("/metrics").text
+    assert 'forelock_jobs{state="queued"} 1.0' in text
+    assert 'forelock_jobs{state="running"} 0.0' in text
+
+
 def test_metrics_are_the_operators(anonymous, key_with):
     assert anonymous.get("/metrics", headers=key_with("read", "admin")).status_code == 403

@@ -52,8 +52,18 @@ class World:
         )
         assert self.serve.stdout is not None
         found = next(m for line in self.serve.stdout if (m := re.search(r"listens on (http://\S+)", line)))
+        threading.Thread(target=self._drain, daemon=True).start()
         secret = (self.data / "admin.key").read_text()
         return httpx.Client(base_url=found[1], headers={"Authorization": f"Bearer {secret}"}, timeout=30)
+
+    def _drain(self) -> None:
+        """A full pipe would stop the service."""
+        assert self.serve is not None
+        assert self.serve.stdout is not None
+        with (self.directory / "log").open("a") as log:
+            for line in self.serve.stdout:
+                log.write(line)
+                log.flush()
 
     @property
     def data(self) -> Path:
@@ -86,8 +96,6 @@ class World:
         if self.serve is not None:
             self.serve.terminate()
             self.serve.wait(60)
-            if self.serve.stdout is not None:
-                self.serve.stdout.close()
         for kept in reversed(self.kept):
             kept.stop()
 

@@ -46,7 +46,7 @@ VALUE: dict[str, Any] = {
 def changed(changes: Mapping[str, Any]) -> dict[str, Any]:
     """The sample with fields changed by dotted path, e.g. `hypotheses.0.rule`; None removes."""
     value = copy.deepcopy(VALUE)
-    for path, new in changes.items():
+    for path, new in copy.deepcopy(dict(changes)).items():
         *parents, last = path.split(".")
         target: Any = value
         for name in parents:

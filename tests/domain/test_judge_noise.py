@@ -42,7 +42,9 @@ def world(rng, n, audited, rates=(0.5, 0.6), sensitivity=0.85, specificity=0.8, 
     own = rng.random((2, n))
     uniform = np.where(rng.random(n) < 0.5, shared, own)
     truth = (uniform < np.array(rates)[:, None]).astype(float)
-    called = np.where(truth == 1, rng.random((2, n)) < sensitivity, rng.random((2, n)) > specificity).astype(float)
+    called = np.where(truth == 1, rng.random((2, n)) < sensitivity, rng.random((2, n)) > specificity).astype(
+        float
+    )
     labels = truth.copy()
     labels[:, audited:] = np.nan
     return called, labels
@@ -86,7 +88,9 @@ def test_the_interval_covers_as_often_as_it_says(audited, clusters):
     for _ in range(runs):
         called, labels = world(rng, 600, audited, clusters=clusters)
         if clusters is not None:  # the sample's manifest deals items to clusters in turn
-            deal = np.argsort(np.arange(600) // (600 // clusters) + np.arange(600) % (600 // clusters) * clusters)
+            deal = np.argsort(
+                np.arange(600) // (600 // clusters) + np.arange(600) % (600 // clusters) * clusters
+            )
             called, labels = called[:, deal], labels[:, deal]
         found = correct((called[0], called[1]), (labels[0], labels[1]), **changes)
         inside += found.ci.low <= 0.1 <= found.ci.high

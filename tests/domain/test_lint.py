@@ -114,8 +114,8 @@ def test_errors_come_first_and_once():
             "COLLAPSE",
             "endpoints[0].collapse",
         ),
-        ({"stopping": {"kind": "group_sequential", "looks": 4}}, "NOT_YET_SUPPORTED", "stopping.kind"),
-        ({"stopping": {"kind": "anytime_valid"}}, "NOT_YET_SUPPORTED", "stopping.kind"),
+        ({"stopping": {"kind": "group_sequential", "looks": 4}}, "SEQUENTIAL_TEST", "hypotheses[0].rule"),
+        ({"stopping": {"kind": "anytime_valid"}}, "ORDER_SEED", "populations[0].order_seed"),
         (
             {"multiplicity.policy": "holm", "hypotheses.0.rule": "delta >= 2 pp"},
             "MULTIPLICITY",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from service.domain.outcomes import Outcomes
 from service.domain.population import Manifest
 from service.domain.strata import MOST
 from tests.stats.shapes import columns
@@ -32,7 +31,9 @@ def analysis(name, baseline, candidate, **more):
     from service.stats import registry
 
     test = registry.find(name)
-    return test.compute(test.request.model_validate({**columns(zip(baseline, candidate, strict=True)), **more}))
+    return test.compute(
+        test.request.model_validate({**columns(zip(baseline, candidate, strict=True)), **more})
+    )
 
 
 def arms(seed, n=120):
@@ -128,6 +129,8 @@ def test_without_strata_or_with_a_stratum_per_item_there_is_nothing_to_show():
 
 def test_results_that_break_the_plan_have_no_strata():
     baseline, candidate = np.zeros(4), np.array([0, 0.5, 0, 0])
-    results = Outcomes({("one", arm, "accuracy"): sample.cell(each) for arm, each in (("C1", baseline), ("C2", candidate))})
+    results = Outcomes(
+        {("one", arm, "accuracy"): sample.cell(each) for arm, each in (("C1", baseline), ("C2", candidate))}
+    )
     items = {"one": Manifest.create(list("abcd"), None, list("xxyy"))}
     assert sample.verdict_of({}, results, manifests=items).hypotheses[0].strata is None

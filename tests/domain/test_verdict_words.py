@@ -54,7 +54,9 @@ CASES: dict[str, tuple[dict[str, Any], Any, str]] = {
         "equivalent",
     ),
     "positive within the SESOI": (
-        {"hypotheses.0.rule": "delta >= 2.0 pp and m.ci excludes 0"}, outcomes(*binary(5000, 3000, 40, 8)), "not_supported",
+        {"hypotheses.0.rule": "delta >= 2.0 pp and m.ci excludes 0"},
+        outcomes(*binary(5000, 3000, 40, 8)),
+        "not_supported",
     ),
     "minimum effect": (
         {"hypotheses.0.claim": "minimum_effect", "hypotheses.0.rule": "m.ci.low > 2 pp"},

@@ -72,6 +72,32 @@ def test_our_errors_arrive_whole(pool: DaskPool) -> None:
         pool.submit(divmod, 1, 0).result()
 
 
+TELLING = """
+from service.jobs.dask_pool import DaskPool
+from service.jobs.pool import Data
+from tests.jobs.failing import fail
+
+if __name__ == "__main__":
+    pool = DaskPool(1)
+    print(type(pool.submit(fail, "argument-0.71", Data("data-0.72")).exception()).__name__)
+    pool.close()
+"""
+
+
+def test_a_failed_call_leaves_no_value_in_a_log(tmp_path: Path) -> None:
+    script = tmp_path / "telling.py"
+    script.write_text(TELLING)
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(root)},
+    )
+    assert done.stdout == "ValueError\n"
+    assert "-0.7" not in done.stderr
+
+
 def test_equal_calls_are_two_calls(pool: DaskPool) -> None:
     assert pool.submit(time.monotonic_ns).result() != pool.submit(time.monotonic_ns).result()
 
@@ -169,7 +195,7 @@ def test_plain_tcp_is_refused(remote: tuple[str, Files]) -> None:
     pool = DaskPool(1, *remote)
     patiently(pool, divmod, 7, 2)
     pool.close()
-    with pytest.raises(OSError):
+    with pytest.raises(OSError):  # noqa: PT011 - its words are the library's
         Client(remote[0].replace("tls://", "tcp://"), timeout=2, set_as_default=False)
     with pytest.raises(ValidationError, match="tls://"):
         Settings(dask_scheduler="tcp://127.0.0.1:8786")

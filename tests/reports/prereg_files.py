@@ -120,7 +120,7 @@ FILLED = """\
 - secondary: token-F1 (LoCoMo official)
 
 ## Sample size
-- H1a: n=60 (LongMemEval-S sample); paired against C1.
+- H1a: n=60 (LongMemEval-S, drawn at random); paired against C1.
   - Independence: one conversation per question
 - H1b: n=80 (LoCoMo, 8 conv × 10 QA paired).
 

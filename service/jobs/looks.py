@@ -1,0 +1,60 @@
+"""Jobs that look before the end: rows are opened here, and only what the stopping rule permits is kept."""
+
+from __future__ import annotations
+
+import secrets
+import uuid
+from collections.abc import Callable
+
+from sqlalchemy.orm import Session
+
+from service.actions import looks
+from service.actions.look_requests import enqueue_due
+from service.jobs.attempt import Attempt
+from service.jobs.pool import Data
+from service.keyring import Keyring
+from service.store import batches, clock, job_leases, preregistrations
+
+MOST = 32
+"""Salts at hand for one job's ledger entries: no plan has more looks."""
+
+
+class LookJob:
+    """Takes the planned looks that are due, or reads a plan that may be read at any time."""
+
+    def __init__(self, keyring: Keyring) -> None:
+        self._seal_private = keyring.opener()
+
+    def run(self, attempt: Attempt, _outranked: Callable[[], bool]) -> None:
+        """Open the rows, which go to the worker by argument and nowhere else; put the look on record."""
+        job = attempt.job
+        prereg_id = job.params["preregistration_id"]
+        with attempt.database.read() as session:
+            record = preregistrations.get(session, job.project_id, prereg_id)
+            open_still = record.state == "collecting"
+            inputs = looks.inputs(session, record, seal_private=self._seal_private) if open_still else None
+        found: looks.Found | None = None
+        if inputs is not None:
+            found = attempt.compute(looks.compute, Data(inputs))
+
+        nothing = {"preregistration_id": prereg_id, "stop": None}
+
+        def store(session: Session) -> bool:
+            current = preregistrations.get(session, job.project_id, prereg_id, for_update=True)
+            if inputs is None or found is None or current.state != "collecting":
+                return job_leases.finish(session, job, nothing)  # it has ended: the verdict is the answer
+            if batches.voids(session, prereg_id) != inputs.voids:  # the rows are others now: look again
+                held = job_leases.finish(session, job, nothing)
+                enqueue_due(session, current, job_id=uuid.uuid4().hex, now=clock.now(session))
+                return held
+            result = looks.record(
+                session,
+                current,
+                found,
+                job_ids=(uuid.uuid4().hex, uuid.uuid4().hex),
+                salts=[secrets.token_bytes(16) for _ in range(MOST)],
+                now=clock.now(session),
+            )
+            return job_leases.finish(session, job, result)
+
+        attempt.write(store)

@@ -1,0 +1,65 @@
+"""The evidence card as a page of Markdown that is read in a minute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from service.domain.evidence import MOST_PER_PIECE, Piece
+from service.domain.evidence_record import EvidenceCard, HypothesisCard
+from service.domain.verdict_notes import Words
+from service.reports.prereg_markdown_labels import Language
+from service.reports.prereg_markdown_text import written
+
+_MARKS = {True: "✓", False: "✗", None: "?"}
+
+
+def print_card(card: EvidenceCard, language: Language = "en") -> str:
+    """The card: the score, the five pieces with what was looked at, and the outcomes if there are any."""
+    chinese = language == "zh"
+    heading = "五件证据" if chinese else "Five pieces of evidence"
+    title = "" if card.title is None else f": {written(card.title)}"
+    score = f"**{card.score} / {card.most}**" if chinese else f"**{card.score} of {card.most}**"
+    parts = [f"# {heading}{title}", f"{score} (`{card.state}`)", "\n".join(_pieces(card.pieces, chinese))]
+    parts.append("\n".join(_facts(card, chinese)))
+    if card.hypotheses:
+        parts.append("\n".join(line for each in card.hypotheses for line in _hypothesis(each, chinese)))
+    parts.append(_said(card.limits, chinese))
+    return "\n\n".join(parts) + "\n"
+
+
+def _said(words: Words, chinese: bool) -> str:
+    return words.zh if chinese else words.en
+
+
+def _pieces(pieces: tuple[Piece, ...], chinese: bool) -> Iterator[str]:
+    for number, piece in enumerate(pieces, start=1):
+        score = "–" if piece.score is None else f"{piece.score}/{MOST_PER_PIECE}"
+        yield f"{number}. **{_said(piece.title, chinese)}**: {score}"
+        for check in piece.checks:
+            word = ""
+            if check.by == "author":
+                word = "(作者声明)" if chinese else " (the author's word)"
+            yield f"   - {_MARKS[check.holds]} {_said(check.says, chinese)}{word}"
+
+
+def _facts(card: EvidenceCard, chinese: bool) -> Iterator[str]:
+    labels = (
+        ("锁定时间", "首个结果", "判定时间", "已收到结果", "偏离")
+        if chinese
+        else ("Locked", "First result", "Judged", "Results in", "Deviations")
+    )
+    for label, when in zip(labels, (card.locked_at, card.first_result_at, card.judged_at), strict=False):
+        yield f"- {label}: {'–' if when is None else when.isoformat()}"
+    yield f"- {labels[3]}: {card.results_received} / {card.results_expected}"
+    counts = ", ".join(f"{count} `{name}`" for name, count in sorted(card.deviations.items()))
+    yield f"- {labels[4]}: {counts or 0}"
+
+
+def _hypothesis(card: HypothesisCard, chinese: bool) -> Iterator[str]:
+    power = "–" if card.power is None else f"{100 * card.power:.0f} %"
+    at = "在 SESOI 处的功效" if chinese else "power at the SESOI"
+    outcome = "" if card.outcome is None else f", `{card.outcome}`"
+    yield f"- **{card.hypothesis}**: n = {card.n_planned or '–'}, {at} {power}{outcome}"
+    for words in (card.sentences, *(note.says for note in card.notes)):
+        if words is not None:
+            yield f"  - {_said(words, chinese)}"
