@@ -21,6 +21,7 @@ from benchmarks.harness import Measured, row
 from benchmarks.servers import Served, peer, service
 
 GROUP = "http"
+MCNEMAR, ECHO = "/v1/tests/mcnemar", "/pairs"
 PAIRS, CONNECTIONS = 500, 16
 ROUNDS, ROUND_SECONDS, WARM_SECONDS = 7, 4, 2
 LONG_DRAWS = 1_000_000
@@ -55,6 +56,14 @@ def pairs(n: int = PAIRS) -> str:
     return json.dumps({"baseline": baseline.tolist(), "candidate": candidate.tolist()})
 
 
+def warm(served: Served, path: str) -> None:
+    """The first request loads what the others use."""
+    with served.client() as client:
+        sent = client.post(path, content=pairs(), headers={"Content-Type": "application/json"})
+        sent.raise_for_status()
+    wrk(served, path, pairs(), WARM_SECONDS)
+
+
 def wrk(served: Served, path: str, body: str, seconds: float) -> Load:
     """Post the body from 16 connections for some seconds; every answer has to be a 200."""
     headers = "\n".join(f'wrk.headers["{name}"] = "{value}"' for name, value in served.headers.items())
@@ -70,20 +79,16 @@ def wrk(served: Served, path: str, body: str, seconds: float) -> Load:
     return Load(requests / microseconds * 1e6, middle / 1e6, slow / 1e6)
 
 
-def mcnemar(served: Served, seconds: float) -> Load:
-    """The request of these rows."""
-    return wrk(served, "/v1/tests/mcnemar", pairs(), seconds)
+def mcnemar(served: Served) -> Load:
+    """A round of the request of these rows."""
+    return wrk(served, MCNEMAR, pairs(), ROUND_SECONDS)
 
 
 def throughput() -> Measured:
     """Rates in turns. The ratio is the middle one of the rounds', which a burst of other load leaves alone."""
     with service("--no-runner") as served, peer("benchmarks.echo") as bare:
-
-        def echo(seconds: float) -> Load:
-            return wrk(bare, "/pairs", pairs(), seconds)
-
-        mcnemar(served, WARM_SECONDS), echo(WARM_SECONDS)
-        rounds = [(mcnemar(served, ROUND_SECONDS).rate, echo(ROUND_SECONDS).rate) for _ in range(ROUNDS)]
+        warm(served, MCNEMAR), warm(bare, ECHO)
+        rounds = [(mcnemar(served).rate, wrk(bare, ECHO, pairs(), ROUND_SECONDS).rate) for _ in range(ROUNDS)]
     ours, theirs = zip(*rounds, strict=True)
     ratio = median(mine / other for mine, other in rounds)
     return Measured(median(ours), median(theirs), ratio, unit="requests/s")
@@ -92,12 +97,12 @@ def throughput() -> Measured:
 def under_load() -> Measured:
     """The 99th percentile with every worker busy, against the same server when idle, in turns."""
     with service() as served, served.client() as client:
-        mcnemar(served, WARM_SECONDS)
+        warm(served, MCNEMAR)
         idle, busy = [], []
         for number in range(ROUNDS):
-            idle.append(mcnemar(served, ROUND_SECONDS).slow)
+            idle.append(mcnemar(served).slow)
             with computing(client, seed=1000 * number):
-                busy.append(mcnemar(served, ROUND_SECONDS).slow)
+                busy.append(mcnemar(served).slow)
     return Measured(
         median(busy), median(idle), median(mine / other for mine, other in zip(busy, idle, strict=True))
     )

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
-import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,31 +89,32 @@ def peer(module: str) -> Iterator[Served]:
 @contextlib.contextmanager
 def _started(
     command: Sequence[str], address: str, settings: Mapping[str, str]
-) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    process = subprocess.Popen(
-        [sys.executable, *command],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=_environment(settings),
-    )  # fmt: skip
-    assert process.stdout is not None
-    lines: list[str] = []
-    try:
-        for line in process.stdout:
-            lines.append(line)
-            if found := re.search(address, line):
-                break
-        else:
-            raise RuntimeError(f"{command} ended early:\n{''.join(lines)}")
-        # nobody may be left to block on a full pipe
-        threading.Thread(target=lambda: [None for _ in process.stdout or ()], daemon=True).start()
-        yield process, found[1]
-    finally:
-        process.terminate()
+) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    with tempfile.TemporaryFile("w+") as said:  # a pipe would need a reader, which would take its share
+        process = subprocess.Popen(
+            [sys.executable, *command], stdout=said, stderr=subprocess.STDOUT, env=_environment(settings)
+        )
         try:
-            process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        process.stdout.close()
+            yield process, _address(process, said.fileno(), address)
+        finally:
+            process.terminate()
+            try:
+                process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _address(process: subprocess.Popen[bytes], said: int, address: str) -> str:
+    """What the server says it listens on."""
+    while True:
+        ended = process.poll() is not None
+        text = os.pread(said, 64 * 1024, 0).decode()
+        if found := re.search(address, text):
+            return found[1]
+        if ended:
+            raise RuntimeError(f"{process.args!r} ended early:\n{text}")
+        time.sleep(0.02)
 
 
 def _environment(settings: Mapping[str, str]) -> dict[str, str]:

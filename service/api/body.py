@@ -30,12 +30,17 @@ MAX_FAULTS = 10_000
 JSON = "application/json"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Content:
     """A body as sent, after its content encoding: `media_type` is one of those the route reads."""
 
     body: bytes
     media_type: str
+
+    def take(self) -> bytes:
+        """The body, which is kept here no longer: a large one is let go as soon as it is read."""
+        body, self.body = self.body, b""
+        return body
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +148,8 @@ async def read_content(request: Request, accepted: Sequence[str], max_bytes: int
     if encoding != "identity":
         cap = min(max_bytes or settings.max_expanded_bytes, settings.max_expanded_bytes)
         body = await to_thread.run_sync(expand, body, cap)
-    request.state.content = body
-    return Content(body, media_type)
+    content = request.state.content = Content(body, media_type)
+    return content
 
 
 async def read_bytes(request: Request, limit: int) -> bytes:

@@ -32,7 +32,13 @@ ReadSession = Annotated[Session, Depends(_read_session, scope="function")]
 """A session that sees committed rows."""
 WriteSession = Annotated[Session, Depends(_write_session, scope="function")]
 """A transaction: begins with the first statement, and is committed before the response leaves."""
-Shared = Annotated[Services, Depends(services)]
+
+
+async def _shared(request: Request) -> Services:
+    return services(request)  # async, lest it takes a thread to find
+
+
+Shared = Annotated[Services, Depends(_shared)]
 """Settings, database, keyring and caches of this application."""
 
 

@@ -9,6 +9,7 @@ from fastapi import Depends, Header, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from service.api.body import Content
 from service.api.problems import may_answer
 from service.api.services import services
 from service.errors import InvalidData, MissingIdempotencyKey
@@ -46,7 +47,8 @@ class Once:
             return work()
         request, shared = self._request, services(self._request)
         if fingerprint is None:
-            fingerprint = getattr(request.state, "content", b"")
+            content: Content | None = getattr(request.state, "content", None)
+            fingerprint = b"" if content is None else content.body
         path = request.scope["path"].encode()
         identity = {
             "key_id": request.state.caller.id,
@@ -84,7 +86,7 @@ _Key = Annotated[
 
 
 @may_answer(409, 422)
-def _once(request: Request, idempotency_key: _Key = None) -> Once:
+async def _once(request: Request, idempotency_key: _Key = None) -> Once:
     if idempotency_key is not None and not (
         0 < len(idempotency_key) <= MAX_KEY and all(" " < c <= "~" for c in idempotency_key)
     ):
@@ -94,13 +96,13 @@ def _once(request: Request, idempotency_key: _Key = None) -> Once:
 
 
 @may_answer(400, 409, 422, without="Idempotency-Key")
-def _required_once(request: Request, idempotency_key: _Key = None) -> Once:
+async def _required_once(request: Request, idempotency_key: _Key = None) -> Once:
     if idempotency_key is None:
         raise MissingIdempotencyKey(
             "this write needs an Idempotency-Key, so that a retry cannot do it twice: send a UUID, "
             "and the same one again when you retry"
         )
-    return _once(request, idempotency_key)
+    return await _once(request, idempotency_key)
 
 
 OptionalOnce = Annotated[Once, Depends(_once)]

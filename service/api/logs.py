@@ -54,7 +54,6 @@ def configure(stream: TextIO = sys.stdout, level: int = logging.INFO) -> None:
     """Send every logger of the process through `JsonLines`."""
     # a line names neither thread nor process, so no record has to find them out
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
-    logging.logAsyncioTasks = False
     handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonLines())
     root = logging.getLogger()

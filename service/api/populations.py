@@ -65,7 +65,7 @@ def put_items(
 
     JSON columns, NDJSON rows or CSV with `item_id`, `cluster`, `stratum`. Replaces an earlier manifest.
     """
-    manifest = manifests.parse(content.body, content.media_type, max_items=shared.settings.max_rows)
+    manifest = manifests.parse(content.take(), content.media_type, max_items=shared.settings.max_rows)
     with (
         refusals_audited(shared, caller, prereg_id, "preregistration.items"),
         shared.database.write() as session,

@@ -136,8 +136,10 @@ def post_results(
     JSON columns, JSON rows, NDJSON or CSV, plain or gzip. All of it is stored, or nothing. The batch that
     completes the plan starts the verdict. A retry with the same Idempotency-Key answers as the first time.
     """
-    batch = ingest.parse(content.body, content.media_type, max_items=shared.settings.max_rows)
+    batch = ingest.parse(content.take(), content.media_type, max_items=shared.settings.max_rows)
+    fingerprint = fingerprint_parts(batch)
     prepared = _prepare(shared, caller, prereg_id, batch)
+    del batch  # its ids take several times what is stored of it
     with shared.database.write() as session:
 
         def work() -> Response:
@@ -153,7 +155,7 @@ def post_results(
             )
             return answer(_receipt(accepted), 201)
 
-        response = once.run(session, work, fingerprint=fingerprint_parts(batch))
+        response = once.run(session, work, fingerprint=fingerprint)
     nudge(shared.settings.runner_socket)
     return response
 

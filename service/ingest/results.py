@@ -35,6 +35,7 @@ def parse(body: bytes, content_type: str, *, max_items: int) -> ResultBatch:
         InvalidData: at most twenty faults by row and field; never a value.
     """
     table = read(body, content_type, LAYOUT, max_items)
+    del body  # unless somebody else keeps it, it is not held beside what was read of it
     if table.n == 0:
         raise InvalidData.field(table.names["item_id"], "holds no result", "send at least one item")
     faults = Faults()

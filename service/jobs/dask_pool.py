@@ -187,7 +187,12 @@ def _end(client: Client, address: str) -> None:
 def _reaching() -> Any:
     try:
         yield
-    except (OSError, TimeoutError, CancelledError, ValueError) as error:
+    except (
+        OSError,
+        CancelledError,
+        ValueError,
+        RuntimeError,
+    ) as error:  # a cluster that starts may die as one
         raise PoolUnavailable("the worker pool does not answer") from error
 
 

@@ -8,17 +8,33 @@ from dataclasses import dataclass, field
 _HEADING = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
 _MARKER = re.compile(r"^(\s*)(?:[-*+]|\d{1,9}[.)])\s+(\S.*)$")
 _RULE = re.compile(r"^\s*([-*_])(?:\s*\1){2,}\s*$")
-_HARD_BREAK = re.compile(r"(?<!\\)(?:\\\\)*\\$")
+MAX_DEPTH = 6
+"""Items nested deeper count as if they stood at this depth."""
 
 
 @dataclass
 class Item:
-    """A list item or a paragraph, with what stands under it. `text` has hard breaks as line ends."""
+    """A list item or a paragraph, with what stands under it."""
 
     line: int
     indent: int
-    text: str
+    parts: list[str]
+    """Its lines; those but the last end in what joins them: a blank, or a line end for a hard break."""
     children: list[Item] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """Its lines joined."""
+        return "".join(self.parts)
+
+    def go_on(self, line: str) -> None:
+        """Append a line. A backslash before the line end is a hard break, and the backslash goes."""
+        last = self.parts[-1]
+        if (len(last) - len(last.rstrip("\\"))) % 2:
+            self.parts[-1] = f"{last[:-1]}\n"
+        else:
+            self.parts[-1] = f"{last} "
+        self.parts.append(line)
 
 
 @dataclass
@@ -55,12 +71,11 @@ def _line(block: Block, open_items: list[Item], raw: str, number: int, *, after_
     marker = _MARKER.match(raw)
     indent = len(raw.expandtabs(4)) - len(raw.expandtabs(4).lstrip())
     if marker is None and open_items and (indent > 0 or not after_blank):
-        last = open_items[-1]
-        broken = _HARD_BREAK.search(last.text)
-        last.text = f"{last.text[:-1]}\n{raw.strip()}" if broken else f"{last.text} {raw.strip()}"
+        open_items[-1].go_on(raw.strip())
         return
-    item = Item(number, indent if marker else -1, marker[2].rstrip() if marker else raw.strip())
+    item = Item(number, indent if marker else -1, [marker[2].rstrip() if marker else raw.strip()])
     while open_items and (open_items[-1].indent >= item.indent or item.indent == 0):
         open_items.pop()
+    del open_items[MAX_DEPTH:]
     (open_items[-1].children if open_items else block.items).append(item)
     open_items.append(item)

@@ -107,6 +107,8 @@ FIELDS: Mapping[str, Mapping[str, Label]] = MappingProxyType(
             "populations": Label("Populations", "适用总体", "tokens"),
             "replicates": Label("Replicates", "重复次数", "number"),
             "collapse": Label("Collapse", "合并方式", "token"),
+            "bounds.low": Label("Least value", "最小值", "number"),
+            "bounds.high": Label("Greatest value", "最大值", "number"),
         },
         "populations": {
             "dataset": Label("Dataset", "数据集", "text"),

@@ -12,14 +12,17 @@ from dataclasses import dataclass
 
 from service.domain.words import RESERVED
 
-_NUMBER = r"[+\-−]?\d+(?:\.\d+)?"
+_NUMBER = r"[+\-−]?\d{1,30}(?:\.\d{1,30})?"
 _POINTS = r"pp|个百分点|百分点|percentage points?|points?"
+MAX_PROSE = 6000
+"""Characters of a sentence that are looked at: a paragraph of a plan has at most 4,000."""
 _TOKEN = re.compile(r"[A-Za-z0-9_.\-]{1,64}")
 
 
 def fold(text: str) -> str:
     """The text with full-width punctuation as in English, so that one pattern reads both."""
-    return unicodedata.normalize("NFKC", text).replace("−", "-").replace("–", "-").replace("、", ",")
+    folded = unicodedata.normalize("NFKC", text[:MAX_PROSE]).replace("−", "-").replace("–", "-")
+    return " ".join(folded.replace("、", ",").split())
 
 
 def slug(text: str) -> str | None:
@@ -36,7 +39,7 @@ def headed(text: str) -> tuple[str, str]:
 
 def planned_n(text: str) -> int | None:
     """The n of `n=500` or `样本量 500`."""
-    found = re.search(r"\bn\s*=\s*(\d[\d,]*)|(?:样本量|共)\s*(\d[\d,]*)", fold(text), re.IGNORECASE)
+    found = re.search(r"\bn\s*=\s*(\d[\d,]{0,12})|(?:样本量|共)\s*(\d[\d,]{0,12})", fold(text), re.IGNORECASE)
     return None if found is None else int((found[1] or found[2]).replace(",", ""))
 
 
@@ -68,7 +71,7 @@ _UNITS = {
 def clusters(text: str) -> tuple[int, str] | None:
     """How many clusters of what: `5 conv × all QA` is five conversations."""
     units = "|".join(sorted(_UNITS, key=len, reverse=True))
-    found = re.search(rf"(\d+)\s*(?:个|段|篇|条)?\s*({units})", fold(text), re.IGNORECASE)
+    found = re.search(rf"(\d{{1,9}})\s*(?:个|段|篇|条)?\s*({units})", fold(text), re.IGNORECASE)
     return None if found is None else (int(found[1]), _UNITS[found[2].lower()])
 
 
@@ -149,9 +152,9 @@ class RuleRead:
 _EFFECT = re.compile(
     rf"(?:Δ|delta|差值?|差异)\s*(?:\([^()]*\))?\s*(>=|≥|>|<=|≤|<)\s*({_NUMBER})\s*({_POINTS})?", re.IGNORECASE
 )
-_P = re.compile(r"(.{0,80}?)\s*p\s*(?:-?\s*value|值)?\s*(<=|≤|<)\s*(0?\.\d+)", re.IGNORECASE)
+_P = re.compile(r"(.{0,80}?)\s*p\s*(?:-?\s*value|值)?\s*(<=|≤|<)\s*(0?\.\d{1,15})", re.IGNORECASE)
 _CI = re.compile(
-    r"(.{0,80}?)\s*(?:\d+(?:\.\d+)?\s*%\s*)?(?:CI|confidence interval|置信区间)\s*"
+    r"(.{0,80}?)\s*(?:\d{1,3}(?:\.\d{1,9})?\s*%\s*)?(?:CI|confidence interval|置信区间)\s*"
     r"(?:excludes?|does not (?:contain|include)|不含|不包含|不包括|排除)\s*(?:0|zero|零)",
     re.IGNORECASE,
 )
@@ -210,7 +213,7 @@ def family_of(text: str) -> str | None:
 
 def level(text: str) -> float | None:
     """The 0.95 of `95% CI`."""
-    found = re.search(r"(\d{2}(?:\.\d+)?)\s*%", fold(text))
+    found = re.search(r"(\d{2}(?:\.\d{1,9})?)\s*%", fold(text))
     return None if found is None else round(float(found[1]) / 100, 6)
 
 

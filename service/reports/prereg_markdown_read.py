@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from service.domain.plan import Plan
+from service.domain.canonical import canonical
+from service.domain.plan import MAX_LIST, Plan
+from service.errors import InvalidData
 from service.reports import prereg_markdown_hypotheses as hypotheses
 from service.reports import prereg_markdown_prose as prose
 from service.reports import prereg_markdown_sections as sections
@@ -106,8 +108,13 @@ def _block(draft: Draft, section: str | None, block: Block) -> None:
         draft.nothing(section)
     elif SECTIONS[section].listed:
         draft.begin(section)
-        for item in block.items:
+        for item in block.items[:MAX_LIST]:
             _listed(draft, section, item)
+        if len(block.items) > MAX_LIST:
+            line = block.items[MAX_LIST].line
+            draft.notes.add(
+                "INVALID", target, line, f"a plan has {MAX_LIST} of these at most; the others are left out"
+            )
     else:
         _settings(draft, section, block)
 
@@ -164,7 +171,7 @@ def _labelled(draft: Draft, section: str, entry: Entry, item: Item) -> bool:
         (name, kind), text = known, found[3]
     try:
         entry.put_labelled(name, _value(kind, text), item.line)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         draft.notes.add("INVALID", section, item.line, f"{name} is left out: its value cannot be read")
     for child in item.children:
         _unread(draft, section, child)
@@ -201,7 +208,11 @@ def _json(text: str) -> Any:
 
 
 def _checked(value: Any) -> Any:
-    """Refuse JSON that spells out what no database keeps."""
+    """Refuse JSON that a plan's canonical text could not hold, or that spells out what no database keeps."""
+    try:
+        canonical([[[[value]]]])  # as deep as it stands in a plan
+    except InvalidData:
+        raise ValueError("no canonical form") from None
     if not keepable(json.dumps(value, ensure_ascii=False).replace("\\u0000", "\0")):
         raise ValueError("text that cannot be kept")
     return value

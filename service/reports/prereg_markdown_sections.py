@@ -102,7 +102,8 @@ class Draft:
 def population(draft: Draft, said: str, item: Item, name: str, entry: Entry) -> bool:
     """`H1a: n=500 (LongMemEval-S full)`, or a population's own entry."""
     head, rest = (name, said) if name else prose.headed(said)
-    named = re.fullmatch(r"H\d+[A-Za-z]?", head or "") is not None
+    labelled = bool(name) and not said and "dataset" in entry and "n" in entry
+    named = not labelled and re.fullmatch(r"H\d+[A-Za-z]?", head or "") is not None
     if not named and head:
         entry.setdefault("id", head)
     if said or not name:

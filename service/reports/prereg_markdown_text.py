@@ -33,7 +33,7 @@ def _guarded(found: re.Match[str]) -> str:
 def read(text: str) -> str:
     """The inverse of `written`; takes plain prose and code spans too."""
     text = text.strip()
-    span = _SPAN.fullmatch(text)
+    span = _SPAN.fullmatch(text) if len(text) <= MAX_SPANNED else None
     if span is None:
         return _ESCAPED.sub(r"\1", text)
     return _string(span[2].strip(" "))
@@ -60,21 +60,25 @@ def json_span(value: Any) -> str:
 _HIDDEN = {ord(each): f"\\u{ord(each):04x}" for each in "`*\x85\u2028\u2029\x1c\x1d\x1e"}
 
 
+MAX_SPANNED = 100_000
+"""Longer values are plain text: nothing in a plan is as long."""
+
+
 def spans(text: str) -> list[str]:
     """The contents of the text's code spans."""
-    return [_string(span[2].strip(" ")) for span in _SPAN.finditer(text)]
+    return [_string(span[2].strip(" ")) for span in _SPAN.finditer(text[:MAX_SPANNED])]
 
 
 def raw_spans(text: str) -> list[str]:
     """The contents of the text's code spans as they stand there: JSON stays JSON."""
-    return [span[2].strip(" ") for span in _SPAN.finditer(text)]
+    return [span[2].strip(" ") for span in _SPAN.finditer(text[:MAX_SPANNED])]
 
 
 def _string(text: str) -> str:
     if text.startswith('"'):
         try:
             value = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return text
         if isinstance(value, str) and keepable(value):
             return value

@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 from service.errors import InvalidData
 from service.kernels.clusters import cluster_sums, codes_of
 from service.kernels.metrics import METRICS, ORDERS, PairedSums
+from service.kernels.moments import difference_noise
 from service.stats.clustering import lopsided_clusters
 from service.stats.common import (
     MAX_ITEMS,
@@ -140,6 +141,11 @@ class Arms:
         if self.columns is None:
             raise ValueError("the arms are no columns")
         return self.columns[1] - self.columns[0]
+
+    @property
+    def noise(self) -> float:
+        """What rounding can make of a difference of two columns; 0 for counts."""
+        return 0.0 if self.columns is None else difference_noise(*self.columns)
 
     @property
     def difference_sums(self) -> NDArray[np.float64]:

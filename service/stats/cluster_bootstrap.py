@@ -97,6 +97,10 @@ def _cost(request: ClusterBootstrapRequest) -> float:
     return scores_seconds(groups.sums[:LOOK], g, request.n_resamples or DEFAULT_DRAWS) + reading
 
 
+ROUNDING = 1e-12
+"""A standard error below this share of the largest difference is rounding: 0.3 - 0.1 is not 0.4 - 0.2."""
+
+
 def _analysis(request: ClusterBootstrapRequest, found: BootstrapDistribution) -> ClusterBootstrapAnalysis:
     pairs = request.pairs
     weighted = request.weighted
@@ -113,7 +117,7 @@ def _analysis(request: ClusterBootstrapRequest, found: BootstrapDistribution) ->
     warnings: list[StatWarning] = [*read.pop("warnings"), *pairs.warnings()]
     if n_discordant == 0:
         warnings.append(NO_DISCORDANT())
-    elif read["bootstrap_se"] == 0:
+    elif read["bootstrap_se"] <= ROUNDING * float(np.abs(pairs.difference).max()):
         warnings.append(NOTHING_VARIES(unit="cluster"))
     if units.standard_error():
         warnings += lopsided_clusters(units.linearized(), pairs.groups.sizes)

@@ -112,7 +112,7 @@ def _analysis(request: PairedBootstrapRequest, found: BootstrapDistribution) -> 
         warnings.append(NO_DISCORDANT())
     elif arms.n_discordant < FEW:
         warnings.append(FEW_DISCORDANT(n_discordant=arms.n_discordant))
-    if arms.n_discordant and read["bootstrap_se"] == 0:
+    if arms.n_discordant and read["bootstrap_se"] <= arms.noise:
         warnings.append(NOTHING_VARIES(unit="item" if arms.codes is None else "cluster"))
     warnings += arms.skewed()
     if arms.counts is None:

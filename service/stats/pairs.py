@@ -182,8 +182,8 @@ class PairsRequest(FourCounts, _Columns):
         if self.right is None:
             return tabulate(*self.arrays)
         baseline, candidate = self.right
-        both = np.count_nonzero(baseline & candidate)
-        right_baseline, right_candidate = np.count_nonzero(baseline), np.count_nonzero(candidate)
+        both = int(np.count_nonzero(baseline & candidate))
+        right_baseline, right_candidate = int(np.count_nonzero(baseline)), int(np.count_nonzero(candidate))
         return PairedCounts(
             both_correct=both,
             only_baseline=right_baseline - both,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -150,3 +153,11 @@ def test_every_piece_of_a_paper_has_two_questions() -> None:
     asked = [of for of, _ in QUESTIONS.values()]
     assert sorted(asked) == sorted([*get_args(PieceId), *get_args(PieceId)])
     assert set(PaperChecklist.model_fields) == {"title", *QUESTIONS}
+
+
+def test_the_page_describes_every_piece_and_question() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "evidence.md").read_text("utf-8")
+    assert re.findall(r"^\| `([a-z_]+)` \|", page, re.MULTILINE) == list(get_args(PieceId))
+    (example,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    assert of_paper(PaperChecklist.model_validate_json(example, strict=True)).most == 10
+    assert set(json.loads(example)) == set(PaperChecklist.model_fields)

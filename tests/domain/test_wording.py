@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -193,5 +194,7 @@ def test_hostile_texts_take_little_time(text: str) -> None:
     assert time.process_time() - before < 5
 
 
-def test_every_code_is_stable_upper_snake() -> None:
-    assert all(re.fullmatch(r"[A-Z][A-Z_]+", each.code) for each in PHRASES)
+def test_every_code_is_described() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "wording.md").read_text("utf-8")
+    described = re.findall(r"^\| `([A-Z][A-Z_]+)` \|", page, re.MULTILINE)
+    assert set(described) == {each.code for each in PHRASES} | {"ENDPOINT_SWITCH", "OUTCOME_CONTRADICTED"}

@@ -203,6 +203,20 @@ def test_plain_tcp_is_refused(remote: tuple[str, Files]) -> None:
         Settings(dask_scheduler="tls://127.0.0.1:8786")
 
 
+def test_a_cluster_that_fails_to_start_is_said_and_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Dask raises when a worker is killed while it starts."""
+    pool = DaskPool(1)
+
+    def fail() -> None:
+        raise RuntimeError("Cluster failed to start")
+
+    with monkeypatch.context() as patched, pytest.raises(PoolUnavailable):
+        patched.setattr(pool, "_start", fail)
+        pool.submit(divmod, 7, 2)
+    assert pool.submit(divmod, 7, 2).result() == (3, 1)
+    pool.close()
+
+
 def test_a_scheduler_that_does_not_answer_is_said(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,11 +14,14 @@ from hypothesis import strategies as st
 
 from service.domain.plan import Plan
 from service.reports.prereg_markdown import Gap, parse_plan, print_plan
+from service.reports.prereg_markdown_labels import FIELDS
 from service.reports.prereg_markdown_read import read_plan
-from tests.strategies import names, tokens
+from tests.strategies import names as any_names
+from tests.strategies import tokens as any_tokens
 
 from .prereg_files import CHINESE, FILLED, TEMPLATE
 
+PAGE = Path(__file__).parents[2] / "docs" / "prereg-markdown.md"
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=150)
 
 ODD = st.sampled_from(
@@ -79,6 +85,20 @@ def texts(*, paragraph: bool, most: int) -> st.SearchStrategy[str]:
         .map(lambda text: text[:most])
         .filter(bool)
     )
+
+
+LIKE_OTHERS = st.sampled_from(
+    ["H1", "H1a", "none", "n", "secondary", "McNemar", "TOST", "accuracy", "Claim", "Value"]
+)
+"""Ids that prose would take for something else."""
+
+
+def names() -> st.SearchStrategy[str]:
+    return any_names() | LIKE_OTHERS
+
+
+def tokens() -> st.SearchStrategy[str]:
+    return any_tokens() | LIKE_OTHERS | st.sampled_from(["5", "-", "1.", "_a_", "..."])
 
 
 LINE = texts(paragraph=False, most=60)
@@ -388,6 +408,17 @@ def test_an_empty_file_is_an_empty_draft(text: str) -> None:
     assert {gap.code for gap in gaps} == {"MISSING_SECTION"}
 
 
+@pytest.mark.parametrize(
+    "value", ["[" * 50_000, "[" * 500 + "]" * 500, "NaN", "1e999", "1" * 5000, "[1", '{"a": 1e400}']
+)
+def test_json_that_no_plan_can_hold_is_left_out_and_named(value: str) -> None:
+    text = f"## Tests\n- **t**\n  - Test: `mcnemar`\n  - Version: 1\n  - Parameters: `{value}`\n"
+    plan, gaps = parse_plan(text)
+    (test,) = plan.tests or ()
+    assert test.parameters == {}
+    assert ("INVALID", 5) in [(gap.code, gap.line) for gap in gaps]
+
+
 @pytest.mark.parametrize("value", ["\u0000", "\ud800"])
 def test_json_in_a_code_span_cannot_smuggle_in_what_no_database_keeps(value: str) -> None:
     title = parse_plan(f"- Title: `{json.dumps(value)}`\n")[0].title
@@ -396,3 +427,49 @@ def test_json_in_a_code_span_cannot_smuggle_in_what_no_database_keeps(value: str
     parameters = f"## Tests\n- **t**\n  - Test: `mcnemar`\n  - Version: 1\n  - Parameters: `{spelt}`\n"
     (test,) = parse_plan(parameters)[0].tests or ()
     assert test.parameters == {}
+
+
+def test_the_page_shows_the_template_its_gaps_and_the_filled_file_as_they_are() -> None:
+    page = PAGE.read_text("utf-8")
+    assert f"```markdown\n{TEMPLATE}```" in page
+    rows = [
+        f"| {gap.line or '-'} | `{gap.code}` | `{gap.path}` | {gap.message} |"
+        for gap in parse_plan(TEMPLATE)[1]
+    ]
+    assert "\n".join(["|---|---|---|---|", *rows, ""]) in page
+    plan, _ = parse_plan(FILLED)
+    assert f"```markdown\n{print_plan(plan)}```" in page
+    assert print_plan(plan, "zh").split("\n## ")[1].rstrip() in page
+    (diff,) = re.findall(r"```diff\n(.*?)```", page, re.DOTALL)
+    added = [line[1:] for line in diff.splitlines() if line.startswith("+")]
+    assert set(added) == set(FILLED.splitlines()) - set(TEMPLATE.splitlines()) | ({""} & set(added))
+
+
+def test_the_page_names_every_label_in_both_languages() -> None:
+    page = PAGE.read_text("utf-8")
+    for fields in FIELDS.values():
+        for label in fields.values():
+            assert f"{label.en} {label.zh}" in page
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a\n" * 200_000,
+        "a\\\n" * 100_000,
+        "".join(f"{' ' * depth}- a\n" for depth in range(900)),
+        "## Sample size\n" + "1" * 400_000,
+        "## Sample size\n" + "".join(f"- P{n}: n=5 (D{n}, 5 conv)\n" for n in range(15_000)),
+        "## Hypotheses\n" + "".join(f"- H{n}: (A) improves over (B) on D\n" for n in range(12_000)),
+        "## Sample size\n- p: " + " ".join("`" * run for run in range(900)),
+        "## Tests\n- **t**\n  - Parameters: " + "`" + "[" * 200_000 + "`",
+        "## SESOI\n- " + "± " * 200_000,
+        "- **" + "\\*" * 200_000,
+        "## Decision rules\n- H1 iff " + "p < " * 100_000,
+    ],
+    ids=range(11),
+)
+def test_hostile_files_take_little_time(text: str) -> None:
+    before = time.process_time()
+    read_plan(text)
+    assert time.process_time() - before < 5

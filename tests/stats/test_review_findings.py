@@ -12,6 +12,8 @@ from service.kernels.bootstrap_draws import seed_means
 from service.kernels.streams import generator, picks
 from tests.stats.oracle import analyse, ask, codes
 
+CLUSTERS = [k // 3 for k in range(30)]
+
 
 def counts(both_correct, only_baseline, only_candidate, both_wrong=0):
     return {
@@ -134,3 +136,12 @@ def test_ties_never_take_a_rank_test_below_the_least_p_it_names(method, n0, n1):
 
 def range_of(start, count):
     return [float(start + k) for k in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("name", "more"), [("paired-bootstrap", {}), ("cluster-bootstrap", {"clusters": CLUSTERS})]
+)
+def test_differences_that_are_equal_but_for_rounding_do_not_vary(name, more):
+    baseline = [k / 10 for k in range(30)]
+    body = {"baseline": baseline, "candidate": [value + 0.1 for value in baseline], **more}
+    assert "NOTHING_VARIES" in [warning.code for warning in ask(name, body).warnings]
