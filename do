@@ -17,7 +17,7 @@ usage: ./do COMMAND [ARGUMENTS]
   bench [--json FILE] [--only GROUP ...] [--write]
                                   measure against other packages
   simulate [PYTEST ARGUMENTS]     the simulations alone: coverage and type I error
-  chaos [PYTEST ARGUMENTS]        the tests that kill processes and race them
+  chaos [--kills N] [--world W]   the kill campaign: SIGKILL at random moments under a stream of jobs
   uv ARGUMENTS                    the uv this checkout uses
 END
 }
@@ -379,7 +379,7 @@ case $command in
     forelock) environment run; exec "$venv/bin/forelock" "$@" ;;
     test) run_tests "$@" ;;
     simulate) environment dev; pytest -n auto --maxprocesses 8 -m "" tests/simulation "$@" ;;
-    chaos) environment dev; pytest -m "" tests/journeys/test_processes.py tests/journeys/test_races.py "$@" ;;
+    chaos) environment dev; cd "$root"; exec "$venv/bin/python" -m tests.chaos "$@" ;;
     check) check ;;
     openapi) environment run; cd "$root"; exec "$venv/bin/python" -m service.api.openapi openapi/openapi.json ;;
     bench) environment bench; have wrk || apt_install wrk || say "./do bench: without wrk the rows of HTTP are skipped (Debian: apt-get install wrk)"; cd "$root"; exec "$venv/bin/python" -m benchmarks "$@" ;;

@@ -5,7 +5,8 @@ from __future__ import annotations
 from sqlalchemy.orm import Session
 
 from service.actions.deviations import open_rows
-from service.domain.multiverse import Multiverse, as_planned_alone, multiverse
+from service.domain.multiverse import as_planned_alone, multiverse
+from service.domain.multiverse_records import Multiverse
 from service.domain.preregistration import Preregistration
 from service.domain.verdict import Verdict
 from service.errors import Conflict

@@ -195,7 +195,7 @@ def _over(
     options = {fork.id: fork.options for fork in forks}
     decided_by = tuple(
         dict.fromkeys(
-            f"{name}: {chosen}" if chosen == DEVIATED else chosen
+            name.replace("-", " ") if chosen == DEVIATED else chosen
             for each, seen in judged
             if each.departures == 1 and (seen.passes is True) != (planned.rule_holds is True)
             for name, chosen in each.choices.items()

@@ -32,6 +32,7 @@ Picked = tuple[int, ...]
 
 
 def of_deviation(number: int) -> Fork:
+    """The choice that a deviation opens."""
     return Fork(
         id=f"deviation-{number}",
         kind="deviation",
@@ -78,6 +79,7 @@ def _shown(plan: Plan, threshold: str, population: str | None, value: float) -> 
 
 
 def has_results(plan: Plan, population: str, endpoint: str) -> bool:
+    """Whether the plan has results of an endpoint on a population."""
     return any(each.id == endpoint for each in plan.endpoints_of(population))
 
 

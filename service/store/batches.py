@@ -91,16 +91,17 @@ _WITH_VOIDS = batches.outerjoin(
 
 def next_sequence(session: Session, preregistration_id: str) -> int:
     """The number the next batch will have, from 1. Hold the record (`for_update`) before asking."""
-    last = sa.select(sa.func.max(batches.c.sequence)).where(
-        batches.c.preregistration_id == preregistration_id
-    )
-    return (session.scalar(last) or 0) + 1
+    return (session.scalar(_LAST, {"id": preregistration_id}) or 0) + 1
+
+
+_LAST = sa.select(sa.func.max(batches.c.sequence)).where(batches.c.preregistration_id == sa.bindparam("id"))
+_APPEND = sa.insert(batches)
 
 
 def append(session: Session, batch: NewBatch) -> int:
     """Store a batch, while the record is locked or collecting, and return its number."""
     row = {name: getattr(batch, name) for name in NewBatch.__dataclass_fields__}
-    session.execute(sa.insert(batches).values(row))
+    session.execute(_APPEND, row)
     return batch.sequence
 
 

@@ -35,8 +35,7 @@ def bitmap(
     size: int,
 ) -> bytearray:
     """The bitmap of a cell of `size` items; all zero before its first batch."""
-    cell = _cell(preregistration_id, population, arm, endpoint, replicate)
-    stored = session.scalar(sa.select(coverage.c.bitmap).where(cell))
+    stored = session.scalar(_BITMAP, _key(preregistration_id, population, arm, endpoint, replicate))
     return bytearray((size + 7) // 8) if stored is None else bytearray(stored)
 
 
@@ -52,16 +51,9 @@ def save(
 ) -> None:
     """Store the bitmap of a cell and how many of its bits are set."""
     values = {"bitmap": bytes(bitmap), "received": count}
-    cell = _cell(preregistration_id, population, arm, endpoint, replicate)
-    statement = sa.update(coverage).where(cell).values(values).returning(coverage.c.received)
-    if session.execute(statement).first() is None:
-        key = {
-            "preregistration_id": preregistration_id,
-            "population": population,
-            "arm": arm,
-            "endpoint": endpoint,
-            "replicate": replicate,
-        }
+    of_cell = _key(preregistration_id, population, arm, endpoint, replicate)
+    if session.execute(_SAVE, of_cell | {"new_bitmap": values["bitmap"], "new_count": count}).first() is None:
+        key = {name.removeprefix("of_"): value for name, value in of_cell.items()}
         session.execute(sa.insert(coverage).values(key | values))
 
 
@@ -76,13 +68,27 @@ def counts(session: Session, preregistration_id: str) -> list[CoverageCount]:
     return [CoverageCount(*row) for row in session.execute(statement)]
 
 
-def _cell(
+def _key(
     preregistration_id: str, population: str, arm: str, endpoint: str, replicate: int
-) -> sa.ColumnElement[bool]:
-    return sa.and_(
-        coverage.c.preregistration_id == preregistration_id,
-        coverage.c.population == population,
-        coverage.c.arm == arm,
-        coverage.c.endpoint == endpoint,
-        coverage.c.replicate == replicate,
-    )
+) -> dict[str, str | int]:
+    """A cell's columns, named as the statements below ask for them."""
+    return {
+        "of_preregistration_id": preregistration_id,
+        "of_population": population,
+        "of_arm": arm,
+        "of_endpoint": endpoint,
+        "of_replicate": replicate,
+    }
+
+
+# Made once: every batch executes them, and to make one takes longer.
+_CELL = sa.and_(
+    *(coverage.c[name.removeprefix("of_")] == sa.bindparam(name) for name in _key("", "", "", "", 0))
+)
+_BITMAP = sa.select(coverage.c.bitmap).where(_CELL)
+_SAVE = (
+    sa.update(coverage)
+    .where(_CELL)
+    .values(bitmap=sa.bindparam("new_bitmap"), received=sa.bindparam("new_count"))
+    .returning(coverage.c.received)
+)

@@ -31,18 +31,16 @@ def find_or_begin(
     `fingerprint` tells one request from another and is computed by the caller, without outcomes.
     """
     _require_alone(session, key_id, route, idempotency_key)
-    ours = _of(key_id, route, idempotency_key)
-    row = session.execute(sa.select(idempotency).where(ours)).one_or_none()
+    row = session.execute(_FIND, _of(key_id, route, idempotency_key)).one_or_none()
     if row is None:
-        session.execute(
-            sa.insert(idempotency).values(
-                key_id=key_id,
-                route=route,
-                idempotency_key=idempotency_key,
-                fingerprint=fingerprint,
-                created_at=now,
-            )
-        )
+        begun = {
+            "key_id": key_id,
+            "route": route,
+            "idempotency_key": idempotency_key,
+            "fingerprint": fingerprint,
+            "created_at": now,
+        }
+        session.execute(_BEGIN, begun)
         return None
     if row.fingerprint != fingerprint:
         raise InvalidData(
@@ -64,11 +62,8 @@ def finish(
     body: bytes,
 ) -> None:
     """Keep the answer for retries."""
-    session.execute(
-        sa.update(idempotency)
-        .where(_of(key_id, route, idempotency_key))
-        .values(status=status, headers=dict(headers), body=body)
-    )
+    answer = {"new_status": status, "new_headers": dict(headers), "new_body": body}
+    session.execute(_FINISH, _of(key_id, route, idempotency_key) | answer)
 
 
 def sweep(session: Session, before: datetime) -> int:
@@ -77,12 +72,21 @@ def sweep(session: Session, before: datetime) -> int:
     return len(session.execute(statement.returning(idempotency.c.key_id)).all())
 
 
-def _of(key_id: str, route: str, idempotency_key: str) -> sa.ColumnElement[bool]:
-    return sa.and_(
-        idempotency.c.key_id == key_id,
-        idempotency.c.route == route,
-        idempotency.c.idempotency_key == idempotency_key,
+def _of(key_id: str, route: str, idempotency_key: str) -> dict[str, object]:
+    return {"of_key_id": key_id, "of_route": route, "of_idempotency_key": idempotency_key}
+
+
+# Made once: every write that may be retried executes them.
+_OURS = sa.and_(*(idempotency.c[name.removeprefix("of_")] == sa.bindparam(name) for name in _of("", "", "")))
+_FIND = sa.select(idempotency).where(_OURS)
+_BEGIN = sa.insert(idempotency)
+_FINISH = (
+    sa.update(idempotency)
+    .where(_OURS)
+    .values(
+        status=sa.bindparam("new_status"), headers=sa.bindparam("new_headers"), body=sa.bindparam("new_body")
     )
+)
 
 
 def _require_alone(session: Session, *scope: str) -> None:

@@ -28,27 +28,32 @@ def append(
     leaf = leaf_bytes(kind, body, salt)
     hashed = leaf_hash(leaf)
     log = head(session, for_update=True)
-    session.execute(
-        sa.insert(ledger_entries).values(
-            sequence=log.size,
-            kind=kind,
-            project_id=project_id,
-            preregistration_id=preregistration_id,
-            leaf=leaf.decode(),
-            leaf_sha256=hashed.hex(),
-            created_at=now,
-        )
-    )
+    entry = {
+        "sequence": log.size,
+        "kind": kind,
+        "project_id": project_id,
+        "preregistration_id": preregistration_id,
+        "leaf": leaf.decode(),
+        "leaf_sha256": hashed.hex(),
+        "created_at": now,
+    }
+    session.execute(_APPEND, entry)
     grown = log.append(hashed)
-    session.execute(sa.update(ledger_head).values(size=grown.size, peaks=grown.to_bytes()))
+    session.execute(_GROW, {"new_size": grown.size, "new_peaks": grown.to_bytes()})
     return Receipt(sequence=log.size, kind=kind, leaf_sha256=hashed.hex())
 
 
 def head(session: Session, *, for_update: bool = False) -> Frontier:
     """The log's size and the peaks its root is made of."""
-    statement = sa.select(ledger_head.c.size, ledger_head.c.peaks)
-    row = session.execute(statement.with_for_update() if for_update else statement).one()
+    row = session.execute(_HELD_HEAD if for_update else _HEAD).one()
     return Frontier.from_bytes(row.size, bytes(row.peaks))
+
+
+# Made once: every write to the ledger executes them.
+_HEAD = sa.select(ledger_head.c.size, ledger_head.c.peaks)
+_HELD_HEAD = _HEAD.with_for_update()
+_APPEND = sa.insert(ledger_entries)
+_GROW = sa.update(ledger_head).values(size=sa.bindparam("new_size"), peaks=sa.bindparam("new_peaks"))
 
 
 def receipts(session: Session, preregistration_id: str, *, kind: Kind | None = None) -> list[Receipt]:

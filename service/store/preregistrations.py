@@ -26,6 +26,14 @@ _RECORD = sa.select(preregistrations, plans.c.canonical).join_from(
     isouter=True,
 )
 
+# Made once: every batch of results executes them.
+_OF_PROJECT: sa.BindParameter[str] = sa.bindparam("of_project", type_=sa.Text)
+_THIS = preregistrations.c.id == sa.bindparam("of_id")
+_ONE = scope.of_project(_RECORD, preregistrations, _OF_PROJECT).where(_THIS)
+_HOLD = scope.of_project(
+    sa.select(preregistrations.c.id).where(_THIS), preregistrations, _OF_PROJECT
+).with_for_update(key_share=True)
+
 
 def insert(session: Session, record: Preregistration) -> Preregistration:
     """Add a draft."""
@@ -44,12 +52,9 @@ def get(
     """The project's record; `for_update` holds it until the transaction ends."""
     if for_update:
         # A statement of its own: what is joined to the head must be read after the wait for it.
-        head = sa.select(preregistrations.c.id).where(preregistrations.c.id == preregistration_id)
-        session.execute(scope.of_project(head, preregistrations, project_id).with_for_update(key_share=True))
-    statement = scope.of_project(_RECORD, preregistrations, project_id).where(
-        preregistrations.c.id == preregistration_id
-    )
-    row = session.execute(statement).mappings().one_or_none()
+        session.execute(_HOLD, {"of_project": project_id, "of_id": preregistration_id})
+    found = session.execute(_ONE, {"of_project": project_id, "of_id": preregistration_id})
+    row = found.mappings().one_or_none()
     if row is None:
         raise NotFound(f"there is no preregistration {preregistration_id} in this project")
     return _read(row)

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 S = TypeVar("S", sa.Select[Any], sa.Update, sa.Delete)
 
 
-def of_project(statement: S, table: sa.Table, project_id: str) -> S:
+def of_project(statement: S, table: sa.Table, project_id: str | sa.BindParameter[str]) -> S:
     """The statement, limited to rows of that project.
 
     Tables without a project column belong to a preregistration, and are reached only through one

@@ -37,11 +37,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="./do chaos", description=__doc__)
     parser.add_argument("--kills", type=int, default=55, help="kills per world")
     parser.add_argument("--records", type=int, default=6, help="preregistrations per world")
+    parser.add_argument("--world", choices=["SQLite", "Postgres"], help="one world only")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--write", type=Path, help="also write the record to this file")
     asked = parser.parse_args()
     outcomes = []
-    for name in WORLDS:
+    for name in [name for name in WORLDS if name.startswith(asked.world or "")]:
         found = run(name, kills=asked.kills, n_records=asked.records, seed=asked.seed)
         print(row(found), flush=True)
         outcomes.append(found)

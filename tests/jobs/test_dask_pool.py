@@ -210,9 +210,10 @@ def test_a_cluster_that_fails_to_start_is_said_and_started_again(monkeypatch: py
     def fail() -> None:
         raise RuntimeError("Cluster failed to start")
 
-    with monkeypatch.context() as patched, pytest.raises(PoolUnavailable):
+    with monkeypatch.context() as patched:
         patched.setattr(pool, "_start", fail)
-        pool.submit(divmod, 7, 2)
+        with pytest.raises(PoolUnavailable):
+            pool.submit(divmod, 7, 2)
     assert pool.submit(divmod, 7, 2).result() == (3, 1)
     pool.close()
 
