@@ -6,12 +6,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from service.api.answers import shows
+from service.api.body import MAX_CONTAINERS, SMALL_BODY
 from service.api.deps import AnyCaller, Operator, ReadSession, Shared
 from service.api.housekeeping import KEEP_ANSWERS
 from service.api.metrics import MEDIA_TYPE
 from service.api.prefer import MOST_WAIT_SECONDS
 from service.api.route import router
 from service.api.strict_json import MAX_DEPTH
+from service.ingest.columns import MAX_REPLICATE, MAX_TEXT
 from service.stats.common import MAX_ITEMS
 from service.stats.registry import library_versions
 from service.store import jobs
@@ -28,8 +30,13 @@ class Limits(BaseModel):
 
     body_bytes: int = Field(description="Largest request body, as sent.")
     expanded_bytes: int = Field(description="Largest request body after gzip.")
+    small_body_bytes: int = Field(description="The same for bodies without columns, after gzip too.")
     json_depth: int = Field(description="Deepest nesting of a JSON body.")
-    items: int = Field(description="Longest column of a request, and largest item manifest.")
+    json_containers: int = Field(description="Arrays and objects in one JSON body.")
+    items: int = Field(description="Longest column of a statistical test's request.")
+    batch_rows: int = Field(description="Results in one batch, and items of a manifest.")
+    text_characters: int = Field(description="Longest id, name or label of results and items.")
+    replicates: int = Field(description="Highest replicate number.")
     page_items: int = Field(description="Most items on one page of a list.")
     idempotency_days: int = Field(description="How long an answer to an Idempotency-Key is kept.")
     key_cache_seconds: float = Field(description="How long a revoked key may still work.")
@@ -55,8 +62,13 @@ class Version(BaseModel):
         {
             "body_bytes": 67108864,
             "expanded_bytes": 268435456,
+            "small_body_bytes": 8388608,
             "json_depth": 64,
+            "json_containers": 1000100,
             "items": 1000000,
+            "batch_rows": 1000000,
+            "text_characters": 512,
+            "replicates": 65535,
             "page_items": 200,
             "idempotency_days": 7,
             "key_cache_seconds": 5.0,
@@ -71,8 +83,13 @@ async def get_limits(_caller: AnyCaller, shared: Shared) -> Limits:
     return Limits(
         body_bytes=shared.settings.max_body_bytes,
         expanded_bytes=shared.settings.max_expanded_bytes,
+        small_body_bytes=min(SMALL_BODY, shared.settings.max_body_bytes),
         json_depth=MAX_DEPTH,
+        json_containers=MAX_CONTAINERS,
         items=MAX_ITEMS,
+        batch_rows=shared.settings.max_rows,
+        text_characters=MAX_TEXT,
+        replicates=MAX_REPLICATE,
         page_items=MAX_LIMIT,
         idempotency_days=KEEP_ANSWERS.days,
         key_cache_seconds=shared.settings.key_cache_seconds,

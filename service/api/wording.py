@@ -11,7 +11,7 @@ from service.actions import wording as actions
 from service.api.answers import View, answer, shows
 from service.api.body import StrictBody
 from service.api.deps import ReadSession, Tester, require_scope
-from service.api.route import router
+from service.api.route import refuses, router
 from service.domain.wording import MAX_FINDINGS, WordingFinding, lint_wording
 from service.store import preregistrations
 
@@ -59,7 +59,7 @@ ANSWER = {
 }
 
 
-@routes.post("/wording", response_model=WordingReport, responses=shows(ANSWER))
+@routes.post("/wording", response_model=WordingReport, responses=shows(ANSWER) | refuses(404))
 def lint_text(
     caller: Tester,
     session: ReadSession,

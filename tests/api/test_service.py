@@ -9,6 +9,7 @@ def test_limits_are_those_that_are_enforced(client, settings):
     limits = client.get("/v1/limits").json()
     assert limits["body_bytes"] == settings.max_body_bytes
     assert limits["expanded_bytes"] == settings.max_expanded_bytes
+    assert limits["batch_rows"] == settings.max_rows
     body = b"[" * (limits["json_depth"] + 1) + b"]" * (limits["json_depth"] + 1)
     response = client.post("/v1/tests/mcnemar", content=body, headers={"Content-Type": "application/json"})
     assert response.json()["code"] == "too_deep"

@@ -173,6 +173,7 @@ def any_plan(draw: st.DrawFn) -> Plan:
                 populations_=st.lists(tokens(), min_size=1, max_size=3),
                 replicates_=st.integers(1, 1000),
                 collapse_=st.sampled_from(["mean", "majority", "first"]),
+                bounds_=some(low=st.floats(-1e6, 0), high=st.floats(0.5, 1e6)),
             )
         ),
         tests_=listed(

@@ -61,6 +61,19 @@ def test_a_runner_takes_only_kinds_it_knows(world):
         assert claim(session, kinds=("import", "verdict")).id == "j1"
 
 
+def test_a_look_finds_what_a_claim_would_take(world, later):
+    with world.database.write() as session:
+        assert not job_leases.claimable(session)
+        enqueue(world, session, 1, kind="verdict")
+        assert job_leases.claimable(session)
+        assert job_leases.claimable(session, ("import", "verdict"))
+        assert not job_leases.claimable(session, ("import",))
+        claim(session)
+        assert not job_leases.claimable(session)
+        later(61)
+        assert job_leases.claimable(session)
+
+
 def test_a_finished_job_shows_its_result(world):
     with world.database.write() as session:
         enqueue(world, session, 1)
