@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from unittest import mock
 
 import httpx
 
@@ -67,16 +66,14 @@ def service(
 @contextlib.contextmanager
 def postgres() -> Iterator[str]:
     """The URL of an empty database on a server of the row's own, as durable as it comes."""
-    from tests import conftest
+    from tests.postgres import Postgres
 
-    durable = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on", "autovacuum": "on"}
-    with mock.patch.dict(conftest.SETTINGS, durable):
-        server = conftest.Postgres()
-        try:
-            server.start()
-            yield server.url(server.create())
-        finally:
-            server.stop()
+    server = Postgres(fsync="on", synchronous_commit="on", full_page_writes="on", autovacuum="on")
+    try:
+        server.start()
+        yield server.url(server.create())
+    finally:
+        server.stop()
 
 
 @contextlib.contextmanager

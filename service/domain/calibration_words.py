@@ -18,7 +18,7 @@ def sentence(found: CalibratedHypothesis, runs: int, *, enumerated: bool) -> str
     """What the flips say of one hypothesis."""
     name = found.hypothesis
     if found.units_that_differ == 0:
-        return f"The arms of {name} do not differ in any of its {found.flipped}, so flipping their labels changes nothing."
+        return f"The arms of {name} differ in none of its {found.flipped}, so flipping their labels changes nothing."
     how = f"all {runs} flips" if enumerated else f"{runs} runs with labels flipped at random"
     unit = "cluster by cluster" if found.flipped == "clusters" else "item by item"
     told = [
@@ -37,7 +37,8 @@ def sentence(found: CalibratedHypothesis, runs: int, *, enumerated: bool) -> str
 def family(names: Sequence[str], passed: int, runs: int, mc_ci: Interval | None, policy: str) -> str:
     """What the flips say of several hypotheses together."""
     done = "nothing is done about several hypotheses" if policy == "none" else f"the policy is {policy}"
-    return f"At least one of {', '.join(names)} passed in {passed} of {runs} flips{_share(passed / runs, mc_ci)}; {done}."
+    share = _share(passed / runs, mc_ci)
+    return f"At least one of {', '.join(names)} passed in {passed} of {runs} flips{share}; {done}."
 
 
 def percent(share: float) -> str:

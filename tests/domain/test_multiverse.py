@@ -122,7 +122,10 @@ def test_sweeps_are_choices_at_every_value_with_results():
 
 
 def test_a_swept_primary_hypothesis_stays_in_its_family():
-    corrected = {"multiplicity": {"policy": "holm"}, "hypotheses.1": dict(sample.VALUE["hypotheses"][0], id="H2")}
+    corrected = {
+        "multiplicity": {"policy": "holm"},
+        "hypotheses.1": dict(sample.VALUE["hypotheses"][0], id="H2"),
+    }
     here = rows(**corrected)
     result = found(here)
     at = {next(iter(each.choices.values())): each.hypotheses for each in result.universes}

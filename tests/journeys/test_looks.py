@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from service.actions import looks as looks_action
+from service.store import clock, jobs, preregistrations
+
 from .conftest import Service
 from .plans import items, locked, post, small_plan
 
@@ -147,8 +150,6 @@ def test_nothing_but_continue_leaves_before_the_end(service: Service) -> None:
 
 
 def _look_job(service: Service, prereg_id: str) -> str:
-    from service.store import jobs
-
     with service.database.read() as session:
         job = jobs.latest(session, service.project_id, kind="look", subject=f"{prereg_id}#1")
     assert job is not None
@@ -171,6 +172,51 @@ def test_rows_that_a_look_has_seen_are_not_replaced(service: Service) -> None:
 
     assert (void(1).status_code, void(1).json()["code"]) == (409, "already_looked_at")
     assert void(3).status_code == 200
+
+
+def test_a_look_at_rows_that_were_voided_meanwhile_does_not_count(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prereg_id = locked(service.client, plan())
+    sequence = order(service, prereg_id)
+    run(service, prereg_id, sequence[:20], set(sequence[:20]))
+    computed = []
+
+    def compute(inputs: looks_action.Inputs) -> looks_action.Found:
+        if not computed:
+            answer = service.client.post(
+                path(prereg_id, "/batches/1/void"),
+                json={"reason": "posted under the wrong arm"},
+                headers={"Idempotency-Key": uuid.uuid4().hex},
+            )
+            assert answer.status_code == 200, "no look has been put on record yet"
+        computed.append(whole(inputs))
+        return computed[-1]
+
+    whole = looks_action.compute
+    monkeypatch.setattr(looks_action, "compute", compute)
+    assert service.run_jobs() == 1
+    assert computed[0].stop, "twenty wins of twenty would have stopped it"
+    assert (looks(service, prereg_id)["taken"], looks(service, prereg_id)["state"]) == ([], "collecting")
+    post(service.client, prereg_id, "A", sequence[:20], [1] * 20)
+    assert service.run_jobs() == 1
+    assert [each["decision"] for each in looks(service, prereg_id)["taken"]] == ["continue"]
+
+
+def test_a_look_goes_on_record_once(service: Service) -> None:
+    """A runner that lost its lease and comes late changes nothing."""
+    prereg_id = locked(service.client, plan())
+    sequence = order(service, prereg_id)
+    run(service, prereg_id, sequence[:20], set())
+    service.run_jobs()
+    late = looks_action.Found(((1, "stop"),), None, False)
+    with service.database.write() as session:
+        record = preregistrations.get(session, service.project_id, prereg_id, for_update=True)
+        answer = looks_action.record(
+            session, record, late, job_ids=("a", "b"), salts=[bytes(16)], now=clock.now(session)
+        )
+    assert answer["looks"] == []
+    assert [each["decision"] for each in looks(service, prereg_id)["taken"]] == ["continue"]
 
 
 def test_a_plan_that_is_never_stopped_ends_at_its_n(service: Service) -> None:
