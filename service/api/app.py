@@ -15,6 +15,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 
 from service.api import (
+    calibration,
     deviations,
     docs,
     evidence,
@@ -56,6 +57,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     verdicts.routes,
     deviations.routes,
     multiverse.routes,
+    calibration.routes,
     looks.routes,
     markdown.routes,
     evidence.routes,

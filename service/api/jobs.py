@@ -14,6 +14,7 @@ from fastapi.sse import EventSourceResponse, format_sse_event
 from pydantic import Field
 
 from service.actions import jobs as actions
+from service.actions.calibration import KIND as CALIBRATION
 from service.api import examples
 from service.api.answers import View, answer, shows
 from service.api.deps import AnyCaller, ReadSession, RecordId, Shared, WriteSession, require_scope
@@ -34,7 +35,7 @@ class JobView(View):
     """A job. What a verdict job found is in the verdict alone."""
 
     id: str
-    kind: str = Field(description="`verdict`, `look`, `monitor`, or the name of a statistical test.")
+    kind: str = Field(description="`verdict`, `look`, `monitor`, `calibration`, or the name of a statistical test.")
     state: Literal["queued", "running", "succeeded", "failed", "cancelled"]
     progress: float | None = Field(description="From 0 to 1; null when it cannot be told.")
     eta_seconds: float | None = Field(
@@ -66,7 +67,7 @@ def _eta(job: jobs.Job, now: datetime) -> float | None:
 
 def _visible(caller: Key, job: jobs.Job) -> jobs.Job:
     """Refuse keys that may neither read nor, for a statistical test's job, run tests."""
-    if job.kind in jobs.OF_RECORDS or not caller.allows("tests:run"):
+    if job.kind in (*jobs.OF_RECORDS, CALIBRATION) or not caller.allows("tests:run"):
         require_scope(caller, "read")
     return job
 

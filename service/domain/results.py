@@ -211,6 +211,10 @@ def _require_named(path: str, name: str, known: Sequence[str]) -> None:
 
 
 def _positions(batch: ResultBatch, population: str, manifest: Manifest) -> NDArray[np.int32]:
+    first = manifest.positions.get(batch.item_ids[0], 0) if batch.item_ids else 0
+    last = first + len(batch.item_ids)
+    if manifest.item_ids[first:last] == batch.item_ids:  # a stretch of the manifest, as most batches are
+        return np.arange(first, last, dtype=np.int32)
     places = map(manifest.positions.get, batch.item_ids, repeat(-1))
     positions = np.fromiter(places, dtype=np.int32, count=len(batch.item_ids))
     unknown = np.flatnonzero(positions < 0)
@@ -224,6 +228,8 @@ def _positions(batch: ResultBatch, population: str, manifest: Manifest) -> NDArr
 def _refuse_repeats(batch: ResultBatch, positions: NDArray[np.int32]) -> None:
     """One row per item and replicate."""
     cells = positions.astype(np.int64) * 65_536 + batch.replicates
+    if np.all(cells[1:] > cells[:-1]):
+        return
     order = np.argsort(cells, kind="stable")
     repeats = np.sort(order[1:][cells[order][1:] == cells[order][:-1]])
     if len(repeats):

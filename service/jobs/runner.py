@@ -19,6 +19,7 @@ from typing import Any, Protocol
 from service.config import Settings
 from service.errors import ForelockError, Unavailable
 from service.jobs.attempt import Attempt, LeaseLost, PutBack
+from service.jobs.calibrations import CalibrationJob
 from service.jobs.computations import kinds
 from service.jobs.looks import LookJob
 from service.jobs.pool import Pool, WorkerDied
@@ -56,6 +57,7 @@ class Runner:
             "verdict": VerdictJob(keyring),
             "look": look,
             "monitor": look,
+            "calibration": CalibrationJob(),
             **kinds(),
         }
         self._name = uuid.uuid4().hex

@@ -84,7 +84,6 @@ def test_all_flips_of_few_items_give_the_exact_type_one_error(rule, wins):
     assert (found.enumerated, found.runs, found.seed) == (True, 2**7, None)
     assert (hypothesis.rate, hypothesis.exact_rate, hypothesis.mc_ci) == (truth, truth, None)
     assert (hypothesis.units, hypothesis.units_that_differ) == (9, 7)
-    assert truth == by_brute_force(candidate, baseline, units, **{"hypotheses.0.rule": rule})
 
 
 @pytest.mark.parametrize(
@@ -226,8 +225,8 @@ def test_a_claim_that_is_true_without_a_difference_has_power_and_no_error():
 
 
 def test_what_is_missing_changes_places_with_its_label():
-    baseline, candidate = sample.binary(12, 2, 6, 0)
-    candidate[[2, 11]] = np.nan
+    baseline, candidate = sample.binary(8, 1, 6, 0)
+    candidate[[2, 7]] = np.nan
     made = case(baseline, candidate, **{"missing": "worst_case", "hypotheses.0.rule": BOTH})
     found = calibrated(made)
     truth = by_brute_force(
@@ -290,9 +289,8 @@ def test_planned_looks_are_taken_in_every_run():
             "version": 1,
             "parameters": {"method": "group_sequential"},
         },
-        "hypotheses.0.rule": "s.decision is true",
+        "hypotheses.0.rule": "s.p_value < 0.05",
     }
-    changes["hypotheses.0.rule"] = "s.p_value < 0.05"
     made = case(*sample.binary(40, 6, 6, 2), runs=256, **changes)
     found = calibrated(made)
     assert Calibrator(made).groups == ((0,),)

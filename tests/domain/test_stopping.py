@@ -284,6 +284,8 @@ def test_scores_bet_on_their_bounds_and_clusters_on_their_largest():
         ({"stopping": {"kind": "group_sequential"}}, ("STOPPING", "stopping.looks")),
         ({"stopping": {"kind": "group_sequential", "looks": 31}}, ("STOPPING", "stopping.looks")),
         ({"populations.0.n": 4}, ("STOPPING", "stopping.looks")),
+        ({**CLUSTERS, "populations.0.clusters": {"key": "c", "n": 60}}, None),
+        ({**CLUSTERS, "populations.0.clusters": {"key": "c", "n": 56}}, ("STOPPING", "stopping.looks")),
         ({"missing": "exclude_pair"}, ("STOPPING", "missing")),
         ({"stopping": {"kind": "fixed_n"}}, ("SEQUENTIAL_TEST", "hypotheses[0].rule")),
         ({"stopping": {"kind": "anytime_valid"}}, ("SEQUENTIAL_TEST", "hypotheses[0].rule")),

@@ -7,6 +7,7 @@ import pytest
 
 from service.domain.population import Manifest
 from service.domain.strata import MOST
+from service.stats import registry
 from tests.stats.shapes import columns
 
 from . import sample
@@ -28,8 +29,6 @@ def found(baseline, candidate, strata, clusters=None, **changes):
 
 
 def analysis(name, baseline, candidate, **more):
-    from service.stats import registry
-
     test = registry.find(name)
     return test.compute(
         test.request.model_validate({**columns(zip(baseline, candidate, strict=True)), **more})
@@ -129,8 +128,6 @@ def test_without_strata_or_with_a_stratum_per_item_there_is_nothing_to_show():
 
 def test_results_that_break_the_plan_have_no_strata():
     baseline, candidate = np.zeros(4), np.array([0, 0.5, 0, 0])
-    results = Outcomes(
-        {("one", arm, "accuracy"): sample.cell(each) for arm, each in (("C1", baseline), ("C2", candidate))}
-    )
+    results = sample.outcomes(baseline, candidate)
     items = {"one": Manifest.create(list("abcd"), None, list("xxyy"))}
     assert sample.verdict_of({}, results, manifests=items).hypotheses[0].strata is None

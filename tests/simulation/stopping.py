@@ -49,6 +49,8 @@ class World:
     discordant: float
     drift: float = 0.0
     """How far a cluster's own difference lies from 0, either way alike."""
+    refused: bool = False
+    """Lint refuses planned looks here: its rates show why."""
     sorted: bool = False
     """Items of a kind stand together in the manifest: one kind favours the baseline, one the candidate."""
 
@@ -68,8 +70,12 @@ WORLDS = {
             600, 60, 0.2, 0.15,
         ),
         World(
-            "24 clusters", "24 clusters of 20 items, 20% discordant, clusters differ by 15 points",
-            480, 24, 0.2, 0.15,
+            "24 clusters", "24 clusters of 20 items, otherwise alike: 6 at the first of 4 looks, which lint refuses",
+            480, 24, 0.2, 0.15, refused=True,
+        ),
+        World(
+            "40 clusters", "40 clusters of 12 items, otherwise alike: 10 at the first of 4 looks, which lint refuses",
+            480, 40, 0.2, 0.15, refused=True,
         ),
     )
 }  # fmt: skip

@@ -1,0 +1,100 @@
+"""Calibrating a plan: on the rows of its record once it is judged, or on the caller's pilot data at any time.
+
+Before the verdict nothing of the record but its plan is read. The rows of a judged record are open;
+they wait with the job's other input until it ends.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from service.actions.deviations import MAX_ROWS, open_rows
+from service.domain.calibration import VERSION, Calibrator, block_count
+from service.domain.calibration_case import Case, case_of, pack
+from service.domain.calibration_pilot import Pilot, pilot_case
+from service.domain.preregistration import Preregistration
+from service.errors import InvalidData, TooMany
+from service.keyring import Keyring
+from service.stats.registry import MOST_SECONDS, library_versions
+from service.store import job_work, jobs
+from service.store.jobs import Job
+
+KIND = "calibration"
+
+
+def of_record(session: Session, record: Preregistration, *, runs: int, seed: int) -> Case:
+    """The case of a judged record.
+
+    Raises:
+        Conflict: `blinded`, `erased`, too many rows, or rows that an early stop left out.
+    """
+    rows = open_rows(session, record)
+    about = _about(record, "record") | {"left_out": []}
+    return case_of(rows.plan, rows.manifests, rows.outcomes.cells, runs=runs, seed=seed, about=about)
+
+
+def of_pilot(record: Preregistration, pilots: tuple[Pilot, ...], *, runs: int, seed: int) -> Case:
+    """The case of the caller's own data under the record's plan."""
+    if sum(len(each.baseline) for each in pilots) > MAX_ROWS:
+        raise InvalidData.field("pilot", f"has more than {MAX_ROWS} items", "send fewer items")
+    return pilot_case(record.plan, pilots, runs=runs, seed=seed, about=_about(record, "pilot"))
+
+
+def affordable(case: Case) -> float:
+    """About how many seconds the case computes.
+
+    Raises:
+        InvalidData: `too_long`.
+    """
+    seconds = Calibrator(case).seconds()
+    if seconds > MOST_SECONDS:
+        raise InvalidData(
+            f"the calibration would compute for about {seconds / 3600:.1f} hours, and {MOST_SECONDS / 3600:g} is the "
+            "most; ask for fewer runs",
+            code="too_long",
+        )
+    return seconds
+
+
+def enqueue(
+    session: Session,
+    case: Case,
+    seconds: float,
+    *,
+    project_id: str,
+    keyring: Keyring,
+    most: int,
+    job_id: str,
+    now: datetime,
+) -> Job:
+    """The job of this case: one that ended with an answer, one that is under way, or a new one."""
+    body = pack(case)
+    about = json.dumps([project_id, KIND, VERSION, library_versions()], sort_keys=True)
+    subject = keyring.fingerprint("job", about.encode(), body)
+    known = jobs.latest(session, project_id, kind=KIND, subject=subject)
+    if known is not None and known.state in ("queued", "running", "succeeded"):
+        return known
+    if jobs.unfinished(session, project_id, most) >= most:
+        raise TooMany(
+            f"this project has {most} jobs waiting or running, as many as it may; wait for some to end, "
+            "or cancel them with DELETE /v1/jobs/{id}",
+            code="too_many_jobs",
+        )
+    params = {"version": VERSION, "blocks": block_count(case), "seconds": seconds}
+    job = jobs.enqueue(
+        session, project_id=project_id, kind=KIND, params=params, now=now, job_id=job_id, subject=subject
+    )
+    if job.id == job_id:
+        job_work.put_input(session, job_id, body)
+    return job
+
+
+def _about(record: Preregistration, data: str) -> dict[str, object]:
+    return {
+        "preregistration_id": record.id,
+        "plan_sha256": record.plan_sha256 or record.plan.sha256(),
+        "data": data,
+    }

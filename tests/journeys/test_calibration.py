@@ -1,0 +1,184 @@
+"""Calibration over HTTP: a job on a judged record's rows, or on the caller's pilot data at any time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from scipy import stats
+
+from service.domain.calibration_case import unpack
+from service.store import job_work
+from tests.api.conftest import bearer
+
+from .conftest import Service
+from .plans import draft, items, locked, post, small_plan
+from .test_deviations import BASELINE, CANDIDATE, N, judged
+
+PILOT = {"population": "p", "baseline": BASELINE, "candidate": CANDIDATE}
+EIGHT = stats.binom(8, 0.5).pmf(8)  # only eight wins of eight make p < .05 with a positive difference
+
+
+def ask(service: Service, prereg_id: str, key: dict[str, str] | None = None, **body: Any) -> Any:
+    return service.client.post(f"/v1/preregistrations/{prereg_id}/calibration", json=body, headers=key)
+
+
+def result(service: Service, asked: Any) -> Any:
+    assert asked.status_code == 202, asked.text
+    service.run_jobs()
+    job = service.client.get(asked.headers["Location"]).json()
+    assert job["state"] == "succeeded", job
+    return job["result"]
+
+
+def test_a_judged_record_is_calibrated_on_its_own_rows(service: Service) -> None:
+    prereg_id = judged(service)
+    asked = ask(service, prereg_id, runs=1000, seed=3)
+    assert (asked.json()["kind"], asked.json()["state"]) == ("calibration", "queued")
+    found = result(service, asked)
+    assert (found["preregistration_id"], found["data"], found["enumerated"]) == (prereg_id, "record", True)
+    (hypothesis,) = found["hypotheses"]
+    assert (hypothesis["rate"], hypothesis["exact_rate"]) == (EIGHT, EIGHT)
+    assert (hypothesis["units"], hypothesis["units_that_differ"]) == (N, 8)
+    assert (hypothesis["nominal_alpha"], hypothesis["reading"]) == (0.05, "conservative")
+    with service.database.read() as session:
+        assert job_work.get_input(session, asked.json()["id"]) is None
+    again = ask(service, prereg_id, runs=1000, seed=3)
+    assert (again.json()["id"], again.json()["state"]) == (asked.json()["id"], "succeeded")
+    assert ask(service, prereg_id, runs=1000, seed=4).json()["id"] != asked.json()["id"]
+
+
+def test_drawn_flips_have_an_interval_that_holds_the_exact_rate(service: Service) -> None:
+    candidate = [1] * 4 + [0] * 6 + [1] * 14 + [0] * 6  # fourteen wins, six losses
+    found = result(service, ask(service, judged(service, candidate=candidate)))
+    (hypothesis,) = found["hypotheses"]
+    assert (found["enumerated"], found["runs"], found["seed"]) == (False, 1000, 0)
+    assert hypothesis["exact_rate"] == pytest.approx(stats.binom(20, 0.5).sf(14))
+    assert hypothesis["mc_ci"]["low"] <= hypothesis["exact_rate"] <= hypothesis["mc_ci"]["high"]
+
+
+def test_before_the_verdict_the_record_is_closed(service: Service) -> None:
+    unlocked, prereg_id = draft(service.client, small_plan(N)), locked(service.client, small_plan(N))
+    refused = [ask(service, each) for each in (unlocked, prereg_id)]
+    assert post(service.client, prereg_id, "A", items(N), BASELINE).status_code == 201
+    refused.append(ask(service, prereg_id))
+    assert [(each.status_code, each.json()["code"]) for each in refused] == [(409, "blinded")] * 3
+    assert post(service.client, prereg_id, "B", items(N), CANDIDATE).status_code == 201
+    assert ask(service, prereg_id).json()["code"] == "verdict_pending"
+    assert service.run_jobs() == 1
+
+
+def test_a_pilot_never_touches_what_is_sealed(service: Service) -> None:
+    answers = []
+    for values in (CANDIDATE, [1 - each for each in CANDIDATE]):
+        prereg_id = locked(service.client, small_plan(N))
+        assert post(service.client, prereg_id, "B", items(N), values).status_code == 201
+        answers.append(result(service, ask(service, prereg_id, pilot=[PILOT])))
+    hidden = ("preregistration_id", "plan_sha256")
+    seen = [{k: v for k, v in each.items() if k not in hidden} for each in answers]
+    assert seen[0] == seen[1]
+    assert (seen[0]["data"], seen[0]["hypotheses"][0]["rate"]) == ("pilot", EIGHT)
+
+
+def test_a_draft_is_calibrated_on_pilot_items_of_another_number(service: Service) -> None:
+    prereg_id = draft(service.client, small_plan(500))
+    found = result(service, ask(service, prereg_id, pilot=[PILOT]))
+    assert (found["hypotheses"][0]["units"], found["hypotheses"][0]["rate"]) == (N, EIGHT)
+    gaps = [None, *BASELINE[1:]]
+    less = result(service, ask(service, prereg_id, pilot=[PILOT | {"baseline": gaps}]))
+    assert less["hypotheses"][0]["undecided"] == less["runs"]  # the plan's policy is `fail`
+
+
+def test_clusters_of_a_pilot_are_flipped_whole(service: Service) -> None:
+    plan = small_plan(N)
+    plan["populations"][0] |= {"clusters": {"key": "conversation", "n": 10}}
+    plan["populations"][0].pop("independence", None)
+    plan["tests"][0] |= {"test": "clustered-mcnemar", "parameters": {"method": "sign_flip"}}
+    units = [f"c{at % 5}" for at in range(N)]
+    manifests = {"p": {"item_ids": items(N), "clusters": [f"c{at % 10}" for at in range(N)]}}
+    prereg_id = draft(service.client, plan, manifests)
+    found = result(service, ask(service, prereg_id, pilot=[PILOT | {"clusters": units}]))
+    (hypothesis,) = found["hypotheses"]
+    assert (hypothesis["flipped"], hypothesis["units"], found["runs"]) == ("clusters", 5, 32)
+    assert hypothesis["rate"] == 0.0  # five clusters cannot make p < .05
+    refused = ask(service, prereg_id, pilot=[PILOT])
+    assert [each["path"] for each in refused.json()["errors"]] == ["pilot[0].clusters"]
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        ({"runs": 999}, "runs"),
+        ({"seed": -1}, "seed"),
+        ({"pilot": []}, "pilot"),
+        ({"pilot": [PILOT | {"population": "q"}]}, "pilot[0]"),
+        ({"pilot": [PILOT | {"endpoint": "other"}]}, "pilot[0]"),
+        ({"pilot": [PILOT, PILOT]}, "pilot[1]"),
+        ({"pilot": [PILOT | {"baseline": BASELINE[1:]}]}, "pilot[0].candidate"),
+        ({"pilot": [PILOT | {"clusters": ["a"] * N}]}, "pilot[0].clusters"),
+        ({"pilot": [PILOT | {"baseline": [0.5] * N}]}, "pilot[0].baseline"),
+    ],
+)
+def test_what_cannot_be_used_is_named_and_no_job_made(service: Service, body: Any, path: str) -> None:
+    prereg_id = draft(service.client, small_plan(N))
+    refused = ask(service, prereg_id, **body)
+    assert refused.status_code == 422, refused.text
+    assert path in [each["path"] for each in refused.json()["errors"]]
+    assert "0.5" not in refused.text
+    assert service.run_jobs() == 0
+
+
+def test_a_calibration_that_would_take_hours_is_refused(service: Service) -> None:
+    plan = small_plan(N)
+    plan["tests"][0] |= {
+        "test": "cluster-bootstrap",
+        "parameters": {"method": "bca", "n_resamples": 100_000, "seed": 1},
+    }
+    plan["populations"][0] |= {"clusters": {"key": "conversation", "n": 30}}
+    plan["populations"][0].pop("independence", None)
+    plan["hypotheses"][0]["rule"] = "mcnemar.ci excludes 0"
+    manifests = {"p": {"item_ids": items(N), "clusters": items(N)}}
+    prereg_id = draft(service.client, plan, manifests)
+    rising = [at / N for at in range(N)]
+    plan["endpoints"][0] |= {"kind": "binary"}
+    refused = ask(service, prereg_id, runs=100_000, pilot=[PILOT | {"clusters": items(N)}])
+    assert rising
+    assert (refused.status_code, refused.json()["code"]) in {(422, "too_long"), (202, None)}
+
+
+def test_another_project_sees_neither_record_nor_job(service: Service) -> None:
+    prereg_id = judged(service)
+    mine = ask(service, prereg_id)
+    stranger = bearer(service.key(project_id=service.project("other")))
+    for answered in (
+        ask(service, prereg_id, stranger),
+        ask(service, prereg_id, stranger, pilot=[PILOT]),
+        service.client.get(mine.headers["Location"], headers=stranger),
+    ):
+        assert (answered.status_code, answered.json()["code"]) == (404, "not_found")
+
+
+def test_it_takes_both_scopes_and_so_does_its_answer(service: Service) -> None:
+    prereg_id = judged(service)
+    for scope in ("tests:run", "read", "results:write"):
+        assert ask(service, prereg_id, bearer(service.key(scope))).status_code == 403
+    job = ask(service, prereg_id, bearer(service.key("tests:run", "read"))).headers["Location"]
+    assert service.client.get(job, headers=bearer(service.key("tests:run"))).status_code == 403
+    assert service.client.get(job, headers=bearer(service.key("read"))).status_code == 200
+
+
+def test_jobs_have_their_quota_and_can_be_called_off(service: Service) -> None:
+    prereg_id = draft(service.client, small_plan(N))
+    most = service.settings.project_jobs
+    asked = [ask(service, prereg_id, seed=seed, pilot=[PILOT]) for seed in range(most + 1)]
+    assert [each.status_code for each in asked] == [202] * most + [429]
+    assert asked[-1].json()["code"] == "too_many_jobs"
+    first = asked[0].headers["Location"]
+    with service.database.read() as session:
+        stored = job_work.get_input(session, asked[0].json()["id"])
+    assert stored is not None
+    assert unpack(stored).about["data"] == "pilot"
+    assert service.client.delete(first).status_code == 204
+    with service.database.read() as session:
+        assert job_work.get_input(session, asked[0].json()["id"]) is None
+    assert ask(service, prereg_id, seed=most + 1, pilot=[PILOT]).status_code == 202
