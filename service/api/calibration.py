@@ -41,8 +41,8 @@ def calibrate(
 
     The arms' labels are flipped by item, or by cluster where the population has clusters, and the whole rule of every
     hypothesis is judged in each of at least 1,000 flips: how often it passes when nothing tells the arms apart, with
-    the Monte-Carlo interval and what it means. Without `pilot` the record's own rows are flipped, after its verdict; with
-    it the caller's data are, under the plan of a draft or a locked record, and none of the record's results is read.
+    the Monte-Carlo interval and what it means. Without `pilot` the record's own rows are flipped, after its verdict;
+    with it the caller's data are, under the plan of a draft or a locked record, and no result of the record is read.
     The answer is in `result` of the job.
     """
     with shared.database.read() as session:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from scipy import stats
 
+from service.actions import calibration as actions
 from service.domain.calibration_case import unpack
 from service.store import job_work
 from tests.api.conftest import bearer
@@ -128,22 +130,18 @@ def test_what_cannot_be_used_is_named_and_no_job_made(service: Service, body: An
     assert service.run_jobs() == 0
 
 
-def test_a_calibration_that_would_take_hours_is_refused(service: Service) -> None:
+def test_a_calibration_that_would_take_too_long_is_refused(service: Service, monkeypatch) -> None:
     plan = small_plan(N)
-    plan["tests"][0] |= {
-        "test": "cluster-bootstrap",
-        "parameters": {"method": "bca", "n_resamples": 100_000, "seed": 1},
-    }
-    plan["populations"][0] |= {"clusters": {"key": "conversation", "n": 30}}
+    plan["tests"][0] |= {"test": "clustered-mcnemar", "parameters": {"method": "sign_flip"}}
+    plan["populations"][0] |= {"clusters": {"key": "conversation", "n": N}}
     plan["populations"][0].pop("independence", None)
-    plan["hypotheses"][0]["rule"] = "mcnemar.ci excludes 0"
-    manifests = {"p": {"item_ids": items(N), "clusters": items(N)}}
-    prereg_id = draft(service.client, plan, manifests)
-    rising = [at / N for at in range(N)]
-    plan["endpoints"][0] |= {"kind": "binary"}
-    refused = ask(service, prereg_id, runs=100_000, pilot=[PILOT | {"clusters": items(N)}])
-    assert rising
-    assert (refused.status_code, refused.json()["code"]) in {(422, "too_long"), (202, None)}
+    prereg_id = draft(service.client, plan, {"p": {"item_ids": items(N), "clusters": items(N)}})
+    flipped = [1 - each for each in BASELINE]
+    pilot = [PILOT | {"candidate": flipped, "clusters": items(N)}]
+    monkeypatch.setattr(actions, "MOST_SECONDS", 100.0)
+    refused = ask(service, prereg_id, runs=100_000, pilot=pilot)
+    assert (refused.status_code, refused.json()["code"]) == (422, "too_long")
+    assert ask(service, prereg_id, runs=1000, pilot=pilot).status_code == 202
 
 
 def test_another_project_sees_neither_record_nor_job(service: Service) -> None:
@@ -168,8 +166,11 @@ def test_it_takes_both_scopes_and_so_does_its_answer(service: Service) -> None:
 
 
 def test_jobs_have_their_quota_and_can_be_called_off(service: Service) -> None:
-    prereg_id = draft(service.client, small_plan(N))
-    most = service.settings.project_jobs
+    prereg_id, most = draft(service.client, small_plan(N)), 2
+    shared = service.app.state.services
+    service.app.state.services = replace(
+        shared, settings=shared.settings.model_copy(update={"project_jobs": most})
+    )
     asked = [ask(service, prereg_id, seed=seed, pilot=[PILOT]) for seed in range(most + 1)]
     assert [each.status_code for each in asked] == [202] * most + [429]
     assert asked[-1].json()["code"] == "too_many_jobs"

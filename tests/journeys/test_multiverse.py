@@ -81,4 +81,6 @@ def test_another_project_and_other_scopes_see_nothing(service: Service) -> None:
     stranger = bearer(service.key(project_id=service.project("other")))
     answered = service.client.get(path(prereg_id), headers=stranger)
     assert (answered.status_code, answered.json()["code"]) == (404, "not_found")
-    assert service.client.get(path(prereg_id), headers=bearer(service.key("results:write"))).status_code == 403
+    assert (
+        service.client.get(path(prereg_id), headers=bearer(service.key("results:write"))).status_code == 403
+    )
