@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 
@@ -23,13 +24,20 @@ async def beside(services: Services) -> AsyncIterator[None]:
     """Sizes the thread pool, keeps house while the application runs, and once more at its end."""
     to_thread.current_default_thread_limiter().total_tokens = services.settings.pool_size
     task = asyncio.create_task(_keep_house(services))
+    warm = asyncio.create_task(to_thread.run_sync(_load_scipy))
     try:
         yield
     finally:
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await task
+        await warm
         await _quietly(services.keys.write_last_use)
+
+
+def _load_scipy() -> None:
+    """Before the first test asks for it on the event loop, where it would hold up everybody for seconds."""
+    importlib.import_module("scipy.stats")
 
 
 async def _keep_house(services: Services) -> None:
