@@ -19,7 +19,9 @@ def _cores() -> int:
 class Settings(BaseSettings):
     """Every setting has a default that is right for one laptop."""
 
-    model_config = SettingsConfigDict(env_prefix="FORELOCK_", env_ignore_empty=True, frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix="FORELOCK_", env_ignore_empty=True, frozen=True, extra="ignore"
+    )
 
     data_dir: Path = Field(Path(".forelock"), description="Embedded database, keys and the runner's socket.")
     database_url: str | None = Field(

@@ -35,7 +35,9 @@ class JobView(View):
     """A job. What a verdict job found is in the verdict alone."""
 
     id: str
-    kind: str = Field(description="`verdict`, `look`, `monitor`, `calibration`, or the name of a statistical test.")
+    kind: str = Field(
+        description="`verdict`, `look`, `monitor`, `calibration`, or the name of a statistical test."
+    )
     state: Literal["queued", "running", "succeeded", "failed", "cancelled"]
     progress: float | None = Field(description="From 0 to 1; null when it cannot be told.")
     eta_seconds: float | None = Field(

@@ -9,12 +9,13 @@ import numpy as np
 from service.domain.calibration_case import Case
 from service.domain.enumerated_rule import EnumeratedRule
 from service.domain.family import asks_small_p
-from service.domain.feeding import parameter
+from service.domain.feeding import parameter, read_parameters
 from service.domain.lint_settings import Setting
 from service.domain.outcomes import OK
 from service.domain.rule import All, Clause, Comparison, Excludes, clauses
 from service.domain.stopping import is_sequential
 from service.domain.truth_sets import TRUE
+from service.errors import ForelockError
 from service.kernels.rule_enumeration import binomial_between
 
 
@@ -31,8 +32,13 @@ def by_counts(case: Case, setting: Setting) -> EnumeratedRule | None:
     lacking = any(np.any(cell.statuses != OK) for cell in case.arms(hypothesis))
     if lacking and case.plan.missing not in (None, "exclude_pair"):
         return None  # what is missing is filled by arm, or breaks the plan
-    rule = EnumeratedRule(setting, (case.plan.sesoi or {}).get(endpoint.id))
-    return None if rule.unknown else rule
+    try:  # a draft may have parameters that no test takes
+        for use in setting.uses.values():
+            read_parameters(use.use)
+        rule = EnumeratedRule(setting, (case.plan.sesoi or {}).get(endpoint.id))
+        return None if rule.unknown else rule
+    except (ForelockError, ValueError):
+        return None
 
 
 def discordant(case: Case, setting: Setting) -> tuple[np.ndarray, np.ndarray, int]:
@@ -83,5 +89,5 @@ def _alpha(setting: Setting, clause: Clause) -> Fraction | None:
     use = setting.uses.get(clause.field.test or "")
     if isinstance(clause, Excludes) and use is not None and clause.field.path[-1] == "ci":
         level = parameter(use.use, "level")
-        return 1 - Fraction(str(level)) if isinstance(level, float) else None
+        return 1 - Fraction(str(level)) if isinstance(level, float) and 0 < level < 1 else None
     return None

@@ -20,7 +20,6 @@ class Finding(BaseModel):
     path: str = Field(description="Where in the plan, e.g. `hypotheses[0].rule`; empty for the whole plan.")
     message: str = Field(description="What is the matter, and the way out.")
 
-
     @property
     def asks(self) -> bool:
         """True for a warning that the lock must acknowledge."""

@@ -30,4 +30,6 @@ def sentence(
     if not decided_by:
         return f"{share}; no single choice decides it, several together do."
     named = "; ".join(decided_by[:SHOWN]) + (" and others" if len(decided_by) > SHOWN else "")
-    return f"{share}; {'one choice' if len(decided_by) == 1 else 'any one of these'} alone decides it: {named}."
+    return (
+        f"{share}; {'one choice' if len(decided_by) == 1 else 'any one of these'} alone decides it: {named}."
+    )

@@ -125,9 +125,7 @@ def _unseen(reached: float) -> float:
     return math.sqrt(math.pi / 2) / reached
 
 
-def scanned(
-    values: Floats, band: float, at_most: Bound, unseen: float | None = None
-) -> tuple[float, float]:
+def scanned(values: Floats, band: float, at_most: Bound, unseen: float | None = None) -> tuple[float, float]:
     """As `beyond`, by the scan alone: as far as lattices with half an atom above `unseen` show, or to the end."""
     low, spread = float(values.min()), float(values.std())
     # the transform's second derivative is at most spread^2: two scans per unit of 1 / spread see every peak

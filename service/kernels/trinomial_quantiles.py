@@ -82,7 +82,7 @@ class _Tables:
     def at_most(self, rows: NDArray[np.int64], k: Floats) -> Floats:
         """P(S <= k) of some rows."""
         turned = self.phase[rows] - np.outer(k + 0.5, self.t)
-        return np.subtract(0.5, np.einsum("ij,ij->i", self.weight[rows], np.sin(turned)))
+        return np.asarray(0.5 - np.einsum("ij,ij->i", self.weight[rows], np.sin(turned)))
 
     def quantile(self, q: float) -> Floats:
         """The smallest k that reaches q: brackets of integers, entered at a normal quantile."""

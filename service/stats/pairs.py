@@ -136,9 +136,7 @@ class _Columns(Request):
     """The two columns; first in the schema."""
 
     baseline: PlainColumn | None = Field(None, description="Baseline arm, one value per item.")
-    candidate: PlainColumn | None = Field(
-        None, description="Candidate arm, one value per item, same order."
-    )
+    candidate: PlainColumn | None = Field(None, description="Candidate arm, one value per item, same order.")
 
 
 class PairsRequest(FourCounts, _Columns):

@@ -180,7 +180,10 @@ def voids(session: Session, preregistration_id: str) -> int:
 def first_received(session: Session, preregistration_id: str) -> datetime | None:
     """When the first batch came in, voided or not; None before it."""
     statement = sa.select(sa.func.min(batches.c.received_at))
-    return session.scalar(statement.where(batches.c.preregistration_id == preregistration_id))
+    first: datetime | None = session.scalar(
+        statement.where(batches.c.preregistration_id == preregistration_id)
+    )
+    return first
 
 
 def void(

@@ -91,6 +91,37 @@ def test_a_draft_is_calibrated_on_pilot_items_of_another_number(service: Service
     assert less["hypotheses"][0]["undecided"] == less["runs"]  # the plan's policy is `fail`
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"tests": [], "multiplicity": None, "missing": None, "sesoi": None, "stopping": None},
+        {"tests": [{"id": "mcnemar", "test": "nosuch", "version": 9}]},
+        {"tests": [{"id": "mcnemar", "test": "mcnemar", "version": 1, "parameters": {"level": "high"}}]},
+        {"tests": [{"id": "mcnemar", "test": "wilcoxon", "version": 1, "parameters": {"zero": 1}}]},
+        {"stopping": {"kind": "group_sequential"}},
+        {"stopping": {"kind": "anytime_valid"}},
+        {"sesoi": {"accuracy": {"value": 2, "unit": "score"}}},
+    ],
+)
+def test_an_unfinished_draft_says_that_its_rule_is_unknown_and_breaks_nothing(
+    service: Service, changes: Any
+) -> None:
+    plan = {k: v for k, v in (small_plan(N) | changes).items() if v is not None}
+    asked = ask(service, draft(service.client, plan), pilot=[PILOT])
+    (hypothesis,) = result(service, asked)["hypotheses"]
+    decided = "tests" not in changes
+    assert (hypothesis["undecided"] == 0) is decided
+    assert (hypothesis["rate"] == EIGHT) is decided
+
+
+def test_a_rule_that_cannot_be_read_is_named(service: Service) -> None:
+    plan = small_plan(N)
+    plan["hypotheses"][0]["rule"] = "the candidate is better"
+    refused = ask(service, draft(service.client, plan), pilot=[PILOT])
+    assert refused.status_code == 422
+    assert [each["path"] for each in refused.json()["errors"]] == ["hypotheses[0].rule"]
+
+
 def test_clusters_of_a_pilot_are_flipped_whole(service: Service) -> None:
     plan = small_plan(N)
     plan["populations"][0] |= {"clusters": {"key": "conversation", "n": 10}}
