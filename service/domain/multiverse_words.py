@@ -21,14 +21,16 @@ def sentence(
         return f"{hypothesis} {as_planned} as planned; no other universe was computed."
     counted = f"{universes} universes" if universes == total else f"{universes} of {total} universes"
     if passes == universes:
-        return f"{hypothesis} passes in all {counted} that were computed: none of the choices decides it."
+        why = "none of the choices decides it" if universes == total else "the others are open"
+        return f"{hypothesis} passes in all {counted} that were computed: {why}."
     if passes == 0:
-        return f"{hypothesis} passes in none of the {counted} that were computed: no choice makes it pass."
+        why = "no choice makes it pass" if universes == total else "the others are open"
+        return f"{hypothesis} passes in none of the {counted} that were computed: {why}."
     share = (
         f"{hypothesis} passes in {passes} of the {counted} that were computed, and {as_planned} as planned"
     )
     if not decided_by:
-        return f"{share}; no single choice decides it, several together do."
+        return f"{share}; no single choice that was computed decides it, several together do."
     named = "; ".join(decided_by[:SHOWN]) + (" and others" if len(decided_by) > SHOWN else "")
     return (
         f"{share}; {'one choice' if len(decided_by) == 1 else 'any one of these'} alone decides it: {named}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-_HEADING = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
+_HEADING = re.compile(r"^ {0,3}(#{1,6})\s+(.*)$")
 _MARKER = re.compile(r"^(\s*)(?:[-*+]|\d{1,9}[.)])\s+(\S.*)$")
 _RULE = re.compile(r"^\s*([-*_])(?:\s*\1){2,}\s*$")
 MAX_DEPTH = 6
@@ -58,7 +58,7 @@ def blocks(text: str) -> list[Block]:
         elif not stripped or _RULE.match(raw) or stripped.startswith(("```", "~~~")):
             blank = True
         elif heading := _HEADING.match(raw):
-            found.append(Block(number, len(heading[1]), heading[2]))
+            found.append(Block(number, len(heading[1]), heading[2].rstrip().rstrip("#").rstrip()))
             open_items, blank = [], True
         else:
             _line(found[-1], open_items, raw, number, after_blank=blank)

@@ -189,15 +189,19 @@ def _value(kind: Kind | str, text: str) -> Any:
         case "text" | "rule":
             return read(text)
         case "token":
-            return inside[0] if inside else re.split(r"\s*[((]", text.strip(), maxsplit=1)[0]
+            return inside[0] if inside else re.split("[((]", text, maxsplit=1)[0].strip()
         case "tokens":
-            return inside or re.split(r"\s*[,、,;]\s*", text.strip())
+            return inside or _listed_in(text)
         case "numbers":
-            return [_json(each) for each in raw_spans(text) or re.split(r"\s*[,、,;]\s*", text.strip(" []"))]
+            return [_json(each) for each in raw_spans(text) or _listed_in(text.strip(" []"))]
         case "number":
             return _json((raw_spans(text) or [text.strip()])[0])
         case _:
             return _checked(json.loads((raw_spans(text) or [text.strip()])[0]))
+
+
+def _listed_in(text: str) -> list[str]:
+    return [each.strip() for each in re.split("[,、,;]", text)]
 
 
 def _json(text: str) -> Any:

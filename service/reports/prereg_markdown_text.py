@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
+from collections.abc import Iterator
 from typing import Any
 
 _SPECIAL = re.compile(r"[\\`*\[\]$]|~~|<(?=[A-Za-z/!?])|&(?=#?\w{1,40};)|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 """What Markdown could take for its own; `_` within a word is none of that."""
 _AT_LINE_START = re.compile(r"^(?:([-+=>#|:~])|(\d{1,9})([.)]))")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_RUN = re.compile("`+")
 _SPAN = re.compile(r"(?<!\\)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 
 
@@ -66,12 +69,30 @@ MAX_SPANNED = 100_000
 
 def spans(text: str) -> list[str]:
     """The contents of the text's code spans."""
-    return [_string(span[2].strip(" ")) for span in _SPAN.finditer(text[:MAX_SPANNED])]
+    return [_string(span) for span in raw_spans(text)]
 
 
 def raw_spans(text: str) -> list[str]:
     """The contents of the text's code spans as they stand there: JSON stays JSON."""
-    return [span[2].strip(" ") for span in _SPAN.finditer(text[:MAX_SPANNED])]
+    return [span for line in text[:MAX_SPANNED].split("\n") for span in _spans_of(line)]
+
+
+def _spans_of(line: str) -> Iterator[str]:
+    """A run of backquotes opens a span that the next run of its length closes; in time that grows with the line."""
+    runs = [found.span() for found in _RUN.finditer(line)]
+    of_length: dict[int, list[int]] = {}
+    for at, (start, end) in enumerate(runs):
+        of_length.setdefault(end - start, []).append(at)
+    at = 0
+    while at < len(runs):
+        start, end = runs[at]
+        escaped = line.startswith("\\", start - 1) if start else False
+        closing = of_length.get(end - start - escaped, [])
+        following = bisect_right(closing, at)
+        if following < len(closing):
+            at = closing[following]
+            yield line[end : runs[at][0]].strip(" ")
+        at += 1
 
 
 def _string(text: str) -> str:

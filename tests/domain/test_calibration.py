@@ -227,17 +227,11 @@ def test_a_claim_that_is_true_without_a_difference_has_power_and_no_error():
 def test_what_is_missing_changes_places_with_its_label():
     baseline, candidate = sample.binary(8, 1, 6, 0)
     candidate[[2, 7]] = np.nan
-    made = case(baseline, candidate, **{"missing": "worst_case", "hypotheses.0.rule": BOTH})
-    found = calibrated(made)
-    truth = by_brute_force(
-        baseline,
-        candidate,
-        [str(at) for at in range(12)],
-        missing="worst_case",
-        **{"hypotheses.0.rule": BOTH},
-    )
+    plan = {"missing": "worst_case", "hypotheses.0.rule": "m.p_value < 0.2 and delta > 0"}
+    found = calibrated(case(baseline, candidate, **plan))
+    truth = by_brute_force(baseline, candidate, [str(at) for at in range(8)], **plan)
     assert (found.runs, found.hypotheses[0].units_that_differ) == (2**7, 7)
-    assert found.hypotheses[0].rate == truth
+    assert found.hypotheses[0].rate == truth > 0
 
 
 def test_left_out_pairs_stay_left_out():

@@ -180,7 +180,7 @@ def test_several_choices_may_decide_only_together():
     two = {1: leave_out(20, 21), 2: leave_out(22, 23)}
     (seen,) = found(rows(thresholds=[]), two).hypotheses
     assert (seen.passes, seen.decided_by) == (3, ())
-    assert seen.sentence.endswith("no single choice decides it, several together do.")
+    assert seen.sentence.endswith("no single choice that was computed decides it, several together do.")
 
 
 def test_beyond_the_cap_those_nearest_to_the_plan_are_kept():
@@ -190,6 +190,9 @@ def test_beyond_the_cap_those_nearest_to_the_plan_are_kept():
     assert result.universes[1].position == "as_run"
     assert [each.position for each in result.universes[2:81]] == ["one_choice"] * 79
     assert any("at most 100" in reason for reason in result.reasons)
+    easy = {number: leave_out(number) for number in range(1, 9)}
+    (seen,) = found(rows(thresholds=[]), easy, cap=4).hypotheses
+    assert seen.sentence == "H1 passes in all 4 of 256 universes that were computed: the others are open."
 
 
 def test_beyond_the_budget_the_verdict_as_planned_stays():
