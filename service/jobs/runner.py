@@ -183,7 +183,7 @@ class Runner:
 
     def _failed(self, job: Job, error: Exception) -> str:
         with self._database.write() as session:
-            job_leases.fail(session, job, problem_of(error, secret=job.kind in jobs.OF_RECORDS))
+            job_leases.fail(session, job, problem_of(error, job.kind))
         return "failed"
 
     def _tidy(self) -> None:
@@ -193,14 +193,17 @@ class Runner:
         self._tidied = time.monotonic()
         with self._database.write() as session:
             before = clock.now(session) - timedelta(days=self._settings.job_result_days)
-            jobs.expire(session, before=before, spare=("verdict",))
+            jobs.expire(session, before=before, spare=jobs.OF_RECORDS)
 
 
-def problem_of(error: Exception, *, secret: bool) -> dict[str, Any]:
-    """What a failed job shows. Where outcomes are blinded it is never the exception's own text."""
+def problem_of(error: Exception, kind: str) -> dict[str, Any]:
+    """What a failed job shows: of sealed rows never the exception's own text, before their end not even its code."""
+    if kind in jobs.OF_RECORDS and kind != "verdict":
+        return ForelockError("the computation failed").document()
     if isinstance(error, ForelockError):
-        return error.document(error.title if secret else None)
-    return ForelockError(f"the computation failed ({type(error).__name__})").document()
+        return error.document(error.title if kind == "verdict" else None)
+    what = "" if kind == "verdict" else f" ({type(error).__name__})"
+    return ForelockError(f"the computation failed{what}").document()
 
 
 def _where(error: Exception) -> str:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from service.domain.findings import Finding
 from service.domain.plan import Plan
+from service.errors import InvalidData
 
 Code = Literal["ASSUMED", "UNREAD", "INVALID", "INCOMPLETE"]
 MAX_GAPS = 500
@@ -70,6 +71,9 @@ class Notes:
     def __init__(self) -> None:
         self._notes: list[_Note] = []
 
+    def __len__(self) -> int:
+        return len(self._notes)
+
     def add(
         self, code: Code, section: str, line: int, message: str, entry: Entry | None = None, name: str = ""
     ) -> None:
@@ -109,10 +113,13 @@ def fitted(value: Entry, notes: Notes) -> Plan:
         except ValidationError as invalid:
             faults = invalid.errors(include_url=False, include_input=False)
         gone: set[tuple[str, int]] = set()
+        before = len(notes)
         for fault in sorted(faults, key=lambda each: _sortable(each["loc"]), reverse=True):
             where = fault["loc"][:2]
             if where not in gone and _leave_out(value, fault["loc"], str(fault["type"]), fault["msg"], notes):
                 gone.add(where)  # type: ignore[arg-type]
+        if len(notes) == before:  # nothing went, so the next round would be this one again
+            raise InvalidData("the file describes no plan that can be kept")
 
 
 def _sortable(location: Sequence[int | str]) -> tuple[tuple[bool, int, str], ...]:
@@ -123,16 +130,19 @@ def _sortable(location: Sequence[int | str]) -> tuple[tuple[bool, int, str], ...
 
 def _leave_out(value: Entry, location: Sequence[int | str], kind: str, said: str, notes: Notes) -> bool:
     """Remove what a fault is about; true when that was a whole entry of a list."""
-    section = str(location[0])
-    entries = value.get(section)
-    if isinstance(entries, list) and len(location) > 1:
+    section = str(location[0]) if location else ""
+    entries: Any = value.get(section)
+    ours = isinstance(entries, list) and all(
+        isinstance(each, Entry) for each in entries
+    )  # else JSON of a line
+    if ours and len(location) > 1:
         return _of_entry(entries, section, location, kind, said, notes)
-    if isinstance(entries, list) and kind == "duplicate_id":
+    if ours and kind == "duplicate_id":
         _of_repeated(entries, section, notes)
     elif section == "sesoi" and len(location) > 1 and isinstance(entries, Entry) and location[1] in entries:
         notes.add("INVALID", section, entries.line_of(str(location[1])), f"{location[1]} is left out: {said}")
         del entries[str(location[1])]
-    elif entries is not None:
+    elif section in value:  # perhaps as null
         name = ".".join(str(each) for each in location)
         notes.add("INVALID", section, value.line_of(section), f"{name}: {said}; the section is left out")
         del value[section]
@@ -200,6 +210,8 @@ def line_of(value: Entry, path: str) -> int | None:
     if rest and isinstance(entries, list):
         number, _, name = rest.partition("]")
         entry = entries[int(number)]
+        if not isinstance(entry, Entry):
+            return value.line_of(section)
         return int(entry.line_of(name.lstrip(".").split(".")[0].split("[")[0]))
     if isinstance(entries, Entry):
         return entries.line_of(member)

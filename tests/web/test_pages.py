@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 from service.domain.access import Project
-from service.store import coverage, jobs, projects
+from service.store import coverage, job_leases, jobs, projects
 from tests.web.samples import NOW, PLAN, RULE
 
 VOID = {"meta", "link", "input", "br", "img", "hr"}
@@ -272,8 +272,8 @@ def test_a_failed_verdict_is_said(reader, keep, database):
         jobs.enqueue(
             session, job_id="j1", project_id="project1", kind="verdict", params={}, subject="p1", now=NOW
         )
-        job = jobs.claim(session, runner="r", lease_seconds=60)
-        jobs.fail(session, job, {"code": "internal_error", "detail": "secret detail"})
+        job = job_leases.claim(session, runner="r", lease_seconds=60)
+        job_leases.fail(session, job, {"code": "internal_error", "detail": "secret detail"})
     outline = page(reader, "/preregistrations/p1")
     assert "computing the verdict failed" in outline.text
     assert "secret detail" not in outline.text
