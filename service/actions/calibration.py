@@ -6,20 +6,19 @@ they wait with the job's other input until it ends.
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 
 from sqlalchemy.orm import Session
 
 from service.actions.deviations import MAX_ROWS, open_rows
+from service.actions.jobs import enqueue_once
 from service.domain.calibration import VERSION, Calibrator, block_count
 from service.domain.calibration_case import Case, case_of, pack
 from service.domain.calibration_pilot import Pilot, pilot_case
 from service.domain.preregistration import Preregistration
-from service.errors import InvalidData, TooMany
+from service.errors import InvalidData
 from service.keyring import Keyring
-from service.stats.registry import MOST_SECONDS, library_versions
-from service.store import job_work, jobs
+from service.stats.registry import MOST_SECONDS
 from service.store.jobs import Job
 
 KIND = "calibration"
@@ -71,25 +70,18 @@ def enqueue(
     now: datetime,
 ) -> Job:
     """The job of this case: one that ended with an answer, one that is under way, or a new one."""
-    body = pack(case)
-    about = json.dumps([project_id, KIND, VERSION, library_versions()], sort_keys=True)
-    subject = keyring.fingerprint("job", about.encode(), body)
-    known = jobs.latest(session, project_id, kind=KIND, subject=subject)
-    if known is not None and known.state in ("queued", "running", "succeeded"):
-        return known
-    if jobs.unfinished(session, project_id, most) >= most:
-        raise TooMany(
-            f"this project has {most} jobs waiting or running, as many as it may; wait for some to end, "
-            "or cancel them with DELETE /v1/jobs/{id}",
-            code="too_many_jobs",
-        )
-    params = {"version": VERSION, "blocks": block_count(case), "seconds": seconds}
-    job = jobs.enqueue(
-        session, project_id=project_id, kind=KIND, params=params, now=now, job_id=job_id, subject=subject
+    return enqueue_once(
+        session,
+        kind=KIND,
+        version=VERSION,
+        body=pack(case),
+        work=lambda: (block_count(case), seconds),
+        project_id=project_id,
+        keyring=keyring,
+        most=most,
+        job_id=job_id,
+        now=now,
     )
-    if job.id == job_id:
-        job_work.put_input(session, job_id, body)
-    return job
 
 
 def _about(record: Preregistration, data: str) -> dict[str, object]:

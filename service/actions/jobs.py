@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -14,12 +15,6 @@ from service.stats.common import Request
 from service.stats.registry import StatTest, library_versions
 from service.store import job_work, jobs
 from service.store.jobs import Job
-
-
-def subject(keyring: Keyring, project_id: str, test: StatTest[Any, Any], version: int, body: bytes) -> str:
-    """What equal requests of a project have in common; nobody else can tell which request it was."""
-    about = json.dumps([project_id, test.name, version, library_versions()], sort_keys=True)
-    return keyring.fingerprint("job", about.encode(), body)
 
 
 def request_body(request: Request) -> bytes:
@@ -39,10 +34,42 @@ def enqueue_test(
     now: datetime,
 ) -> Job:
     """The job of this request: one that ended with an answer, one that is under way, or a new one."""
-    body = request_body(request)
-    about = subject(keyring, project_id, test, test.version, body)
-    known = jobs.latest(session, project_id, kind=test.name, subject=about)
-    if known is not None and known.state in ("queued", "running", "succeeded"):
+    return enqueue_once(
+        session,
+        kind=test.name,
+        version=test.version,
+        body=request_body(request),
+        work=lambda: (test.block_count(request), test.cost(request)),
+        project_id=project_id,
+        keyring=keyring,
+        most=most,
+        job_id=job_id,
+        now=now,
+    )
+
+
+def enqueue_once(
+    session: Session,
+    *,
+    kind: str,
+    version: int,
+    body: bytes,
+    work: Callable[[], tuple[int, float]],
+    project_id: str,
+    keyring: Keyring,
+    most: int,
+    job_id: str,
+    now: datetime,
+) -> Job:
+    """One job for equal bodies of a project; `work` tells blocks and seconds where a new one is needed.
+
+    Raises:
+        TooMany: `too_many_jobs`.
+    """
+    about = json.dumps([project_id, kind, version, library_versions()], sort_keys=True)
+    subject = keyring.fingerprint("job", about.encode(), body)  # nobody else can tell which body it was
+    known = jobs.latest(session, project_id, kind=kind, subject=subject)
+    if known is not None and known.state in (*jobs.UNFINISHED, "succeeded"):
         return known
     if jobs.unfinished(session, project_id, most) >= most:
         raise TooMany(
@@ -50,18 +77,10 @@ def enqueue_test(
             "or cancel them with DELETE /v1/jobs/{id}",
             code="too_many_jobs",
         )
+    blocks, seconds = work()
+    params = {"version": version, "blocks": blocks, "seconds": seconds}
     job = jobs.enqueue(
-        session,
-        project_id=project_id,
-        kind=test.name,
-        params={
-            "version": test.version,
-            "blocks": test.block_count(request),
-            "seconds": test.cost(request),
-        },
-        now=now,
-        job_id=job_id,
-        subject=about,
+        session, project_id=project_id, kind=kind, params=params, now=now, job_id=job_id, subject=subject
     )
     if job.id == job_id:
         job_work.put_input(session, job_id, body)

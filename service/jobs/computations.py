@@ -27,11 +27,7 @@ class TestJob:
     def run(self, attempt: Attempt, outranked: Callable[[], bool]) -> None:
         """Compute what is not stored yet, then the answer."""
         job = attempt.job
-        with attempt.database.read() as session:
-            body, shards = job_work.get_input(session, job.id), job_work.get_shards(session, job.id)
-        if body is None:
-            raise Conflict("the job's request is gone")
-        sent = body if len(body) <= INLINE_BYTES else Data(body)
+        sent, shards = stored(attempt)
         about = (job.kind, job.params["version"], sent)
         if job.params["blocks"] == 0:
             answer = attempt.compute(tasks.whole, *about)
@@ -45,33 +41,61 @@ def _in_shards(
     attempt: Attempt, about: tuple[object, ...], shards: list[Shard], outranked: Callable[[], bool]
 ) -> str:
     needed, seconds = int(attempt.job.params["blocks"]), float(attempt.job.params["seconds"])
-    at_once = max(1, round(SHARD_SECONDS * needed / max(seconds, 1e-9)))
+    usual = at_once(needed, seconds)
     while True:
-
-        def store(call: Call, value: bytes, needed: int = needed) -> None:
-            first, blocks = call.arguments[-2:]
-            shard = Shard(int(str(first)), int(str(blocks)), value)
-            shards.append(shard)
-            progress = min(0.99, sum(each.blocks for each in shards) / needed)
-            attempt.write(lambda session: job_leases.store_shard(session, attempt.job, shard, progress))
-
-        missing = [
-            Call(tasks.draw, (*about, cut.start, len(cut)))
-            for cut in cuts(shards, needed, _even(at_once, needed, attempt.workers))
-        ]
-        attempt.each(missing, store, outranked)
-        shards.sort(key=lambda shard: shard.first)
-        values = tuple(shard.value for shard in shards)
+        size = _even(usual, needed, attempt.workers)
+        values = drawn(attempt, shards, needed, size, (tasks.draw, about), outranked)
         found: int | str = attempt.compute(tasks.conclude, *about, needed, values)
         if isinstance(found, str):
             return found
         needed = found
 
 
-def _even(at_once: int, blocks: int, workers: int) -> int:
+def stored(attempt: Attempt) -> tuple[bytes | Data, list[Shard]]:
+    """The job's input as it travels to workers, and the shards that are there already."""
+    with attempt.database.read() as session:
+        body, shards = (
+            job_work.get_input(session, attempt.job.id),
+            job_work.get_shards(session, attempt.job.id),
+        )
+    if body is None:
+        raise Conflict("the job's input is gone")
+    return body if len(body) <= INLINE_BYTES else Data(body), shards
+
+
+def drawn(
+    attempt: Attempt,
+    shards: list[Shard],
+    needed: int,
+    size: int,
+    draw: tuple[Callable[..., bytes], tuple[object, ...]],
+    outranked: Callable[[], bool],
+) -> tuple[bytes, ...]:
+    """Every shard's numbers in order, once the missing ones are drawn, `size` blocks at a time, and stored."""
+    function, about = draw
+
+    def store(call: Call, value: bytes) -> None:
+        first, blocks = call.arguments[-2:]
+        shard = Shard(int(str(first)), int(str(blocks)), value)
+        shards.append(shard)
+        progress = min(0.99, sum(each.blocks for each in shards) / needed)
+        attempt.write(lambda session: job_leases.store_shard(session, attempt.job, shard, progress))
+
+    missing = [Call(function, (*about, cut.start, len(cut))) for cut in cuts(shards, needed, size)]
+    attempt.each(missing, store, outranked)
+    shards.sort(key=lambda shard: shard.first)
+    return tuple(shard.value for shard in shards)
+
+
+def at_once(blocks: int, seconds: float) -> int:
+    """How many blocks make a shard of the usual length."""
+    return max(1, round(SHARD_SECONDS * blocks / max(seconds, 1e-9)))
+
+
+def _even(usual: int, blocks: int, workers: int) -> int:
     """Blocks per shard, so that the workers end together where the job is short."""
-    rounds = max(1, round(blocks / (at_once * workers)))
-    return min(max(1, -(-blocks // (rounds * workers))), max(1, 5 * at_once))
+    rounds = max(1, round(blocks / (usual * workers)))
+    return min(max(1, -(-blocks // (rounds * workers))), max(1, 5 * usual))
 
 
 def cuts(shards: list[Shard], needed: int, size: int) -> Iterator[range]:
