@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+import uuid
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -18,10 +19,12 @@ from service.actions.calibration import KIND as CALIBRATION
 from service.api import examples
 from service.api.answers import View, answer, shows
 from service.api.deps import AnyCaller, ReadSession, RecordId, Shared, WriteSession, require_scope
+from service.api.idempotency import Once
 from service.api.route import refuses, router
 from service.api.services import Services
 from service.domain.access import Key
-from service.store import jobs
+from service.store import clock, jobs, preregistrations
+from service.wake import nudge
 
 routes = router("jobs")
 
@@ -56,6 +59,22 @@ def job_view(job: jobs.Job, now: datetime | None = None) -> JobView:
     """The job as its project sees it."""
     fields = {name: getattr(job, name) for name in JobView.model_fields if name != "eta_seconds"}
     return JobView(**fields, eta_seconds=_eta(job, now or datetime.now(UTC)))
+
+
+def queued(
+    shared: Services, once: Once, caller: Key, prereg_id: str, enqueue: Callable[..., jobs.Job]
+) -> Response:
+    """202 and the job that `enqueue(session, record, job_id=, now=)` makes for a record, and a nudge to the runner."""
+    with shared.database.write() as session:
+
+        def work() -> Response:
+            record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
+            job = enqueue(session, record, job_id=uuid.uuid4().hex, now=clock.now(session))
+            return answer(job_view(job), 202, {"Location": f"/v1/jobs/{job.id}"})
+
+        response = once.run(session, work)
+    nudge(shared.settings.runner_socket)
+    return response
 
 
 def _eta(job: jobs.Job, now: datetime) -> float | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -15,15 +14,14 @@ from service.api import look_examples as examples
 from service.api.answers import Page, View, answer, shows
 from service.api.deps import Cursor, Locker, Reader, ReadSession, RecordId, Shared
 from service.api.idempotency import OptionalOnce
-from service.api.jobs import JobView, job_view
+from service.api.jobs import JobView, queued
 from service.api.route import refuses, router
 from service.domain import stopping
 from service.domain.preregistration import State
 from service.domain.sequential_reading import SequentialReading
 from service.domain.unit_order import in_order
 from service.errors import Conflict, InvalidData, NotFound
-from service.store import clock, jobs, preregistrations
-from service.wake import nudge
+from service.store import jobs, preregistrations
 
 routes = router("looks")
 
@@ -103,16 +101,7 @@ def take_look(caller: Locker, once: OptionalOnce, shared: Shared, prereg_id: Rec
     The batch that brings in a look's last item starts it by itself; this asks again after a job failed. A look
     that says stop completes the record, and its verdict rests on the items up to that look.
     """
-    with shared.database.write() as session:
-
-        def work() -> Response:
-            record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
-            job = actions.ask(session, record, job_id=uuid.uuid4().hex, now=clock.now(session))
-            return answer(job_view(job), 202, {"Location": f"/v1/jobs/{job.id}"})
-
-        response = once.run(session, work)
-    nudge(shared.settings.runner_socket)
-    return response
+    return queued(shared, once, caller, prereg_id, actions.ask)
 
 
 @routes.get(
@@ -146,16 +135,7 @@ def take_reading(caller: Locker, once: OptionalOnce, shared: Shared, prereg_id: 
     It sees the items that are in without a gap along the locked order. When every primary hypothesis is decided the
     record is complete.
     """
-    with shared.database.write() as session:
-
-        def work() -> Response:
-            record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
-            job = actions.monitor(session, record, job_id=uuid.uuid4().hex, now=clock.now(session))
-            return answer(job_view(job), 202, {"Location": f"/v1/jobs/{job.id}"})
-
-        response = once.run(session, work)
-    nudge(shared.settings.runner_socket)
-    return response
+    return queued(shared, once, caller, prereg_id, actions.monitor)
 
 
 @routes.get(

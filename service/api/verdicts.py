@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from datetime import datetime
 from typing import Annotated
 
@@ -23,13 +22,12 @@ from service.api.deps import (
     Shared,
 )
 from service.api.idempotency import OptionalOnce
-from service.api.jobs import JobView, job_view
+from service.api.jobs import JobView, queued
 from service.api.route import refuses, router
 from service.domain.preregistration import Preregistration
 from service.domain.verdict import Outcome, Verdict
 from service.errors import Blinded, Conflict
-from service.store import clock, jobs, preregistrations, verdicts
-from service.wake import nudge
+from service.store import jobs, preregistrations, verdicts
 
 routes = router("verdicts")
 
@@ -77,17 +75,12 @@ def require_verdict(session: Session, record: Preregistration) -> Verdict:
 )
 def retry_verdict(caller: Locker, once: OptionalOnce, shared: Shared, prereg_id: RecordId) -> Response:
     """Queue the verdict of a complete plan again, after its job failed. One that is queued or running is kept."""
-    with shared.database.write() as session:
+    return queued(shared, once, caller, prereg_id, _again)
 
-        def work() -> Response:
-            record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
-            record.require("complete")
-            job = actions.enqueue_verdict(session, record, job_id=uuid.uuid4().hex, now=clock.now(session))
-            return answer(job_view(job), 202, {"Location": f"/v1/jobs/{job.id}"})
 
-        response = once.run(session, work)
-    nudge(shared.settings.runner_socket)
-    return response
+def _again(session: Session, record: Preregistration, *, job_id: str, now: datetime) -> jobs.Job:
+    record.require("complete")
+    return actions.enqueue_verdict(session, record, job_id=job_id, now=now)
 
 
 @routes.get("/verdicts", response_model=Page[VerdictItem], responses=shows(examples.VERDICTS))
