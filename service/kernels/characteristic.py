@@ -21,19 +21,19 @@ Complexes = NDArray[np.complex128]
 EXPONENT = 6.0
 """Largest |t x| that the series of exp takes: its terms stay below 65, so 1e-14 of a step is lost."""
 
-COSINE = 0.8
-"""Largest |t x| that the series of log cos takes, half of its radius of convergence."""
+COSINE = 1.0
+"""Largest |t x| that the series of log cos takes, two thirds of its radius of convergence."""
 
 SMALL = 1e-14
 """The first term left out, summed over all steps."""
 
-PART = 2**14
-"""Steps whose powers are held at a time: 128 KB each."""
+PART = 2**13
+"""Steps whose powers are held at a time: 64 KB each."""
 
 CELLS = 2**20
 """Angles held at a time: 8 MB."""
 
-MOST_TERMS = 64
+MOST_TERMS = 96
 
 
 def frequencies(length: int, last: float) -> Floats:
@@ -50,12 +50,10 @@ def power_of_mean(steps: Floats, last: float, length: int) -> Complexes:
     near, far, widest = _apart(steps, EXPONENT / last)
     # the squares of all t x add up to last^2, so term k adds at most last^2 widest^(k - 2) / k!
     terms = _terms(lambda k: (k - 2) * math.log(widest * last) - math.lgamma(k + 1), last)
-    sums = power_sums(near * last, terms) / _factorials(terms)
-    powers = _powers(length)
-    signs = np.array([1.0, 1.0, -1.0, -1.0] * (MOST_TERMS // 4 + 1))[: terms + 1]
-    sums *= signs
-    below_one = sums[2::2] @ powers[2 : terms + 1 : 2]
-    odd = sums[1::2] @ powers[1 : terms + 1 : 2]
+    sums = power_sums(near * last, terms) * _exponential(terms)
+    even, uneven = _powers(length)
+    below_one = sums[2::2] @ even[1 : terms // 2 + 1]
+    odd = sums[1::2] @ uneven[: terms // 2]
     if len(far):
         more, other = _by_sines(far, frequencies(length, last))
         below_one, odd = below_one + more, odd + other
@@ -70,7 +68,7 @@ def product_of_cosines(steps: Floats, last: float, length: int) -> Floats:
     terms = _terms(lambda k: (k - 2) * math.log(widest * last) + k * math.log(2 / math.pi), last) // 2
     squares = (near * last) ** 2
     sums = power_sums(squares, terms)[1:] * _log_cosine(terms)
-    product = np.exp(-(sums @ _powers(length)[2 : 2 * terms + 1 : 2]))
+    product = np.exp(-(sums @ _powers(length)[0][1 : terms + 1]))
     t = frequencies(length, last)
     for part in parts(far, length):
         product *= np.cos(np.outer(t, part)).prod(axis=1)
@@ -78,19 +76,19 @@ def product_of_cosines(steps: Floats, last: float, length: int) -> Floats:
 
 
 def power_sums(values: Floats, terms: int) -> Floats:
-    """Sums of the powers 0 .. `terms` of `values` (n,): dot products of the first half of the powers."""
-    sums = np.zeros(terms + 1)
+    """Sums of the powers 0 .. `terms` of `values` (n,): a few powers times powers of the next."""
+    width = math.isqrt(terms) + 1
+    sums = np.zeros((width, width))
     for start in range(0, len(values), PART):
-        power = part = values[start : start + PART]
-        sums[0] += len(part)
-        sums[1] += part.sum()
-        for k in range(2, terms + 1, 2):
-            sums[k] += power @ power
-            if k < terms:
-                following = power * part
-                sums[k + 1] += power @ following
-                power = following
-    return sums
+        part = values[start : start + PART]
+        low = np.ones((width, len(part)))
+        for j in range(1, width):
+            np.multiply(low[j - 1], part, out=low[j])
+        step, high = low[-1] * part, low[0]
+        for row in sums:
+            row += low @ high
+            high = high * step
+    return sums.ravel()[: terms + 1]
 
 
 def parts(steps: Floats, width: int) -> list[Floats]:
@@ -126,9 +124,10 @@ def _by_sines(steps: Floats, t: Floats) -> tuple[Floats, Floats]:
 
 
 @cache
-def _powers(length: int) -> Floats:
-    """Row k: the k-th powers of the frequencies over the last one."""
-    return frequencies(length, 1.0) ** np.arange(MOST_TERMS + 1)[:, None]
+def _powers(length: int) -> tuple[Floats, Floats]:
+    """Row k: the powers 2k, and 2k + 1, of the frequencies over the last one."""
+    powers = frequencies(length, 1.0) ** np.arange(MOST_TERMS + 1)[:, None]
+    return np.ascontiguousarray(powers[::2]), np.ascontiguousarray(powers[1::2])
 
 
 @cache
@@ -139,5 +138,7 @@ def _log_cosine(terms: int) -> Floats:
 
 
 @cache
-def _factorials(terms: int) -> Floats:
-    return np.asarray(special.factorial(np.arange(terms + 1)))
+def _exponential(terms: int) -> Floats:
+    """Of exp(iu), the coefficients of 1, iu, u^2, iu^3, .."""
+    k = np.arange(terms + 1)
+    return np.asarray(np.where(k % 4 < 2, 1.0, -1.0) / special.factorial(k))

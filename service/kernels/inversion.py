@@ -33,7 +33,9 @@ Floats = NDArray[np.float64]
 LEAST_VALUES = 30
 LARGEST_SHARE = 0.5
 BANDS = (32, 64, 128, 256, 512)
-"""Frequencies tried; the last quarter of them must have vanished."""
+FLIP_BANDS = (48, *BANDS[1:])
+"""Frequencies tried; the last quarter of them must have vanished. What is just beyond a short band is bounded
+too coarsely, the more so for signs."""
 
 TRIES = 2
 """Bands whose beyond is looked at: what returns early is summed by the next band."""
@@ -185,7 +187,8 @@ def _vanishing(steps: Floats, bands: tuple[int, ...] = BANDS) -> Iterator[tuple[
 
 
 def _power(n: int) -> Callable[[Floats], Floats]:
-    return lambda size: np.asarray(size**n)
+    # the power itself takes six times as long
+    return lambda size: np.asarray(np.exp(n * np.log(size)))
 
 
 def smooth_flips(values: Floats) -> tuple[Inverted, float] | None:
@@ -198,12 +201,11 @@ def smooth_flips(values: Floats) -> tuple[Inverted, float] | None:
     reach = _reach(float(steps.max()))
 
     def at_most(size: Floats) -> Floats:
-        # |cos a| = sqrt((1 + cos 2a) / 2) <= exp(-(1 - cos 2a) / 4)
-        return np.asarray(np.exp(-len(values) / 4 * (1 - size)))
+        # |cos a| = sqrt((1 + cos 2a) / 2), and a product is at most the power of the mean
+        return np.asarray(np.exp(len(values) / 2 * np.log((1 + size) / 2)))
 
     tries = TRIES
-    # what is just beyond a short band is bounded too coarsely
-    for length in BANDS[1:]:
+    for length in FLIP_BANDS:
         last = length * math.pi / reach
         transform = product_of_cosines(steps, last, length)
         if not _vanished(transform):
@@ -219,11 +221,13 @@ def smooth_flips(values: Floats) -> tuple[Inverted, float] | None:
 
 def continuous(values: Floats) -> bool:
     """30 values or more, none with a share above one half, on no lattice of 2^20 points."""
-    return (
-        spread_out(values)
-        and lattice.integer_grid(values - values.min()) is None
-        and lattice.integer_grid(values) is None
-    )
+    if not spread_out(values):
+        return False
+    away = values - values.min()
+    # multiples of a unit, of either sign, have differences of up to twice as many
+    if lattice.integer_grid(away, 2 * lattice.MOST_MULTIPLES) is None:
+        return True
+    return lattice.integer_grid(away) is None and lattice.integer_grid(values) is None
 
 
 def spread_out(values: Floats) -> bool:

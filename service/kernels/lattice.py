@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,14 @@ FEW_VALUES = 8
 VANISHED = -50.0
 """A transform below exp(-50) adds nothing."""
 
-FEW_TRIED = 64
+MOST_MULTIPLES = 2**20
+"""A unit that needs multiples above this is no lattice."""
+
+FEW_TRIED = 4
 """Values whose common unit is looked for first."""
+
+MANY_PLACES = 2**12
+"""Places in the table of cosines that are looked up at a time."""
 
 KEPT_POINTS = 2**14
 """Longest window whose cosines are kept for the next: 300 KB."""
@@ -42,28 +48,53 @@ class WindowTooLong(ValueError):
     """The window would need too many points; use another method."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Group:
-    """`count` independent copies of one integer variable; `values` and `probabilities` of shape (k,)."""
+    """`count` independent copies of one integer variable; `values`, ascending, and `probabilities` (k,)."""
 
     values: NDArray[np.int64]
     probabilities: NDArray[np.float64]
     count: int
 
-    @property
+    @cached_property
     def is_coin(self) -> bool:
         """Two values, equally likely."""
         return len(self.values) == 2 and float(self.probabilities[0]) == float(self.probabilities[1]) == 0.5
 
-    @property
+    @cached_property
+    def width(self) -> int:
+        """From the least to the largest value."""
+        return int(self.values[-1]) - int(self.values[0])
+
+    @cached_property
     def mean(self) -> float:
         """Mean of one copy."""
         return float(self.probabilities @ self.values)
 
-    @property
+    @cached_property
     def variance(self) -> float:
         """Variance of one copy."""
         return float(self.probabilities @ (self.values - self.mean) ** 2)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Coins:
+    """`counts` (k,) independent copies each of variables that are 0 or `widths` (k,), equally likely."""
+
+    widths: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+    @property
+    def mean(self) -> float:
+        return self.top / 2
+
+    @property
+    def variance(self) -> float:
+        return float(self.counts @ self.widths.astype(np.float64) ** 2) / 4
+
+    @property
+    def top(self) -> int:
+        return int(self.counts @ self.widths)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,9 +147,8 @@ def signed(sums: NDArray[np.int64]) -> list[Group]:
     """Each of `sums` (G,) with a random sign; zeros fall away."""
     sizes, counts = np.unique(np.abs(sums[sums != 0]), return_counts=True)
     half = np.array([0.5, 0.5])
-    return [
-        Group(np.array([-size, size]), half, int(count)) for size, count in zip(sizes, counts, strict=True)
-    ]
+    pairs = np.stack([-sizes, sizes], axis=1)
+    return [Group(pair, half, count) for pair, count in zip(pairs, counts.tolist(), strict=True)]
 
 
 def distribution(groups: Sequence[Group], most: int = MAX_POINTS) -> Distribution:
@@ -132,14 +162,19 @@ def distribution(groups: Sequence[Group], most: int = MAX_POINTS) -> Distributio
         WindowTooLong: the window would exceed `most` points.
     """
     step = _step(groups)
-    first_values = [int(group.values[0]) for group in groups]
-    origin = sum(group.count * value for group, value in zip(groups, first_values, strict=True))
-    scaled = [
-        Group((group.values - value) // step, group.probabilities, group.count)
-        for group, value in zip(groups, first_values, strict=True)
+    origin = sum(group.count * int(group.values[0]) for group in groups)
+    fair = [group for group in groups if group.is_coin]
+    coins = _Coins(
+        np.array([group.width // step for group in fair], dtype=np.int64),
+        np.array([group.count for group in fair], dtype=np.int64),
+    )
+    others = [
+        Group((group.values - group.values[0]) // step, group.probabilities, group.count)
+        for group in groups
+        if not group.is_coin
     ]
-    start, length = _window(scaled, most)
-    pmf = _pmf(scaled, start, length)
+    start, length = _window(coins, others, most)
+    pmf = _pmf(coins, others, start, length)
     few = all(len(group.values) <= FEW_VALUES for group in groups)
     total = sum(group.count for group in groups)
     error = TINY_MASS + 1e-15 * (math.sqrt(max(total, 1)) if few else total)
@@ -197,7 +232,9 @@ def at_most(groups: Sequence[Group], near: Distribution, k: int) -> float:
     return p if p >= ACCURATE_ABOVE else _exp(log_at_most(groups, k))
 
 
-def integer_grid(values: NDArray[np.float64], most: int = 2**20) -> tuple[NDArray[np.int64], float] | None:
+def integer_grid(
+    values: NDArray[np.float64], most: int = MOST_MULTIPLES
+) -> tuple[NDArray[np.int64], float] | None:
     """The largest unit of which every value (n,) is a multiple: (multiples, unit), or None.
 
     Values count as multiples when they agree to 1e-9 of the unit; a unit that needs multiples
@@ -208,9 +245,9 @@ def integer_grid(values: NDArray[np.float64], most: int = 2**20) -> tuple[NDArra
     if largest == 0:
         return np.zeros(len(values), dtype=np.int64), 1.0
     # a few values of continuous data show that they have no common unit
-    if len(sizes) > FEW_TRIED and _common_unit(sizes[:FEW_TRIED], largest, most) is None:
+    if len(sizes) > FEW_TRIED and _common_unit(sorted(sizes[:FEW_TRIED].tolist()), largest, most) is None:
         return None
-    unit = _common_unit(sizes, largest, most)
+    unit = _common_unit(np.unique(sizes).tolist(), largest, most)
     if unit is None:
         return None
     unit = largest / round(largest / unit)
@@ -220,15 +257,12 @@ def integer_grid(values: NDArray[np.float64], most: int = 2**20) -> tuple[NDArra
     return multiples.astype(np.int64), unit
 
 
-def _common_unit(sizes: NDArray[np.float64], largest: float, most: int) -> float | None:
-    """Euclid's algorithm on `sizes` (n,), zeros left out; None where the unit falls below largest / most."""
-    ascending = np.unique(sizes)
-    if ascending[0] == 0:
-        ascending = ascending[1:]
-    unit = float(ascending[0]) if len(ascending) else largest
+def _common_unit(ascending: list[float], largest: float, most: int) -> float | None:
+    """Euclid's algorithm, zeros left out; None where the unit falls below largest / most."""
+    unit = next((size for size in ascending if size > 0), largest)
     if largest / unit > most:
         return None
-    for size in ascending[1:].tolist():
+    for size in ascending:
         rest = size
         while rest > 1e-9 * largest:
             unit, rest = rest, math.fmod(unit, rest)
@@ -253,29 +287,19 @@ def _step(groups: Sequence[Group]) -> int:
     """Greatest common divisor of the values' distances within each group."""
     divisor = 0
     for group in groups:
-        divisor = math.gcd(divisor, *(group.values - group.values[0]).tolist())
+        if len(group.values) == 2:
+            divisor = math.gcd(divisor, group.width)
+        else:
+            divisor = math.gcd(divisor, *(group.values - group.values[0]).tolist())
     return divisor or 1
 
 
-def _moments(groups: Sequence[Group]) -> tuple[float, float]:
-    """Mean and variance of the sum."""
-    mean = variance = 0.0
-    for group in groups:
-        if group.is_coin:
-            first, last = int(group.values[0]), int(group.values[1])
-            mean += group.count * (first + last) / 2
-            variance += group.count * (last - first) ** 2 / 4
-        else:
-            mean += group.count * group.mean
-            variance += group.count * group.variance
-    return mean, variance
-
-
-def _window(groups: Sequence[Group], most: int) -> tuple[int, int]:
+def _window(coins: _Coins, groups: Sequence[Group], most: int) -> tuple[int, int]:
     """First value and a power-of-two length that hold all but `TINY_MASS` of the sum."""
-    mean, variance = _moments(groups)
-    top = sum(group.count * int(group.values[-1]) for group in groups)
-    widest = max((float(np.ptp(group.values)) for group in groups), default=0.0)
+    mean = coins.mean + sum(group.count * group.mean for group in groups)
+    variance = coins.variance + sum(group.count * group.variance for group in groups)
+    top = coins.top + sum(group.count * int(group.values[-1]) for group in groups)
+    widest = max(int(coins.widths.max(initial=0)), *(group.width for group in groups), 0)
     # Bernstein: P(|S - mean| >= x) <= 2 exp(-x^2 / 2(variance + widest x / 3))
     nats = math.log(2 / TINY_MASS)
     reach = widest * nats / 3 + math.sqrt((widest * nats / 3) ** 2 + 2 * variance * nats)
@@ -287,17 +311,11 @@ def _window(groups: Sequence[Group], most: int) -> tuple[int, int]:
     return low, length
 
 
-def _pmf(groups: Sequence[Group], start: int, length: int) -> NDArray[np.float64]:
+def _pmf(coins: _Coins, groups: Sequence[Group], start: int, length: int) -> NDArray[np.float64]:
     """P(S = start + i), i = 0 .. length - 1, by inverting the characteristic function."""
-    frequency = np.arange(length // 2 + 1)
-    log_size, phase = np.zeros(len(frequency)), np.zeros(len(frequency))
-    mean = 0.0
-    coins = [group for group in groups if group.is_coin]
-    if coins:
-        log_size, phase, mean = _coins(coins, frequency, length)
-        live = log_size > VANISHED
-        frequency, log_size, phase = frequency[live], log_size[live], phase[live]
-    for group in (group for group in groups if not group.is_coin):
+    frequency, log_size, phase = _of_coins(coins, length)
+    mean = coins.mean
+    for group in groups:
         t = frequency.astype(np.float64) * (2 * math.pi / length)
         log_once, phase_once, centre = _log_transform(group, t, frequency, length)
         log_size += group.count * log_once
@@ -315,30 +333,41 @@ def _pmf(groups: Sequence[Group], start: int, length: int) -> NDArray[np.float64
     return np.maximum(np.fft.irfft(spectrum, length), 0.0)
 
 
-def _coins(
-    groups: Sequence[Group], frequency: NDArray[np.int64], length: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """As `_log_transform`, of all coins together: cosines read from a table, since every angle is on it."""
+def _of_coins(
+    coins: _Coins, length: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """The frequencies at which the characteristic function has not vanished, its log size there and its
+    phase centred at the mean.
+
+    Cosines are read from a table, since every angle is on it.
+    """
+    frequency = np.arange(length // 2 + 1)
+    log_size, turns = np.zeros(len(frequency)), np.zeros(len(frequency), dtype=np.uint8)
+    if len(coins.counts) == 0:
+        return frequency, log_size, np.zeros(len(frequency))
     table = _kept_cosines if length <= KEPT_POINTS else _cosines
     logs, negative = table(length)
-    log_size, turns = np.zeros(len(frequency)), np.zeros(len(frequency), dtype=np.int64)
-    mean = 0.0
-    for group in groups:
-        first, last = int(group.values[0]), int(group.values[1])
-        places = frequency * (last - first) & (2 * length - 1)  # modulo: the length is a power of two
-        log_size += group.count * logs[places]
-        if group.count % 2:
-            turns += negative[places]
-        mean += group.count * (first + last) / 2
-    return log_size, np.asarray(math.pi * (turns % 2), dtype=np.float64), mean
+    # the widest first: they leave few frequencies to the others, which are then taken together
+    order = np.argsort(coins.counts * -(coins.widths.astype(np.float64) ** 2))
+    widths, counts = coins.widths[order], coins.counts[order]
+    while len(counts):
+        several = max(1, MANY_PLACES // len(frequency))
+        places = np.multiply.outer(widths[:several], frequency)
+        places &= 2 * length - 1  # modulo: the length is a power of two
+        log_size += counts[:several] @ logs[places]
+        turns ^= np.bitwise_xor.reduce(negative[places[counts[:several] % 2 == 1]], axis=0)
+        widths, counts = widths[several:], counts[several:]
+        live = log_size > VANISHED
+        frequency, log_size, turns = frequency[live], log_size[live], turns[live]
+    return frequency, log_size, np.asarray(math.pi * turns, dtype=np.float64)
 
 
-def _cosines(length: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """log |cos| and whether cos is negative, at pi j / length for j below twice the length."""
+def _cosines(length: int) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+    """log |cos|, and 1 where cos is negative, at pi j / length for j below twice the length."""
     cosines = np.cos(np.arange(2 * length) * (math.pi / length))
     logs = np.log(np.maximum(np.abs(cosines), 1e-300))
     logs[length // 2] = logs[length + length // 2] = -np.inf  # cos(pi / 2) but for rounding
-    return logs, cosines < 0
+    return logs, (cosines < 0).view(np.uint8)
 
 
 _kept_cosines = lru_cache(maxsize=8)(_cosines)

@@ -227,8 +227,10 @@ class PairedSums:
         scale = float(np.abs(away).max())
         if scale <= NOTHING * max(map(abs, self.values)) / self.n_units:
             return None
-        away = away / scale
-        return float(self.copies @ away**3) / (6 * math.sqrt(float(self.copies @ away**2)) ** 3)
+        away /= scale
+        squares = away * away
+        weighted = self.copies * away
+        return float(weighted @ squares) / (6 * math.sqrt(float(self.copies @ squares)) ** 3)
 
 
 EXACT_IN_32 = 2.0**24
@@ -263,8 +265,10 @@ def in_single(rows: Floats, n_units: float) -> Floats | NDArray[np.float32]:
 
 def _divided(top: Floats, bottom: Floats) -> Floats:
     """The quotient; 0 where the denominator is not positive."""
-    top, bottom = np.broadcast_arrays(top, bottom)
-    return np.divide(top, bottom, out=np.zeros(top.shape), where=bottom > 0)
+    positive = bottom > 0
+    if positive.all():
+        return np.asarray(top / bottom)
+    return np.divide(top, bottom, out=np.zeros(np.broadcast_shapes(top.shape, bottom.shape)), where=positive)
 
 
 def _summed(rows: Floats, codes: NDArray[np.int64]) -> Floats:

@@ -18,6 +18,8 @@ def tango_score(only_candidate: int, only_baseline: int, n: int, difference: flo
     Source: Tango (1998), Stat Med 17:891, eq. 6.
     """
     b, c = only_candidate, only_baseline
+    if difference < 0:  # the mirror image, in which nothing below cancels
+        return 0.0 - tango_score(c, b, n, -difference)
     numerator = b - c - n * difference
     linear = -b - c + (2 * n - b + c) * difference
     product = -c * difference * (1 - difference)
@@ -40,21 +42,40 @@ def tango_interval(only_candidate: int, only_baseline: int, n: int, z: float) ->
 
 
 def _upper_end(b: int, c: int, n: int, z: float) -> float:
-    """The D above the estimate with T(D) = -z, by the secant within a bracket; 1 when 1 is not rejected."""
-    low, high = (b - c) / n, 1.0
-    if tango_score(b, c, n, 1.0) >= -z:
+    """The D above the estimate with T(D) = -z; 1 when 1 is not rejected.
+
+    Once the discordant share s of H0 is known T(D) = -z is a quadratic in D, and s hardly depends on D.
+    So Newton's method for "the root of the quadratic minus D" ends within six steps, to the last digits;
+    the bracket is for what rounding may do.
+    """
+    m, wins, whole = b + c, b - c, n + z * z
+    estimate = wins / n
+    if b == n:
         return 1.0
-    before, at_before = low, -z
+    centre, spread, fixed = wins / whole, z / whole, wins * estimate
+    low, high = estimate, 1.0
     # Wald's end, widened a little, is close
-    point = min(low + z * math.sqrt(b + c - (b - c) ** 2 / n + z * z / 2) / n, 0.5 * (low + 1))
-    while True:
-        value = -tango_score(b, c, n, point) - z
-        if abs(value) < 1e-12 or high - low < 1e-15:
+    point = min(centre + spread * math.sqrt((m + z * z / 2) / n * whole - fixed), 0.5 * (estimate + 1))
+    while low < point < high:
+        # for D < 0 the mirror image, in which nothing cancels
+        size, other, slope = (point, c, 2 * n - wins) if point >= 0 else (-point, b, 2 * n + wins)
+        linear, product = slope * size - m, other * size * (1 - size)
+        root = math.sqrt(linear * linear + 8 * n * product)
+        q = (root - linear) / (4 * n) if linear <= 0 else 2 * product / (root + linear)
+        inside = max(whole * (size + 2 * q) - fixed, 0.0)
+        half = spread * math.sqrt(inside)
+        missing = centre + half - point
+        low, high = (point, high) if missing > 0 else (low, point)
+        rate = math.inf  # of the quadratic's root in D
+        if root and inside:
+            growth = 1 + 2 * (other * (1 - 2 * size) - slope * q) / root
+            rate = math.copysign(0.5, point) * half * whole * growth / inside
+        step = missing / (1 - rate) if rate < 1 else math.inf
+        point += step
+        if abs(step) <= 1e-8 * (point - estimate):
             return point
-        low, high = (point, high) if value < 0 else (low, point)
-        step = value * (point - before) / (value - at_before) if value != at_before else math.inf
-        before, at_before = point, value
-        point = point - step if low < point - step < high else 0.5 * (low + high)
+        point = point if low < point < high else 0.5 * (low + high)
+    return point
 
 
 def wald_interval(only_candidate: int, only_baseline: int, n: int, z: float) -> tuple[float, float]:

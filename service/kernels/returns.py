@@ -5,7 +5,7 @@ and the transform of a lattice returns to 1. Two bounds on |mean of exp(i t y)|:
 
 - By gaps: sort the values, pair neighbours at a distance, and |e^(i t y) + e^(i t z)| = 2 |cos(t (z - y) / 2)|
   bounds the mean by the transform of the gaps alone: by Jensen's inequality |mean| <= sqrt((1 + |gaps'|) / 2).
-  Gaps are short, so few frequencies reach far. Three levels of gaps from at most 2,048 values suffice: of
+  Gaps are short, so few frequencies reach far. One or two levels of gaps from at most 2,048 values suffice: of
   the n values a part of m cannot return without bounding the whole by 1 - m/n (1 - |mean of the part|).
 - By a scan: one FFT of the values' histogram, where the gaps do not suffice, with a closer look at doubtful
   frequencies. O(2^20).
@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +31,14 @@ TOLERATED = 1e-6
 
 SAMPLED = 2048
 LEAST_SAMPLE, AMPLE_SAMPLE = 64, 512
-FREQUENCIES = 256
-"""Frequencies per level; twice as many on the last."""
+FREQUENCIES = 512
+"""Frequencies per level."""
 
 OVERSAMPLING = 16
-BINNED = 0.05
-"""What the bins take off a transform that is nearly 1, at the highest frequency."""
+"""Bins per frequency of a scan."""
+
+JUMPS, NEGLIGIBLE = ((6, 0.92), (3, 0.85)), 1e-8
+"""How many times shorter the next gaps may be where a transform of this size adds nothing, as a high power."""
 
 LONG_GAP = 8
 """Gaps beyond this many medians are left out of the bound, as if they were 0."""
@@ -68,29 +72,47 @@ def _by_gaps(values: Floats, band: float, at_most: Bound) -> tuple[float, float]
     sample = np.sort(values[:: -(-len(values) // SAMPLED)])
     m = len(sample)
     share = m / len(values)
+    broken = at_most(np.array([1 - share * (1 - size) for _, size in JUMPS]))
+    jump = next((jump for (jump, _), left in zip(JUMPS, broken, strict=True) if left < NEGLIGIBLE), 1)
+    fine = 8 if jump == 1 else 4
     wide = 2 * math.pi if m >= AMPLE_SAMPLE else 4 * math.pi
-    mean = float(sample.sum()) / m
-    deviation = math.sqrt(max(float(sample @ sample) / m - mean * mean, 0.0))
-    period = max(float(sample[-1] - sample[0]) * (1 + 1e-9), wide * deviation)
-    sizes = _sizes(sample - sample[0], period, deviation, FREQUENCIES)
-    returns, reached = _added(sizes, period, band, lambda size: at_most(1 - share * (1 - size)))
-    gap = _typical(np.diff(sample))
+    sample -= sample[0]
+    deviation = _deviation(sample)
+    period = max(float(sample[-1]) * (1 + 1e-9), wide * deviation)
+    sizes = _sizes(sample, period, deviation, FREQUENCIES, fine)
+    # the transform has vanished at the band's end, so it is the peaks that count
+    returns, reached = _added(1 - share * (1 - sizes), period, band + math.pi / period, at_most)
+    gap = _typical(sample[1:] - sample[:-1])
     while gap > 0:
-        stride = max(1, min(round(period / FREQUENCIES / gap), m // 4))
-        blocks = m // (2 * stride)
-        pairs = sample[: blocks * 2 * stride].reshape(blocks, 2, stride)
-        gaps = (pairs[:, 1] - pairs[:, 0]).ravel()
-        gaps = gaps[gaps <= LONG_GAP * _typical(gaps)]
-        used = 2 * len(gaps) / m
-        deviation = float(gaps.std())
-        period = max(float(gaps.max()) * (1 + 1e-9), wide * deviation)
-        sizes = _sizes(gaps, period, deviation, FREQUENCIES * (2 if stride == 1 else 1))
-        bounds = 1 - share * used * (1 - np.sqrt((1 + sizes) / 2))
-        more, reached = _added(bounds, period, reached, at_most)
+        stride = max(1, min(round(period / FREQUENCIES / gap / jump), m // 4))
+        gaps, deviation, period = _gaps(sample, stride, wide)
+        while 2 * math.pi / period > reached and stride < m // 4:
+            # where they begin, the transform of so short gaps has not come down
+            stride = min(2 * stride, m // 4)
+            gaps, deviation, period = _gaps(sample, stride, wide)
+        weight = share * 2 * len(gaps) / m
+        sizes = _sizes(gaps, period, deviation, FREQUENCIES, fine)
+        more, reached = _added(1 - weight * (1 - np.sqrt((1 + sizes) / 2)), period, reached, at_most)
         returns += more
         if stride == 1 or returns > TOLERATED:
             break
     return returns, _unseen(reached)
+
+
+def _deviation(values: Floats) -> float:
+    n = len(values)
+    away = values - float(values.sum()) / n
+    return math.sqrt(float(away @ away) / n)
+
+
+def _gaps(ascending: Floats, stride: int, wide: float) -> tuple[Floats, float, float]:
+    """Gaps of pairs `stride` apart, without the longest; their standard deviation, and a period that holds them."""
+    blocks = len(ascending) // (2 * stride)
+    pairs = ascending[: blocks * 2 * stride].reshape(blocks, 2, stride)
+    gaps = (pairs[:, 1] - pairs[:, 0]).ravel()
+    gaps = gaps[gaps <= LONG_GAP * _typical(gaps)]
+    deviation = _deviation(gaps)
+    return gaps, deviation, max(float(gaps.max()) * (1 + 1e-9), wide * deviation)
 
 
 def _typical(gaps: Floats) -> float:
@@ -99,17 +121,38 @@ def _typical(gaps: Floats) -> float:
     return middle or float(gaps.sum()) / len(gaps)
 
 
-def _sizes(values: Floats, period: float, deviation: float, most: int) -> Floats:
+def _sizes(values: Floats, period: float, deviation: float, most: int, fine: int) -> Floats:
     """Bounds on |mean of exp(i t y)| for t within half a step of 2 pi k / period, k = 0 .. most.
 
-    The second derivative of the squared size is at most twice the variance, which bounds a peak between
-    two frequencies.
+    Every value from 0 to `period` is shared by the two of `fine * most` places next to it. The second
+    derivative of the squared size is at most twice the variance, which bounds a peak between two frequencies.
     """
-    bins = OVERSAMPLING * most
-    places = np.minimum((values * (bins / period)).astype(np.int64), bins - 1)
-    sizes = np.abs(np.fft.rfft(np.bincount(places, minlength=bins))[: most + 1]) / len(values)
-    sizes += BINNED
+    bins = fine * most
+    places = values * (bins / period)
+    below = places.astype(np.int64)
+    places -= below
+    shared = np.bincount(below, minlength=bins) + _moved(np.bincount(below, places, bins))
+    scale, slip = _interpolation(most, fine)
+    sizes = np.abs(np.fft.rfft(shared)[: most + 1]) * (scale / len(values)) + slip
     return np.sqrt(np.minimum(sizes * sizes + (deviation * math.pi / period) ** 2, 1.0))
+
+
+def _moved(weights: NDArray[Any]) -> Floats:
+    """What moves a weight from a place to the next, which may be the first."""
+    moved = -weights
+    moved[1:] += weights[:-1]
+    moved[0] += weights[-1]
+    return moved
+
+
+@cache
+def _interpolation(most: int, fine: int) -> tuple[Floats, Floats]:
+    """What exp(i t y) is c times the mean of its two places but for, and c, for k = 0 .. most.
+
+    With c = 2 / (1 + cos(a / 2)), a the angle between two places, it is off by tan(a / 4)^2 at most.
+    """
+    angle = np.arange(most + 1) * (2 * math.pi / (fine * most))
+    return 2 / (1 + np.cos(angle / 2)), np.tan(angle / 4) ** 2
 
 
 def _added(sizes: Floats, period: float, band: float, at_most: Bound) -> tuple[float, float]:

@@ -195,7 +195,7 @@ def _analysis(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDif
         bounds=bounds,
         warnings=tuple(warnings),
         resampling=how_obtained(distribution, request.seed),
-        sentence=_sentence(request, delta, ci, p_value, distribution.exact),
+        sentence=_sentence(request, delta, ci, p_value, bounds.get("p_value"), distribution.exact),
     )
 
 
@@ -266,7 +266,12 @@ def p_of(tails: tuple[float, float] | None, alternative: Alternative) -> float |
 
 
 def _sentence(
-    request: BootstrapDifferenceRequest, delta: float, ci: Interval | None, p: float | None, exact: bool
+    request: BootstrapDifferenceRequest,
+    delta: float,
+    ci: Interval | None,
+    p: float | None,
+    bound: str | None,
+    exact: bool,
 ) -> str:
     start = f"The candidate's mean differs from the baseline's by {delta:+.4g}"
     if ci is None or p is None:
@@ -280,5 +285,5 @@ def _sentence(
     )
     return (
         f"{start} ({100 * request.level:g}% {request.method} bootstrap CI {ci.low:.4g} to {ci.high:.4g}, "
-        f"{'exact' if exact else 'drawn'}); {request.alternative}, {p_text(p)}, {verdict}"
+        f"{'exact' if exact else 'drawn'}); {request.alternative}, {p_text(p, bound)}, {verdict}"
     )
