@@ -144,15 +144,15 @@ def smooth_mean(values: Floats) -> SmoothMean | None:
     return None if found is None else SmoothMean(found, mean, se)
 
 
-def resampled_sum(steps: Floats) -> Inverted | None:
+def resampled_sum(steps: Floats, *, scan: bool = True) -> Inverted | None:
     """The sum of n draws from `steps` (n,), whose mean is 0 and whose squares add up to 1.
 
-    None where its transform does not vanish, or may return.
+    None where its transform does not vanish, or may return; without `scan`, as far as a quick look tells.
     """
     tries = TRIES
     for found, last in _vanishing(steps):
         tries -= 1
-        thorough = tries == 0 or len(found.transform) == BANDS[-1]
+        thorough = scan and (tries == 0 or len(found.transform) == BANDS[-1])
         returns, unseen = beyond(steps, last, _power(len(steps)), scan=thorough)
         if returns <= TOLERATED:
             return replace(found, error=ERROR + returns + unseen)

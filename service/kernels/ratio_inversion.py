@@ -23,6 +23,7 @@ from scipy import special
 
 from service.kernels import inversion, lattice
 from service.kernels.ratio_moments import ratio_moments
+from service.kernels.returns import LEAST_SAMPLE
 from service.kernels.roots import rising_root
 
 Floats = NDArray[np.float64]
@@ -57,6 +58,7 @@ class Inverted:
         self._exacts: dict[float, tuple[lattice.Distribution, float] | None] = {}
         self._bounds: dict[tuple[float, int], tuple[float, float, float]] = {}
         self._sums_at: dict[float, tuple[inversion.Inverted, float] | None] = {}
+        self._best: dict[float, tuple[inversion.Inverted, float] | None] = {}
         self.estimate = float(sums.sum() / sizes.sum())
         self._residuals = sums - self.estimate * sizes
         self._total = float(sizes.sum())
@@ -73,6 +75,19 @@ class Inverted:
             if None in probes:
                 self._errors.append(self._worst_gap())
         return max(self._errors)
+
+    def error_at(self, r: float) -> float:
+        """Absolute error of P(ratio <= r)."""
+        if self.spread == 0:
+            return 0.0
+        exact = self._exact(r)
+        if exact is not None:
+            return exact[0].error
+        smooth = self._thorough(r - self.estimate)
+        if smooth is not None:
+            return smooth[0].error
+        _, low, high = self._rounded(r, GRID)
+        return (high - low) / 2
 
     def _worst_gap(self) -> float:
         """The largest error of a probability over ratios near the estimate and halfway to the ends."""
@@ -99,10 +114,24 @@ class Inverted:
 
     def _below(self, step: float) -> float:
         """P(ratio <= estimate + step) where no atom is told apart."""
-        smooth = self._smooth(step)
+        smooth = self._thorough(step)
         if smooth is not None:
             return smooth[0].at_most(smooth[1])
         return self._rounded(self.estimate + step, GRID)[0]
+
+    def _thorough(self, step: float) -> tuple[inversion.Inverted, float] | None:
+        """As `_smooth`, with the least error that can be told: tails are asked for, not ends of intervals."""
+        if step not in self._best:
+            terms = self._residuals - step * self.sizes
+            total, found = float(terms.sum()), None
+            terms -= total / len(terms)
+            spread = math.sqrt(float(terms @ terms))
+            if spread > 0 and inversion.continuous(terms):
+                found = inversion.resampled_sum(terms / spread, scan=len(terms) < LEAST_SAMPLE)
+            if found is not None:
+                self._errors.append(found.error)
+            self._best[step] = self._smooth(step) if found is None else (found, -total / spread)
+        return self._best[step]
 
     def quantile(self, q: float) -> float:
         """The ratio with P(ratio <= x) = q, up to `error` in q."""

@@ -258,7 +258,11 @@ def resolution_of(found: BootstrapDistribution, n_units: int) -> float:
         return weighed(0.0, found) or 1 / len(found.estimates)
     if found.route in ("enumeration", "fft"):  # no resample is rarer than one unit drawn every time
         return max(float(n_units) ** -n_units, P_FLOOR)
-    return max(found.error, UNTOLD) if isinstance(found, SmoothMean) else UNTOLD
+    if isinstance(found, SmoothMean):
+        return max(found.error, UNTOLD)
+    if isinstance(found, Inverted):  # its tails are as far out as an effect of zero
+        return max(found.error_at(0.0), found.error_at(2 * found.estimate), UNTOLD)
+    return UNTOLD
 
 
 def exact_ratio(sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> BootstrapDistribution | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import itertools
 import math
 
@@ -44,6 +45,37 @@ def test_tango_ends_are_where_the_score_reaches_z(counts, z):
     for end, target in ((low, z), (high, -z)):
         score = tango_score(b, c, n, end)
         assert abs(score) <= z + 1e-6 if abs(end) == 1 else abs(score - target) < 1e-6
+
+
+def _tango_upper_end_in_60_digits(b, c, n, z):
+    with decimal.localcontext(prec=60):
+        b, c, n, z = map(decimal.Decimal, (b, c, n, z))
+        low, high = (b - c) / n, decimal.Decimal(1)
+        for _ in range(150):
+            x = (low + high) / 2
+            linear = -b - c + (2 * n - b + c) * x
+            q = ((linear * linear + 8 * n * c * x * (1 - x)).sqrt() - linear) / (4 * n)
+            far = (n * x - b + c) ** 2 > z * z * n * (2 * q + x * (1 - x))
+            low, high = (low, x) if far else (x, high)
+        return low
+
+
+@pytest.mark.parametrize(
+    ("b", "c", "rest"),
+    [
+        (0, 0, 1), (1, 0, 0), (0, 1, 0), (1, 1, 0), (0, 0, 500), (51, 51, 398), (60, 42, 398), (40, 0, 0), (0, 40, 0),
+        (0, 40, 1), (39, 1, 0), (1, 39, 0), (20, 20, 0), (1, 0, 10**9 - 1), (0, 1, 10**9 - 1), (0, 6813, 9),
+        (5 * 10**8, 5 * 10**8, 0), (1, 353_666_253, 0), (10**9 - 1, 1, 0), (3, 10**6, 10**3), (12_370, 553_077_702, 20),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("z", [1e-3, 0.1, 1.0, 1.959963984540054, 4.0, 7.0])
+def test_tango_ends_to_the_last_digits(b, c, rest, z):
+    n = b + c + rest
+    exact = _tango_upper_end_in_60_digits(b, c, n, z)
+    width = exact - (decimal.Decimal(b) - c) / n
+    low, high = tango_interval(b, c, n, z)
+    assert tango_interval(c, b, n, z) == (-high, -low)
+    assert abs(decimal.Decimal(high) - exact) <= width * decimal.Decimal("1e-13") + decimal.Decimal("4e-16")
 
 
 @settings(deadline=None, max_examples=100)

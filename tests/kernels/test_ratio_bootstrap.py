@@ -149,3 +149,17 @@ def test_one_dominant_cluster():
     expected = 1 - without + without * stats.binom.cdf(8, 15, 0.5)
     _, low, high = found._rounded(0.1, 2**18)
     assert low <= expected <= high
+
+
+@pytest.mark.parametrize("g", [40, 120])
+def test_a_tail_knows_its_own_error(g):
+    """Tails are told to 1e-5 though the ends of intervals are not; the grid's bounds are another way to them."""
+    rng = np.random.default_rng(g)
+    sizes = rng.integers(3, 20, g).astype(float)
+    sums = sizes * rng.normal(0.03, 0.05, g)
+    found = ratio_bootstrap(sums, sizes)
+    assert isinstance(found, Inverted)
+    for r in (0.0, found.estimate / 2, 2 * found.estimate):
+        _, low, high = found._bounded(r, 2**20)
+        assert found.error_at(r) < 2e-5
+        assert low - found.error_at(r) <= found.at_most(r) <= high + found.error_at(r)

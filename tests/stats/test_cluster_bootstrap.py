@@ -202,3 +202,16 @@ def test_percentile_interval_is_too_liberal_with_few_clusters(g, low, high):
         ci = analyse(NAME, of_sums(sums, [20] * g)).ci
         missed += ci.low > 0 or ci.high < 0
     assert low < missed / 500 < high
+
+
+def test_a_tail_below_what_the_inversion_tells_is_a_bound():
+    rng = np.random.default_rng(40)
+    sizes = rng.integers(3, 20, 40)
+    labels = np.repeat(np.arange(40), sizes)
+    baseline = rng.normal(0.5, 0.2, len(labels))
+    candidate = baseline + 0.09 + rng.normal(0, 0.05, 40)[labels]
+    body = {"baseline": baseline.tolist(), "candidate": candidate.tolist(), "clusters": labels.tolist()}
+    found = analyse("cluster-bootstrap", body)
+    assert found.route == "inversion"
+    assert found.bounds["p_value"] == f"< {found.p_value:.3g}"
+    assert 1e-7 < found.p_value < 1e-4
