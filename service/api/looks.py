@@ -112,14 +112,13 @@ def take_look(caller: Locker, once: OptionalOnce, shared: Shared, prereg_id: Rec
 def get_reading(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
     """Read the latest e-process and confidence sequence of a plan that may be read at any time."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    job = jobs.latest(session, caller.project_id, kind="monitor", subject=record.id, state="succeeded")
-    result: dict[str, Any] = {} if job is None or job.result is None else job.result
-    if job is None or job.finished_at is None or "reading" not in result:
+    job = jobs.latest(session, caller.project_id, kind="monitor", subject=record.id, found="reading")
+    if job is None or job.finished_at is None or job.result is None:
         raise Conflict(
             f"there is no reading yet: POST /v1/preregistrations/{record.id}/monitor takes one",
             code="not_readable",
         )
-    reading = SequentialReading.model_validate(result["reading"])
+    reading = SequentialReading.model_validate(job.result["reading"])
     return answer(ReadingView(preregistration_id=record.id, read_at=job.finished_at, reading=reading))
 
 

@@ -157,6 +157,16 @@ def test_a_subject_has_one_unfinished_job(world):
         assert jobs.latest(session, "other", kind="verdict", subject="r1") is None
 
 
+def test_the_newest_job_that_found_something_is_found_behind_one_that_did_not(world):
+    with world.database.write() as session:
+        for number, result in enumerate(({"reading": {"stop": False}}, {"stop": None})):
+            enqueue(world, session, number, kind="monitor", subject="r1")
+            assert job_leases.finish(session, claim(session), result)
+        assert jobs.latest(session, "project", kind="monitor", subject="r1").id == "j1"
+        assert jobs.latest(session, "project", kind="monitor", subject="r1", found="reading").id == "j0"
+        assert jobs.latest(session, "project", kind="monitor", subject="r1", found="looks") is None
+
+
 def test_jobs_without_subject_do_not_merge(world):
     with world.database.write() as session:
         assert [enqueue(world, session, number).id for number in (1, 2)] == ["j1", "j2"]
