@@ -8,7 +8,7 @@ import sqlite3
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,24 +18,26 @@ from typing import Any, Literal
 import httpx
 import numpy as np
 
-from benchmarks import servers
+from benchmarks import posts, servers
 from benchmarks.harness import Measured, row
 
 GROUP = "ingest"
 N, BATCH = 1_000_000, 1_000
-ROUNDS = 5
+ROUNDS, BATCH_ROUNDS = 5, 3
+CONNECTIONS = 32
 Dialect = Literal["sqlite", "postgresql"]
 RowStore = Callable[[list[tuple[Any, ...]]], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Seconds of one upload (ours and the peer's), of a thousand, and bytes."""
+    """Seconds of one upload (ours and the peer's), of a thousand, at once and in a row, and bytes."""
 
     upload: float
     peer: float
     ratio: float
     batches: float
+    in_a_row: float
     body: int
     peak: int
 
@@ -62,9 +64,10 @@ def body(first: int, n: int, arm: str = "A") -> bytes:
 class Uploads:
     """A locked plan on a running service, and what is posted to it."""
 
-    def __init__(self, client: httpx.Client) -> None:
+    def __init__(self, served: servers.Served, client: httpx.Client) -> None:
         from tests.journeys.plans import locked
 
+        self._served = served
         self._client = client
         self._path = f"/v1/preregistrations/{locked(client, plan())}"  # type: ignore[arg-type]
 
@@ -75,6 +78,12 @@ class Uploads:
         if answer.status_code != 201:
             raise RuntimeError(answer.text)
         return int(answer.json()["batch"])
+
+    def seconds(self, parts: Sequence[bytes], connections: int) -> float:
+        """How long it takes to post batches over so many connections. What is sent is prepared before."""
+        url, path = self._served.url, f"{self._path}/results"
+        requests = [posts.request(url, path, self._served.headers, part) for part in parts]
+        return timed(lambda: posts.post(url, requests, connections))[0]
 
     def void(self, batch: int) -> None:
         """Free the cells of a batch."""
@@ -91,7 +100,7 @@ def figures(dialect: Dialect) -> Figures:
         settings = {} if url is None else {"FORELOCK_DATABASE_URL": url}
         served = stack.enter_context(servers.service("--no-runner", settings=settings))
         client = stack.enter_context(served.client())
-        uploads = Uploads(client)
+        uploads = Uploads(served, client)
         store = stack.enter_context(rows_in_sqlite() if url is None else rows_in_postgres(url))
         uploads.void(uploads.post(whole))
         rounds, peaks = [], []
@@ -102,10 +111,11 @@ def figures(dialect: Dialect) -> Figures:
             peaks.append(served.peak_bytes() - resting)
             uploads.void(batch)
             rounds.append((ours, timed(lambda: by_rows(whole, store))[0]))
-        batches, _ = timed(lambda: [uploads.post(part) for part in parts])
+        batches = [Uploads(served, client).seconds(parts, CONNECTIONS) for _ in range(BATCH_ROUNDS)]
+        in_a_row = Uploads(served, client).seconds(parts, 1)
     mine, theirs = zip(*rounds, strict=True)
     ratio = median(peer / ours for ours, peer in rounds)
-    return Figures(median(mine), median(theirs), ratio, batches, len(whole), max(peaks))
+    return Figures(median(mine), median(theirs), ratio, median(batches), in_a_row, len(whole), max(peaks))
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
@@ -182,11 +192,19 @@ def declare(dialect: Dialect) -> None:
 
     @row(
         f"{N // BATCH:,} batches of {BATCH:,}, {name}", group=GROUP, peer="one upload", bar=3, at_most=True,
-        note="one after the other, each durable before its answer",
+        note=f"over {CONNECTIONS} connections, each batch durable before its answer",
     )  # fmt: skip
     def _batches() -> Measured:
         found = figures(dialect)
         return Measured(found.batches, found.upload, found.batches / found.upload)
+
+    @row(
+        f"{N // BATCH:,} batches of {BATCH:,} in a row, {name}", group=GROUP, peer="one upload", bar=None,
+        at_most=True, note="over one connection, so that every batch waits for a commit of its own",
+    )  # fmt: skip
+    def _in_a_row() -> Measured:
+        found = figures(dialect)
+        return Measured(found.in_a_row, found.upload, found.in_a_row / found.upload)
 
     @row(
         f"peak memory of one upload, {name}", group=GROUP, peer="the body", bar=8, at_most=True,

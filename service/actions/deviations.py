@@ -35,11 +35,15 @@ from service.domain.preregistration import Preregistration, State
 from service.domain.stopping import up_to_stop
 from service.errors import Conflict
 from service.store import audit, batches, coverage, deviations, ledger, plan_keys, preregistrations, verdicts
+from service.store.recent import Recent
 
 OPEN: tuple[State, ...] = ("locked", "collecting", "complete", "judged")
 """States in which deviations are filed and decided."""
 MAX_ROWS = 1_000_000
 """Results that a request opens to compute with."""
+
+_SEEN: Recent[tuple[str, int], Consequences] = Recent(256)
+"""What deviations do to a verdict, by record and how many were filed: a second's work for large records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +145,19 @@ def effects_on_verdict(session: Session, record: Preregistration) -> Consequence
     verdict = verdicts.get(session, record.project_id, record.id)
     if record.judged_at is None or verdict is None:
         return None
+    changes = {each.number: each.filing.change for each in deviations.every(session, record.id)}
+    # filed deviations stay as they are, and so do rows and verdict
+    known = record.id, len(changes)
     try:
-        rows = open_rows(session, record)
+        plan_keys.released(session, record.id)
+        found = _SEEN.get(known)
+        rows = open_rows(session, record) if found is None else None
     except Conflict as refused:  # the rows were erased, or are too many
         return nothing(refused.detail)
-    changes = {each.number: each.filing.change for each in deviations.every(session, record.id)}
-    return consequences(rows, changes, {each.id: each.outcome for each in verdict.hypotheses})
+    if found is None and rows is not None:
+        found = consequences(rows, changes, {each.id: each.outcome for each in verdict.hypotheses})
+        _SEEN.add(known, found, 1)
+    return found
 
 
 def open_rows(session: Session, record: Preregistration) -> Rows:

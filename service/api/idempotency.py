@@ -45,33 +45,41 @@ class Once:
         """
         if self._key is None:
             return work()
-        request, shared = self._request, services(self._request)
         if fingerprint is None:
-            content: Content | None = getattr(request.state, "content", None)
+            content: Content | None = getattr(self._request.state, "content", None)
             fingerprint = b"" if content is None else content.body
-        path = request.scope["path"].encode()
-        identity = {
-            "key_id": request.state.caller.id,
-            "route": f"{request.method} {request.scope['path']}",
-            "idempotency_key": self._key,
-        }
-        digest = shared.keyring.fingerprint("idempotency", request.method.encode(), path, fingerprint)
-        stored = idempotency.find_or_begin(session, **identity, fingerprint=digest, now=clock.now(session))
-        if stored is not None:
-            return _replay(stored)
+        attempt = self.attempt(fingerprint)
+        earlier = idempotency.find(session, [attempt]).get(attempt.scope)
+        if earlier is not None:
+            return replay(earlier.answer_to(attempt))
         response = work()
         kept = keep(response) if keep else response
-        idempotency.finish(
-            session,
-            **identity,
-            status=kept.status_code,
-            headers={name: value for name, value in kept.headers.items() if name != "content-length"},
-            body=bytes(kept.body),
-        )
+        idempotency.keep(session, [(attempt, to_store(kept))], clock.now(session))
         return response
 
+    def attempt(self, fingerprint: bytes) -> idempotency.Attempt:
+        """The request as it is told from others; it needs its Idempotency-Key."""
+        request, key = self._request, self._key
+        if key is None:
+            raise ValueError("a request without an Idempotency-Key is not told from others")
+        path: str = request.scope["path"]
+        mac = services(request).keyring.fingerprint
+        return idempotency.Attempt(
+            key_id=request.state.caller.id,
+            route=f"{request.method} {path}",
+            idempotency_key=key,
+            fingerprint=mac("idempotency", request.method.encode(), path.encode(), fingerprint),
+        )
 
-def _replay(stored: idempotency.StoredResponse) -> Response:
+
+def to_store(response: Response) -> idempotency.StoredResponse:
+    """What is kept of an answer."""
+    headers = {name: value for name, value in response.headers.items() if name != "content-length"}
+    return idempotency.StoredResponse(response.status_code, headers, bytes(response.body))
+
+
+def replay(stored: idempotency.StoredResponse) -> Response:
+    """The answer to a repeated request."""
     return Response(stored.body, stored.status, {**stored.headers, REPLAYED: "true"})
 
 
@@ -96,7 +104,8 @@ async def _once(request: Request, idempotency_key: _Key = None) -> Once:
 
 
 @may_answer(400, 409, 422, without="Idempotency-Key")
-async def _required_once(request: Request, idempotency_key: _Key = None) -> Once:
+async def required_once(request: Request, idempotency_key: _Key = None) -> Once:
+    """What `RequiredOnce` depends on."""
     if idempotency_key is None:
         raise MissingIdempotencyKey(
             "this write needs an Idempotency-Key, so that a retry cannot do it twice: send a UUID, "
@@ -106,4 +115,4 @@ async def _required_once(request: Request, idempotency_key: _Key = None) -> Once
 
 
 OptionalOnce = Annotated[Once, Depends(_once)]
-RequiredOnce = Annotated[Once, Depends(_required_once)]
+RequiredOnce = Annotated[Once, Depends(required_once)]

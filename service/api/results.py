@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import secrets
 import uuid
+from asyncio import wrap_future
 from datetime import datetime
 from typing import Annotated, Literal
 
-from fastapi import Path, Query, Response
+from anyio import to_thread
+from fastapi import Path, Query, Request, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from service.actions import results as actions
 from service.actions import rows
+from service.actions.posting import Salts, Submission
 from service.actions.progress import progress
 from service.api import examples
 from service.api.answers import Page, View, answer, shows
-from service.api.body import Content, RawBody, StrictBody
+from service.api.body import INLINE_BYTES, Content, StrictBody, raw_reader
 from service.api.deps import (
+    MAX_ID,
     Cursor,
     Limit,
     Locker,
@@ -24,20 +28,22 @@ from service.api.deps import (
     ReadSession,
     RecordId,
     Shared,
-    Submitter,
+    scope,
 )
-from service.api.idempotency import OptionalOnce, RequiredOnce
+from service.api.headers import header
+from service.api.idempotency import Once, OptionalOnce, required_once
+from service.api.posting import BatchReceipt, Post
 from service.api.preregistrations import refusals_audited
-from service.api.route import refuses, router
-from service.api.services import Services
+from service.api.route import asks, refuses, router
+from service.api.services import Services, services
 from service.domain.access import Key
 from service.domain.ledger import Receipt
 from service.domain.preregistration import State
 from service.domain.results import ResultBatch, fingerprint_parts
-from service.errors import ForelockError
+from service.errors import ForelockError, NotFound
 from service.ingest import results as ingest
 from service.store import batches, clock, preregistrations
-from service.wake import nudge
+from service.store.idempotency import Attempt
 
 routes = router("results")
 Text = Annotated[str, Field(min_length=1, max_length=512)]
@@ -75,17 +81,6 @@ class ResultRow(BaseModel):
     status: Literal["ok", "error", "missing"] = "ok"
 
 
-class BatchReceipt(View):
-    """What a stored batch answers: counts and a receipt, never values."""
-
-    batch: int = Field(description="Number of the batch in its preregistration.")
-    n: int = Field(description="Rows of this batch.")
-    received: int = Field(description="Rows in, over all arms and endpoints.")
-    expected: int = Field(description="Rows that make the plan complete.")
-    state: State
-    receipt: Receipt
-
-
 class BatchView(View):
     """A batch in a list."""
 
@@ -111,7 +106,8 @@ class VoidRequest(BaseModel):
     reason: str = Field(min_length=1, max_length=2000, description="Printed in the verdict.")
 
 
-RESULTS_BODY = RawBody(
+_submitter = scope("results:write")
+_results_body = raw_reader(
     {"application/json": ResultColumns | list[ResultRow], "application/x-ndjson": str, "text/csv": str},
     example=examples.RESULTS,
 )
@@ -124,62 +120,58 @@ BatchNumber = Annotated[int, Path(ge=1, le=2**31 - 1, description="Number of the
     response_model=BatchReceipt,
     responses=shows(examples.BATCH_RECEIPT, 201) | refuses(409),
 )
-def post_results(
-    caller: Submitter,
-    once: RequiredOnce,
-    shared: Shared,
-    prereg_id: RecordId,
-    content: Annotated[Content, RESULTS_BODY],
-) -> Response:
+@asks(_submitter, required_once, _results_body)
+async def post_results(request: Request, prereg_id: RecordId) -> Response:
     """Post a batch of results of one arm.
 
     JSON columns, JSON rows, NDJSON or CSV, plain or gzip. All of it is stored, or nothing. The batch that
     completes the plan starts the verdict. A retry with the same Idempotency-Key answers as the first time.
     """
-    batch = ingest.parse(content.take(), content.media_type, max_items=shared.settings.max_rows)
-    fingerprint = fingerprint_parts(batch)
-    prepared = _prepare(shared, caller, prereg_id, batch)
+    caller, shared = await _submitter(request), services(request)
+    once = await required_once(request, header(request, b"idempotency-key"))
+    content = await _results_body(request)
+    if len(prereg_id) > MAX_ID:
+        raise NotFound("no record has such an id")
+    if len(content.body) > INLINE_BYTES:
+        return await to_thread.run_sync(_post_large, shared, caller, once, prereg_id, content)
+    batch, attempt = _parse(shared, once, content)
+    checked: actions.Prepared | ForelockError | None
+    try:
+        checked = shared.plans.prepare(caller, prereg_id, batch)
+    except ForelockError as refused:
+        checked = refused
+    if checked is None:
+        checked = await to_thread.run_sync(_check, shared, caller, prereg_id, batch)
+    return await wrap_future(shared.posting.submit(_post(caller, prereg_id, checked, attempt)))
+
+
+def _post_large(shared: Services, caller: Key, once: Once, prereg_id: str, content: Content) -> Response:
+    """In a thread, which waits with the batch: no more large ones are held than there are threads."""
+    batch, attempt = _parse(shared, once, content)
+    checked = _check(shared, caller, prereg_id, batch)
     del batch  # its ids take several times what is stored of it
-    with shared.database.write() as session:
-
-        def work() -> Response:
-            if isinstance(prepared, ForelockError):
-                raise prepared
-            accepted = actions.submit(
-                session,
-                caller,
-                prepared,
-                job_id=uuid.uuid4().hex,
-                salts=actions.Salts(secrets.token_bytes(16), secrets.token_bytes(16)),
-                now=clock.now(session),
-            )
-            return answer(_receipt(accepted), 201)
-
-        response = once.run(session, work, fingerprint=fingerprint)
-    nudge(shared.settings.runner_socket)
-    return response
+    return shared.posting.submit(_post(caller, prereg_id, checked, attempt)).result()
 
 
-def _prepare(
+def _parse(shared: Services, once: Once, content: Content) -> tuple[ResultBatch, Attempt]:
+    batch = ingest.parse(content.take(), content.media_type, max_items=shared.settings.max_rows)
+    return batch, once.attempt(fingerprint_parts(batch))
+
+
+def _check(
     shared: Services, caller: Key, prereg_id: str, batch: ResultBatch
 ) -> actions.Prepared | ForelockError:
     """Check the batch before the write begins. A refusal waits: a stored answer to a retry comes first."""
     try:
         with shared.database.read() as session:
-            return actions.prepare(session, caller, prereg_id, batch)
+            return shared.plans.read(session, caller, prereg_id, batch)
     except ForelockError as refused:
         return refused
 
 
-def _receipt(accepted: actions.Accepted) -> BatchReceipt:
-    return BatchReceipt(
-        batch=accepted.sequence,
-        n=accepted.n,
-        received=accepted.received,
-        expected=accepted.expected,
-        state=accepted.record.state,
-        receipt=accepted.receipt,
-    )
+def _post(caller: Key, prereg_id: str, checked: actions.Prepared | ForelockError, attempt: Attempt) -> Post:
+    salts = Salts(secrets.token_bytes(16), secrets.token_bytes(16))
+    return Post(Submission(caller, prereg_id, checked, job_id=uuid.uuid4().hex, salts=salts), attempt)
 
 
 @routes.get(

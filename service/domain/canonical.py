@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import unicodedata
 from collections.abc import Mapping
@@ -24,7 +25,23 @@ def canonical(value: object) -> bytes:
         InvalidData: a number JSON cannot carry exactly, keys that coincide after
             normalisation, text that is not Unicode, or something that is not JSON.
     """
-    return rfc8785.dumps(_plain(value, "", 0))
+    plain = _plain(value, "", 0)
+    # Without fractions and under ASCII keys the general encoder writes the same, several times slower.
+    return _ENCODE(plain).encode() if _is_simple(plain) else rfc8785.dumps(plain)
+
+
+_ENCODE = json.JSONEncoder(
+    ensure_ascii=False, check_circular=False, allow_nan=False, sort_keys=True, separators=(",", ":")
+).encode
+
+
+def _is_simple(plain: Any) -> bool:
+    """No floats, whose text is JavaScript's, and no keys whose order in UTF-16 is another."""
+    if isinstance(plain, dict):
+        return all(map(str.isascii, plain)) and all(map(_is_simple, plain.values()))
+    if isinstance(plain, list):
+        return all(map(_is_simple, plain))
+    return not isinstance(plain, float)
 
 
 def sha256_hex(data: bytes) -> str:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from service.domain.faults import SHOWN, Faults, listed
 from service.domain.plan import Endpoint, Plan
 from service.domain.population import Manifest
-from service.errors import Conflict, Fault, InvalidData
+from service.errors import Fault, InvalidData
 
 STATUSES = ("ok", "error", "missing")
 """Status words by their code; a value is null unless the status is ok."""
@@ -61,6 +61,9 @@ class PlacedBatch:
 
     def by_replicate(self) -> Iterator[tuple[int, NDArray[np.int32]]]:
         """Each replicate in the batch with the positions it fills."""
+        if self.n and self.replicates.min() == self.replicates.max():
+            yield int(self.replicates[0]), self.positions
+            return
         for replicate in np.unique(self.replicates):
             yield int(replicate), self.positions[self.replicates == replicate]
 
@@ -142,45 +145,6 @@ def expected_cells(plan: Plan) -> tuple[ExpectedCell, ...]:
         for arm in plan.arms(population.id)
         for endpoint in plan.endpoints_of(population.id)
     )
-
-
-def empty_bitmap(n_items: int) -> bytearray:
-    """No item received: one bit per manifest position, least significant bit first."""
-    return bytearray((n_items + 7) // 8)
-
-
-def received(bitmap: bytes | bytearray) -> int:
-    """How many items are in."""
-    return int.from_bytes(bitmap, "little").bit_count()
-
-
-def claim(bitmap: bytearray, positions: NDArray[np.int32], item_ids: Sequence[str]) -> int:
-    """Mark positions as received and return how many items now are.
-
-    Conflict `duplicate_results` when one of them is in already; the bitmap is then unchanged. The
-    answer depends on the positions alone: a repeat with the same value and one with another value
-    read the same.
-    """
-    bits = np.unpackbits(np.frombuffer(bitmap, dtype=np.uint8), bitorder="little")
-    taken = positions[bits[positions] == 1]
-    if len(taken):
-        ids = listed((item_ids[position] for position in taken), len(taken))
-        raise Conflict(
-            f"{len(taken)} of the items already have a result: {ids}",
-            [Fault("item_id", "already has a result", "post every item once; void a wrong batch first")],
-            code="duplicate_results",
-        )
-    bits[positions] = 1
-    bitmap[:] = np.packbits(bits, bitorder="little").tobytes()
-    return received(bitmap)
-
-
-def release(bitmap: bytearray, positions: NDArray[np.int32]) -> int:
-    """Free the positions of a voided batch and return how many items are still in."""
-    bits = np.unpackbits(np.frombuffer(bitmap, dtype=np.uint8), bitorder="little")
-    bits[positions] = 0
-    bitmap[:] = np.packbits(bits, bitorder="little").tobytes()
-    return received(bitmap)
 
 
 def _population(batch: ResultBatch, plan: Plan) -> str:

@@ -96,13 +96,12 @@ def next_sequence(session: Session, preregistration_id: str) -> int:
 
 _LAST = sa.select(sa.func.max(batches.c.sequence)).where(batches.c.preregistration_id == sa.bindparam("id"))
 _APPEND = sa.insert(batches)
+_COLUMNS = tuple(NewBatch.__dataclass_fields__)
 
 
-def append(session: Session, batch: NewBatch) -> int:
-    """Store a batch, while the record is locked or collecting, and return its number."""
-    row = {name: getattr(batch, name) for name in NewBatch.__dataclass_fields__}
-    session.execute(_APPEND, row)
-    return batch.sequence
+def append(session: Session, *new: NewBatch) -> None:
+    """Store batches in this order, while their records are locked or collecting."""
+    session.execute(_APPEND, [{name: getattr(batch, name) for name in _COLUMNS} for batch in new])
 
 
 def every(session: Session, preregistration_id: str, *, include_void: bool = False) -> Iterator[StoredBatch]:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from service.store.pipeline import Later, Questions
 from service.store.types import Moment
 
 _DATABASE_TIME = sa.select(sa.func.clock_timestamp(type_=Moment()))
@@ -19,3 +20,11 @@ def now(session: Session) -> datetime:
         assert moment is not None  # noqa: S101  # a clock always answers
         return moment
     return datetime.now(UTC)
+
+
+def asked(questions: Questions) -> Later[datetime]:
+    """The same, beside other questions."""
+    if questions.dialect.name == "postgresql":
+        return questions.ask(_DATABASE_TIME, {}, lambda rows: rows[0][0])
+    moment = datetime.now(UTC)
+    return Later(list, lambda _rows: moment)

@@ -7,10 +7,14 @@ Bit i, least significant first, is the item at manifest position i. Hold the rec
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import ModuleType
+from typing import cast
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
+from service.store.pipeline import Later, Questions
 from service.store.tables import coverage
 
 
@@ -39,6 +43,13 @@ def bitmap(
     return bytearray((size + 7) // 8) if stored is None else bytearray(stored)
 
 
+def asked(questions: Questions, cell: tuple[str, str, str, str, int], size: int) -> Later[bytes]:
+    """The same, beside other questions; `cell` is record, population, arm, endpoint and replicate."""
+    return questions.ask(
+        _BITMAP, _key(*cell), lambda rows: bytes(rows[0][0]) if rows else bytes((size + 7) // 8)
+    )
+
+
 def save(
     session: Session,
     preregistration_id: str,
@@ -50,22 +61,15 @@ def save(
     count: int,
 ) -> None:
     """Store the bitmap of a cell and how many of its bits are set."""
-    values = {"bitmap": bytes(bitmap), "received": count}
-    of_cell = _key(preregistration_id, population, arm, endpoint, replicate)
-    if session.execute(_SAVE, of_cell | {"new_bitmap": values["bitmap"], "new_count": count}).first() is None:
-        key = {name.removeprefix("of_"): value for name, value in of_cell.items()}
-        session.execute(sa.insert(coverage).values(key | values))
+    key = _key(preregistration_id, population, arm, endpoint, replicate)
+    row = {name.removeprefix("of_"): value for name, value in key.items()}
+    save = _SAVE[session.get_bind().dialect.name]
+    session.execute(save, row | {"bitmap": bytes(bitmap), "received": count})
 
 
 def counts(session: Session, preregistration_id: str) -> list[CoverageCount]:
     """How many items are in, for every cell that has received any."""
-    names = list(CoverageCount.__dataclass_fields__)
-    statement = (
-        sa.select(*(coverage.c[name] for name in names))
-        .where(coverage.c.preregistration_id == preregistration_id)
-        .order_by(*(coverage.c[name] for name in names[:-1]))
-    )
-    return [CoverageCount(*row) for row in session.execute(statement)]
+    return [CoverageCount(*row) for row in session.execute(_COUNTS, {"id": preregistration_id})]
 
 
 def _key(
@@ -85,10 +89,24 @@ def _key(
 _CELL = sa.and_(
     *(coverage.c[name.removeprefix("of_")] == sa.bindparam(name) for name in _key("", "", "", "", 0))
 )
-_BITMAP = sa.select(coverage.c.bitmap).where(_CELL)
-_SAVE = (
-    sa.update(coverage)
-    .where(_CELL)
-    .values(bitmap=sa.bindparam("new_bitmap"), received=sa.bindparam("new_count"))
-    .returning(coverage.c.received)
+_NAMES = tuple(CoverageCount.__dataclass_fields__)
+_COUNTS = (
+    sa.select(*(coverage.c[name] for name in _NAMES))
+    .where(coverage.c.preregistration_id == sa.bindparam("id"))
+    .order_by(*(coverage.c[name] for name in _NAMES[:-1]))
 )
+_BITMAP = sa.select(coverage.c.bitmap).where(_CELL)
+
+
+def _save(dialect: ModuleType) -> sa.Insert:
+    new = dialect.insert(coverage)
+    return cast(
+        sa.Insert,
+        new.on_conflict_do_update(
+            index_elements=list(coverage.primary_key.columns),
+            set_={"bitmap": new.excluded.bitmap, "received": new.excluded.received},
+        ),
+    )
+
+
+_SAVE = {"sqlite": _save(sqlite), "postgresql": _save(postgresql)}

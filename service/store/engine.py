@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,11 +13,14 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.engine import URL, Connection, Engine, ExceptionContext, make_url
 from sqlalchemy.orm import Session
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from service.errors import ForelockError, Unavailable
 
 BUSY_SECONDS = 30
 """How long a write waits for another one before it answers 503."""
+IDLE_SECONDS = 1.0
+"""A connection to Postgres that was idle for longer is tried before it is used."""
 
 _WRITES = "forelock_writes"
 _RETRYABLE = (
@@ -36,6 +40,19 @@ class UnknownDatabase(ForelockError):
     code, title = "unknown_database", "The database URL is not supported"
 
 
+class _Session(Session):
+    """A session of plain statements: nothing here is mapped, and the way through the mapper takes time."""
+
+    def execute(self, statement: Any, params: Any = None, **_options: Any) -> Any:
+        return self.connection().execute(statement, params)
+
+    def scalar(self, statement: Any, params: Any = None, **_options: Any) -> Any:
+        return self.connection().scalar(statement, params)
+
+    def scalars(self, statement: Any, params: Any = None, **_options: Any) -> Any:
+        return self.connection().scalars(statement, params)
+
+
 class Database:
     """One database, and the two ways to use it: `read` and `write`."""
 
@@ -52,7 +69,7 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Session]:
         """A session that sees one committed state on SQLite, committed rows on Postgres; it keeps nothing."""
-        with _unavailable_when_full(), Session(self.engine, autoflush=False) as session:
+        with _unavailable_when_full(), _Session(self.engine, autoflush=False) as session:
             yield session
 
     @contextmanager
@@ -61,7 +78,7 @@ class Database:
 
         The transaction begins with the first statement; on SQLite it takes the write lock there.
         """
-        with _unavailable_when_full(), Session(self._writing, autoflush=False) as session, session.begin():
+        with _unavailable_when_full(), _Session(self._writing, autoflush=False) as session, session.begin():
             yield session
 
     def dispose(self) -> None:
@@ -85,8 +102,10 @@ def _create_engine(url: URL, pool_size: int) -> Engine:
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
     else:
-        engine = sa.create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": 30}, **pool)
+        engine = sa.create_engine(url, connect_args={"connect_timeout": 30}, **pool)
         event.listen(engine, "connect", _prepare_postgres)
+        event.listen(engine, "checkin", _note_use)
+        event.listen(engine, "checkout", _try_idle)
     event.listen(engine, "handle_error", _translate)
     return engine
 
@@ -109,20 +128,39 @@ def _prepare_postgres(connection: psycopg.Connection, _record: object) -> None:
     connection.commit()
 
 
+def _note_use(_connection: psycopg.Connection | None, record: ConnectionPoolEntry) -> None:
+    record.info["used"] = time.monotonic()
+
+
+def _try_idle(connection: psycopg.Connection, record: ConnectionPoolEntry, _proxy: object) -> None:
+    """As `pool_pre_ping` does, which asks every time: a round trip of its own."""
+    if time.monotonic() - record.info.get("used", time.monotonic()) <= IDLE_SECONDS:
+        return
+    try:
+        connection.execute("SELECT 1")
+        connection.rollback()
+    except psycopg.Error as error:
+        raise sa.exc.InvalidatePoolError("the connection was lost while it was idle") from error
+
+
 def _begin_sqlite(connection: Connection) -> None:
     writes = connection.get_execution_options().get(_WRITES, False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 def _translate(context: ExceptionContext) -> BaseException | None:
-    """A database that is busy or away is 503, not 500."""
     error = context.original_exception
+    unreachable = context.connection is None and isinstance(error, psycopg.OperationalError)
+    return translated(error, lost=unreachable or context.is_disconnect)
+
+
+def translated(error: BaseException, *, lost: bool) -> Unavailable | None:
+    """A database that is busy or away is 503, not 500."""
     busy = isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF in (
         sqlite3.SQLITE_BUSY,
         sqlite3.SQLITE_LOCKED,
     )
-    unreachable = context.connection is None and isinstance(error, psycopg.OperationalError)
-    if busy or unreachable or isinstance(error, _RETRYABLE) or context.is_disconnect:
+    if busy or lost or isinstance(error, _RETRYABLE):
         return Unavailable("the database is busy or away: repeat the request shortly")
     return None
 

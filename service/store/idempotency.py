@@ -3,15 +3,46 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
 from service.errors import Conflict, InvalidData
+from service.store.pipeline import Later, Questions, Row, reading
 from service.store.tables import idempotency
+
+Scope = tuple[str, str, str]
+"""API key, route and Idempotency-Key: what an answer is kept under."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A request that may be repeated.
+
+    `fingerprint` tells one request from another and is computed by the caller, without outcomes.
+    """
+
+    key_id: str
+    route: str
+    idempotency_key: str
+    fingerprint: str
+
+    @property
+    def scope(self) -> Scope:
+        """What its answer is kept under."""
+        return self.key_id, self.route, self.idempotency_key
+
+    def require_same(self, fingerprint: str) -> None:
+        """Refuse a key that another request has used."""
+        if self.fingerprint != fingerprint:
+            raise InvalidData(
+                "this Idempotency-Key was used for another request: send a new one",
+                code="idempotency_key_reused",
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,47 +54,75 @@ class StoredResponse:
     body: bytes
 
 
-def find_or_begin(
-    session: Session, *, key_id: str, route: str, idempotency_key: str, fingerprint: str, now: datetime
-) -> StoredResponse | None:
-    """The earlier answer to this request, or None after noting that it has begun.
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A request that came before under the same scope; without a fingerprint it is being answered elsewhere."""
 
-    `fingerprint` tells one request from another and is computed by the caller, without outcomes.
-    """
-    _require_alone(session, key_id, route, idempotency_key)
-    row = session.execute(_FIND, _of(key_id, route, idempotency_key)).one_or_none()
-    if row is None:
-        begun = {
-            "key_id": key_id,
-            "route": route,
-            "idempotency_key": idempotency_key,
-            "fingerprint": fingerprint,
+    fingerprint: str | None
+    response: StoredResponse | None
+
+    def answer_to(self, attempt: Attempt) -> StoredResponse:
+        """Its answer, to one that repeats it.
+
+        Raises:
+            InvalidData: `idempotency_key_reused`: this is another request.
+            Conflict: `idempotency_in_flight`: there is no answer yet.
+        """
+        if self.fingerprint is not None:
+            attempt.require_same(self.fingerprint)
+        if self.response is None:
+            raise Conflict(
+                "the first request with this Idempotency-Key is still being answered: retry shortly",
+                code="idempotency_in_flight",
+            )
+        return self.response
+
+
+def find(session: Session, attempts: Iterable[Attempt]) -> dict[Scope, Earlier]:
+    """What came before under the scopes of these; the others are theirs until the transaction ends."""
+    with reading(session) as questions:
+        found = asked(questions, attempts)
+    return found.get()
+
+
+def asked(questions: Questions, attempts: Iterable[Attempt]) -> Later[dict[Scope, Earlier]]:
+    """The same, beside other questions."""
+    scopes = {attempt.scope for attempt in attempts}
+    elsewhere = _elsewhere(questions, scopes)
+    wanted: dict[tuple[str, str], list[str]] = {}
+    for key_id, route, name in scopes:
+        wanted.setdefault((key_id, route), []).append(name)
+    answers = [
+        questions.ask(_FIND, {"of_key_id": key_id, "of_route": route, "of_names": sorted(names)}, _earlier)
+        for (key_id, route), names in wanted.items()
+    ]
+
+    def found(_rows: list[Row]) -> dict[Scope, Earlier]:
+        known: dict[Scope, Earlier] = {}
+        for answer in answers:
+            known |= answer.get()
+        return known | dict.fromkeys(elsewhere.get(), Earlier(None, None))
+
+    return Later(list, found)
+
+
+def keep(session: Session, answers: Sequence[tuple[Attempt, StoredResponse]], now: datetime) -> None:
+    """Keep answers to requests that `find` found nothing for."""
+    rows = [
+        {
+            "key_id": attempt.key_id,
+            "route": attempt.route,
+            "idempotency_key": attempt.idempotency_key,
+            "fingerprint": attempt.fingerprint,
+            "status": answer.status,
+            "headers": dict(answer.headers),
+            "body": answer.body,
             "created_at": now,
         }
-        session.execute(_BEGIN, begun)
-        return None
-    if row.fingerprint != fingerprint:
-        raise InvalidData(
-            "this Idempotency-Key was used for another request: send a new one", code="idempotency_key_reused"
-        )
-    if row.status is None:
-        raise _in_flight()
-    return StoredResponse(row.status, dict(row.headers or {}), bytes(row.body or b""))
-
-
-def finish(
-    session: Session,
-    *,
-    key_id: str,
-    route: str,
-    idempotency_key: str,
-    status: int,
-    headers: Mapping[str, str],
-    body: bytes,
-) -> None:
-    """Keep the answer for retries."""
-    answer = {"new_status": status, "new_headers": dict(headers), "new_body": body}
-    session.execute(_FINISH, _of(key_id, route, idempotency_key) | answer)
+        for attempt, answer in answers
+    ]
+    if rows:
+        session.execute(_KEEP, rows)
 
 
 def sweep(session: Session, before: datetime) -> int:
@@ -72,35 +131,43 @@ def sweep(session: Session, before: datetime) -> int:
     return len(session.execute(statement.returning(idempotency.c.key_id)).all())
 
 
-def _of(key_id: str, route: str, idempotency_key: str) -> dict[str, object]:
-    return {"of_key_id": key_id, "of_route": route, "of_idempotency_key": idempotency_key}
-
-
 # Made once: every write that may be retried executes them.
-_OURS = sa.and_(*(idempotency.c[name.removeprefix("of_")] == sa.bindparam(name) for name in _of("", "", "")))
-_FIND = sa.select(idempotency).where(_OURS)
-_BEGIN = sa.insert(idempotency)
-_FINISH = (
-    sa.update(idempotency)
-    .where(_OURS)
-    .values(
-        status=sa.bindparam("new_status"), headers=sa.bindparam("new_headers"), body=sa.bindparam("new_body")
-    )
+_FIND = sa.select(
+    idempotency.c.key_id,
+    idempotency.c.route,
+    idempotency.c.idempotency_key,
+    idempotency.c.fingerprint,
+    idempotency.c.status,
+    idempotency.c.headers,
+    idempotency.c.body,
+).where(
+    idempotency.c.key_id == sa.bindparam("of_key_id"),
+    idempotency.c.route == sa.bindparam("of_route"),
+    idempotency.c.idempotency_key.in_(sa.bindparam("of_names", expanding=True)),
 )
+_KEEP = sa.insert(idempotency)
+_NUMBER = sa.func.unnest(sa.bindparam("numbers", type_=ARRAY(sa.BigInteger))).column_valued("number")
+_HELD = sa.select(_NUMBER).where(sa.not_(sa.func.pg_try_advisory_xact_lock(_NUMBER)))
 
 
-def _require_alone(session: Session, *scope: str) -> None:
-    """On Postgres, see a transaction that holds the key and has not committed; SQLite has one writer."""
-    if session.get_bind().dialect.name != "postgresql":
-        return
-    digest = hashlib.sha256("\x00".join(scope).encode("utf-8", "surrogatepass")).digest()
-    number = int.from_bytes(digest[:8], "big", signed=True)
-    if not session.scalar(sa.select(sa.func.pg_try_advisory_xact_lock(number))):
-        raise _in_flight()
+def _earlier(rows: list[Row]) -> dict[Scope, Earlier]:
+    found = {}
+    for key_id, route, name, fingerprint, status, headers, body in rows:
+        answer = None if status is None else StoredResponse(status, dict(headers or {}), bytes(body or b""))
+        found[key_id, route, name] = Earlier(fingerprint, answer)
+    return found
 
 
-def _in_flight() -> Conflict:
-    return Conflict(
-        "the first request with this Idempotency-Key is still being answered: retry shortly",
-        code="idempotency_in_flight",
+def _elsewhere(questions: Questions, scopes: Iterable[Scope]) -> Later[list[Scope]]:
+    """On Postgres, scopes that a transaction holds which has not committed; SQLite has one writer."""
+    numbers = {_number(scope): scope for scope in scopes}
+    if questions.dialect.name != "postgresql":
+        return Later(list, lambda _rows: [])
+    return questions.ask(
+        _HELD, {"numbers": sorted(numbers)}, lambda rows: [numbers[number] for (number,) in rows]
     )
+
+
+def _number(scope: Scope) -> int:
+    digest = hashlib.sha256("\x00".join(scope).encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +12,19 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from service.domain.ledger import Frontier, Kind, Receipt, leaf_bytes, leaf_hash
+from service.store.pipeline import together
 from service.store.tables import ledger_entries, ledger_head
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """What becomes a leaf."""
+
+    kind: Kind
+    body: Mapping[str, Any]
+    project_id: str | None
+    preregistration_id: str | None
+    salt: bytes
 
 
 def append(
@@ -25,22 +38,52 @@ def append(
     now: datetime,
 ) -> Receipt:
     """Add an event as the next leaf. Everything else that takes a lock comes before."""
-    leaf = leaf_bytes(kind, body, salt)
-    hashed = leaf_hash(leaf)
+    event = Event(
+        kind=kind, body=body, project_id=project_id, preregistration_id=preregistration_id, salt=salt
+    )
+    leaves = next_leaves(session, [event], now=now)
+    add(session, leaves)
+    return leaves.receipts[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """Events as the next leaves, and the log as it is with them."""
+
+    receipts: Sequence[Receipt]
+    entries: Sequence[Mapping[str, Any]]
+    log: Frontier
+
+
+def next_leaves(session: Session, events: Sequence[Event], *, now: datetime) -> Leaves:
+    """The leaves that events become, in this order; takes the ledger's lock. `add` must follow."""
+    leaves = [leaf_bytes(event.kind, event.body, event.salt) for event in events]
     log = head(session, for_update=True)
-    entry = {
-        "sequence": log.size,
-        "kind": kind,
-        "project_id": project_id,
-        "preregistration_id": preregistration_id,
-        "leaf": leaf.decode(),
-        "leaf_sha256": hashed.hex(),
-        "created_at": now,
-    }
-    session.execute(_APPEND, entry)
-    grown = log.append(hashed)
-    session.execute(_GROW, {"new_size": grown.size, "new_peaks": grown.to_bytes()})
-    return Receipt(sequence=log.size, kind=kind, leaf_sha256=hashed.hex())
+    receipts, entries = [], []
+    for event, leaf in zip(events, leaves, strict=True):
+        hashed = leaf_hash(leaf)
+        receipt = Receipt(sequence=log.size, kind=event.kind, leaf_sha256=hashed.hex())
+        receipts.append(receipt)
+        entries.append(
+            {
+                "sequence": receipt.sequence,
+                "kind": event.kind,
+                "project_id": event.project_id,
+                "preregistration_id": event.preregistration_id,
+                "leaf": leaf.decode(),
+                "leaf_sha256": receipt.leaf_sha256,
+                "created_at": now,
+            }
+        )
+        log = log.append(hashed)
+    return Leaves(receipts, entries, log)
+
+
+def add(session: Session, leaves: Leaves) -> None:
+    """Add the leaves, each an entry of its own."""
+    with together(session):
+        session.execute(_APPEND, leaves.entries)
+        session.execute(_GROW, {"new_size": leaves.log.size, "new_peaks": leaves.log.to_bytes()})
 
 
 def head(session: Session, *, for_update: bool = False) -> Frontier:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections import OrderedDict
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -13,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from service.domain.population import Manifest, ManifestFacts
+from service.store.recent import Recent
 from service.store.tables import manifests
 
 CACHED_ITEMS = 2_000_000
@@ -21,28 +20,8 @@ CACHED_ITEMS = 2_000_000
 _COLUMNS = ("item_ids", "clusters", "strata")
 
 
-class _Recent:
-    """Manifests by their hash, the last used ones. A hash stands for its content, so none grows stale."""
-
-    def __init__(self, items: int) -> None:
-        self._room = items
-        self._known: OrderedDict[str, Manifest] = OrderedDict()
-        self._guard = Lock()
-
-    def get(self, sha256: str) -> Manifest | None:
-        with self._guard:
-            if sha256 in self._known:
-                self._known.move_to_end(sha256)
-            return self._known.get(sha256)
-
-    def add(self, sha256: str, manifest: Manifest) -> None:
-        with self._guard:
-            self._known[sha256] = manifest
-            while len(self._known) > 1 and sum(each.n for each in self._known.values()) > self._room:
-                self._known.popitem(last=False)
-
-
-_recent = _Recent(CACHED_ITEMS)
+_recent: Recent[str, Manifest] = Recent(CACHED_ITEMS)
+"""By hash, which stands for the content."""
 
 
 def put(session: Session, preregistration_id: str, population_id: str, manifest: Manifest) -> ManifestFacts:
@@ -71,7 +50,7 @@ def get(session: Session, preregistration_id: str, population_id: str) -> Manife
     sha256 = session.scalar(sa.select(manifests.c.items_sha256).where(ours))
     if sha256 is None:
         return None
-    manifest = _recent.get(sha256)
+    manifest = at_hand(sha256)
     if manifest is None:
         content = session.scalar(
             sa.select(manifests.c.content).where(ours, manifests.c.items_sha256 == sha256)
@@ -79,8 +58,13 @@ def get(session: Session, preregistration_id: str, population_id: str) -> Manife
         if content is None:
             return None
         manifest = _unpack(content)
-        _recent.add(sha256, manifest)
+        _recent.add(sha256, manifest, manifest.n)
     return manifest
+
+
+def at_hand(sha256: str) -> Manifest | None:
+    """The manifest of that hash, if it was read here a moment ago."""
+    return _recent.get(sha256)
 
 
 def remove_others(session: Session, preregistration_id: str, population_ids: set[str]) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +15,8 @@ from service.domain.plan import Plan
 from service.domain.preregistration import Preregistration, State
 from service.errors import Conflict, NotFound, PreconditionFailed
 from service.store import paging, scope
+from service.store.pipeline import Later, Questions, Row
+from service.store.recent import Recent
 from service.store.tables import manifests, plan_keys, plans, preregistrations
 
 _RECORD = sa.select(preregistrations, plans.c.canonical).join_from(
@@ -26,6 +29,9 @@ _RECORD = sa.select(preregistrations, plans.c.canonical).join_from(
     isouter=True,
 )
 
+_COLUMNS = tuple(_RECORD.selected_columns.keys())
+_ID = _COLUMNS.index("id")
+
 # Made once: every batch of results executes them.
 _OF_PROJECT: sa.BindParameter[str] = sa.bindparam("of_project", type_=sa.Text)
 _THIS = preregistrations.c.id == sa.bindparam("of_id")
@@ -33,6 +39,17 @@ _ONE = scope.of_project(_RECORD, preregistrations, _OF_PROJECT).where(_THIS)
 _HOLD = scope.of_project(
     sa.select(preregistrations.c.id).where(_THIS), preregistrations, _OF_PROJECT
 ).with_for_update(key_share=True)
+_THESE = preregistrations.c.id.in_(sa.bindparam("of_ids", expanding=True))
+_SEVERAL = scope.of_project(_RECORD, preregistrations, _OF_PROJECT).where(_THESE)
+_IDS = scope.of_project(sa.select(preregistrations.c.id).where(_THESE), preregistrations, _OF_PROJECT)
+_HOLD_SEVERAL = _IDS.order_by(preregistrations.c.id).with_for_update(key_share=True)
+_HOLD_FREE = _IDS.with_for_update(key_share=True, skip_locked=True)
+
+CACHED_CHARACTERS = 4_000_000
+"""Text of locked plans kept in memory in its parsed form: every batch asks for its plan."""
+
+_plans: Recent[str, Plan] = Recent(CACHED_CHARACTERS)
+"""By canonical text."""
 
 
 def insert(session: Session, record: Preregistration) -> Preregistration:
@@ -56,8 +73,49 @@ def get(
     found = session.execute(_ONE, {"of_project": project_id, "of_id": preregistration_id})
     row = found.mappings().one_or_none()
     if row is None:
-        raise NotFound(f"there is no preregistration {preregistration_id} in this project")
+        raise unknown(preregistration_id)
     return _read(row)
+
+
+def unknown(preregistration_id: str) -> NotFound:
+    """What a record that is not the project's is answered."""
+    return NotFound(f"there is no preregistration {preregistration_id} in this project")
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Records that are held until the transaction ends, and the ids of those that others hold."""
+
+    records: Mapping[str, Preregistration]
+    elsewhere: Set[str]
+
+
+def asked(
+    questions: Questions, project_id: str, preregistration_ids: Collection[str], *, wait: bool
+) -> Later[Held]:
+    """Hold the project's records of these ids.
+
+    With `wait` it waits for those that others hold. Who holds records of several projects must not wait:
+    two that wait in another order would wait for each other.
+    """
+    wanted = {"of_project": project_id, "of_ids": sorted(preregistration_ids)}
+    ours: Later[set[str]] | None = None
+    if questions.dialect.name == "postgresql":  # SQLite has one writer, who holds everything
+        statement = _HOLD_SEVERAL if wait else _HOLD_FREE
+        ours = questions.ask(statement, wanted, lambda rows: {row[0] for row in rows})
+
+    def become(rows: list[Row]) -> Held:
+        found = {row[_ID]: row for row in rows}
+        elsewhere = set() if ours is None else found.keys() - ours.get()
+        records = {
+            name: _read(dict(zip(_COLUMNS, row, strict=True)))
+            for name, row in found.items()
+            if name not in elsewhere
+        }
+        return Held(records, elsewhere)
+
+    # A statement of its own: what is joined to the head must be read after the wait for it.
+    return questions.ask(_SEVERAL, wanted, become)
 
 
 def page(
@@ -153,7 +211,7 @@ def _hold(session: Session, record: Preregistration, state: State) -> None:
         statement.where(preregistrations.c.id == record.id).with_for_update(key_share=True)
     ).one_or_none()
     if row is None:
-        raise NotFound(f"there is no preregistration {record.id} in this project")
+        raise unknown(record.id)
     if row.state != state:
         code = "already_locked" if state == "draft" else None
         current = record.model_copy(update={"state": row.state})
@@ -199,14 +257,22 @@ def _write(session: Session, record: Preregistration, **changes: Any) -> Preregi
     return changed
 
 
-def _read(row: sa.RowMapping) -> Preregistration:
+def _read(row: sa.RowMapping | Mapping[str, Any]) -> Preregistration:
     known = {name: row[name] for name in Preregistration.model_fields if name in row}
     findings = row["lint"]
     return Preregistration.model_validate(
         known
         | {
-            "plan": Plan.from_json(row["draft"] if row["draft"] is not None else row["canonical"]),
+            "plan": _locked(row["canonical"]) if row["draft"] is None else Plan.from_json(row["draft"]),
             "lint": None if findings is None else tuple(Finding.model_validate(each) for each in findings),
             "acknowledged": tuple(row["acknowledged"]),
         }
     )
+
+
+def _locked(canonical: str) -> Plan:
+    plan = _plans.get(canonical)
+    if plan is None:
+        plan = Plan.from_json(canonical)
+        _plans.add(canonical, plan, len(canonical))
+    return plan

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import unicodedata
 
 import pytest
+import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,6 +48,26 @@ def test_against_rfc_8785_example():
 def test_reading_it_back_gives_the_same_bytes(value):
     once = canonical(value)
     assert canonical(json.loads(once, parse_int=number)) == once
+
+
+@given(VALUES)
+def test_agrees_with_the_general_encoder(value):
+    """Values without fractions take a shorter way; NFC is none of its business."""
+    assert canonical(value) == rfc8785.dumps(
+        json.loads(unicodedata.normalize("NFC", json.dumps(value, ensure_ascii=False)))
+    )
+
+
+@given(st.dictionaries(TEXT, st.integers(0, 9), max_size=6))
+def test_keys_come_in_the_order_of_utf_16(value):
+    normal = {unicodedata.normalize("NFC", key): number for key, number in value.items()}
+    if len(normal) == len(value):
+        assert canonical(value) == rfc8785.dumps(normal)
+
+
+def test_every_character_is_written_as_the_general_encoder_does():
+    text = "".join(map(chr, [*range(0x250), 0x2028, 0x2029, 0xFEFF, 0xFFFF, 0x1F600]))
+    assert canonical({"text": text}) == rfc8785.dumps({"text": text})
 
 
 def test_keys_sort_and_numbers_have_one_form():

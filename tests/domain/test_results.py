@@ -1,4 +1,4 @@
-"""Placing batches in a plan, and the bitmap of what is in."""
+"""Placing batches in a plan."""
 
 from __future__ import annotations
 
@@ -13,14 +13,10 @@ from service.domain.results import (
     ExpectedCell,
     ResultBatch,
     check,
-    claim,
-    empty_bitmap,
     expected_cells,
     fingerprint_parts,
-    received,
-    release,
 )
-from service.errors import Conflict, InvalidData
+from service.errors import InvalidData
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -178,48 +174,6 @@ def test_every_arm_needs_every_endpoint_of_its_population():
     )
     assert sum(cell.size for cell in expected_cells(PLAN)) == 60
     assert expected_cells(Plan()) == ()
-
-
-IDS = [f"q{i}" for i in range(50)]
-
-
-@PATIENT
-@given(st.lists(st.sets(st.integers(0, 49), min_size=1), max_size=6))
-def test_a_bitmap_is_the_set_of_claimed_positions(batches):
-    bitmap, taken = empty_bitmap(50), set()
-    for positions in batches:
-        column = np.array(sorted(positions), dtype=np.int32)
-        before = bytes(bitmap)
-        if positions & taken:
-            with pytest.raises(Conflict) as caught:
-                claim(bitmap, column, IDS)
-            assert caught.value.problem_code == "duplicate_results"
-            assert bytes(bitmap) == before
-            continue
-        taken |= positions
-        assert claim(bitmap, column, IDS) == len(taken) == received(bitmap)
-    assert {i for i in range(50) if bitmap[i >> 3] >> (i & 7) & 1} == taken
-
-
-def test_a_conflict_names_the_items_that_are_in():
-    bitmap = empty_bitmap(50)
-    claim(bitmap, np.arange(30, dtype=np.int32), IDS)
-    with pytest.raises(Conflict) as caught:
-        claim(bitmap, np.arange(28, 32, dtype=np.int32), IDS)
-    assert caught.value.detail == "2 of the items already have a result: 'q28', 'q29'"
-    with pytest.raises(Conflict, match="'q19' and 10 more"):
-        claim(bitmap, np.arange(30, dtype=np.int32), IDS)
-
-
-def test_released_positions_can_be_claimed_again():
-    bitmap = empty_bitmap(50)
-    claim(bitmap, np.array([1, 49], dtype=np.int32), IDS)
-    assert release(bitmap, np.array([49], dtype=np.int32)) == 1
-    assert claim(bitmap, np.array([49, 0], dtype=np.int32), IDS) == 3
-
-
-def test_bitmaps_take_a_bit_per_item():
-    assert [len(empty_bitmap(n)) for n in (0, 1, 8, 9, 1_000_000)] == [0, 1, 1, 2, 125_000]
 
 
 def test_the_fingerprint_leaves_outcomes_out():

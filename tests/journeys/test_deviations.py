@@ -376,6 +376,25 @@ def test_erased_rows_leave_the_deviations_readable(service: Service) -> None:
     assert late.json()["direction"]["hypotheses"][0]["measured"] is False
 
 
+def test_rows_are_opened_once_for_the_same_deviations_and_never_after_erasure(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prereg_id = judged(service)
+    opened = []
+    real = actions.open_rows
+    monkeypatch.setattr(actions, "open_rows", lambda *given: opened.append(1) or real(*given))
+    file(service, prereg_id)
+    answers = [service.client.get(deviations(prereg_id)).json()["consequences"] for _ in range(3)]
+    assert answers[0] == answers[1] == answers[2]
+    assert len(opened) == 1
+    file(service, prereg_id)
+    assert service.client.get(deviations(prereg_id)).status_code == 200
+    assert len(opened) == 2
+    with service.database.write() as session:
+        plan_keys.erase(session, prereg_id)
+    assert "erased" in service.client.get(deviations(prereg_id)).json()["consequences"]["reasons"][0]
+
+
 def test_more_results_than_a_request_opens_are_said(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from service.errors import ForelockError, InvalidData, Unavailable
-from service.store import clock, engine, preregistrations, projects
+from service.store import clock, engine, pipeline, preregistrations, projects
 from service.store.engine import Database
 from service.store.tables import projects as projects_table
 
@@ -90,6 +90,44 @@ def test_a_connection_that_was_cut_is_said(database):
         session.execute(sa.text("SELECT pg_terminate_backend(pg_backend_pid())"))
     with database.read() as session:
         assert session.scalar(sa.select(1)) == 1
+
+
+@ON_POSTGRES
+def test_a_connection_that_was_cut_while_it_was_idle_is_replaced(database, monkeypatch):
+    """Every connection counts as idle for long; one that is used again at once is not tried."""
+    monkeypatch.setattr(engine, "IDLE_SECONDS", -1.0)
+    with database.read() as session:
+        pid = session.scalar(sa.text("SELECT pg_backend_pid()"))
+    with database.read() as session:
+        assert session.scalar(sa.text("SELECT pg_backend_pid()")) == pid
+    other = Database(database.url.render_as_string(hide_password=False))
+    with other.read() as session:
+        session.execute(sa.text("SELECT pg_terminate_backend(:pid, 30000)"), {"pid": pid})
+    other.dispose()
+    with database.read() as session:
+        assert session.scalar(sa.text("SELECT pg_backend_pid()")) != pid
+
+
+@ON_POSTGRES
+def test_a_connection_that_is_cut_among_statements_sent_together_is_said(database):
+    def ask():
+        with database.write() as session, pipeline.reading(session) as questions:
+            questions.ask(sa.select(sa.func.pg_terminate_backend(sa.func.pg_backend_pid())), {}, list)
+            questions.ask(sa.select(1), {}, list)
+
+    with pytest.raises(Unavailable):
+        ask()
+
+
+def test_statements_sent_together_see_what_came_before_them(world):
+    with world.database.write() as session, pipeline.reading(session) as questions:
+        before = questions.ask(sa.select(projects_table.c.name), {}, len)
+        session.execute(sa.update(projects_table).values(name=projects_table.c.id))
+        statement = sa.select(projects_table.c.name, projects_table.c.created_at).where(
+            projects_table.c.id.in_(sa.bindparam("ids", expanding=True))
+        )
+        after = questions.ask(statement, {"ids": ["project", "nobody"]}, list)
+    assert (before.get(), [tuple(row) for row in after.get()]) == (2, [("project", world.project.created_at)])
 
 
 def test_a_server_that_is_away_is_said(tmp_path):

@@ -339,7 +339,8 @@ def test_the_ledger_takes_the_next_leaf_only(database, judged, attacker):
             f"INSERT INTO ledger_entries SELECT {sequence}, kind, project_id, preregistration_id, leaf, "
             "leaf_sha256, created_at FROM ledger_entries"
         )
-    attacker.try_to("UPDATE ledger_head SET size = size + 1")
+    for size in ("size + 1", "size", "size - 1", "NULL"):
+        attacker.try_to(f"UPDATE ledger_head SET size = {size}")
     attacker.try_to("INSERT INTO ledger_head SELECT 2, size, peaks FROM ledger_head")
 
 

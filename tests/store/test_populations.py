@@ -4,6 +4,7 @@ import pytest
 
 from service.domain.population import Manifest
 from service.store import populations
+from service.store.recent import Recent
 
 PLAIN = Manifest.create(("a", "b/c", "日本", "nul \x00", "😀"))
 CLUSTERED = Manifest.create(("a", "b", "c"), ("x", "y", "x"), ("1", "1", "2"))
@@ -17,7 +18,7 @@ def draft(world):
 
 @pytest.fixture(autouse=True)
 def nothing_cached(monkeypatch):
-    monkeypatch.setattr(populations, "_recent", populations._Recent(10))
+    monkeypatch.setattr(populations, "_recent", Recent(10))
 
 
 @pytest.mark.parametrize("manifest", [PLAIN, CLUSTERED])
@@ -58,15 +59,15 @@ def test_manifests_of_populations_that_left_the_plan_are_removed(world, draft):
 
 
 def test_the_memory_of_manifests_is_bounded():
-    recent = populations._Recent(10)
+    recent = Recent(10)
     manifests = [Manifest.create([f"{number}-{item}" for item in range(4)]) for number in range(4)]
     for manifest in manifests[:2]:
-        recent.add(manifest.sha256(), manifest)
+        recent.add(manifest.sha256(), manifest, manifest.n)
     assert recent.get(manifests[0].sha256()) is manifests[0]
-    recent.add(manifests[2].sha256(), manifests[2])
+    recent.add(manifests[2].sha256(), manifests[2], 4)
     assert recent.get(manifests[1].sha256()) is None
     assert recent.get(manifests[0].sha256()) is manifests[0]
     large = Manifest.create([str(item) for item in range(100)])
-    recent.add(large.sha256(), large)
+    recent.add(large.sha256(), large, large.n)
     assert recent.get(large.sha256()) is large
     assert recent.get(manifests[0].sha256()) is None

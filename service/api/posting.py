@@ -1,0 +1,237 @@
+"""Group commit: batches that wait are stored together, and each gets the answer that it would get alone.
+
+While one group is committed the next one gathers, so a lone batch waits for nobody. A batch is on the
+disk before its answer is given out.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from threading import Lock
+
+from pydantic import Field
+from starlette.responses import Response
+
+from service.actions.posting import Accepted, Group, GroupReads, Place, Submission
+from service.api.answers import View, answer
+from service.api.idempotency import replay, to_store
+from service.api.logs import ERRORS, location
+from service.domain.ledger import Receipt
+from service.domain.preregistration import State
+from service.errors import ForelockError, Unavailable
+from service.store import clock, idempotency, ledger
+from service.store.engine import Database
+from service.store.pipeline import reading, together
+
+MOST_POSTS = 128
+MOST_ROWS = 200_000
+"""Of one group: it holds the database for as long as it takes."""
+LARGE_ROWS = 50_000
+"""A batch of this many rows and more is not gathered with others: they would wait for it."""
+
+
+class BatchReceipt(View):
+    """What a stored batch answers: counts and a receipt, never values."""
+
+    batch: int = Field(description="Number of the batch in its preregistration.")
+    n: int = Field(description="Rows of this batch.")
+    received: int = Field(description="Rows in, over all arms and endpoints.")
+    expected: int = Field(description="Rows that make the plan complete.")
+    state: State
+    receipt: Receipt
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Post:
+    """A batch and whom its answer goes to."""
+
+    submission: Submission
+    attempt: idempotency.Attempt
+    answered: Future[Response] = field(default_factory=Future)
+
+    def begin(self) -> bool:
+        """False when nobody waits for the answer any more, and nothing has begun."""
+        return self.answered.running() or self.answered.set_running_or_notify_cancel()
+
+
+Outcome = Response | ForelockError
+
+
+@dataclass(slots=True)
+class _Lane:
+    """Posts that wait for their turn, by project: projects take turns, so none waits for all of another's."""
+
+    record: Place | None
+    waiting: dict[str, deque[Post]] = field(default_factory=dict)
+    running: bool = False
+
+    def add(self, post: Post) -> None:
+        self.waiting.setdefault(post.submission.caller.project_id, deque()).append(post)
+
+    def take(self) -> list[Post]:
+        """The next group, without those whose callers are gone."""
+        group: list[Post] = []
+        rows = 0
+        while self.waiting and len(group) < MOST_POSTS:
+            project_id, queue = next(iter(self.waiting.items()))
+            if group and rows + queue[0].submission.n > MOST_ROWS:
+                break
+            post = queue.popleft()
+            del self.waiting[project_id]
+            if queue:  # its next turn comes after everybody else's
+                self.waiting[project_id] = queue
+            group.append(post)
+            rows += post.submission.n
+        return group
+
+
+class Posting:
+    """The batches that wait in this process, and the threads that store them.
+
+    One lane takes what comes and waits for no record. What another process holds, and a large batch,
+    has a lane of its record's own.
+    """
+
+    def __init__(self, database: Database, queued: Callable[[], None], *, lanes: int) -> None:
+        """`queued` is called when a job was queued; `lanes` of records run side by side."""
+        self._database = database
+        self._queued = queued
+        self._most_lanes = lanes
+        self._guard = Lock()
+        self._common = _Lane(None)
+        self._lanes: dict[Place, _Lane] = {}
+        self._committer, self._waiters = self._threads()
+
+    def submit(self, post: Post) -> Future[Response]:
+        """Put a batch in its lane; its answer comes when it is stored or refused."""
+        with self._guard:
+            self._enter(post, alone=post.submission.n >= LARGE_ROWS)
+        return post.answered
+
+    def close(self) -> None:
+        """Store what waits, and let the threads go. Who posts afterwards gets others."""
+        with self._guard:
+            ending = self._committer, self._waiters
+            self._committer, self._waiters = self._threads()
+        for threads in ending:
+            threads.shutdown()
+
+    def _threads(self) -> tuple[ThreadPoolExecutor, ThreadPoolExecutor]:
+        return ThreadPoolExecutor(1, "posting"), ThreadPoolExecutor(self._most_lanes, "posting-record")
+
+    def _enter(self, post: Post, *, alone: bool) -> None:
+        record = post.submission.place
+        if alone:
+            self._lanes.setdefault(record, _Lane(record))
+        lane = self._lanes.get(record, self._common)
+        lane.add(post)
+        if not lane.running:
+            lane.running = True
+            threads = self._committer if lane is self._common else self._waiters
+            threads.submit(self._run, lane)
+
+    def _run(self, lane: _Lane) -> None:
+        """Store group after group until nobody waits."""
+        while True:
+            with self._guard:
+                group = lane.take()
+                if not group:
+                    lane.running = False
+                    if lane.record is not None:
+                        del self._lanes[lane.record]
+                    return
+            alive = [post for post in group if post.begin()]
+            if alive:
+                self._settle(alive, wait=lane.record is not None)
+
+    def _settle(self, posts: Sequence[Post], *, wait: bool) -> None:
+        """Give every post its answer, or a lane in which its record is waited for."""
+        try:
+            outcomes, queued = store(self._database, posts, wait=wait)
+        except Exception as error:  # noqa: BLE001  # whatever it is, everybody gets an answer
+            self._failed(posts, error, wait=wait)
+            return
+        for post, outcome in zip(posts, outcomes, strict=True):
+            if outcome is None:
+                with self._guard:
+                    self._enter(post, alone=True)
+            elif isinstance(outcome, Response):
+                post.answered.set_result(outcome)
+            else:
+                post.answered.set_exception(outcome)
+        if queued:
+            self._queued()
+
+    def _failed(self, posts: Sequence[Post], error: Exception, *, wait: bool) -> None:
+        """Nothing was stored. A database that is away is away for all; any other failure may be one post's."""
+        if len(posts) == 1:
+            posts[0].answered.set_exception(error)
+        elif isinstance(error, Unavailable):
+            for post in posts:
+                post.answered.set_exception(Unavailable(error.detail, error.faults, code=error.problem_code))
+        else:
+            ERRORS.error("a group of batches failed; each is tried alone", extra={"fields": location(error)})
+            for post in posts:
+                self._settle([post], wait=wait)
+
+
+def store(database: Database, posts: Sequence[Post], *, wait: bool) -> tuple[list[Outcome | None], bool]:
+    """What becomes of posts in one transaction, as if they came one after the other; and whether a job was queued.
+
+    None: the record is held by another transaction, and `wait` was not asked for.
+    """
+    with database.write() as session:
+        with reading(session) as questions:
+            asked_now = clock.asked(questions)
+            asked_earlier = idempotency.asked(questions, [post.attempt for post in posts])
+            reads = GroupReads(questions, [post.submission for post in posts], wait=wait)
+        now, earlier = asked_now.get(), asked_earlier.get()
+        group = Group(session, reads, now=now)
+        taken: dict[idempotency.Scope, Post] = {}
+        refused: dict[Post, ForelockError] = {}
+        for post in posts:
+            scope = post.attempt.scope
+            try:
+                if scope in earlier:
+                    earlier[scope].answer_to(post.attempt)
+                elif scope in taken:
+                    post.attempt.require_same(taken[scope].attempt.fingerprint)
+                elif not group.held(post.submission):
+                    group.take(post.submission)
+                    taken[scope] = post
+            except ForelockError as error:
+                refused[post] = error
+        stored = group.store()
+        made = [answer(_receipt(accepted), 201) for accepted in stored.accepted]
+        kept = {scope: to_store(response) for scope, response in zip(taken, made, strict=True)}
+        with together(session):
+            if stored.leaves is not None:
+                ledger.add(session, stored.leaves)
+            idempotency.keep(session, [(taken[scope].attempt, kept[scope]) for scope in taken], now)
+    answers = dict(zip(taken.values(), made, strict=True))
+
+    def outcome(post: Post) -> Outcome | None:
+        scope = post.attempt.scope
+        if post in refused:
+            return refused[post]
+        if post in answers:
+            return answers[post]
+        if scope in earlier:
+            return replay(earlier[scope].answer_to(post.attempt))
+        return replay(kept[scope]) if scope in kept else None
+
+    return [outcome(post) for post in posts], stored.queued
+
+
+def _receipt(accepted: Accepted) -> BatchReceipt:
+    return BatchReceipt(
+        batch=accepted.sequence,
+        n=accepted.n,
+        received=accepted.received,
+        expected=accepted.expected,
+        state=accepted.state,
+        receipt=accepted.receipt,
+    )

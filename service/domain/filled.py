@@ -1,0 +1,63 @@
+"""Which items of a cell are in: a bit per manifest position, least significant first.
+
+Nothing here knows an outcome: whether positions are free depends on which were received, never on what was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from service.domain.faults import listed
+from service.errors import Conflict, Fault
+
+
+class Filled:
+    """The items of one cell, while batches come in. Made of a bitmap, and becomes one again."""
+
+    def __init__(self, bitmap: bytes | bytearray) -> None:
+        self._bits = np.unpackbits(np.frombuffer(bitmap, dtype=np.uint8), bitorder="little")
+        self.changed = False
+
+    @classmethod
+    def empty(cls, n_items: int) -> Filled:
+        """No item is in."""
+        return cls(bytes((n_items + 7) // 8))
+
+    @property
+    def received(self) -> int:
+        """How many items are in."""
+        return int(np.count_nonzero(self._bits))
+
+    def require_free(self, positions: NDArray[np.int32], item_ids: Sequence[str]) -> None:
+        """Refuse positions that are in already.
+
+        A repeat with the same value and one with another value read the same.
+
+        Raises:
+            Conflict: `duplicate_results`.
+        """
+        taken = positions[self._bits[positions] == 1]
+        if len(taken):
+            ids = listed((item_ids[position] for position in taken), len(taken))
+            raise Conflict(
+                f"{len(taken)} of the items already have a result: {ids}",
+                [Fault("item_id", "already has a result", "post every item once; void a wrong batch first")],
+                code="duplicate_results",
+            )
+
+    def add(self, positions: NDArray[np.int32]) -> None:
+        """Mark positions as received; ask `require_free` first."""
+        self._bits[positions] = 1
+        self.changed = True
+
+    def release(self, positions: NDArray[np.int32]) -> None:
+        """Free the positions of a voided batch."""
+        self._bits[positions] = 0
+        self.changed = True
+
+    def bitmap(self) -> bytes:
+        """What is stored."""
+        return np.packbits(self._bits, bitorder="little").tobytes()

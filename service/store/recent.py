@@ -1,0 +1,40 @@
+"""What was read a moment ago, kept within a limit: for rows that never change under their key."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from threading import Lock
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class Recent(Generic[K, V]):
+    """The last used values, as long as their sizes fit in `room`; the newest always does."""
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._held = 0
+        self._known: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self._guard = Lock()
+
+    def get(self, key: K) -> V | None:
+        """The value, which is now the last used one."""
+        with self._guard:
+            found = self._known.get(key)
+            if found is None:
+                return None
+            self._known.move_to_end(key)
+            return found[0]
+
+    def add(self, key: K, value: V, size: int) -> None:
+        """Keep a value; what was not used for longest goes."""
+        with self._guard:
+            _, earlier = self._known.pop(key, (None, 0))
+            self._known[key] = (value, size)
+            self._held += size - earlier
+            while len(self._known) > 1 and self._held > self._room:
+                _, (_, gone) = self._known.popitem(last=False)
+                self._held -= gone
