@@ -27,7 +27,8 @@ class Page(View, Generic[T]):
 
 def answer(model: BaseModel, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """The model as a JSON response."""
-    return Response(model.model_dump_json(by_alias=True), status, headers, "application/json")
+    body = model.__pydantic_serializer__.to_json(model, by_alias=True)
+    return Response(body, status, headers, "application/json")
 
 
 def shows(example: Any, status: int = 200) -> dict[int | str, dict[str, Any]]:

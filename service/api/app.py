@@ -38,8 +38,9 @@ from service.api import (
 )
 from service.api.authentication import KeyCache
 from service.api.housekeeping import beside
+from service.api.layers import Layered
 from service.api.metrics import Metrics
-from service.api.middleware import Surroundings
+from service.api.posting import Posting
 from service.api.route import Exact
 from service.api.services import Services
 from service.api.watch import Watch
@@ -47,6 +48,7 @@ from service.config import Settings
 from service.errors import ForelockError, NotFound
 from service.keyring import Keyring
 from service.store.engine import Database
+from service.wake import nudge
 from service.web import pages
 
 ROUTERS: tuple[APIRouter, ...] = (
@@ -87,6 +89,9 @@ def create_app(settings: Settings, database: Database, keyring: Keyring) -> Fast
         keys=cache,
         metrics=metrics,
         watch=Watch(database),
+        posting=Posting(
+            database, lambda: nudge(settings.runner_socket), lanes=max(1, settings.pool_size // 2)
+        ),
     )
 
     @contextlib.asynccontextmanager
@@ -94,7 +99,10 @@ def create_app(settings: Settings, database: Database, keyring: Keyring) -> Fast
         async with beside(shared):
             yield
 
-    app = FastAPI(
+    served = routes()
+    app = Layered(
+        served,
+        metrics,
         lifespan=lifespan,
         openapi_url=None,
         docs_url=None,
@@ -103,13 +111,11 @@ def create_app(settings: Settings, database: Database, keyring: Keyring) -> Fast
         telemetry=_NO_TELEMETRY,  # FastAPI's own would carry validation errors with their inputs
     )
     app.state.services = shared
-    served = routes()
     app.router.routes.extend([Exact(served), *served])
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_exception_handler(ForelockError, _own)
     app.add_exception_handler(RequestValidationError, _refused)
     app.add_exception_handler(HTTPException, _status)
-    app.add_middleware(Surroundings, metrics=metrics)
     return app
 
 

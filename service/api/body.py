@@ -10,8 +10,11 @@ from typing import Any, TypeVar
 from anyio import to_thread
 from fastapi import Depends, Request
 from pydantic import BaseModel, TypeAdapter, ValidationError
+from starlette.requests import ClientDisconnect
 
 from service.api import faults, strict_json
+from service.api.closed_types import is_closed
+from service.api.headers import header
 from service.api.problems import may_answer
 from service.api.services import services
 from service.errors import ForelockError, TooLarge, UnsupportedMediaType
@@ -77,14 +80,18 @@ def json_reader(
     merge: bool = False,
 ) -> Reader:
     """What `StrictBody` depends on: reads the body of a request."""
-    adapter = TypeAdapter(model)
+    adapter: TypeAdapter[Any] = TypeAdapter(model)
+    closed = is_closed(adapter)
     accepted = (JSON, "application/merge-patch+json") if merge else (JSON,)
 
     async def read(request: Request) -> Any:
-        if optional and request.headers.get("content-length", "0") == "0" and not _chunked(request):
+        if optional and header(request, b"content-length") in (None, "0") and not _chunked(request):
             return adapter.validate_json("{}", strict=True)
         content = await read_content(request, accepted, max_bytes)
-        return await offload(len(content.body), lambda: validate(adapter, content.body))
+        body = content.body
+        if len(body) <= INLINE_BYTES:
+            return validate(adapter, body, closed)
+        return await to_thread.run_sync(validate, adapter, body, closed)
 
     examples = {} if example is None else dict.fromkeys(accepted, example)
     return _documented(read, BodyDoc(dict.fromkeys(accepted, model), examples, not optional))
@@ -102,21 +109,33 @@ def RawBody(
     `content` maps a media type to the type that documents it; `example` is one of the first media
     type, `examples` of others.
     """
+    return Depends(raw_reader(content, example=example, examples=examples, max_bytes=max_bytes))
+
+
+def raw_reader(
+    content: Mapping[str, Any],
+    *,
+    example: Any = None,
+    examples: Mapping[str, Any] | None = None,
+    max_bytes: int | None = None,
+) -> Callable[[Request], Coroutine[Any, Any, Content]]:
+    """What `RawBody` depends on."""
     shown = ({} if example is None else {next(iter(content)): example}) | dict(examples or {})
+    accepted = tuple(content)
 
     async def read(request: Request) -> Content:
-        return await read_content(request, tuple(content), max_bytes)
+        return await read_content(request, accepted, max_bytes)
 
-    return Depends(_documented(read, BodyDoc(content, shown, True)))
+    return _documented(read, BodyDoc(content, shown, True))
 
 
-def validate(adapter: TypeAdapter[T], body: bytes) -> T:
+def validate(adapter: TypeAdapter[T], body: bytes, closed: bool = False) -> T:
     """Bytes into a model: strict validation, and strict JSON where pydantic's parser is lenient.
 
     Most bodies are parsed once: those whose every quotation mark belongs to a field's name or text
-    hold no key twice.
+    hold no key twice. A `closed` type lets nothing through that strict JSON would still refuse.
     """
-    if body.count(b"[") + body.count(b"{") > MAX_CONTAINERS:
+    if len(body) > MAX_CONTAINERS and body.count(b"[") + body.count(b"{") > MAX_CONTAINERS:
         raise TooLarge(
             f"the body holds more than {MAX_CONTAINERS} arrays and objects; send columns, or parts of it"
         )
@@ -130,7 +149,7 @@ def validate(adapter: TypeAdapter[T], body: bytes) -> T:
     except ForelockError:
         strict_json.parse(body)
         raise
-    if not (isinstance(value, BaseModel) and _accounted_for(value, body)):
+    if not (isinstance(value, BaseModel) and _accounted_for(value, body, closed)):
         strict_json.parse(body)
     return value
 
@@ -138,8 +157,9 @@ def validate(adapter: TypeAdapter[T], body: bytes) -> T:
 async def read_content(request: Request, accepted: Sequence[str], max_bytes: int | None = None) -> Content:
     """The body's bytes within the limits, after gzip, if its content type is accepted."""
     settings = services(request).settings
-    media_type = _media_type(request.headers.get("content-type"), accepted)
-    encoding = request.headers.get("content-encoding", "identity").strip().lower()
+    media_type = _media_type(header(request, b"content-type"), accepted)
+    encoding = header(request, b"content-encoding")
+    encoding = "identity" if encoding is None else encoding.strip().lower()
     if encoding not in ("identity", "gzip", "x-gzip"):
         raise UnsupportedMediaType(
             "this content encoding is not read; send the body plain or with Content-Encoding: gzip"
@@ -154,11 +174,15 @@ async def read_content(request: Request, accepted: Sequence[str], max_bytes: int
 
 async def read_bytes(request: Request, limit: int) -> bytes:
     """The body as sent; refused before reading when it says it is too large, while reading otherwise."""
-    announced = request.headers.get("content-length", "")
-    if announced.isdecimal() and int(announced) > limit:
+    announced = header(request, b"content-length")
+    if announced is not None and announced.isdecimal() and int(announced) > limit:
         raise _too_large(limit)
-    chunks, size = [], 0
-    async for chunk in request.stream():
+    chunks, size, more = [], 0, True
+    while more:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        chunk, more = message.get("body", b""), message.get("more_body", False)
         size += len(chunk)
         if size > limit:
             raise _too_large(limit)
@@ -182,18 +206,15 @@ def expand(body: bytes, limit: int) -> bytes:
     return expanded
 
 
-async def offload(size: int, work: Callable[[], T]) -> T:
-    """Do the work here when the body is small, in a thread when it is not."""
-    return work() if size <= INLINE_BYTES else await to_thread.run_sync(work)
-
-
-def _accounted_for(value: BaseModel, body: bytes) -> bool:
+def _accounted_for(value: BaseModel, body: bytes, closed: bool) -> bool:
     """True when the fields that were sent explain every string in the text, and nothing else is odd in it."""
-    if b"\\" in body or b"NaN" in body or b"Infinity" in body:
+    if b"\\" in body:
         return False
-    sent = value.model_fields_set
-    texts = sum(isinstance(value.__dict__[name], str) for name in sent)
-    return body.count(b'"') == 2 * (len(sent) + texts) and not strict_json.needs_inspection(body)
+    sent, fields = value.__pydantic_fields_set__, value.__dict__
+    texts = [name for name in sent if isinstance(fields[name], str)]
+    if body.count(b'"') != 2 * (len(sent) + len(texts)):
+        return False
+    return closed or not (b"NaN" in body or b"Infinity" in body or strict_json.needs_inspection(body))
 
 
 def _documented(read: Reader, doc: BodyDoc) -> Reader:

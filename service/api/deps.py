@@ -10,6 +10,7 @@ from anyio import to_thread
 from fastapi import Depends, Header, Path, Query, Request, Response
 from sqlalchemy.orm import Session
 
+from service.api.headers import header
 from service.api.problems import may_answer
 from service.api.services import Services, services
 from service.domain.access import Key, Scope
@@ -47,11 +48,11 @@ def scope(*needed: Scope) -> Callable[[Request], Coroutine[Any, Any, Key]]:
 
     @may_answer(*((401, 403, 503) if needed else (401, 503)))
     async def caller(request: Request) -> Key:
-        cache, header = services(request).keys, request.headers.get("authorization")
-        key = cache.cached(header)
+        cache, sent = services(request).keys, header(request, b"authorization")
+        key = cache.cached(sent)
         if key is None:
-            key = await to_thread.run_sync(cache.look_up, header)
-        request.state.caller = key
+            key = await to_thread.run_sync(cache.look_up, sent)
+        request.scope["state"]["caller"] = key
         require_scope(key, *needed)
         return key
 
@@ -71,7 +72,6 @@ Tester = Annotated[Key, Depends(scope("tests:run"))]
 Reader = Annotated[Key, Depends(scope("read"))]
 Planner = Annotated[Key, Depends(scope("plans:write"))]
 Locker = Annotated[Key, Depends(scope("plans:lock"))]
-Submitter = Annotated[Key, Depends(scope("results:write"))]
 Admin = Annotated[Key, Depends(scope("admin"))]
 Operator = Annotated[Key, Depends(scope("operator"))]
 
@@ -129,13 +129,14 @@ def _strong_tags(header: str) -> list[str]:
 
 def not_modified(request: Request, etag: str) -> Response | None:
     """304 when `If-None-Match` names the tag (weakly compared), else None."""
-    header = request.headers.get("if-none-match")
-    if header is None:
+    sent = header(request, b"if-none-match")
+    if sent is None:
         return None
-    known = [tag.strip().removeprefix("W/") for tag in header.split(",")]
+    known = [tag.strip().removeprefix("W/") for tag in sent.split(",")]
     return Response(status_code=304, headers={"ETag": etag}) if etag in known or known == ["*"] else None
 
 
 Limit = Annotated[int, Query(ge=1, le=200, description="Items per page, 1 to 200.")]
 Cursor = Annotated[str | None, Query(max_length=2000, description="`next_cursor` of the previous page.")]
-RecordId = Annotated[str, Path(max_length=64, description="Id of the record.")]
+MAX_ID = 64
+RecordId = Annotated[str, Path(max_length=MAX_ID, description="Id of the record.")]

@@ -32,6 +32,7 @@ async def beside(services: Services) -> AsyncIterator[None]:
         with contextlib.suppress(asyncio.CancelledError):
             await task
         await warm
+        await _quietly(services.posting.close)
         await _quietly(services.keys.write_last_use)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import MutableMapping
+from collections.abc import Awaitable, MutableMapping
 from typing import Any
 
 from starlette.requests import ClientDisconnect
@@ -40,12 +40,11 @@ class Surroundings:
         self._app = app
         self._metrics = metrics
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Serve one request."""
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        await _Exchange(scope, send, self._metrics).serve(self._app, receive)
+            return self._app(scope, receive, send)
+        return _Exchange(scope, send, self._metrics).serve(self._app, receive)
 
 
 class _Exchange:

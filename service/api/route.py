@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from typing import Any, TypeVar, cast
 
-from fastapi import APIRouter, Body, Request
+from fastapi import APIRouter, Body, Depends, Request
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from fastapi.utils import create_model_field
@@ -15,8 +15,10 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from service.api import problems
 from service.api.body import BodyDoc
-from service.errors import Fault, InvalidData, NotFound
+from service.api.headers import refuse_repeated_headers
+from service.errors import Fault, ForelockError, InvalidData, NotFound
 
 E = TypeVar("E", bound=Callable[..., Any])
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -34,6 +36,8 @@ class Route(APIRoute):
         options["summary"] = options.get("summary") or summary.rstrip(".")
         options["description"] = options.get("description") or description or summary
         options["operation_id"] = options.get("operation_id") or camel(endpoint.__name__)
+        if hasattr(endpoint, "asks"):  # for OpenAPI, and for what a route says of its dependencies
+            options["dependencies"] = [Depends(call) for call in endpoint.asks]
         super().__init__(path, endpoint, **options)
         if hasattr(endpoint, "asks"):
             self.app = _plain(self.get_route_handler())
@@ -47,7 +51,7 @@ class Route(APIRoute):
 
     def get_route_handler(self) -> Handler:
         """FastAPI's handler behind the checks that it does not make."""
-        handler = self.endpoint if hasattr(self.endpoint, "asks") else super().get_route_handler()
+        handler = _own(self.endpoint) if hasattr(self.endpoint, "asks") else super().get_route_handler()
         known = {field.alias: field.field_info.annotation is int for field in query_fields(self.dependant)}
         numbers = [field.alias for field in self.dependant.path_params if field.field_info.annotation is int]
 
@@ -56,7 +60,9 @@ class Route(APIRoute):
             refuse_repeated_headers(scope["headers"])
             if scope["query_string"]:
                 check_query(request, known)
-            if "\0" in scope["path"] or not all(_is_number(scope["path_params"][name]) for name in numbers):
+            if "\0" in scope["path"] or (
+                numbers and not all(_is_number(scope["path_params"][name]) for name in numbers)
+            ):
                 raise NotFound("no record has such an id")
             return await handler(request)
 
@@ -87,9 +93,17 @@ class Route(APIRoute):
         )
 
 
+def _own(endpoint: Callable[..., Any]) -> Handler:
+    """The endpoint, which is also given what its path holds."""
+    return lambda request: endpoint(request, **request.scope["path_params"])
+
+
 def _plain(handler: Handler) -> ASGIApp:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        response = await handler(Request(scope, receive, send))
+        try:
+            response = await handler(Request(scope, receive, send))
+        except ForelockError as error:
+            response = problems.of(error)
         await response(scope, receive, send)
 
     return app
@@ -129,13 +143,48 @@ class Exact(BaseRoute):
         await scope["route"].handle(scope, receive, send)
 
 
+class Shortcut:
+    """ASGI middleware: routes that call their dependencies themselves need nothing of what is inside of it."""
+
+    def __init__(self, app: ASGIApp, routes: Iterable[BaseRoute]) -> None:
+        self._app = app
+        own = [each for each in routes if isinstance(each, Route) and hasattr(each.endpoint, "asks")]
+        self._routes = {
+            (method, each.path): each
+            for each in own
+            for method in each.methods or ()
+            if not each.param_convertors
+        }
+        self._with_ids = [each for each in own if each.param_convertors]
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Serve by such a route, or by the application."""
+        method, path = scope.get("method", ""), scope.get("path", "")
+        route, ids = self._routes.get((method, path)), _NO_IDS
+        if route is None:
+            route, ids = self._by_pattern(method, path)
+        if route is None:
+            return self._app(scope, receive, send)
+        scope["route"], scope["path_params"] = route, ids
+        return route.app(scope, receive, send)
+
+    def _by_pattern(self, method: str, path: str) -> tuple[Route | None, Mapping[str, str]]:
+        for route in self._with_ids:
+            if method in (route.methods or ()) and (match := route.path_regex.match(path)):
+                return route, match.groupdict()
+        return None, _NO_IDS
+
+
+_NO_IDS: Mapping[str, str] = {}
+
+
 def refuses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """`responses=` entries of problems that only this route has; common ones follow from what it asks for."""
     return {status: {"description": "A problem."} for status in statuses}
 
 
 def asks(*dependencies: Callable[..., Any]) -> Callable[[E], E]:
-    """Mark an `async def (request) -> Response` that calls its dependencies itself.
+    """Mark an `async def (request, ids of the path) -> Response` that calls its dependencies itself.
 
     It is served without FastAPI's machinery, which costs more than a small test; OpenAPI sees the
     dependencies all the same.
@@ -155,10 +204,9 @@ def camel(name: str) -> str:
 
 
 def calls(dependant: Dependant) -> Iterator[Callable[..., Any]]:
-    """Every function the dependant asks for, its own included, and those its function says it calls."""
+    """Every function the dependant asks for, its own included."""
     if dependant.call is not None:
         yield dependant.call
-        yield from getattr(dependant.call, "asks", ())
     for sub in dependant.dependencies:
         yield from calls(sub)
 
@@ -168,17 +216,6 @@ def query_fields(dependant: Dependant) -> Iterator[Any]:
     yield from dependant.query_params
     for sub in dependant.dependencies:
         yield from query_fields(sub)
-
-
-_ONCE = frozenset({b"authorization", b"content-encoding", b"content-type", b"idempotency-key", b"if-match"})
-
-
-def refuse_repeated_headers(headers: Iterable[tuple[bytes, bytes]]) -> None:
-    """Refuse a header sent twice where one of the two would be ignored in silence."""
-    names = [name for name, _ in headers if name in _ONCE]
-    if len(names) != len(set(names)):
-        twice = next(name for name in names if names.count(name) > 1).decode()
-        raise InvalidData.field(f"header.{twice}", "is sent more than once", "send it once")
 
 
 def check_query(request: Request, known: Mapping[str, bool]) -> None:

@@ -9,19 +9,21 @@ from anyio import CapacityLimiter
 from fastapi import Request
 
 from service.actions.compute import cores
+from service.actions.results import LockedPlans
 from service.api.authentication import KeyCache
 from service.api.metrics import Metrics
 from service.api.watch import Watch
 from service.config import Settings
 
 if TYPE_CHECKING:
+    from service.api.posting import Posting
     from service.keyring import Keyring
     from service.store.engine import Database
 
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Settings, database, keys and counters of one application."""
+    """Settings, database, keys, counters and queues of one application."""
 
     settings: Settings
     database: Database
@@ -29,6 +31,8 @@ class Services:
     keys: KeyCache
     metrics: Metrics
     watch: Watch
+    posting: Posting
+    plans: LockedPlans = field(default_factory=LockedPlans)
     threads: CapacityLimiter = field(default_factory=cores)
 
 

@@ -18,6 +18,7 @@ from service.api import examples, problems
 from service.api.answers import Page, answer, shows
 from service.api.body import json_reader
 from service.api.deps import AnyCaller, scope
+from service.api.headers import header
 from service.api.jobs import JobView, job_view
 from service.api.prefer import PARAMETER, Preferences, preferences
 from service.api.route import asks, camel, refuses, router
@@ -143,7 +144,7 @@ def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
         key = await caller(request)
         shared, asked = services(request), await read(request)
         cost = test.cost(asked)
-        prefer = request.headers.get("prefer")
+        prefer = header(request, b"prefer")
         if cost < compute.THREAD_SECONDS and prefer is None:
             return answer(await compute.run(test, asked, cost, shared.threads))
         wanted = preferences(request.headers.getlist("prefer"))

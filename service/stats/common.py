@@ -36,9 +36,9 @@ class Request(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
-    def json_text(self) -> str:
+    def json_bytes(self) -> bytes:
         """As compact JSON in schema order, defaults included."""
-        return self.model_dump_json()
+        return self.__pydantic_serializer__.to_json(self)
 
 
 class Part(BaseModel):

@@ -9,7 +9,6 @@ import pkgutil
 import platform
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version as installed_version
@@ -23,6 +22,7 @@ from service.stats.common import Analysis, Part, Request, Resampling, StatWarnin
 
 A = TypeVar("A", bound=Analysis)
 R = TypeVar("R", bound=Request)
+T = TypeVar("T")
 
 MOST_SECONDS = 1800.0
 """Longest computation a request may ask for, by its estimate."""
@@ -141,9 +141,9 @@ class StatTest(Generic[R, A]):
 
     def draw(self, request: R, which: range) -> Drawn:
         """The numbers of consecutive blocks."""
-        assert self.blocks is not None  # noqa: S101 - callers ask block_count first
-        with self._errors():
-            return self.blocks.draw(request, which)
+        blocks = self.blocks
+        assert blocks is not None  # noqa: S101 - callers ask block_count first
+        return self._guarded(lambda: blocks.draw(request, which))
 
     def finish(self, request: R, drawn: Drawn) -> Answer[A]:
         """The answer made of every block's numbers: what `answer` gives."""
@@ -160,10 +160,10 @@ class StatTest(Generic[R, A]):
                 code="too_long",
             )
 
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
+    def _guarded(self, compute: Callable[[], T]) -> T:
+        """What `compute` gives; numbers that overflow are the request's fault."""
         try:
-            yield
+            return compute()
         except ArithmeticError as error:
             raise _too_extreme(self.name) from error
         except ValidationError as error:
@@ -172,8 +172,7 @@ class StatTest(Generic[R, A]):
             raise _too_extreme(self.name) from error
 
     def _answer(self, compute: Callable[[], A], request: R) -> Answer[A]:
-        with self._errors():
-            analysis = compute()
+        analysis = self._guarded(compute)
         drawn: Resampling = analysis.resampling
         return _answer_type(self.analysis)(
             test=self.name,
@@ -181,7 +180,11 @@ class StatTest(Generic[R, A]):
             analysis=analysis,
             warnings=analysis.warnings,
             provenance=Provenance(
-                **drawn.model_dump(),
+                exact=drawn.exact,
+                error_bound=drawn.error_bound,
+                n_resamples=drawn.n_resamples,
+                seed=drawn.seed,
+                bit_generator=drawn.bit_generator,
                 input_sha256=fingerprint(request),
                 versions=library_versions(),
             ),
@@ -202,7 +205,7 @@ def _answer_type(analysis: type[A]) -> type[Answer[A]]:
 
 def fingerprint(request: Request) -> str:
     """SHA-256 of a validated request as compact JSON in schema order."""
-    return hashlib.sha256(request.json_text().encode()).hexdigest()
+    return hashlib.sha256(request.json_bytes()).hexdigest()
 
 
 _TESTS: dict[tuple[str, int], StatTest[Any, Any]] = {}

@@ -8,6 +8,7 @@ import anyio
 import pytest
 from starlette.responses import StreamingResponse
 
+from service.actions import compute
 from service.api import problems
 from service.api.logs import JsonLines
 from service.api.route import Route
@@ -163,6 +164,23 @@ def test_a_bug_after_the_answer_began_cuts_the_connection(app, client, logged):
     assert CANARY not in json.dumps(logged())
 
 
+def test_a_bug_in_a_test_is_500_too(client, logged, monkeypatch):
+    def fail(*_arguments):
+        raise KeyError(CANARY)
+
+    monkeypatch.setattr(compute, "run", fail)
+    body = {"both_correct": 9, "only_baseline": 1, "only_candidate": 7, "both_wrong": 4}
+    response = client.post("/v1/tests/mcnemar", json=body)
+    assert (response.status_code, read(response)["code"]) == (500, "internal_error")
+    assert response.headers["cache-control"] == "no-store"
+    lines = [line for line in logged() if line["logger"].startswith("forelock.")]
+    assert [line["logger"] for line in lines] == ["forelock.error", "forelock.access"]
+    assert (lines[0]["exception"], lines[1]["route"], lines[1]["status"]) == (
+        "builtins.KeyError", "/v1/tests/mcnemar", 500,
+    )  # fmt: skip
+    assert CANARY not in json.dumps(logged())
+
+
 def test_every_kind_of_problem_has_a_code_and_a_title_of_its_own():
     kinds = problems.kinds()
     assert len({kind.title for kind in kinds.values()}) == len(kinds)
@@ -173,7 +191,7 @@ def test_every_kind_of_problem_has_a_code_and_a_title_of_its_own():
 
 def test_access_lines_name_the_route_and_the_key_and_no_value(client, logged, project):
     client.get("/v1/keys?limit=3", headers={"X-Request-Id": "my-request.1"})
-    client.post("/v1/tests/mcnemar", json={"both_correct": 7421})
+    client.post("/v1/tests/mcnemar", json={"both_correct": 742187421874})  # no id holds that by chance
     client.get(f"/nowhere/{CANARY}?{CANARY}")
     first, second, third = [line for line in logged() if line["logger"] == "forelock.access"]
     assert first["route"] == "/v1/keys"
@@ -182,7 +200,9 @@ def test_access_lines_name_the_route_and_the_key_and_no_value(client, logged, pr
     assert 0 <= first["seconds"] < 60
     assert (second["route"], second["status"]) == ("/v1/tests/mcnemar", 422)
     assert (third["route"], third["status"], third["key"]) == ("unmatched", 404, None)
-    assert "7421" not in json.dumps([first, second, third])
+    lines = json.dumps([first, second, third])
+    assert "742187421874" not in lines
+    assert "canary" not in lines
     assert set(first) == {
         "time", "level", "logger", "message", "method", "route", "status", "seconds", "request_id", "key", "project",
     }  # fmt: skip

@@ -3,15 +3,18 @@ from __future__ import annotations
 import json
 import math
 from datetime import date
+from typing import Annotated, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 
 from service.api import strict_json
 from service.api.body import validate
+from service.api.closed_types import is_closed
 from service.errors import MalformedBody
+from service.stats import registry
 
 VALUES = st.recursive(
     st.none()
@@ -165,6 +168,90 @@ def test_parsing_once_refuses_what_parsing_twice_would(pairs, comma):
     if code is None:
         expected = Outer.model_validate(strict_json.parse(body), strict=False)
         assert validate(TypeAdapter(Outer), body) == expected
+
+
+class Closed(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+    a: int = 0
+    s: str = ""
+    c: list[float] = []
+    n: Inner | None = None
+
+
+CLOSED_PAIRS = st.sampled_from(
+    [
+        '"c":[]',
+        '"c":[1,2.5]',
+        '"c":[1e308]',
+        '"n":null',
+        '"n":{}',
+        '"s":"\\u0000"',
+        '"s":"NaN"',
+        '"s":"1e999"',
+    ]
+)
+NOT_FINITE = st.sampled_from(
+    ['"c":[NaN]', '"c":[1e999]', '"c":[-Infinity]', '"a":NaN', '"a":1e999', f'"c":[{"9" * 400}]', '"d":[NaN]']
+)
+
+
+@given(
+    st.lists(INNER_PAIRS | CLOSED_PAIRS | NOT_FINITE | NESTED_PAIRS, max_size=5),
+    st.sampled_from([",", " ,\n"]),
+)
+def test_a_closed_type_refuses_what_parsing_twice_would(pairs, comma):
+    body = ("{" + comma.join(pairs) + "}").encode()
+    adapter = TypeAdapter(Closed)
+    code = refusal(strict_json.parse, body)
+    assert refusal(validate, adapter, body, is_closed(adapter)) == code
+    if code is None:
+        expected = Closed.model_validate(strict_json.parse(body), strict=False)
+        assert validate(adapter, body, True) == expected
+
+
+class Open(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+    x: float = 0
+
+
+class Lenient(BaseModel):
+    model_config = ConfigDict(allow_inf_nan=False)
+    x: float = 0
+
+
+class Tree(BaseModel):
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+    children: list[Tree] = []
+
+
+@pytest.mark.parametrize(
+    ("closed", "type_"),
+    [
+        (True, Closed),
+        (True, list[int]),
+        (True, Annotated[float, Field(allow_inf_nan=False)]),
+        (True, Closed | None),
+        (False, float),
+        (False, list[float]),
+        (False, list),
+        (False, dict[str, int]),
+        (False, JsonValue),
+        (False, Any),
+        (False, Outer),
+        (False, Open),
+        (False, Lenient),
+        (False, Tree),
+        (False, Closed | Open),
+        (False, date),
+    ],
+)
+def test_a_type_is_closed_when_nothing_infinite_deep_or_unknown_gets_through(type_, closed):
+    assert is_closed(TypeAdapter(type_)) is closed
+
+
+@pytest.mark.parametrize("test", list(registry.every()), ids=lambda test: f"{test.name}-{test.version}")
+def test_requests_of_tests_are_closed(test):
+    assert is_closed(TypeAdapter(test.request))
 
 
 def test_a_message_never_repeats_a_value():
