@@ -32,6 +32,7 @@ Cell = tuple[str, str, str, str, int]
 Place = tuple[str, str]
 """Project and record."""
 _OPEN: tuple[State, ...] = ("locked", "collecting")
+ROW_BYTES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,17 @@ class Submission:
     def n(self) -> int:
         """Rows; none when it is refused anyway."""
         return self.checked.placed.n if isinstance(self.checked, Prepared) else 0
+
+    @property
+    def size(self) -> int:
+        """Bytes that its rows and the bitmaps of its cells take while it is stored."""
+        checked = self.checked
+        return self.n * ROW_BYTES + checked.bitmap_bytes if isinstance(checked, Prepared) else 0
+
+    @property
+    def sequential(self) -> bool:
+        """Storing it asks whether a look is due."""
+        return isinstance(self.checked, Prepared) and self.checked.sequential
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 
 from service.actions.look_requests import require_unread
 from service.actions.manifests import manifests_of as manifests_of
+from service.domain import stopping
 from service.domain.access import Key
 from service.domain.filled import Filled
 from service.domain.ledger import Receipt
@@ -28,6 +29,8 @@ from service.store.recent import Recent
 
 Parts = tuple[tuple[int, NDArray[np.int32]], ...]
 """Each replicate in a batch with the positions it fills."""
+CELL_BYTES = 1000
+"""What a cell takes beside its bitmap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,13 @@ class Prepared:
     parts: Parts = field(repr=False)
     item_ids: tuple[str, ...] = field(repr=False)
     """Of the population, by position."""
+    sequential: bool
+    """Its plan is read before the end: whether a look is due has to be found out."""
+
+    @property
+    def bitmap_bytes(self) -> int:
+        """What the bitmaps of its cells take."""
+        return len(self.parts) * (len(self.item_ids) // 8 + CELL_BYTES)
 
 
 class LockedPlans:
@@ -46,7 +56,8 @@ class LockedPlans:
     Whether its record still takes results is asked when the batch is stored.
     """
 
-    ROOM = 1000
+    ROOM = 4_000_000
+    """Characters of their text."""
 
     def __init__(self) -> None:
         self._known: Recent[tuple[str, str], Plan] = Recent(self.ROOM)
@@ -62,19 +73,21 @@ class LockedPlans:
             if manifest is None:
                 return None
             manifests[population.id] = manifest
-        return _prepared(batch, plan, manifests)
+        posted = manifests.get(batch.population or next(iter(manifests), ""))
+        return None if posted is None or not posted.indexed else _prepared(batch, plan, manifests)
 
     def read(self, session: Session, caller: Key, prereg_id: str, batch: ResultBatch) -> Prepared:
         """Check a batch against the plan in the database."""
         record = preregistrations.get(session, caller.project_id, prereg_id)
         record.require("locked", "collecting")
-        self._known.add((caller.project_id, prereg_id), record.plan, 1)
+        self._known.add((caller.project_id, prereg_id), record.plan, len(record.plan.model_dump_json()))
         return _prepared(batch, record.plan, manifests_of(session, record))
 
 
 def _prepared(batch: ResultBatch, plan: Plan, manifests: Mapping[str, Manifest]) -> Prepared:
     placed = check(batch, plan, manifests)
-    return Prepared(placed, tuple(placed.by_replicate()), manifests[placed.population].item_ids)
+    parts = tuple(placed.by_replicate())
+    return Prepared(placed, parts, manifests[placed.population].item_ids, stopping.is_sequential(plan))
 
 
 def void(

@@ -68,4 +68,5 @@ def configure(stream: TextIO = sys.stdout, level: int = logging.INFO) -> None:
         logger = logging.getLogger(name)
         logger.handlers.clear()
         logger.propagate = True
+    logging.getLogger("psycopg").disabled = True  # prints the server's text, which may quote a row
     logging.getLogger("uvicorn.access").disabled = True  # ours says more, and no query values

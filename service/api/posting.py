@@ -27,10 +27,10 @@ from service.store.engine import Database
 from service.store.pipeline import reading, together
 
 MOST_POSTS = 128
-MOST_ROWS = 200_000
+MOST_BYTES = 32 * 2**20
 """Of one group: it holds the database for as long as it takes."""
-LARGE_ROWS = 50_000
-"""A batch of this many rows and more is not gathered with others: they would wait for it."""
+LARGE_BYTES = 4 * 2**20
+"""A batch that takes this much and more is not gathered with others: they would wait for it."""
 
 
 class BatchReceipt(View):
@@ -74,25 +74,25 @@ class _Lane:
     def take(self) -> list[Post]:
         """The next group, without those whose callers are gone."""
         group: list[Post] = []
-        rows = 0
+        size = 0
         while self.waiting and len(group) < MOST_POSTS:
             project_id, queue = next(iter(self.waiting.items()))
-            if group and rows + queue[0].submission.n > MOST_ROWS:
+            if group and size + queue[0].submission.size > MOST_BYTES:
                 break
             post = queue.popleft()
             del self.waiting[project_id]
             if queue:  # its next turn comes after everybody else's
                 self.waiting[project_id] = queue
             group.append(post)
-            rows += post.submission.n
+            size += post.submission.size
         return group
 
 
 class Posting:
     """The batches that wait in this process, and the threads that store them.
 
-    One lane takes what comes and waits for no record. What another process holds, and a large batch,
-    has a lane of its record's own.
+    One lane takes what comes and waits for no record. A lane of its record's own has what another process
+    holds, a large batch, and a plan whose looks have to be found due. Such lanes take turns.
     """
 
     def __init__(self, database: Database, queued: Callable[[], None], *, lanes: int) -> None:
@@ -108,16 +108,20 @@ class Posting:
     def submit(self, post: Post) -> Future[Response]:
         """Put a batch in its lane; its answer comes when it is stored or refused."""
         with self._guard:
-            self._enter(post, alone=post.submission.n >= LARGE_ROWS)
+            alone = post.submission.sequential or post.submission.size >= LARGE_BYTES
+            self._enter(post, alone=alone)
         return post.answered
 
     def close(self) -> None:
         """Store what waits, and let the threads go. Who posts afterwards gets others."""
-        with self._guard:
-            ending = self._committer, self._waiters
-            self._committer, self._waiters = self._threads()
-        for threads in ending:
-            threads.shutdown()
+        busy = True
+        while busy:
+            with self._guard:
+                ending = self._committer, self._waiters
+                self._committer, self._waiters = self._threads()
+                busy = self._common.running or bool(self._lanes)
+            for threads in ending:
+                threads.shutdown()
 
     def _threads(self) -> tuple[ThreadPoolExecutor, ThreadPoolExecutor]:
         return ThreadPoolExecutor(1, "posting"), ThreadPoolExecutor(self._most_lanes, "posting-record")
@@ -129,23 +133,32 @@ class Posting:
         lane = self._lanes.get(record, self._common)
         lane.add(post)
         if not lane.running:
-            lane.running = True
-            threads = self._committer if lane is self._common else self._waiters
-            threads.submit(self._run, lane)
+            self._start(lane)
+
+    def _start(self, lane: _Lane) -> None:
+        threads = self._committer if lane is self._common else self._waiters
+        threads.submit(self._run, lane)
+        lane.running = True
 
     def _run(self, lane: _Lane) -> None:
-        """Store group after group until nobody waits."""
-        while True:
-            with self._guard:
-                group = lane.take()
-                if not group:
-                    lane.running = False
-                    if lane.record is not None:
-                        del self._lanes[lane.record]
-                    return
-            alive = [post for post in group if post.begin()]
+        """Store one group, and come again while somebody waits: after the lanes that wait for a thread."""
+        with self._guard:
+            group = lane.take()
+        alive = [post for post in group if post.begin()]
+        try:
             if alive:
                 self._settle(alive, wait=lane.record is not None)
+        finally:
+            with self._guard:
+                self._go_on(lane)
+
+    def _go_on(self, lane: _Lane) -> None:
+        if lane.waiting:
+            self._start(lane)
+            return
+        lane.running = False
+        if lane.record is not None:
+            del self._lanes[lane.record]
 
     def _settle(self, posts: Sequence[Post], *, wait: bool) -> None:
         """Give every post its answer, or a lane in which its record is waited for."""
@@ -203,7 +216,8 @@ def store(database: Database, posts: Sequence[Post], *, wait: bool) -> tuple[lis
                     group.take(post.submission)
                     taken[scope] = post
             except ForelockError as error:
-                refused[post] = error
+                # the traceback would hold this frame, and with it everybody's rows, until the collector comes
+                refused[post] = error.with_traceback(None)
         stored = group.store()
         made = [answer(_receipt(accepted), 201) for accepted in stored.accepted]
         kept = {scope: to_store(response) for scope, response in zip(taken, made, strict=True)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import Semaphore
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from service.keyring import Keyring
     from service.store.engine import Database
 
+MOST_POSTS_AT_ONCE = 256
+
 
 @dataclass(frozen=True, slots=True)
 class Services:
@@ -33,6 +36,8 @@ class Services:
     watch: Watch
     posting: Posting
     plans: LockedPlans = field(default_factory=LockedPlans)
+    posts: Semaphore = field(default_factory=lambda: Semaphore(MOST_POSTS_AT_ONCE))
+    """Small batches that are in memory side by side; others wait as the bytes they came as."""
     threads: CapacityLimiter = field(default_factory=cores)
 
 

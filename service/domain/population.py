@@ -78,6 +78,11 @@ class Manifest:
         return self._positions.get(unicodedata.normalize("NFC", item_id))
 
     @property
+    def indexed(self) -> bool:
+        """True when positions can be asked for without finding them first, half a second's work at most."""
+        return "_positions" in self.__dict__
+
+    @property
     def positions(self) -> Mapping[str, int]:
         """Every item's position, from 0, by NFC id."""
         return self._positions

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
+from threading import Event
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from starlette.responses import Response
 
+from service.actions.posting import Salts, Submission
+from service.actions.results import Prepared
 from service.api import posting
-from service.api.posting import Post, _Lane
+from service.api.body import Content
+from service.api.posting import Post, Posting, _Lane
+from service.api.results import _quick
+from service.domain.results import PlacedBatch
 
 
 def post(project: str, rows: int = 1) -> Post:
-    submission = SimpleNamespace(caller=SimpleNamespace(project_id=project), n=rows)
+    submission = SimpleNamespace(caller=SimpleNamespace(project_id=project), size=rows)
     return Post(submission, None, Future())  # type: ignore[arg-type]
 
 
@@ -42,13 +50,13 @@ def test_a_projects_batches_keep_their_order() -> None:
     assert lane(*mine).take() == mine
 
 
-def test_a_group_holds_so_many_rows_and_one_batch_at_least(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(posting, "MOST_ROWS", 10)
+def test_a_group_holds_so_many_bytes_and_one_batch_at_least(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(posting, "MOST_BYTES", 10)
     waiting = lane(post("p", 6), post("q", 4), post("p", 1), post("q", 50), post("p", 1))
-    assert [each.submission.n for each in waiting.take()] == [6, 4]
-    assert [each.submission.n for each in waiting.take()] == [1]
-    assert [each.submission.n for each in waiting.take()] == [50]
-    assert [each.submission.n for each in waiting.take()] == [1]
+    assert [each.submission.size for each in waiting.take()] == [6, 4]
+    assert [each.submission.size for each in waiting.take()] == [1]
+    assert [each.submission.size for each in waiting.take()] == [50]
+    assert [each.submission.size for each in waiting.take()] == [1]
 
 
 def test_a_batch_begins_once_and_not_after_its_caller_has_gone() -> None:
@@ -58,3 +66,85 @@ def test_a_batch_begins_once_and_not_after_its_caller_has_gone() -> None:
     assert not stays.answered.cancel()
     assert goes.answered.cancel()
     assert not goes.begin()
+
+
+def test_lanes_of_records_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One thread, a record with three groups and one with a single one: nobody waits for all of another's."""
+    monkeypatch.setattr(posting, "MOST_POSTS", 1)
+    stored, entered, go = [], Event(), Event()
+
+    def store(_database: object, posts: list[Post], *, wait: bool) -> tuple[list[Response], bool]:
+        assert wait
+        stored.append(posts[0].submission.place[1])
+        entered.set()
+        go.wait()
+        return [Response()], False
+
+    monkeypatch.setattr(posting, "store", store)
+    lanes = Posting(None, lambda: None, lanes=1)  # type: ignore[arg-type]
+    first = lanes.submit(large("busy"))
+    entered.wait()
+    others = [lanes.submit(large(record)) for record in ("busy", "busy", "quiet")]
+    go.set()
+    assert all(future.result() for future in (first, *others))
+    lanes.close()
+    assert stored == ["busy", "quiet", "busy", "busy"]
+
+
+def test_what_waits_at_the_end_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(posting, "MOST_POSTS", 1)
+    monkeypatch.setattr(
+        posting, "store", lambda _database, posts, *, wait: ([Response() for _ in posts], False)
+    )
+    lanes = Posting(None, lambda: None, lanes=1)  # type: ignore[arg-type]
+    futures = [lanes.submit(large(record)) for record in ("a", "a", "b", "a")]
+    lanes.close()
+    assert all(future.done() for future in futures)
+
+
+def test_a_failing_nudge_stops_no_lane(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nudge() -> None:
+        raise OSError
+
+    monkeypatch.setattr(
+        posting, "store", lambda _database, posts, *, wait: ([Response() for _ in posts], True)
+    )
+    lanes = Posting(None, nudge, lanes=1)  # type: ignore[arg-type]
+    for _ in range(2):
+        assert lanes.submit(large("a")).result(timeout=60)
+    lanes.close()
+
+
+def large(record: str) -> Post:
+    submission = SimpleNamespace(
+        caller=SimpleNamespace(project_id="p"),
+        place=("p", record),
+        size=posting.LARGE_BYTES,
+        sequential=False,
+    )
+    return Post(submission, None, Future())  # type: ignore[arg-type]
+
+
+def test_a_cell_per_row_counts_with_its_bitmap() -> None:
+    rows = np.zeros(100)
+    replicates = np.arange(1, 101, dtype=np.uint16)
+    placed = PlacedBatch("p", "A", "e", None, np.zeros(100, np.int32), replicates, rows, rows, None)
+    checked = Prepared(placed, tuple(placed.by_replicate()), ("i",) * 1_000_000, sequential=False)
+    submission = Submission(None, "r", checked, job_id="j", salts=Salts(b"", b""))  # type: ignore[arg-type]
+    assert submission.size > posting.LARGE_BYTES
+
+
+@pytest.mark.parametrize(
+    ("media_type", "body", "expected"),
+    [
+        ("application/json", b' {"arm": ' + b" " * 50_000, True),
+        ("application/json", b"[" + b"{}," * 2000, True),
+        ("application/json", b"[" + b"{}," * 8000, False),
+        ("application/x-ndjson", b"{}\n" * 8000, False),
+        ("text/csv", b"arm\n" * 8000, False),
+    ],
+)
+def test_only_what_is_parsed_at_once_is_parsed_on_the_event_loop(
+    media_type: str, body: bytes, expected: bool
+) -> None:
+    assert _quick(Content(body, media_type)) is expected

@@ -196,10 +196,17 @@ def test_a_plan_is_completed_within_a_group_once(service: Service, together: Gat
     assert service.client.get(f"/v1/preregistrations/{prereg_id}/verdict").status_code == 200
 
 
-def test_a_look_that_a_group_makes_due_is_queued_once(service: Service, together: Gathering) -> None:
-    prereg_id = locked(service.client, plan_with_looks())
+def test_a_plan_with_looks_has_a_lane_of_its_own_and_its_look_is_queued_once(
+    service: Service, together: Gathering
+) -> None:
+    prereg_id, other = locked(service.client, plan_with_looks()), locked(service.client, small_plan(N))
     ids = order(service, prereg_id)
-    together(*(batch(service, prereg_id, arm, ids[at : at + 10]) for at in (0, 10) for arm in "AB"))
+    waiting = together.begin(batch(service, other, "A", items(1)))
+    posts = [batch(service, prereg_id, arm, ids[at : at + 10]) for at in (0, 10) for arm in "AB"]
+    with ThreadPoolExecutor(4) as pool:
+        assert {each.status_code for each in pool.map(lambda post: post(), posts)} == {201}
+    assert not waiting[0].done()
+    together.end(waiting)
     with service.database.read() as session:
         assert session.execute(sa.select(jobs_table.c.kind, jobs_table.c.subject)).all() == [
             ("look", f"{prereg_id}#1")
@@ -363,7 +370,7 @@ def test_a_record_that_is_held_elsewhere_holds_up_its_own_batches_alone(
 def test_a_large_batch_has_a_lane_of_its_own(
     service: Service, together: Gathering, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(posting, "LARGE_ROWS", 4)
+    monkeypatch.setattr(posting, "LARGE_BYTES", 1500)
     prereg_id = locked(service.client, small_plan(N))
     waiting = together.begin(batch(service, prereg_id, "A", items(1)))
     assert batch(service, prereg_id, "B", items(N))().status_code == 201, "it does not wait in the common one"
