@@ -24,7 +24,7 @@ from benchmarks.harness import Measured, row
 GROUP = "ingest"
 N, BATCH = 1_000_000, 1_000
 ROUNDS, BATCH_ROUNDS = 5, 3
-CONNECTIONS = 32
+CONNECTIONS = 64
 Dialect = Literal["sqlite", "postgresql"]
 RowStore = Callable[[list[tuple[Any, ...]]], None]
 
