@@ -16,6 +16,7 @@ from benchmarks.harness import Row
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 PACKAGES = ("numpy", "scipy", "arch", "sacrebleu", "statsmodels", "fastapi", "uvicorn", "dask")
+HEADING = "### "
 HEAD = "| work | ours | peer | | ratio | bar | the peer's remaining error |"
 
 
@@ -58,15 +59,21 @@ def as_markdown(rows: Sequence[Row]) -> str:
     parts = [f"Machine: {where}; " + ", ".join(f"{name} {number}" for name, number in facts.items()) + "."]
     for group in dict.fromkeys(row.group for row in rows):
         lines = [_line(row) for row in rows if row.group == group]
-        parts += [f"### {group.capitalize()}", "\n".join([HEAD, "|---|--:|--:|---|--:|--:|--:|", *lines])]
+        parts += [
+            f"{HEADING}{group.capitalize()}",
+            "\n".join([HEAD, "|---|--:|--:|---|--:|--:|--:|", *lines]),
+        ]
     return "\n\n".join(parts) + "\n"
 
 
 def write_page(rows: Sequence[Row], page: Path = PAGE) -> None:
-    """Put the tables between the marks in `docs/performance.md`."""
+    """Put the tables between the marks in `docs/performance.md`; groups that were not measured keep theirs."""
     before, _, rest = page.read_text("utf-8").partition(BEGIN)
-    _, _, after = rest.partition(END)
-    page.write_text(f"{before}{BEGIN}\n\n{as_markdown(rows)}\n{END}{after}", "utf-8")
+    earlier, _, after = rest.partition(END)
+    where, *measured = as_markdown(rows).split(HEADING)
+    tables = {table.partition("\n")[0]: table.strip() for table in (*earlier.split(HEADING)[1:], *measured)}
+    parts = [where.strip(), *(f"{HEADING}{table}" for table in tables.values())]
+    page.write_text(f"{before}{BEGIN}\n\n" + "\n\n".join(parts) + f"\n\n{END}{after}", "utf-8")
 
 
 def _line(row: Row) -> str:

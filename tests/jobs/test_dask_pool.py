@@ -135,7 +135,9 @@ def test_an_abandoned_call_ends_its_process_alone(pool: DaskPool) -> None:
 def test_calls_run_side_by_side(pool: DaskPool) -> None:
     pool.submit(divmod, 7, 2).result()
     assert pool._client is not None
-    while len(pool._client.ncores()) < 2:  # one may be replaced just now, or lost until the next call asks for it
+    while (
+        len(pool._client.ncores()) < 2
+    ):  # one may be replaced just now, or lost until the next call asks for it
         pool.submit(divmod, 7, 2).result()
     futures = [pool.submit(pause, 0.5) for _ in range(2)]
     wait(futures)
