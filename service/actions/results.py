@@ -80,7 +80,8 @@ class LockedPlans:
         """Check a batch against the plan in the database."""
         record = preregistrations.get(session, caller.project_id, prereg_id)
         record.require("locked", "collecting")
-        self._known.add((caller.project_id, prereg_id), record.plan, len(record.plan.model_dump_json()))
+        if self._known.get((caller.project_id, prereg_id)) is None:
+            self._known.add((caller.project_id, prereg_id), record.plan, len(record.plan.model_dump_json()))
         return _prepared(batch, record.plan, manifests_of(session, record))
 
 

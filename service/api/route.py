@@ -21,6 +21,7 @@ from service.api.headers import refuse_repeated_headers
 from service.errors import Fault, ForelockError, InvalidData, NotFound
 
 E = TypeVar("E", bound=Callable[..., Any])
+R = TypeVar("R", bound=APIRoute)
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
@@ -120,16 +121,21 @@ def router(tag: str, prefix: str = "/v1") -> APIRouter:
     return APIRouter(prefix=prefix, tags=[tag], route_class=Route)
 
 
+def _by_path(routes: Iterable[R]) -> dict[tuple[str, str], R]:
+    """Routes without parameters, by method and path."""
+    return {
+        (method, route.path): route
+        for route in routes
+        if not route.param_convertors
+        for method in route.methods or ()
+    }
+
+
 class Exact(BaseRoute):
     """Stands before the other routes and finds those without parameters by one look-up."""
 
     def __init__(self, routes: Iterable[BaseRoute]) -> None:
-        self._routes = {
-            (method, route.path): route
-            for route in routes
-            if isinstance(route, APIRoute) and not route.param_convertors
-            for method in route.methods or ()
-        }
+        self._routes = _by_path(route for route in routes if isinstance(route, APIRoute))
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Full when a route has the method and the path as they are; otherwise the others are asked."""
@@ -149,12 +155,7 @@ class Shortcut:
     def __init__(self, app: ASGIApp, routes: Iterable[BaseRoute]) -> None:
         self._app = app
         own = [each for each in routes if isinstance(each, Route) and hasattr(each.endpoint, "asks")]
-        self._routes = {
-            (method, each.path): each
-            for each in own
-            for method in each.methods or ()
-            if not each.param_convertors
-        }
+        self._routes = _by_path(own)
         self._with_ids = [each for each in own if each.param_convertors]
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:

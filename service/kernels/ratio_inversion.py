@@ -123,9 +123,8 @@ class Inverted:
         """As `_smooth`, with the least error that can be told: tails are asked for, not ends of intervals."""
         if step not in self._best:
             terms = self._residuals - step * self.sizes
-            total, found = float(terms.sum()), None
-            terms -= total / len(terms)
-            spread = math.sqrt(float(terms @ terms))
+            total, spread = _centre(terms)
+            found = None
             if spread > 0 and inversion.continuous(terms):
                 found = inversion.resampled_sum(terms / spread, scan=len(terms) < LEAST_SAMPLE)
             if found is not None:
@@ -200,9 +199,7 @@ class Inverted:
         # a lattice is left to the bound on returns: unless it is too fine to matter, the bound refuses it
         if checked and not inversion.spread_out(terms):
             return None
-        total = float(terms.sum())
-        terms -= total / len(terms)
-        spread = math.sqrt(float(terms @ terms))
+        total, spread = _centre(terms)
         if spread == 0:
             return None
         terms /= spread
@@ -270,3 +267,10 @@ class Inverted:
         low = total.at_most(math.floor((shift - slip) / unit)) - ROUNDING_RISK
         high = total.at_most(math.floor((shift + slip) / unit)) + ROUNDING_RISK
         return min(max(middle, 0.0), 1.0), max(low, 0.0), min(high, 1.0)
+
+
+def _centre(terms: Floats) -> tuple[float, float]:
+    """Centre the terms in place; their total before, and the root of the sum of their squares after."""
+    total = float(terms.sum())
+    terms -= total / len(terms)
+    return total, math.sqrt(float(terms @ terms))
