@@ -50,10 +50,29 @@ class Prepared:
         return len(self.parts) * (len(self.item_ids) // 8 + CELL_BYTES)
 
 
-class LockedPlans:
-    """Plans that batches were checked against a moment ago, by project and record: a locked plan never changes.
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What batches of one record are checked against: a locked plan never changes, nor do its items."""
 
-    Whether its record still takes results is asked when the batch is stored.
+    plan: Plan
+    manifests: Mapping[str, Manifest] = field(repr=False)
+
+    @property
+    def sequential(self) -> bool:
+        """The plan is read before the end."""
+        return stopping.is_sequential(self.plan)
+
+    def check(self, batch: ResultBatch) -> Prepared:
+        """Check a batch, without the database."""
+        placed = check(batch, self.plan, self.manifests)
+        parts = tuple(placed.by_replicate())
+        return Prepared(placed, parts, self.manifests[placed.population].item_ids, self.sequential)
+
+
+class LockedPlans:
+    """Plans that batches were checked against a moment ago, by project and record.
+
+    Whether a record still takes results is asked when the batch is stored.
     """
 
     ROOM = 4_000_000
@@ -62,33 +81,28 @@ class LockedPlans:
     def __init__(self) -> None:
         self._known: Recent[tuple[str, str], Plan] = Recent(self.ROOM)
 
-    def prepare(self, caller: Key, prereg_id: str, batch: ResultBatch) -> Prepared | None:
-        """Check a batch without the database; None when its plan or items are not at hand."""
+    def at_hand(self, caller: Key, prereg_id: str) -> Terms | None:
+        """The terms, when nothing has to be read or indexed for them."""
         plan = self._known.get((caller.project_id, prereg_id))
         if plan is None:
             return None
         manifests: dict[str, Manifest] = {}
         for population in plan.populations or ():
             manifest = populations.at_hand(population.items_sha256 or "")
-            if manifest is None:
+            if manifest is None or not manifest.indexed:
                 return None
             manifests[population.id] = manifest
-        posted = manifests.get(batch.population or next(iter(manifests), ""))
-        return None if posted is None or not posted.indexed else _prepared(batch, plan, manifests)
+        return Terms(plan, manifests)
 
-    def read(self, session: Session, caller: Key, prereg_id: str, batch: ResultBatch) -> Prepared:
-        """Check a batch against the plan in the database."""
+    def read(self, session: Session, caller: Key, prereg_id: str) -> Terms:
+        """The terms from the database, for a record that takes results."""
         record = preregistrations.get(session, caller.project_id, prereg_id)
         record.require("locked", "collecting")
-        if self._known.get((caller.project_id, prereg_id)) is None:
-            self._known.add((caller.project_id, prereg_id), record.plan, len(record.plan.model_dump_json()))
-        return _prepared(batch, record.plan, manifests_of(session, record))
-
-
-def _prepared(batch: ResultBatch, plan: Plan, manifests: Mapping[str, Manifest]) -> Prepared:
-    placed = check(batch, plan, manifests)
-    parts = tuple(placed.by_replicate())
-    return Prepared(placed, parts, manifests[placed.population].item_ids, stopping.is_sequential(plan))
+        terms = Terms(record.plan, manifests_of(session, record))
+        for manifest in terms.manifests.values():
+            manifest.index()
+        self._known.add((caller.project_id, prereg_id), record.plan, len(record.plan.model_dump_json()))
+        return terms
 
 
 def void(

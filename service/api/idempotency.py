@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Annotated
 
@@ -15,7 +16,7 @@ from service.api.services import services
 from service.errors import InvalidData, MissingIdempotencyKey
 from service.store import clock, idempotency
 
-MAX_KEY = 255
+_USABLE = re.compile("[!-~]{1,255}")
 REPLAYED = "Idempotency-Replayed"
 
 
@@ -95,9 +96,7 @@ _Key = Annotated[
 
 @may_answer(409, 422)
 async def _once(request: Request, idempotency_key: _Key = None) -> Once:
-    if idempotency_key is not None and not (
-        0 < len(idempotency_key) <= MAX_KEY and all(" " < c <= "~" for c in idempotency_key)
-    ):
+    if idempotency_key is not None and not _USABLE.fullmatch(idempotency_key):
         fix = "send 1 to 255 printable ASCII characters without blanks, a UUID for instance"
         raise InvalidData.field("header.Idempotency-Key", "is not usable", fix)
     return Once(request, idempotency_key)

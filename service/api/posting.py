@@ -7,7 +7,7 @@ disk before its answer is given out.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Lock
@@ -46,15 +46,52 @@ class BatchReceipt(View):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Post:
-    """A batch and whom its answer goes to."""
+    """A batch as checked, and the request that it came with."""
 
     submission: Submission
     attempt: idempotency.Attempt
+
+
+@dataclass(slots=True, eq=False)
+class Waiting:
+    """A batch that waits for its turn, and whom its answer goes to.
+
+    It is read when its turn comes: of two threads that read at once, Python lets only one at a time
+    go on, and the changes from one to the other take longer than the reading.
+    """
+
+    place: Place
+    size: int
+    """Bytes that it takes while it is stored; an upper guess before it is read."""
+    alone: bool
+    """It goes to its record's own lane, whatever its size."""
+    read: Callable[[], Post]
+    """May refuse it by what it raises."""
     answered: Future[Response] = field(default_factory=Future)
+    _post: Post | None = None
+
+    @classmethod
+    def checked(cls, post: Post) -> Waiting:
+        """One that was read already."""
+        submission = post.submission
+        return cls(submission.place, submission.size, submission.sequential, lambda: post, _post=post)
+
+    @property
+    def needs_lane(self) -> bool:
+        """True when it cannot go with others."""
+        return self.alone or self.size >= LARGE_BYTES
 
     def begin(self) -> bool:
         """False when nobody waits for the answer any more, and nothing has begun."""
         return self.answered.running() or self.answered.set_running_or_notify_cancel()
+
+    def post(self) -> Post:
+        """The batch as checked."""
+        if self._post is None:
+            self._post = self.read()
+            self.size = self._post.submission.size
+            self.alone = self.alone or self._post.submission.sequential
+        return self._post
 
 
 Outcome = Response | ForelockError
@@ -65,26 +102,26 @@ class _Lane:
     """Posts that wait for their turn, by project: projects take turns, so none waits for all of another's."""
 
     record: Place | None
-    waiting: dict[str, deque[Post]] = field(default_factory=dict)
+    waiting: dict[str, deque[Waiting]] = field(default_factory=dict)
     running: bool = False
 
-    def add(self, post: Post) -> None:
-        self.waiting.setdefault(post.submission.caller.project_id, deque()).append(post)
+    def add(self, post: Waiting) -> None:
+        self.waiting.setdefault(post.place[0], deque()).append(post)
 
-    def take(self) -> list[Post]:
+    def take(self) -> list[Waiting]:
         """The next group, without those whose callers are gone."""
-        group: list[Post] = []
+        group: list[Waiting] = []
         size = 0
         while self.waiting and len(group) < MOST_POSTS:
             project_id, queue = next(iter(self.waiting.items()))
-            if group and size + queue[0].submission.size > MOST_BYTES:
+            if group and size + queue[0].size > MOST_BYTES:
                 break
             post = queue.popleft()
             del self.waiting[project_id]
             if queue:  # its next turn comes after everybody else's
                 self.waiting[project_id] = queue
             group.append(post)
-            size += post.submission.size
+            size += post.size
         return group
 
 
@@ -105,11 +142,9 @@ class Posting:
         self._lanes: dict[Place, _Lane] = {}
         self._committer, self._waiters = self._threads()
 
-    def submit(self, post: Post) -> Future[Response]:
+    def submit(self, post: Waiting) -> Future[Response]:
         """Put a batch in its lane; its answer comes when it is stored or refused."""
-        with self._guard:
-            alone = post.submission.sequential or post.submission.size >= LARGE_BYTES
-            self._enter(post, alone=alone)
+        self._enter(post)
         return post.answered
 
     def close(self) -> None:
@@ -126,14 +161,14 @@ class Posting:
     def _threads(self) -> tuple[ThreadPoolExecutor, ThreadPoolExecutor]:
         return ThreadPoolExecutor(1, "posting"), ThreadPoolExecutor(self._most_lanes, "posting-record")
 
-    def _enter(self, post: Post, *, alone: bool) -> None:
-        record = post.submission.place
-        if alone:
-            self._lanes.setdefault(record, _Lane(record))
-        lane = self._lanes.get(record, self._common)
-        lane.add(post)
-        if not lane.running:
-            self._start(lane)
+    def _enter(self, post: Waiting) -> None:
+        with self._guard:
+            if post.needs_lane:
+                self._lanes.setdefault(post.place, _Lane(post.place))
+            lane = self._lanes.get(post.place, self._common)
+            lane.add(post)
+            if not lane.running:
+                self._start(lane)
 
     def _start(self, lane: _Lane) -> None:
         threads = self._committer if lane is self._common else self._waiters
@@ -144,13 +179,27 @@ class Posting:
         """Store one group, and come again while somebody waits: after the lanes that wait for a thread."""
         with self._guard:
             group = lane.take()
-        alive = [post for post in group if post.begin()]
         try:
-            if alive:
-                self._settle(alive, wait=lane.record is not None)
+            for part in _parts(self._read(group, lane)):
+                self._settle(part, wait=lane.record is not None)
         finally:
             with self._guard:
                 self._go_on(lane)
+
+    def _read(self, group: Iterable[Waiting], lane: _Lane) -> Iterator[Waiting]:
+        """Those that can be stored here: the others are refused, or have gone to a lane of their record's own."""
+        for post in group:
+            if not post.begin():
+                continue
+            try:
+                post.post()
+            except Exception as error:  # noqa: BLE001  # whatever it is, it is this one's answer
+                post.answered.set_exception(error)
+                continue
+            if lane.record is None and post.needs_lane:
+                self._enter(post)
+            else:
+                yield post
 
     def _go_on(self, lane: _Lane) -> None:
         if lane.waiting:
@@ -160,17 +209,17 @@ class Posting:
         if lane.record is not None:
             del self._lanes[lane.record]
 
-    def _settle(self, posts: Sequence[Post], *, wait: bool) -> None:
+    def _settle(self, posts: Sequence[Waiting], *, wait: bool) -> None:
         """Give every post its answer, or a lane in which its record is waited for."""
         try:
-            outcomes, queued = store(self._database, posts, wait=wait)
+            outcomes, queued = store(self._database, [post.post() for post in posts], wait=wait)
         except Exception as error:  # noqa: BLE001  # whatever it is, everybody gets an answer
             self._failed(posts, error, wait=wait)
             return
         for post, outcome in zip(posts, outcomes, strict=True):
             if outcome is None:
-                with self._guard:
-                    self._enter(post, alone=True)
+                post.alone = True
+                self._enter(post)
             elif isinstance(outcome, Response):
                 post.answered.set_result(outcome)
             else:
@@ -178,7 +227,7 @@ class Posting:
         if queued:
             self._queued()
 
-    def _failed(self, posts: Sequence[Post], error: Exception, *, wait: bool) -> None:
+    def _failed(self, posts: Sequence[Waiting], error: Exception, *, wait: bool) -> None:
         """Nothing was stored. A database that is away is away for all; any other failure may be one post's."""
         if len(posts) == 1:
             posts[0].answered.set_exception(error)
@@ -189,6 +238,18 @@ class Posting:
             ERRORS.error("a group of batches failed; each is tried alone", extra={"fields": location(error)})
             for post in posts:
                 self._settle([post], wait=wait)
+
+
+def _parts(posts: Iterable[Waiting]) -> Iterator[list[Waiting]]:
+    """Posts that are stored at once: what they take is known now that they are read."""
+    part: list[Waiting] = []
+    for post in posts:
+        if part and sum(each.size for each in part) + post.size > MOST_BYTES:
+            yield part
+            part = []
+        part.append(post)
+    if part:
+        yield part
 
 
 def store(database: Database, posts: Sequence[Post], *, wait: bool) -> tuple[list[Outcome | None], bool]:

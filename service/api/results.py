@@ -6,6 +6,7 @@ import secrets
 import uuid
 from asyncio import wrap_future
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Literal
 
 from anyio import to_thread
@@ -32,7 +33,7 @@ from service.api.deps import (
 )
 from service.api.headers import header
 from service.api.idempotency import Once, OptionalOnce, required_once
-from service.api.posting import BatchReceipt, Post
+from service.api.posting import BatchReceipt, Post, Waiting
 from service.api.preregistrations import refusals_audited
 from service.api.route import asks, refuses, router
 from service.api.services import Services, services
@@ -43,7 +44,6 @@ from service.domain.results import ResultBatch, fingerprint_parts
 from service.errors import ForelockError, NotFound
 from service.ingest import results as ingest
 from service.store import batches, clock, preregistrations
-from service.store.idempotency import Attempt
 
 routes = router("results")
 Text = Annotated[str, Field(min_length=1, max_length=512)]
@@ -111,6 +111,8 @@ _results_body = raw_reader(
     {"application/json": ResultColumns | list[ResultRow], "application/x-ndjson": str, "text/csv": str},
     example=examples.RESULTS,
 )
+BYTES_PER_BYTE = 12
+"""A row takes at least eight characters, and a hundred bytes while it is stored."""
 BatchNumber = Annotated[int, Path(ge=1, le=2**31 - 1, description="Number of the batch.")]
 
 
@@ -135,16 +137,16 @@ async def post_results(request: Request, prereg_id: RecordId) -> Response:
     if not _quick(content):
         return await to_thread.run_sync(_post_large, shared, caller, once, prereg_id, content)
     async with shared.posts:
-        batch, attempt = _parse(shared, once, content)
-        checked: actions.Prepared | ForelockError | None
-        try:
-            checked = shared.plans.prepare(caller, prereg_id, batch)
-        except ForelockError as refused:
-            checked = refused
-        if checked is None:
-            checked = await to_thread.run_sync(_check, shared, caller, prereg_id, batch)
-        del batch  # its ids take several times what is stored of it
-        return await wrap_future(shared.posting.submit(_post(caller, prereg_id, checked, attempt)))
+        terms: actions.Terms | ForelockError | None = shared.plans.at_hand(caller, prereg_id)
+        if terms is None:
+            terms = await to_thread.run_sync(_terms, shared, caller, prereg_id)
+        post = Waiting(
+            (caller.project_id, prereg_id),
+            size=len(content.body) * BYTES_PER_BYTE,
+            alone=isinstance(terms, actions.Terms) and terms.sequential,
+            read=partial(_post, shared, caller, once, prereg_id, content, terms),
+        )
+        return await wrap_future(shared.posting.submit(post))
 
 
 def _quick(content: Content) -> bool:
@@ -157,31 +159,42 @@ def _quick(content: Content) -> bool:
 
 def _post_large(shared: Services, caller: Key, once: Once, prereg_id: str, content: Content) -> Response:
     """In a thread, which waits with the batch: no more large ones are held than there are threads."""
-    batch, attempt = _parse(shared, once, content)
-    checked = _check(shared, caller, prereg_id, batch)
-    del batch  # its ids take several times what is stored of it
-    return shared.posting.submit(_post(caller, prereg_id, checked, attempt)).result()
+    terms = shared.plans.at_hand(caller, prereg_id) or _terms(shared, caller, prereg_id)
+    post = Waiting.checked(_post(shared, caller, once, prereg_id, content, terms))
+    return shared.posting.submit(post).result()
 
 
-def _parse(shared: Services, once: Once, content: Content) -> tuple[ResultBatch, Attempt]:
-    batch = ingest.parse(content.take(), content.media_type, max_items=shared.settings.max_rows)
-    return batch, once.attempt(fingerprint_parts(batch))
-
-
-def _check(
-    shared: Services, caller: Key, prereg_id: str, batch: ResultBatch
-) -> actions.Prepared | ForelockError:
-    """Check the batch before the write begins. A refusal waits: a stored answer to a retry comes first."""
+def _terms(shared: Services, caller: Key, prereg_id: str) -> actions.Terms | ForelockError:
+    """What batches are checked against. A refusal waits: a stored answer to a retry comes first."""
     try:
         with shared.database.read() as session:
-            return shared.plans.read(session, caller, prereg_id, batch)
+            return shared.plans.read(session, caller, prereg_id)
     except ForelockError as refused:
-        return refused
+        return refused.with_traceback(None)
 
 
-def _post(caller: Key, prereg_id: str, checked: actions.Prepared | ForelockError, attempt: Attempt) -> Post:
-    salts = Salts(secrets.token_bytes(16), secrets.token_bytes(16))
-    return Post(Submission(caller, prereg_id, checked, job_id=uuid.uuid4().hex, salts=salts), attempt)
+def _post(
+    shared: Services,
+    caller: Key,
+    once: Once,
+    prereg_id: str,
+    content: Content,
+    terms: actions.Terms | ForelockError,
+) -> Post:
+    """Read a batch and check it before the write begins; what is wrong with it is told after a stored answer."""
+    batch = ingest.parse(content.take(), content.media_type, max_items=shared.settings.max_rows)
+    attempt = once.attempt(fingerprint_parts(batch))
+    checked = terms if isinstance(terms, ForelockError) else _checked(batch, terms)
+    drawn = secrets.token_bytes(48)
+    job_id = uuid.UUID(bytes=drawn[32:], version=4).hex
+    return Post(Submission(caller, prereg_id, checked, job_id, Salts(drawn[:16], drawn[16:32])), attempt)
+
+
+def _checked(batch: ResultBatch, terms: actions.Terms) -> actions.Prepared | ForelockError:
+    try:
+        return terms.check(batch)
+    except ForelockError as refused:
+        return refused.with_traceback(None)
 
 
 @routes.get(

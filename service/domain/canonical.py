@@ -25,9 +25,8 @@ def canonical(value: object) -> bytes:
         InvalidData: a number JSON cannot carry exactly, keys that coincide after
             normalisation, text that is not Unicode, or something that is not JSON.
     """
-    plain = _plain(value, "", 0)
-    # Without fractions and under ASCII keys the general encoder writes the same, several times slower.
-    return _ENCODE(plain).encode() if _is_simple(plain) else rfc8785.dumps(plain)
+    # Of simple values the general encoder writes the same, several times slower.
+    return _ENCODE(value).encode() if _is_simple(value, 0) else rfc8785.dumps(_plain(value, "", 0))
 
 
 _ENCODE = json.JSONEncoder(
@@ -35,13 +34,32 @@ _ENCODE = json.JSONEncoder(
 ).encode
 
 
-def _is_simple(plain: Any) -> bool:
-    """No floats, whose text is JavaScript's, and no keys whose order in UTF-16 is another."""
-    if isinstance(plain, dict):
-        return all(map(str.isascii, plain)) and all(map(_is_simple, plain.values()))
-    if isinstance(plain, list):
-        return all(map(_is_simple, plain))
-    return not isinstance(plain, float)
+def _is_simple(value: Any, depth: int) -> bool:
+    """True where nothing is to be normalised or refused, no number needs JavaScript's text, and keys sort as bytes."""
+    kind = type(value)
+    if kind is str:
+        return _is_normal(value)
+    if kind is int:
+        return bool(-MAX_INTEGER <= value <= MAX_INTEGER)
+    if depth > MAX_DEPTH:
+        return False
+    if kind is dict:
+        if not all(type(key) is str and key.isascii() for key in value):
+            return False
+        return all(_is_simple(item, depth + 1) for item in value.values())
+    if kind is list or kind is tuple:
+        return all(_is_simple(item, depth + 1) for item in value)
+    return value is None or kind is bool
+
+
+def _is_normal(value: str) -> bool:
+    if value.isascii():
+        return True
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return unicodedata.is_normalized("NFC", value)
 
 
 def sha256_hex(data: bytes) -> str:

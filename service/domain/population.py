@@ -79,8 +79,12 @@ class Manifest:
 
     @property
     def indexed(self) -> bool:
-        """True when positions can be asked for without finding them first, half a second's work at most."""
+        """True when positions can be asked for without finding them first."""
         return "_positions" in self.__dict__
+
+    def index(self) -> None:
+        """Find every position: half a second's work for a million items."""
+        _ = self._positions
 
     @property
     def positions(self) -> Mapping[str, int]:

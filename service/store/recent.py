@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from threading import Lock
 from typing import Generic, TypeVar
+from weakref import WeakValueDictionary
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -19,6 +21,7 @@ class Recent(Generic[K, V]):
         self._held = 0
         self._known: OrderedDict[K, tuple[V, int]] = OrderedDict()
         self._guard = Lock()
+        self._readers: WeakValueDictionary[K, _Reader] = WeakValueDictionary()
 
     def get(self, key: K) -> V | None:
         """The value, which is now the last used one."""
@@ -38,3 +41,18 @@ class Recent(Generic[K, V]):
             while len(self._known) > 1 and self._held > self._room:
                 _, (_, gone) = self._known.popitem(last=False)
                 self._held -= gone
+
+    @contextmanager
+    def alone(self, key: K) -> Iterator[None]:
+        """One at a time for a key: who waited finds what the first has read. Take no other lock inside."""
+        with self._guard:
+            reader = self._readers.setdefault(key, _Reader())
+        with reader.turn:
+            yield
+
+
+class _Reader:
+    """Lives as long as somebody reads under its key, or waits to."""
+
+    def __init__(self) -> None:
+        self.turn = Lock()

@@ -14,25 +14,26 @@ from service.actions.posting import Salts, Submission
 from service.actions.results import Prepared
 from service.api import posting
 from service.api.body import Content
-from service.api.posting import Post, Posting, _Lane
+from service.api.posting import Post, Posting, Waiting, _Lane
 from service.api.results import _quick
 from service.domain.results import PlacedBatch
+from service.errors import InvalidData
 
 
-def post(project: str, rows: int = 1) -> Post:
-    submission = SimpleNamespace(caller=SimpleNamespace(project_id=project), size=rows)
-    return Post(submission, None, Future())  # type: ignore[arg-type]
+def post(project: str, size: int = 1, record: str = "r", *, alone: bool = False) -> Waiting:
+    submission = SimpleNamespace(size=size, sequential=alone, place=(project, record))
+    return Waiting((project, record), size, alone, lambda: Post(submission, None))  # type: ignore[arg-type]
 
 
-def lane(*waiting: Post) -> _Lane:
+def lane(*waiting: Waiting) -> _Lane:
     made = _Lane(None)
     for each in waiting:
         made.add(each)
     return made
 
 
-def projects(group: list[Post]) -> list[str]:
-    return [each.submission.caller.project_id for each in group]
+def projects(group: list[Waiting]) -> list[str]:
+    return [each.place[0] for each in group]
 
 
 def test_projects_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,10 +54,10 @@ def test_a_projects_batches_keep_their_order() -> None:
 def test_a_group_holds_so_many_bytes_and_one_batch_at_least(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(posting, "MOST_BYTES", 10)
     waiting = lane(post("p", 6), post("q", 4), post("p", 1), post("q", 50), post("p", 1))
-    assert [each.submission.size for each in waiting.take()] == [6, 4]
-    assert [each.submission.size for each in waiting.take()] == [1]
-    assert [each.submission.size for each in waiting.take()] == [50]
-    assert [each.submission.size for each in waiting.take()] == [1]
+    assert [each.size for each in waiting.take()] == [6, 4]
+    assert [each.size for each in waiting.take()] == [1]
+    assert [each.size for each in waiting.take()] == [50]
+    assert [each.size for each in waiting.take()] == [1]
 
 
 def test_a_batch_begins_once_and_not_after_its_caller_has_gone() -> None:
@@ -115,20 +116,80 @@ def test_a_failing_nudge_stops_no_lane(monkeypatch: pytest.MonkeyPatch) -> None:
     lanes.close()
 
 
-def large(record: str) -> Post:
-    submission = SimpleNamespace(
-        caller=SimpleNamespace(project_id="p"),
-        place=("p", record),
-        size=posting.LARGE_BYTES,
-        sequential=False,
-    )
-    return Post(submission, None, Future())  # type: ignore[arg-type]
+def large(record: str) -> Waiting:
+    return post("p", posting.LARGE_BYTES, record, alone=True)
+
+
+class Stored:
+    """Stands for the database: groups as they were stored, and in which kind of lane."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.groups: list[tuple[list[int], bool]] = []
+        monkeypatch.setattr(posting, "store", self)
+
+    def __call__(self, _database: object, posts: list[Post], *, wait: bool) -> tuple[list[Response], bool]:
+        self.groups.append(([each.submission.size for each in posts], wait))
+        return [Response() for _ in posts], False
+
+
+def store_all(*waiting: Waiting) -> list[Future[Response]]:
+    """Store posts that wait in the common lane together."""
+    lanes = Posting(None, lambda: None, lanes=1)  # type: ignore[arg-type]
+    with lanes._guard:
+        for each in waiting:
+            lanes._common.add(each)
+        lanes._start(lanes._common)
+    lanes.close()
+    return [each.answered for each in waiting]
+
+
+def test_a_batch_that_cannot_be_read_is_refused_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read() -> Post:
+        raise InvalidData("unreadable")
+
+    stored = Stored(monkeypatch)
+    first, bad, last = store_all(post("p", 1), Waiting(("p", "r"), 1, False, read), post("p", 2))
+    assert isinstance(bad.exception(), InvalidData)
+    assert first.result()
+    assert last.result()
+    assert stored.groups == [([1, 2], False)]
+
+
+def test_a_batch_that_turns_out_large_goes_to_a_lane_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = Stored(monkeypatch)
+    guessed = post("p", posting.LARGE_BYTES)
+    guessed.size = 1
+    for each in store_all(post("p", 1), guessed, post("p", 2, "another")):
+        assert each.result()
+    assert sorted(stored.groups) == [([1, 2], False), ([posting.LARGE_BYTES], True)]
+
+
+def test_what_a_transaction_holds_is_bounded_by_what_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(posting, "MOST_BYTES", 10)
+    stored = Stored(monkeypatch)
+    waiting = [post("p", size) for size in (6, 4, 1, 9, 2)]
+    for each in waiting:
+        each.size = 1
+    store_all(*waiting)
+    assert [sizes for sizes, _wait in stored.groups] == [[6, 4], [1, 9], [2]]
+
+
+def test_a_batch_is_read_once() -> None:
+    calls = []
+
+    def read() -> Post:
+        calls.append(1)
+        return post("p", 7).post()
+
+    waiting = Waiting(("p", "r"), 1, False, read)
+    assert waiting.post() is waiting.post()
+    assert (len(calls), waiting.size) == (1, 7)
 
 
 def test_a_cell_per_row_counts_with_its_bitmap() -> None:
-    rows = np.zeros(100)
+    rows, statuses = np.zeros(100), np.zeros(100, np.uint8)
     replicates = np.arange(1, 101, dtype=np.uint16)
-    placed = PlacedBatch("p", "A", "e", None, np.zeros(100, np.int32), replicates, rows, rows, None)
+    placed = PlacedBatch("p", "A", "e", None, np.zeros(100, np.int32), replicates, rows, statuses, None)
     checked = Prepared(placed, tuple(placed.by_replicate()), ("i",) * 1_000_000, sequential=False)
     submission = Submission(None, "r", checked, job_id="j", salts=Salts(b"", b""))  # type: ignore[arg-type]
     assert submission.size > posting.LARGE_BYTES
@@ -144,7 +205,7 @@ def test_a_cell_per_row_counts_with_its_bitmap() -> None:
         ("text/csv", b"arm\n" * 8000, False),
     ],
 )
-def test_only_what_is_parsed_at_once_is_parsed_on_the_event_loop(
+def test_only_what_is_parsed_within_milliseconds_is_parsed_between_others(
     media_type: str, body: bytes, expected: bool
 ) -> None:
     assert _quick(Content(body, media_type)) is expected

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Barrier, BrokenBarrierError
+
 import pytest
 
 from service.domain.population import Manifest
@@ -71,3 +75,30 @@ def test_the_memory_of_manifests_is_bounded():
     recent.add(large.sha256(), large, large.n)
     assert recent.get(large.sha256()) is large
     assert recent.get(manifests[0].sha256()) is None
+
+
+def test_eval_jobs_that_start_together_read_a_manifest_once(world, draft, monkeypatch):
+    with world.database.write() as session:
+        populations.put(session, draft.id, "q", CLUSTERED)
+    jobs, at_hand, unpack = 4, populations.at_hand, populations._unpack
+    missed, unpacked = Barrier(jobs), []
+
+    def asked(sha256):
+        found = at_hand(sha256)
+        if found is None and not unpacked:
+            with suppress(BrokenBarrierError):
+                missed.wait()
+            missed.abort()  # who asks again does not wait for the others
+        return found
+
+    monkeypatch.setattr(populations, "at_hand", asked)
+    monkeypatch.setattr(populations, "_unpack", lambda content: unpacked.append(1) or unpack(content))
+
+    def read(_job):
+        with world.database.read() as session:
+            return populations.get(session, draft.id, "q")
+
+    with ThreadPoolExecutor(jobs) as threads:
+        found = list(threads.map(read, range(jobs)))
+    assert found == [CLUSTERED] * jobs
+    assert len(unpacked) == 1
