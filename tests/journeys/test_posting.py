@@ -16,7 +16,7 @@ from service.api import posting
 from service.api.app import create_app
 from service.domain.ledger import Frontier, leaf_hash
 from service.errors import Unavailable
-from service.store import idempotency, ledger
+from service.store import idempotency, intakes, ledger
 from service.store.engine import Database
 from service.store.tables import batches, ledger_entries, preregistrations
 from service.store.tables import idempotency as kept_answers
@@ -237,6 +237,26 @@ def test_a_group_of_several_projects_tells_none_of_another(service: Service, tog
         assert [each.json()["expected"] for each in answers if each.status_code == 201] == [16, 20, 18, 16]
         assert seen(answers[2]) == seen(foreign())
         assert str(N) not in answers[2].json()["detail"].replace(ours, "")
+
+
+def test_nothing_is_summed_of_a_record_that_the_caller_cannot_see(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would take longer than for one that nobody has."""
+    asked, summed = intakes.asked, []
+
+    def watched(questions: Any, ids: Any) -> Any:
+        summed.append(set(ids))
+        return asked(questions, ids)
+
+    monkeypatch.setattr(intakes, "asked", watched)
+    ours = locked(service.client, small_plan(N))
+    other = {"Authorization": f"Bearer {service.key(project_id=service.project('other'))}"}
+    with TestClient(service.app, headers=other) as stranger:
+        assert post(stranger, ours, "A", items(1), [1]).status_code == 404
+    assert batch(service, ours, "A", items(1))().status_code == 201
+    assert batch(service, ours, "A", ["nobody"])().status_code == 422
+    assert summed == [set(), {ours}, set()]
 
 
 def test_leaves_stand_in_the_order_of_the_batches_and_every_receipt_is_its_leaf(
