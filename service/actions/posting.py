@@ -69,11 +69,6 @@ class Submission:
         checked = self.checked
         return self.n * ROW_BYTES + checked.bitmap_bytes if isinstance(checked, Prepared) else 0
 
-    @property
-    def sequential(self) -> bool:
-        """Storing it asks whether a look is due."""
-        return isinstance(self.checked, Prepared) and self.checked.sequential
-
 
 @dataclass(frozen=True, slots=True)
 class Accepted:

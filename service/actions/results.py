@@ -41,8 +41,6 @@ class Prepared:
     parts: Parts = field(repr=False)
     item_ids: tuple[str, ...] = field(repr=False)
     """Of the population, by position."""
-    sequential: bool
-    """Its plan is read before the end: whether a look is due has to be found out."""
 
     @property
     def bitmap_bytes(self) -> int:
@@ -59,14 +57,14 @@ class Terms:
 
     @property
     def sequential(self) -> bool:
-        """The plan is read before the end."""
+        """The plan is read before the end: with each batch, whether a look is due has to be found out."""
         return stopping.is_sequential(self.plan)
 
     def check(self, batch: ResultBatch) -> Prepared:
         """Check a batch, without the database."""
         placed = check(batch, self.plan, self.manifests)
         parts = tuple(placed.by_replicate())
-        return Prepared(placed, parts, self.manifests[placed.population].item_ids, self.sequential)
+        return Prepared(placed, parts, self.manifests[placed.population].item_ids)
 
 
 class LockedPlans:
@@ -101,7 +99,8 @@ class LockedPlans:
         terms = Terms(record.plan, manifests_of(session, record))
         for manifest in terms.manifests.values():
             manifest.index()
-        self._known.add((caller.project_id, prereg_id), record.plan, len(record.plan.model_dump_json()))
+        if self._known.get((caller.project_id, prereg_id)) is None:
+            self._known.add((caller.project_id, prereg_id), record.plan, len(record.plan.model_dump_json()))
         return terms
 
 

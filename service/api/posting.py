@@ -70,12 +70,6 @@ class Waiting:
     answered: Future[Response] = field(default_factory=Future)
     _post: Post | None = None
 
-    @classmethod
-    def checked(cls, post: Post) -> Waiting:
-        """One that was read already."""
-        submission = post.submission
-        return cls(submission.place, submission.size, submission.sequential, lambda: post, _post=post)
-
     @property
     def needs_lane(self) -> bool:
         """True when it cannot go with others."""
@@ -90,7 +84,6 @@ class Waiting:
         if self._post is None:
             self._post = self.read()
             self.size = self._post.submission.size
-            self.alone = self.alone or self._post.submission.sequential
         return self._post
 
 
@@ -109,7 +102,7 @@ class _Lane:
         self.waiting.setdefault(post.place[0], deque()).append(post)
 
     def take(self) -> list[Waiting]:
-        """The next group, without those whose callers are gone."""
+        """The next group."""
         group: list[Waiting] = []
         size = 0
         while self.waiting and len(group) < MOST_POSTS:
@@ -179,9 +172,12 @@ class Posting:
         """Store one group, and come again while somebody waits: after the lanes that wait for a thread."""
         with self._guard:
             group = lane.take()
+        queued = False
         try:
             for part in _parts(self._read(group, lane)):
-                self._settle(part, wait=lane.record is not None)
+                queued |= self._settle(part, wait=lane.record is not None)
+            if queued:  # last: nobody's answer hangs on it
+                self._queued()
         finally:
             with self._guard:
                 self._go_on(lane)
@@ -209,13 +205,12 @@ class Posting:
         if lane.record is not None:
             del self._lanes[lane.record]
 
-    def _settle(self, posts: Sequence[Waiting], *, wait: bool) -> None:
-        """Give every post its answer, or a lane in which its record is waited for."""
+    def _settle(self, posts: Sequence[Waiting], *, wait: bool) -> bool:
+        """Give every post its answer, or a lane in which its record is waited for; true when a job was queued."""
         try:
             outcomes, queued = store(self._database, [post.post() for post in posts], wait=wait)
         except Exception as error:  # noqa: BLE001  # whatever it is, everybody gets an answer
-            self._failed(posts, error, wait=wait)
-            return
+            return self._failed(posts, error, wait=wait)
         for post, outcome in zip(posts, outcomes, strict=True):
             if outcome is None:
                 post.alone = True
@@ -224,10 +219,9 @@ class Posting:
                 post.answered.set_result(outcome)
             else:
                 post.answered.set_exception(outcome)
-        if queued:
-            self._queued()
+        return queued
 
-    def _failed(self, posts: Sequence[Waiting], error: Exception, *, wait: bool) -> None:
+    def _failed(self, posts: Sequence[Waiting], error: Exception, *, wait: bool) -> bool:
         """Nothing was stored. A database that is away is away for all; any other failure may be one post's."""
         if len(posts) == 1:
             posts[0].answered.set_exception(error)
@@ -236,18 +230,21 @@ class Posting:
                 post.answered.set_exception(Unavailable(error.detail, error.faults, code=error.problem_code))
         else:
             ERRORS.error("a group of batches failed; each is tried alone", extra={"fields": location(error)})
-            for post in posts:
-                self._settle([post], wait=wait)
+            queued = [self._settle([post], wait=wait) for post in posts]
+            return any(queued)
+        return False
 
 
 def _parts(posts: Iterable[Waiting]) -> Iterator[list[Waiting]]:
     """Posts that are stored at once: what they take is known now that they are read."""
     part: list[Waiting] = []
+    size = 0
     for post in posts:
-        if part and sum(each.size for each in part) + post.size > MOST_BYTES:
+        if part and size + post.size > MOST_BYTES:
             yield part
-            part = []
+            part, size = [], 0
         part.append(post)
+        size += post.size
     if part:
         yield part
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import uuid
 from asyncio import wrap_future
+from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 from typing import Annotated, Literal
@@ -15,7 +16,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from service.actions import results as actions
 from service.actions import rows
-from service.actions.posting import Salts, Submission
+from service.actions.posting import ROW_BYTES, Salts, Submission
 from service.actions.progress import progress
 from service.api import examples
 from service.api.answers import Page, View, answer, shows
@@ -111,8 +112,8 @@ _results_body = raw_reader(
     {"application/json": ResultColumns | list[ResultRow], "application/x-ndjson": str, "text/csv": str},
     example=examples.RESULTS,
 )
-BYTES_PER_BYTE = 12
-"""A row takes at least eight characters, and a hundred bytes while it is stored."""
+SHORTEST_ROW = 8
+"""Characters of a row, about: the most rows that a body may turn out to hold follow from it."""
 BatchNumber = Annotated[int, Path(ge=1, le=2**31 - 1, description="Number of the batch.")]
 
 
@@ -140,13 +141,9 @@ async def post_results(request: Request, prereg_id: RecordId) -> Response:
         terms: actions.Terms | ForelockError | None = shared.plans.at_hand(caller, prereg_id)
         if terms is None:
             terms = await to_thread.run_sync(_terms, shared, caller, prereg_id)
-        post = Waiting(
-            (caller.project_id, prereg_id),
-            size=len(content.body) * BYTES_PER_BYTE,
-            alone=isinstance(terms, actions.Terms) and terms.sequential,
-            read=partial(_post, shared, caller, once, prereg_id, content, terms),
-        )
-        return await wrap_future(shared.posting.submit(post))
+        size = len(content.body) * ROW_BYTES // SHORTEST_ROW
+        read = partial(_post, shared, caller, once, prereg_id, content, terms)
+        return await wrap_future(shared.posting.submit(_waiting(caller, prereg_id, terms, size, read)))
 
 
 def _quick(content: Content) -> bool:
@@ -160,8 +157,20 @@ def _quick(content: Content) -> bool:
 def _post_large(shared: Services, caller: Key, once: Once, prereg_id: str, content: Content) -> Response:
     """In a thread, which waits with the batch: no more large ones are held than there are threads."""
     terms = shared.plans.at_hand(caller, prereg_id) or _terms(shared, caller, prereg_id)
-    post = Waiting.checked(_post(shared, caller, once, prereg_id, content, terms))
-    return shared.posting.submit(post).result()
+    post = _post(shared, caller, once, prereg_id, content, terms)
+    waiting = _waiting(caller, prereg_id, terms, post.submission.size, lambda: post)
+    return shared.posting.submit(waiting).result()
+
+
+def _waiting(
+    caller: Key,
+    prereg_id: str,
+    terms: actions.Terms | ForelockError,
+    size: int,
+    read: Callable[[], Post],
+) -> Waiting:
+    alone = isinstance(terms, actions.Terms) and terms.sequential
+    return Waiting((caller.project_id, prereg_id), size, alone, read)
 
 
 def _terms(shared: Services, caller: Key, prereg_id: str) -> actions.Terms | ForelockError:

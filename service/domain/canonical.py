@@ -36,13 +36,13 @@ _ENCODE = json.JSONEncoder(
 
 def _is_simple(value: Any, depth: int) -> bool:
     """True where nothing is to be normalised or refused, no number needs JavaScript's text, and keys sort as bytes."""
+    if depth > MAX_DEPTH:
+        return False
     kind = type(value)
     if kind is str:
         return _is_normal(value)
     if kind is int:
         return bool(-MAX_INTEGER <= value <= MAX_INTEGER)
-    if depth > MAX_DEPTH:
-        return False
     if kind is dict:
         if not all(type(key) is str and key.isascii() for key in value):
             return False

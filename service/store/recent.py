@@ -21,7 +21,8 @@ class Recent(Generic[K, V]):
         self._held = 0
         self._known: OrderedDict[K, tuple[V, int]] = OrderedDict()
         self._guard = Lock()
-        self._readers: WeakValueDictionary[K, _Reader] = WeakValueDictionary()
+        self._turns: WeakValueDictionary[K, Lock] = WeakValueDictionary()
+        """Each lives as long as somebody reads under its key, or waits to."""
 
     def get(self, key: K) -> V | None:
         """The value, which is now the last used one."""
@@ -46,13 +47,6 @@ class Recent(Generic[K, V]):
     def alone(self, key: K) -> Iterator[None]:
         """One at a time for a key: who waited finds what the first has read. Take no other lock inside."""
         with self._guard:
-            reader = self._readers.setdefault(key, _Reader())
-        with reader.turn:
+            turn = self._turns.setdefault(key, Lock())
+        with turn:
             yield
-
-
-class _Reader:
-    """Lives as long as somebody reads under its key, or waits to."""
-
-    def __init__(self) -> None:
-        self.turn = Lock()

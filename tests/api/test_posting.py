@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import Future
 from threading import Event
 from types import SimpleNamespace
@@ -21,7 +22,7 @@ from service.errors import InvalidData
 
 
 def post(project: str, size: int = 1, record: str = "r", *, alone: bool = False) -> Waiting:
-    submission = SimpleNamespace(size=size, sequential=alone, place=(project, record))
+    submission = SimpleNamespace(size=size, place=(project, record))
     return Waiting((project, record), size, alone, lambda: Post(submission, None))  # type: ignore[arg-type]
 
 
@@ -116,6 +117,19 @@ def test_a_failing_nudge_stops_no_lane(monkeypatch: pytest.MonkeyPatch) -> None:
     lanes.close()
 
 
+def test_a_failing_nudge_leaves_nobody_without_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nudge() -> None:
+        raise OSError
+
+    monkeypatch.setattr(posting, "MOST_BYTES", 10)
+    stored = Stored(monkeypatch, queued=True)
+    waiting = [post("p", size) for size in (6, 9)]
+    for each in waiting:
+        each.size = 1
+    assert all(each.done() for each in store_all(*waiting, queued=nudge))
+    assert stored.groups == [([6], False), ([9], False)]
+
+
 def large(record: str) -> Waiting:
     return post("p", posting.LARGE_BYTES, record, alone=True)
 
@@ -123,18 +137,19 @@ def large(record: str) -> Waiting:
 class Stored:
     """Stands for the database: groups as they were stored, and in which kind of lane."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, queued: bool = False) -> None:
         self.groups: list[tuple[list[int], bool]] = []
+        self._queued = queued
         monkeypatch.setattr(posting, "store", self)
 
     def __call__(self, _database: object, posts: list[Post], *, wait: bool) -> tuple[list[Response], bool]:
         self.groups.append(([each.submission.size for each in posts], wait))
-        return [Response() for _ in posts], False
+        return [Response() for _ in posts], self._queued
 
 
-def store_all(*waiting: Waiting) -> list[Future[Response]]:
+def store_all(*waiting: Waiting, queued: Callable[[], None] = lambda: None) -> list[Future[Response]]:
     """Store posts that wait in the common lane together."""
-    lanes = Posting(None, lambda: None, lanes=1)  # type: ignore[arg-type]
+    lanes = Posting(None, queued, lanes=1)  # type: ignore[arg-type]
     with lanes._guard:
         for each in waiting:
             lanes._common.add(each)
@@ -190,7 +205,7 @@ def test_a_cell_per_row_counts_with_its_bitmap() -> None:
     rows, statuses = np.zeros(100), np.zeros(100, np.uint8)
     replicates = np.arange(1, 101, dtype=np.uint16)
     placed = PlacedBatch("p", "A", "e", None, np.zeros(100, np.int32), replicates, rows, statuses, None)
-    checked = Prepared(placed, tuple(placed.by_replicate()), ("i",) * 1_000_000, sequential=False)
+    checked = Prepared(placed, tuple(placed.by_replicate()), ("i",) * 1_000_000)
     submission = Submission(None, "r", checked, job_id="j", salts=Salts(b"", b""))  # type: ignore[arg-type]
     assert submission.size > posting.LARGE_BYTES
 

@@ -107,5 +107,15 @@ def test_depth_is_capped():
         canonical(value)
 
 
+@pytest.mark.parametrize("leaf", [1, "a", 0.5, None, True, [], {}])
+def test_the_depth_of_a_leaf_counts_whatever_it_is(leaf):
+    value = leaf
+    for _ in range(64):
+        value = [value]
+    assert canonical(value).startswith(b"[" * 64)
+    with pytest.raises(InvalidData, match="deeper than 64"):
+        canonical({"a": value})
+
+
 def test_sha256_is_of_the_bytes():
     assert sha256_hex(b"abc") == hashlib.sha256(b"abc").hexdigest()
