@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+import numpy as np
 from sqlalchemy.orm import Session
 
 from service.actions.look_requests import enqueue_due
@@ -72,14 +73,16 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What a stored batch answers: counts and a receipt, no values."""
+    """What a batch that was taken answers: counts and a receipt, no values."""
 
-    sequence: int
+    sequence: int | None
+    """None: every row was in already, so nothing was stored."""
     n: int
+    skipped: int
     received: int
     expected: int
     state: State
-    receipt: Receipt
+    receipt: Receipt | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,18 +132,18 @@ class _Intake:
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """A batch that will be stored, and where its record stands with it."""
+    """A batch that will be stored, None where all of it is in already; and where its record stands with it."""
 
-    batch: NewBatch
+    batch: NewBatch | None
+    skipped: int
     project_id: str
     salt: bytes
     received: int
     expected: int
     state: State
 
-    def event(self) -> ledger.Event:
-        """Its leaf."""
-        batch = self.batch
+    def event(self, batch: NewBatch) -> ledger.Event:
+        """The batch's leaf."""
         body = {
             "preregistration_id": batch.preregistration_id,
             "batch": batch.sequence,
@@ -157,6 +160,19 @@ class _Taken:
             project_id=self.project_id,
             preregistration_id=batch.preregistration_id,
             salt=self.salt,
+        )
+
+    def answer(self, receipt: Receipt | None) -> Accepted:
+        """What it is answered."""
+        batch = self.batch
+        return Accepted(
+            sequence=None if batch is None else batch.sequence,
+            n=0 if batch is None else batch.n,
+            skipped=self.skipped,
+            received=self.received,
+            expected=self.expected,
+            state=self.state,
+            receipt=receipt,
         )
 
 
@@ -218,15 +234,22 @@ class Group:
         intake = self._intakes.get(submission.place)
         if intake is None:
             raise preregistrations.unknown(submission.preregistration_id)
+        checked = submission.checked
+        if isinstance(checked, Prepared) and checked.skips:
+            checked = self._rest(submission.preregistration_id, checked)
+            if checked.placed.n == 0:
+                self._taken.append(self._idle(intake, submission))
+                return
         intake.require_open()
-        if isinstance(submission.checked, ForelockError):
-            raise submission.checked
-        self._claim(submission.preregistration_id, submission.checked)
-        placed = submission.checked.placed
+        if isinstance(checked, ForelockError):
+            raise checked
+        self._claim(submission.preregistration_id, checked)
+        placed = checked.placed
         sequence = intake.add(placed.n, submission.job_id)
         self._taken.append(
             _Taken(
                 batch=_sealed(intake, sequence, placed, submission, self._now),
+                skipped=submission.n - placed.n,
                 project_id=intake.record.project_id,
                 salt=submission.salts.leaf,
                 received=intake.received,
@@ -242,18 +265,42 @@ class Group:
         """
         if not self._taken:
             return Stored([], None, queued=False)
+        new = [(each, each.batch) for each in self._taken if each.batch is not None]
+        if not new:
+            return Stored([each.answer(None) for each in self._taken], None, queued=False)
         with together(self._session):
-            batches.append(self._session, *(each.batch for each in self._taken))
+            batches.append(self._session, *(batch for _, batch in new))
             for cell, filled in self._filled.items():
                 if filled.changed:
                     coverage.save(self._session, *cell, filled.bitmap(), filled.received)
         queued = [self._advance(intake) for intake in self._intakes.values()]
-        leaves = ledger.next_leaves(self._session, [each.event() for each in self._taken], now=self._now)
-        accepted = [
-            Accepted(each.batch.sequence, each.batch.n, each.received, each.expected, each.state, receipt)
-            for each, receipt in zip(self._taken, leaves.receipts, strict=True)
-        ]
+        leaves = ledger.next_leaves(self._session, [each.event(batch) for each, batch in new], now=self._now)
+        receipts = iter(leaves.receipts)
+        accepted = [each.answer(None if each.batch is None else next(receipts)) for each in self._taken]
         return Stored(accepted, leaves, queued=any(queued))
+
+    def _rest(self, prereg_id: str, prepared: Prepared) -> Prepared:
+        """Without the rows that are in, whatever they say."""
+        placed = prepared.placed
+        free = np.ones(placed.n, dtype=np.bool_)
+        for (replicate, positions), cell in zip(
+            prepared.parts, _cells(prereg_id, placed, prepared.parts), strict=True
+        ):
+            free[placed.replicates == replicate] = ~self._filled[cell].holds(positions)
+        rest = placed.only(free)
+        return replace(prepared, placed=rest, parts=tuple(rest.by_replicate()) if rest.n else ())
+
+    def _idle(self, intake: _Intake, submission: Submission) -> _Taken:
+        """A batch of rows that are all in: true of a record that takes no more results as well."""
+        return _Taken(
+            batch=None,
+            skipped=submission.n,
+            project_id=intake.record.project_id,
+            salt=submission.salts.leaf,
+            received=intake.received,
+            expected=intake.expected,
+            state=intake.state,
+        )
 
     def _claim(self, prereg_id: str, prepared: Prepared) -> None:
         """All cells of a batch, or none."""

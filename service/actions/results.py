@@ -41,6 +41,8 @@ class Prepared:
     parts: Parts = field(repr=False)
     item_ids: tuple[str, ...] = field(repr=False)
     """Of the population, by position."""
+    skips: bool = False
+    """Rows that are in already are left out; otherwise one of them refuses the batch."""
 
     @property
     def bitmap_bytes(self) -> int:
@@ -64,7 +66,8 @@ class Terms:
         """Check a batch, without the database."""
         placed = check(batch, self.plan, self.manifests)
         parts = tuple(placed.by_replicate())
-        return Prepared(placed, parts, self.manifests[placed.population].item_ids)
+        item_ids = self.manifests[placed.population].item_ids
+        return Prepared(placed, parts, item_ids, skips=batch.on_duplicate == "skip")
 
 
 class LockedPlans:
@@ -93,9 +96,10 @@ class LockedPlans:
         return Terms(plan, manifests)
 
     def read(self, session: Session, caller: Key, prereg_id: str) -> Terms:
-        """The terms from the database, for a record that takes results."""
+        """The terms from the database, for a record that is locked, whether or not it still takes results."""
         record = preregistrations.get(session, caller.project_id, prereg_id)
-        record.require("locked", "collecting")
+        if record.state in ("draft", "withdrawn"):
+            record.require("locked", "collecting")
         terms = Terms(record.plan, manifests_of(session, record))
         for manifest in terms.manifests.values():
             manifest.index()

@@ -110,11 +110,13 @@ ITEMS_FACTS: dict[str, Any] = {"n": 3, "items_sha256": _SHA, "n_clusters": 2}
 BATCH_RECEIPT: dict[str, Any] = {
     "batch": 1,
     "n": 3,
+    "skipped": 0,
     "received": 3,
     "expected": 1000,
     "state": "collecting",
     "receipt": RECEIPT | {"sequence": 42, "kind": "batch"},
 }
+CHECKED_BATCH: dict[str, Any] = {"population": "longmemeval", "arm": "C1", "endpoint": "accuracy", "n": 3}
 BATCHES: dict[str, Any] = {
     "items": [
         {

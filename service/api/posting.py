@@ -36,12 +36,15 @@ LARGE_BYTES = 4 * 2**20
 class BatchReceipt(View):
     """What a stored batch answers: counts and a receipt, never values."""
 
-    batch: int = Field(description="Number of the batch in its preregistration.")
-    n: int = Field(description="Rows of this batch.")
+    batch: int | None = Field(
+        description="Number of the batch in its preregistration; null: all of its rows were in."
+    )
+    n: int = Field(description="Rows of this batch that were stored.")
+    skipped: int = Field(0, description="Rows left out because they were in, under `on_duplicate: skip`.")
     received: int = Field(description="Rows in, over all arms and endpoints.")
     expected: int = Field(description="Rows that make the plan complete.")
     state: State
-    receipt: Receipt
+    receipt: Receipt | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -302,6 +305,7 @@ def _receipt(accepted: Accepted) -> BatchReceipt:
     return BatchReceipt(
         batch=accepted.sequence,
         n=accepted.n,
+        skipped=accepted.skipped,
         received=accepted.received,
         expected=accepted.expected,
         state=accepted.state,

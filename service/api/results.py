@@ -41,7 +41,7 @@ from service.api.services import Services, services
 from service.domain.access import Key
 from service.domain.ledger import Receipt
 from service.domain.preregistration import State
-from service.domain.results import ResultBatch, fingerprint_parts
+from service.domain.results import OnDuplicate, ResultBatch, fingerprint_parts
 from service.errors import ForelockError, NotFound
 from service.ingest import results as ingest
 from service.store import batches, clock, preregistrations
@@ -64,10 +64,13 @@ class ResultColumns(BaseModel):
     observed_at: list[AwareDatetime | None] | None = None
     status: list[Literal["ok", "error", "missing"]] | None = None
     run: Text | None = None
+    on_duplicate: OnDuplicate = Field(
+        "refuse", description="`skip` leaves out rows that are in already, whatever they say."
+    )
 
 
 class ResultRow(BaseModel):
-    """One result; `population`, `arm`, `endpoint` and `run` agree on every row of a batch."""
+    """One result; `population`, `arm`, `endpoint`, `run` and `on_duplicate` agree on every row of a batch."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -75,6 +78,7 @@ class ResultRow(BaseModel):
     arm: Text
     endpoint: Text
     run: Text | None = None
+    on_duplicate: OnDuplicate = "refuse"
     item_id: Text
     value: float | None
     replicate: int = Field(1, ge=1)
@@ -144,6 +148,45 @@ async def post_results(request: Request, prereg_id: RecordId) -> Response:
         size = len(content.body) * ROW_BYTES // SHORTEST_ROW
         read = partial(_post, shared, caller, once, prereg_id, content, terms)
         return await wrap_future(shared.posting.submit(_waiting(caller, prereg_id, terms, size, read)))
+
+
+class CheckedBatch(View):
+    """A batch that would fit the plan."""
+
+    population: str
+    arm: str
+    endpoint: str
+    n: int = Field(description="Rows.")
+
+
+@routes.post(
+    "/preregistrations/{prereg_id}/results/check",
+    response_model=CheckedBatch,
+    responses=shows(examples.CHECKED_BATCH) | refuses(409),
+)
+@asks(_submitter, _results_body)
+async def check_results(request: Request, prereg_id: RecordId) -> Response:
+    """Check a batch as posting it would, and store nothing.
+
+    Says whether its names, items and values belong to the plan, and nothing of what is in. With it a file
+    of many batches is known to be right before the first is posted.
+    """
+    caller, shared = await _submitter(request), services(request)
+    content = await _results_body(request)
+    if len(prereg_id) > MAX_ID:
+        raise NotFound("no record has such an id")
+    return await to_thread.run_sync(_check, shared, caller, prereg_id, content)
+
+
+def _check(shared: Services, caller: Key, prereg_id: str, content: Content) -> Response:
+    terms = shared.plans.at_hand(caller, prereg_id) or _terms(shared, caller, prereg_id)
+    if isinstance(terms, ForelockError):
+        raise terms
+    batch = ingest.parse(content.take(), content.media_type, max_items=shared.settings.max_rows)
+    placed = terms.check(batch).placed
+    return answer(
+        CheckedBatch(population=placed.population, arm=placed.arm, endpoint=placed.endpoint, n=placed.n)
+    )
 
 
 def _quick(content: Content) -> bool:

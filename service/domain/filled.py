@@ -31,6 +31,10 @@ class Filled:
         """How many items are in."""
         return int(np.bitwise_count(self._bytes).sum(dtype=np.int64))
 
+    def holds(self, positions: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Which of the positions are in."""
+        return np.asarray((self._bytes[positions >> 3] & _bit(positions)) != 0)
+
     def require_free(self, positions: NDArray[np.int32], item_ids: Sequence[str]) -> None:
         """Refuse positions that are in already.
 
@@ -39,7 +43,7 @@ class Filled:
         Raises:
             Conflict: `duplicate_results`.
         """
-        taken = positions[(self._bytes[positions >> 3] & _bit(positions)) != 0]
+        taken = positions[self.holds(positions)]
         if len(taken):
             ids = listed((item_ids[position] for position in taken), len(taken))
             raise Conflict(

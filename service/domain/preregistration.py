@@ -29,10 +29,10 @@ MOVES: Mapping[State, tuple[State, ...]] = MappingProxyType(
 ALLOWED: Mapping[State, tuple[str, ...]] = MappingProxyType(
     {
         "draft": ("edit", "put items", "lint", "lock", "delete"),
-        "locked": ("submit results", "file a deviation", "withdraw"),
-        "collecting": ("submit results", "void a batch", "file a deviation", "withdraw"),
-        "complete": ("wait for the verdict", "file a deviation", "withdraw"),
-        "judged": ("read the verdict and the results", "file a deviation", "withdraw"),
+        "locked": ("submit results", "file a deviation"),
+        "collecting": ("submit results", "void a batch", "file a deviation"),
+        "complete": ("wait for the verdict", "file a deviation"),
+        "judged": ("read the verdict and the results", "file a deviation"),
         "withdrawn": (),
     }
 )

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import repeat
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,8 @@ from service.errors import Fault, InvalidData
 
 STATUSES = ("ok", "error", "missing")
 """Status words by their code; a value is null unless the status is ok."""
+OnDuplicate = Literal["refuse", "skip"]
+"""What becomes of a row whose cell is in already: the batch is refused, or the row is left out, whatever it says."""
 NO_TIME = int(np.iinfo(np.int64).min)
 """In `observed_at`: this row has no time."""
 
@@ -38,6 +41,7 @@ class ResultBatch:
     values: NDArray[np.float64] = field(repr=False)
     statuses: NDArray[np.uint8] = field(repr=False)
     observed_at: NDArray[np.int64] | None = field(repr=False)
+    on_duplicate: OnDuplicate = "refuse"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +62,17 @@ class PlacedBatch:
     def n(self) -> int:
         """Rows."""
         return len(self.positions)
+
+    def only(self, rows: NDArray[np.bool_]) -> PlacedBatch:
+        """Some of the rows, told by a mask of shape (n,)."""
+        return replace(
+            self,
+            positions=self.positions[rows],
+            replicates=self.replicates[rows],
+            values=self.values[rows],
+            statuses=self.statuses[rows],
+            observed_at=None if self.observed_at is None else self.observed_at[rows],
+        )
 
     def by_replicate(self) -> Iterator[tuple[int, NDArray[np.int32]]]:
         """Each replicate in the batch with the positions it fills."""
@@ -91,6 +106,8 @@ def fingerprint_parts(batch: ResultBatch) -> bytes:
     right values, and an eval job's key could read outcomes.
     """
     scalars = [batch.population, batch.arm, batch.endpoint, batch.run]
+    if batch.on_duplicate != "refuse":
+        scalars.append(batch.on_duplicate)
     return b"\n".join(
         (
             json.dumps(scalars).encode(),

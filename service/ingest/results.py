@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from service.domain.faults import Faults
-from service.domain.results import STATUSES, ResultBatch
+from service.domain.results import STATUSES, OnDuplicate, ResultBatch
 from service.errors import InvalidData
 from service.ingest import columns
 from service.ingest.formats import read
 from service.ingest.tables import Layout
 
 LAYOUT = Layout(
-    scalars=("population", "arm", "endpoint", "run"),
+    scalars=("population", "arm", "endpoint", "run", "on_duplicate"),
     columns={
         "item_id": "item_ids",
         "value": "values",
@@ -43,6 +43,7 @@ def parse(body: bytes, content_type: str, *, max_items: int) -> ResultBatch:
     for name in ("arm", "endpoint"):
         if table.scalars[name] is None:
             faults.add(name, "is missing", f"send {name}")
+    on_duplicate = _on_duplicate(scalars["on_duplicate"], faults)
     names, cells, text = table.names, table.columns, table.text
     # Each list is let go as soon as its array stands: a large body is held in one form at a time.
     read_values = columns.decimals if text else columns.numbers
@@ -84,4 +85,11 @@ def parse(body: bytes, content_type: str, *, max_items: int) -> ResultBatch:
         values=values,
         statuses=statuses,
         observed_at=observed_at,
+        on_duplicate=on_duplicate,
     )
+
+
+def _on_duplicate(said: str | None, faults: Faults) -> OnDuplicate:
+    if said not in (None, "refuse", "skip"):
+        faults.add("on_duplicate", "is neither refuse nor skip", "send 'skip' to leave out rows that are in")
+    return "skip" if said == "skip" else "refuse"
