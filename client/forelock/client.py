@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,13 +14,14 @@ import httpx
 
 from forelock import settings
 from forelock.problem import ForelockProblem, JobTimeout, Unreachable, VerdictTimeout
-from forelock.results import Results
+from forelock.results import OnDuplicate, Results
 
 Json = dict[str, Any]
 
 BATCH_SIZE = 10_000
 """Items per batch unless the caller says otherwise."""
 
+GZIPPED = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
 RETRIED = frozenset({429, 502, 503, 504})
 LONGEST_PAUSE = 30.0
 LONGEST_POLL = 5.0
@@ -98,6 +100,31 @@ class Client:
         """The record: state, plan, hash, lint findings."""
         return self._json("GET", _record(preregistration_id))
 
+    def preregistrations(self, *, state: str | None = None) -> Iterator[Json]:
+        """Every preregistration of the project, newest first."""
+        yield from self._pages("/v1/preregistrations", {"state": state} if state else {})
+
+    def edit_plan(
+        self, preregistration_id: str, changes: Mapping[str, Any], *, etag: str | None = None
+    ) -> Json:
+        """Change a draft by a merge patch (RFC 7396). Without `etag`, its newest version."""
+        record = _record(preregistration_id)
+        headers = {"If-Match": etag or self._etag(record), "Content-Type": "application/merge-patch+json"}
+        return self._json("PATCH", record, content=json.dumps(dict(changes)).encode(), headers=headers)
+
+    def delete_draft(self, preregistration_id: str, *, etag: str | None = None) -> None:
+        """Delete a draft. A locked preregistration stays."""
+        record = _record(preregistration_id)
+        self._send("DELETE", record, headers={"If-Match": etag or self._etag(record)})
+
+    def document(self, preregistration_id: str, name: str) -> str:
+        """A record's document in Markdown: `prereg`, `deviations` or `evidence`."""
+        return self._send("GET", f"{_record(preregistration_id)}/{_part(name)}.md").text
+
+    def evidence(self, preregistration_id: str) -> Json:
+        """The five pieces of evidence of a record, scored."""
+        return self._json("GET", f"{_record(preregistration_id)}/evidence")
+
     def put_items(
         self,
         preregistration_id: str,
@@ -123,7 +150,7 @@ class Client:
     ) -> Json:
         """Lock the plan for good, acknowledging warnings by code. Without `etag`, its newest version."""
         record = _record(preregistration_id)
-        etag = etag or self._send("GET", record).headers["ETag"]
+        etag = etag or self._etag(record)
         codes = acknowledge if isinstance(acknowledge, str) else list(acknowledge)
         body = {"acknowledge": codes}
         return self._json("POST", f"{record}/lock", json=body, headers={"If-Match": etag}, key=_new_key())
@@ -131,17 +158,49 @@ class Client:
     # Results
 
     def submit(
-        self, preregistration_id: str, results: Results, *, batch_size: int = BATCH_SIZE
+        self,
+        preregistration_id: str,
+        results: Results,
+        *,
+        batch_size: int = BATCH_SIZE,
+        on_duplicate: OnDuplicate = "refuse",
     ) -> Iterator[Json]:
-        """Post results in batches; yields the service's answer to each as it comes."""
-        for batch in results.batches(batch_size):
-            yield self.submit_batch(preregistration_id, batch, idempotency_key=_new_key())
+        """Post results in batches; yields the service's answer to each as it comes.
 
-    def submit_batch(self, preregistration_id: str, batch: Results, *, idempotency_key: str) -> Json:
+        With `on_duplicate="skip"` results that are in are left out, whatever they say, so that a part of a
+        file can be posted again.
+        """
+        for batch in results.batches(batch_size):
+            yield self.submit_batch(
+                preregistration_id, batch, idempotency_key=_new_key(), on_duplicate=on_duplicate
+            )
+
+    def submit_batch(
+        self,
+        preregistration_id: str,
+        batch: Results,
+        *,
+        idempotency_key: str,
+        on_duplicate: OnDuplicate = "refuse",
+    ) -> Json:
         """Post one batch. The same key and content again: the same answer, and nothing stored twice."""
-        headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
         path = f"{_record(preregistration_id)}/results"
-        return self._json("POST", path, content=batch.body(), headers=headers, key=idempotency_key)
+        content = batch.body(on_duplicate)
+        return self._json("POST", path, content=content, headers=GZIPPED, key=idempotency_key)
+
+    def check_batch(self, preregistration_id: str, batch: Results) -> Json:
+        """Have a batch checked against the plan without storing it; raises ForelockProblem as posting would."""
+        path = f"{_record(preregistration_id)}/results/check"
+        return self._json("POST", path, content=batch.body(), headers=GZIPPED)
+
+    def batches(self, preregistration_id: str) -> Iterator[Json]:
+        """The batches that were posted, newest first, without outcomes."""
+        yield from self._pages(f"{_record(preregistration_id)}/batches")
+
+    def void_batch(self, preregistration_id: str, batch: int, reason: str) -> Json:
+        """Strike a whole batch before the plan is complete; the verdict prints the reason. Answers a receipt."""
+        path = f"{_record(preregistration_id)}/batches/{int(batch)}/void"
+        return self._json("POST", path, json={"reason": reason}, key=_new_key())
 
     def progress(self, preregistration_id: str) -> Json:
         """How many results are in: counts only."""
@@ -182,7 +241,18 @@ class Client:
         """
         return self._json("POST", "/v1/keys", json={"name": name, "kind": kind, "scopes": list(scopes)})
 
+    def keys(self) -> Iterator[Json]:
+        """The project's API keys, without their secrets."""
+        yield from self._pages("/v1/keys")
+
+    def revoke_key(self, key_id: str) -> None:
+        """Revoke an API key."""
+        self._send("DELETE", f"/v1/keys/{_part(key_id)}")
+
     # Requests
+
+    def _etag(self, record: str) -> str:
+        return self._send("GET", record).headers["ETag"]
 
     def _pages(self, path: str, parameters: Mapping[str, str] | None = None) -> Iterator[Json]:
         query = dict(parameters or {})

@@ -26,7 +26,7 @@ class JobTimeout(ForelockError):
 
 
 class FileFault(ForelockError):
-    """A file cannot be read as what it should hold. Never names a value: it could be an outcome."""
+    """A file cannot be read as what it should hold. Never tells a value that is one: it could be an outcome."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +41,25 @@ class Fault:
 class ForelockProblem(ForelockError):
     """The service refused (RFC 9457): its status, stable code, sentence and faulty fields."""
 
-    def __init__(self, status: int, code: str, detail: str, errors: tuple[Fault, ...] = ()) -> None:
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        errors: tuple[Fault, ...] = (),
+        request_id: str | None = None,
+    ) -> None:
         super().__init__(f"{code}: {detail}")
         self.status = status
         self.code = code
         self.detail = detail
         self.errors = errors
+        self.request_id = request_id
 
     @classmethod
-    def from_document(cls, document: Mapping[str, Any], status: int = 0) -> ForelockProblem:
+    def from_document(
+        cls, document: Mapping[str, Any], status: int = 0, request_id: str | None = None
+    ) -> ForelockProblem:
         """A problem from its JSON members."""
         faults = tuple(
             Fault(str(error.get("path", "")), str(error.get("message", "")), str(error.get("fix", "")))
@@ -60,6 +70,7 @@ class ForelockProblem(ForelockError):
             str(document.get("code") or f"http_{status}"),
             str(document.get("detail") or document.get("title") or "the service gave no reason"),
             faults,
+            request_id,
         )
 
     @classmethod
@@ -71,4 +82,4 @@ class ForelockProblem(ForelockError):
             document = None
         if not isinstance(document, dict):
             document = {"detail": f"{response.reason_phrase or 'refused'}, and not by a Forelock service"}
-        return cls.from_document(document, response.status_code)
+        return cls.from_document(document, response.status_code, response.headers.get("X-Request-ID"))

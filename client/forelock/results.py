@@ -12,10 +12,13 @@ import struct
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Literal
 
 from forelock.problem import FileFault
 
 Value = float | int | None
+OnDuplicate = Literal["refuse", "skip"]
+"""What the service does with results that it has: refuse the batch, or leave them out of it."""
 
 VALUE_WIDTH = 24  # `-1.2345678901234567e-100`
 STATUS_WIDTH = 9  # `"missing"`
@@ -54,10 +57,11 @@ class Results:
             piece = {name: column[start : start + size] for name, column in self._columns()}
             yield replace(self, **piece)  # type: ignore[arg-type]
 
-    def public(self) -> bytes:
+    def public(self, on_duplicate: OnDuplicate = "refuse") -> bytes:
         """The JSON body up to the first secret column."""
         secret = ("values", "status")
-        members = {
+        members = {} if on_duplicate == "refuse" else {"on_duplicate": on_duplicate}
+        members |= {
             field.name: getattr(self, field.name)
             for field in fields(self)
             if field.name not in secret and getattr(self, field.name) is not None
@@ -73,9 +77,9 @@ class Results:
             text += f',"status":[{_padded([json.dumps(s) for s in self.status], STATUS_WIDTH)}]'
         return (text + "}").encode()
 
-    def body(self) -> bytes:
+    def body(self, on_duplicate: OnDuplicate = "refuse") -> bytes:
         """The request body, as a gzip stream."""
-        return gzip_hiding(self.public(), self.secret())
+        return gzip_hiding(self.public(on_duplicate), self.secret())
 
     def _columns(self) -> Iterator[tuple[str, Sequence[object]]]:
         for name in ("item_ids", "values", "replicates", "observed_at", "status"):

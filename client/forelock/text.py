@@ -138,6 +138,8 @@ def problem_text(problem: ForelockProblem) -> str:
     for fault in problem.errors:
         fix = f"; {plain(fault.fix)}" if fault.fix else ""
         lines.append(f"  {plain(fault.path) or '(whole body)'}: {plain(fault.message)}{fix}")
+    if problem.request_id:
+        lines.append(f"  request {plain(problem.request_id)}")
     return "\n".join(lines)
 
 

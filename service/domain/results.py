@@ -41,7 +41,7 @@ class ResultBatch:
     values: NDArray[np.float64] = field(repr=False)
     statuses: NDArray[np.uint8] = field(repr=False)
     observed_at: NDArray[np.int64] | None = field(repr=False)
-    on_duplicate: OnDuplicate = "refuse"
+    on_duplicate: OnDuplicate = field(default="refuse", repr=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 
+import httpx
 import pytest
 
 from forelock import settings
@@ -64,11 +65,12 @@ def test_plan_create_uploads_manifests(service, command, tmp_path):
     service.will_answer(201, RECORD)
     service.will_answer(200, {"n": 1, "items_sha256": "0" * 64})
     service.will_answer(200, RECORD)
-    status, output, _ = command(
+    status, output, errors = command(
         "plan", "create", str(tmp_path / "plan.json"), "--items", f"pop={tmp_path / 'items.csv'}"
     )
     assert status == 0
-    assert output.startswith("p1  draft  version 1\n  A plan\n  H1: delta >= 2.0 pp\n")
+    assert output == "p1\n"
+    assert errors.startswith("p1  draft  version 1\n  A plan\n  H1: delta >= 2.0 pp\n")
     put = service.requests[1]
     assert (put.method, put.url.path) == ("PUT", "/v1/preregistrations/p1/populations/pop/items")
     assert put.content == b"item_id,cluster\na,c\n"
@@ -116,14 +118,122 @@ def test_plan_show_as_json(service, command):
 def test_submit_posts_every_file(service, command, tmp_path):
     for name in ("a", "b"):
         (tmp_path / f"{name}.csv").write_text("item_id,value\n" + "".join(f"{name}{n},1\n" for n in range(3)))
+    for _ in range(4):
+        service.will_answer(200, {})
     for n in range(4):
-        service.will_answer(201, {"batch": n})
+        service.will_answer(201, {"batch": n, "n": 2 - n % 2, "skipped": 0})
     files = (str(tmp_path / "a.csv"), str(tmp_path / "b.csv"))
     scalars = ("--arm", "words", "--endpoint", "hit", "--population", "p", "--run", "r")
     status, output, errors = command("submit", "p1", *files, *scalars, "--batch-size", "2")
     assert (status, output, errors) == (0, "6 results posted in 4 batches\n", "")
-    assert [service.sent(n)["item_ids"] for n in range(4)] == [["a0", "a1"], ["a2"], ["b0", "b1"], ["b2"]]
+    pieces = [["a0", "a1"], ["a2"], ["b0", "b1"], ["b2"]]
+    assert [service.sent(n)["item_ids"] for n in range(8)] == pieces * 2
+    assert [request.url.path.rsplit("/", 1)[1] for request in service.requests] == ["check"] * 4 + [
+        "results"
+    ] * 4
     assert {service.sent(n)["run"] for n in range(4)} == {"r"}
+    assert {service.sent(n)["on_duplicate"] for n in range(4, 8)} == {"skip"}
+
+
+def test_submit_says_what_was_in(service, command, tmp_path):
+    (tmp_path / "a.csv").write_text("item_id,value,answer\nx,1,why\ny,1,because\n")
+    service.will_answer(201, {"batch": None, "n": 0, "skipped": 2})
+    status, output, errors = command("submit", "p1", str(tmp_path / "a.csv"), "--arm", "a", "--endpoint", "e")
+    assert (status, output) == (0, "0 results posted in 0 batches; 2 were in already and stay as they are\n")
+    assert errors.endswith("a.csv: not used: answer\n")
+
+
+def test_a_refused_row_is_told_by_its_line(service, command, tmp_path):
+    (tmp_path / "a.csv").write_text("item_id,value\n" + "".join(f"i{n},0.5\n" for n in range(4)))
+    service.will_answer(200, {})
+    errors = [{"path": "value", "message": "row 2 is neither 0 nor 1"}]
+    service.will_answer(
+        422, {"status": 422, "code": "invalid_data", "detail": "value: row 2 is bad", "errors": errors}
+    )
+    status, _, shown = command(
+        "submit", "p1", str(tmp_path / "a.csv"), "--arm", "B", "--endpoint", "e", "--batch-size", "2"
+    )
+    assert status == 1
+    assert shown.count("a.csv line 5 (arm 'B')") == 2
+    assert len(service.requests) == 2, "nothing was posted"
+
+
+def test_a_batch_is_struck(service, command):
+    service.will_answer(200, {"sequence": 3})
+    assert command("void", "p1", "2", "--reason", "wrong arm")[0] == 0
+    assert service.requests[0].url.path == "/v1/preregistrations/p1/batches/2/void"
+    assert service.sent() == {"reason": "wrong arm"}
+
+
+def test_batches_one_line_each(service, command):
+    batch = {"batch": 1, "population": "p", "arm": "A", "endpoint": "e", "n": 3, "received_at": "T"}
+    service.will_answer(200, {"items": [{**batch, "void_reason": "wrong arm"}], "next_cursor": None})
+    assert command("batches", "p1")[1] == "     1  T  p / A / e: 3 results, struck: wrong arm\n"
+
+
+def test_a_plan_whose_items_are_refused_leaves_no_draft(service, command, tmp_path):
+    (tmp_path / "plan.json").write_text("{}")
+    (tmp_path / "items.csv").write_text("item_id\na\na\n")
+    service.will_answer(201, RECORD)
+    service.will_refuse(422, "invalid_data")
+    service.will_answer(200, RECORD, ETag='"1"')
+    service.will_answer(204)
+    status, output, errors = command(
+        "plan", "create", str(tmp_path / "plan.json"), "--items", f"pop={tmp_path / 'items.csv'}"
+    )
+    assert (status, output) == (1, "")
+    assert "it is invalid_data" in errors
+    assert (service.requests[-1].method, service.requests[-1].url.path) == (
+        "DELETE",
+        "/v1/preregistrations/p1",
+    )
+
+
+def test_plan_edit_patches_the_newest_version(service, command, tmp_path):
+    (tmp_path / "changes.json").write_text('{"title": "Another"}')
+    service.will_answer(200, RECORD, ETag='"7"')
+    service.will_answer(200, RECORD)
+    assert command("plan", "edit", "p1", str(tmp_path / "changes.json"))[0] == 0
+    assert service.requests[1].method == "PATCH"
+    assert service.header("If-Match")[1] == '"7"'
+    assert service.sent() == {"title": "Another"}
+
+
+def test_plans_are_listed(service, command):
+    item = {"id": "p1", "title": None, "state": "draft", "created_at": "T"}
+    service.will_answer(200, {"items": [item], "next_cursor": None})
+    assert command("plan", "list", "--state", "draft")[1] == "T  p1  draft\n"
+    assert service.requests[0].url.params["state"] == "draft"
+
+
+def test_a_write_only_key_is_the_default_and_its_secret_is_for_its_owner(service, command, tmp_path):
+    made = {"key": {"id": "k", "scopes": ["results:write"]}, "secret": "flk_secret"}
+    service.will_answer(201, made)
+    path = tmp_path / "job.key"
+    status, output, _ = command("keys", "create", "nightly", "--out", str(path))
+    assert (status, output) == (0, f"{path}\n")
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("flk_secret\n", 0o600)
+    assert service.sent() == {"name": "nightly", "kind": "job", "scopes": ["results:write"]}
+    assert command("keys", "create", "nightly", "--out", str(path))[0] == 2
+    assert len(service.requests) == 1, "no key is made that cannot be written down"
+
+
+def test_a_document_is_printed(service, command):
+    service.answers.append(httpx.Response(200, text="# Plan\n"))
+    assert command("report", "p1")[1] == "# Plan\n"
+    assert service.requests[0].url.path == "/v1/preregistrations/p1/prereg.md"
+
+
+def test_tests_are_listed_and_shown(service, command):
+    service.will_answer(200, {"items": [{"name": "mcnemar", "title": "McNemar"}], "next_cursor": None})
+    assert command("tests")[1] == "mcnemar  McNemar\n"
+    service.will_answer(200, {"name": "mcnemar", "title": "McNemar", "example": {"n": 1}})
+    assert command("tests", "mcnemar")[1] == 'mcnemar: McNemar\nexample request:\n{\n  "n": 1\n}\n'
+
+
+def test_the_request_is_named_where_the_service_fails(service, command):
+    service.will_refuse(500, "internal_error", X_Request_ID="abcdef12")
+    assert command("progress", "p1")[2].splitlines()[-1] == "  request abcdef12"
 
 
 def test_submit_sends_nothing_when_a_file_is_faulty(service, command, tmp_path):

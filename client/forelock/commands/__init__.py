@@ -1,0 +1,1 @@
+"""The subcommands of `forelock`, one module per noun; each adds its parsers."""

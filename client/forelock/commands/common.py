@@ -1,0 +1,86 @@
+"""What every subcommand has: the service, the key, a time limit, and JSON for programs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from forelock import settings
+from forelock.client import Client
+
+Handler = Callable[[argparse.Namespace, Client], int]
+
+EPILOG = """\
+The service is FORELOCK_URL or --url, the key FORELOCK_API_KEY or --key-file.
+
+exit status:
+  0  done; of a verdict: every hypothesis is supported
+  1  the service refused, did not answer, or the verdict is not there yet
+  2  the command line or a file is wrong
+  4  a verdict is invalid
+ 10  a verdict is not supported
+ 11  a verdict is equivalent
+ 12  a verdict is inconclusive
+of several hypotheses the first of 4, 12, 10, 11, 0 that is present
+"""
+
+
+def bare(commands: Any, name: str, summary: str) -> argparse.ArgumentParser:
+    """A parser with the help that all share."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=summary,
+        description=summary,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    return parser
+
+
+def command(commands: Any, name: str, handler: Handler, summary: str) -> argparse.ArgumentParser:
+    """A parser whose handler is given a client."""
+    parser = bare(commands, name, summary)
+    parser.add_argument("--url", help="address of the service (default: FORELOCK_URL)")
+    parser.add_argument(
+        "--key-file",
+        type=Path,
+        metavar="FILE",
+        help="file that holds the API key (default: FORELOCK_API_KEY)",
+    )
+    parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS", help="longest wait")
+    parser.add_argument("--json", action="store_true", help="print the service's answer as JSON")
+
+    def run(options: argparse.Namespace) -> int:
+        with Client(options.url, settings.api_key(None, options.key_file)) as client:
+            return handler(options, client)
+
+    parser.set_defaults(handler=run)
+    return parser
+
+
+def group(commands: Any, name: str, summary: str) -> Any:
+    """Subcommands of one noun."""
+    parser = commands.add_parser(name, help=summary, description=summary)
+    return parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+
+def show(options: argparse.Namespace, answer: object, readable: str) -> None:
+    """Print an answer: as JSON where that is asked for, else as text."""
+    print(json.dumps(answer, indent=2, ensure_ascii=False) if options.json else readable)
+
+
+def tell(sentence: str) -> None:
+    """Say something beside the answer."""
+    print(sentence, file=sys.stderr)
+
+
+def positive(argument: str) -> int:
+    """A count from 1."""
+    number = int(argument)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be 1 or more")
+    return number

@@ -1,0 +1,77 @@
+"""`forelock keys`: make, list and revoke API keys."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any
+
+from forelock import text
+from forelock.client import Client
+from forelock.commands.common import command, group, show, tell
+from forelock.problem import FileFault
+
+WRITE_ONLY = ("results:write",)
+
+
+def add(commands: Any) -> None:
+    """Add the parsers."""
+    steps = group(commands, "keys", "Make, list and revoke API keys.")
+    create = command(
+        steps, "create", _create, "Make a key; by default one that posts results and reads nothing."
+    )
+    create.add_argument("name", help="who or what will use it")
+    create.add_argument(
+        "--scope",
+        action="append",
+        metavar="SCOPE",
+        help="what it may do; may be repeated (default: results:write)",
+    )
+    create.add_argument("--person", action="store_true", help="of a person, not of a job")
+    create.add_argument(
+        "--out", type=Path, metavar="FILE", help="write the secret to this new file, not to standard output"
+    )
+    command(steps, "list", _list, "List the project's keys, without their secrets.")
+    revoke = command(steps, "revoke", _revoke, "Revoke a key.")
+    revoke.add_argument("id", help="the key's id")
+
+
+def _create(options: argparse.Namespace, client: Client) -> int:
+    if options.out is not None and options.out.exists():
+        raise FileFault(f"{options.out}: is there already; choose another name")
+    made = client.create_key(
+        options.name, options.scope or WRITE_ONLY, kind="person" if options.person else "job"
+    )
+    tell(f"key {text.plain(made['key']['id'])}: {', '.join(made['key']['scopes'])}")
+    if options.out is None:
+        show(options, made, made["secret"])
+        return 0
+    try:
+        descriptor = os.open(options.out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(made["secret"] + "\n")
+    except OSError as error:
+        client.revoke_key(made["key"]["id"])
+        raise FileFault(
+            f"{options.out}: {error.strerror or 'cannot be written'}; the key is revoked"
+        ) from error
+    show(options, {"key": made["key"], "file": str(options.out)}, str(options.out))
+    return 0
+
+
+def _list(options: argparse.Namespace, client: Client) -> int:
+    found = list(client.keys())
+    lines = [
+        f"{text.plain(each['id'])}  {text.plain(each['prefix'])}…  {each['kind']:<6}  {text.plain(each['name'])}: "
+        f"{', '.join(each['scopes'])}" + (", revoked" if each.get("revoked_at") else "")
+        for each in found
+    ]
+    show(options, found, "\n".join(lines) or "no keys")
+    return 0
+
+
+def _revoke(options: argparse.Namespace, client: Client) -> int:
+    client.revoke_key(options.id)
+    show(options, {"id": options.id, "revoked": True}, f"{text.plain(options.id)} is revoked")
+    return 0

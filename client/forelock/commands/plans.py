@@ -1,0 +1,186 @@
+"""`forelock plan`: write, check, lock and show preregistrations."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from forelock import files, text, wizard
+from forelock.client import Client
+from forelock.commands.common import bare, command, group, show, tell
+from forelock.problem import FileFault, ForelockError
+
+DOCUMENTS = ("prereg", "deviations", "evidence")
+STATES = ("draft", "locked", "collecting", "complete", "judged", "withdrawn")
+
+
+def add(commands: Any) -> None:
+    """Add the parsers."""
+    steps = group(commands, "plan", "Write, check, lock and show preregistrations.")
+    _new(steps)
+
+    create = command(
+        steps, "create", _create, "Make a draft of a plan, with its item manifests; prints its id."
+    )
+    create.add_argument("file", help="the plan as JSON; - reads standard input")
+    _takes_items(create)
+
+    edit = command(
+        steps, "edit", _edit, "Change a draft: what the file names is replaced, null takes it out."
+    )
+    edit.add_argument("id", help="the preregistration")
+    edit.add_argument("file", help="the changes as JSON, such as a whole plan; - reads standard input")
+    _takes_items(edit)
+
+    lint = command(steps, "lint", _lint, "List the gaps of a plan; status 1 when the lock would be refused.")
+    lint.add_argument("id", help="the preregistration")
+
+    lock = command(steps, "lock", _lock, "Lock the plan for good.")
+    lock.add_argument("id", help="the preregistration")
+    lock.add_argument(
+        "--acknowledge", default="", metavar="CODES", help="warnings taken note of: A,B,… or all"
+    )
+
+    shown = command(steps, "show", _show, "Show a preregistration.")
+    shown.add_argument("id", help="the preregistration")
+
+    listed = command(steps, "list", _list, "List the project's preregistrations, newest first.")
+    listed.add_argument("--state", choices=STATES, help="only records in this state")
+
+    delete = command(steps, "delete", _delete, "Delete a draft. What was locked stays.")
+    delete.add_argument("id", help="the preregistration")
+
+    report = command(commands, "report", _report, "Print a record's document in Markdown.")
+    report.add_argument("id", help="the preregistration")
+    report.add_argument(
+        "--document",
+        choices=DOCUMENTS,
+        default="prereg",
+        help="the plan (prereg), its deviations, or the evidence card",
+    )
+
+
+def _new(steps: Any) -> None:
+    parser = bare(steps, "new", "Write a plan to start from: by questions on a terminal, else a template.")
+    parser.add_argument("file", help="where to write it; it may not exist yet")
+    parser.add_argument("--template", action="store_true", help="ask nothing, write the template")
+    parser.add_argument("--json", action="store_true", help="print the plan as well")
+
+    def run(options: argparse.Namespace) -> int:
+        asks = sys.stdin.isatty() and sys.stderr.isatty() and not options.template
+        plan = wizard.ask() if asks else wizard.TEMPLATE
+        written = json.dumps(plan, indent=2, ensure_ascii=False) + "\n"
+        try:
+            with Path(options.file).open("x", encoding="utf-8") as file:
+                file.write(written)
+        except FileExistsError:
+            raise FileFault(f"{options.file}: is there already; choose another name") from None
+        except OSError as error:
+            raise FileFault(f"{options.file}: {error.strerror or 'cannot be written'}") from error
+        if options.json:
+            print(written, end="")
+        tell(f"{options.file} is written; next: forelock plan create {options.file} --items POPULATION=FILE")
+        return 0
+
+    parser.set_defaults(handler=run)
+
+
+def _takes_items(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--items",
+        action="append",
+        default=[],
+        type=_manifest,
+        metavar="POPULATION=FILE",
+        help="a population's items, as CSV, NDJSON or JSON (item_id, cluster, stratum); may be repeated",
+    )
+
+
+def _manifest(argument: str) -> tuple[str, str]:
+    population, found, path = argument.partition("=")
+    if not (population and found and path):
+        raise argparse.ArgumentTypeError("write POPULATION=FILE")
+    return population, path
+
+
+Manifests = list[tuple[str, bytes, str]]
+
+
+def _manifests(options: argparse.Namespace) -> Manifests:
+    return [(name, files.read_bytes(path), files.content_type(path)) for name, path in options.items]
+
+
+def _create(options: argparse.Namespace, client: Client) -> int:
+    plan, manifests = files.read_object(options.file), _manifests(options)
+    record = client.create_plan(plan)
+    try:
+        for population, content, kind in manifests:
+            client.put_items(record["id"], population, content, kind)
+    except ForelockError:
+        with contextlib.suppress(ForelockError):  # the fault of the items is what has to be told
+            client.delete_draft(record["id"])
+        raise
+    if manifests:
+        record = client.preregistration(record["id"])
+    tell(text.record_text(record))
+    show(options, record, record["id"])
+    return 0
+
+
+def _edit(options: argparse.Namespace, client: Client) -> int:
+    changes, manifests = files.read_object(options.file), _manifests(options)
+    record = client.edit_plan(options.id, changes)
+    for population, content, kind in manifests:
+        client.put_items(options.id, population, content, kind)
+    if manifests:
+        record = client.preregistration(options.id)
+    show(options, record, text.record_text(record))
+    return 0
+
+
+def _lint(options: argparse.Namespace, client: Client) -> int:
+    findings = client.lint(options.id)
+    show(options, {"findings": findings}, text.findings_text(findings))
+    return int(any(finding["severity"] == "error" for finding in findings))
+
+
+def _lock(options: argparse.Namespace, client: Client) -> int:
+    codes = [code for code in options.acknowledge.replace(",", " ").split() if code]
+    record = client.lock(options.id, "all" if codes == ["all"] else codes)
+    show(options, record, text.record_text(record))
+    return 0
+
+
+def _show(options: argparse.Namespace, client: Client) -> int:
+    record = client.preregistration(options.id)
+    show(options, record, text.record_text(record))
+    return 0
+
+
+def _list(options: argparse.Namespace, client: Client) -> int:
+    found = list(client.preregistrations(state=options.state))
+    lines = [
+        f"{text.plain(each['created_at'])}  {text.plain(each['id'])}  {each['state']:<10}  "
+        f"{text.plain(each['title'] or '')}".rstrip()
+        for each in found
+    ]
+    show(options, found, "\n".join(lines) or "no preregistrations")
+    return 0
+
+
+def _delete(options: argparse.Namespace, client: Client) -> int:
+    client.delete_draft(options.id)
+    show(options, {"id": options.id, "deleted": True}, f"{text.plain(options.id)} is deleted")
+    return 0
+
+
+def _report(options: argparse.Namespace, client: Client) -> int:
+    document = client.document(options.id, options.document)
+    show(
+        options, {"id": options.id, "document": options.document, "markdown": document}, document.rstrip("\n")
+    )
+    return 0

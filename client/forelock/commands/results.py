@@ -1,0 +1,91 @@
+"""`forelock submit`, `progress`, `batches` and `void`: results on their way in, never out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from forelock import text
+from forelock.client import BATCH_SIZE, Client
+from forelock.commands.common import command, positive, show, tell
+from forelock.result_files import read_parts
+from forelock.rows import SCALARS
+from forelock.submitting import Submission
+
+
+def add(commands: Any) -> None:
+    """Add the parsers."""
+    parser = command(
+        commands, "submit", _submit, "Post results. Everything is checked first; repeating is safe."
+    )
+    parser.add_argument("id", help="the preregistration")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="CSV, NDJSON or JSON, told by the suffix")
+    for name in SCALARS:
+        parser.add_argument(f"--{name}", help=f"the {name} of all results, where the files do not say it")
+    parser.add_argument("--column", metavar="NAME", help="the field that holds the value (default: value)")
+    parser.add_argument(
+        "--batch-size", type=positive, default=BATCH_SIZE, metavar="N", help="results per request"
+    )
+
+    parser = command(commands, "progress", _progress, "How many results are in. Never what they are.")
+    parser.add_argument("id", help="the preregistration")
+
+    parser = command(commands, "batches", _batches, "List the batches that were posted, newest first.")
+    parser.add_argument("id", help="the preregistration")
+
+    parser = command(commands, "void", _void, "Strike a batch that was wrong; the verdict prints the reason.")
+    parser.add_argument("id", help="the preregistration")
+    parser.add_argument("batch", type=positive, help="its number; `forelock batches` lists them")
+    parser.add_argument("--reason", required=True, help="why, in a sentence")
+
+
+def _submit(options: argparse.Namespace, client: Client) -> int:
+    given = {name: getattr(options, name) for name in SCALARS}
+    parts = [part for path in options.files for part in read_parts(path, given, column=options.column)]
+    for path, unused in {part.path: part.unused for part in parts if part.unused}.items():
+        tell(f"{text.plain(path)}: not used: {text.plain(', '.join(unused))}")
+    submission = Submission.of(parts, options.batch_size)
+    submission.check(client, options.id)
+    bar = text.Bar("submitting", submission.n, sys.stderr)
+    answers = []
+    try:
+        for piece, answer in zip(submission.pieces, submission.post(client, options.id), strict=True):
+            answers.append(answer)
+            bar.advance(len(piece.batch))
+    finally:
+        bar.close()
+    show(options, answers, _posted(answers))
+    return 0
+
+
+def _posted(answers: list[Any]) -> str:
+    posted = sum(answer["n"] for answer in answers)
+    skipped = sum(answer.get("skipped", 0) for answer in answers)
+    stored = sum(answer.get("batch") is not None for answer in answers)
+    said = f"{posted} results posted in {stored} batches"
+    return f"{said}; {skipped} were in already and stay as they are" if skipped else said
+
+
+def _progress(options: argparse.Namespace, client: Client) -> int:
+    answer = client.progress(options.id)
+    show(options, answer, text.progress_text(answer))
+    return 0
+
+
+def _batches(options: argparse.Namespace, client: Client) -> int:
+    found = list(client.batches(options.id))
+    lines = [
+        f"{each['batch']:>6}  {text.plain(each['received_at'])}  {text.plain(each['population'])} / "
+        f"{text.plain(each['arm'])} / {text.plain(each['endpoint'])}: {each['n']} results"
+        + (f", struck: {text.plain(each['void_reason'])}" if each.get("void_reason") else "")
+        for each in found
+    ]
+    show(options, found, "\n".join(lines) or "no batches")
+    return 0
+
+
+def _void(options: argparse.Namespace, client: Client) -> int:
+    receipt = client.void_batch(options.id, options.batch, options.reason)
+    show(options, receipt, f"batch {options.batch} is struck; its results can be posted again")
+    return 0

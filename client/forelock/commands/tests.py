@@ -1,0 +1,46 @@
+"""`forelock tests` and `forelock run`: statistical tests on data of one's own."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from forelock import files, text
+from forelock.client import Client
+from forelock.commands.common import command, show
+
+
+def add(commands: Any) -> None:
+    """Add the parsers."""
+    parser = command(commands, "run", _run, "Run a statistical test on data of your own.")
+    parser.add_argument("name", help="the test; `forelock tests` lists them")
+    parser.add_argument("file", help="its request as JSON; - reads standard input")
+    parser = command(commands, "tests", _tests, "List the statistical tests, or show one.")
+    parser.add_argument("name", nargs="?", help="show this one: what it is for, and an example request")
+
+
+def _run(options: argparse.Namespace, client: Client) -> int:
+    answer = client.run(options.name, files.read_object(options.file), timeout=options.timeout)
+    lines = [text.plain(answer["analysis"]["sentence"])]
+    lines += [f"{each['code']}: {text.plain(each['message'])}" for each in answer.get("warnings") or ()]
+    show(options, answer, "\n".join(lines))
+    return 0
+
+
+def _tests(options: argparse.Namespace, client: Client) -> int:
+    if options.name is None:
+        found = client.tests()
+        width = max((len(each["name"]) for each in found), default=0)
+        show(
+            options,
+            found,
+            "\n".join(f"{each['name']:<{width}}  {text.plain(each['title'])}" for each in found),
+        )
+        return 0
+    test = client.describe(options.name)
+    lines = [f"{test['name']}: {text.plain(test['title'])}"]
+    lines += [text.plain(test["summary"])] if test.get("summary") else []
+    lines += ["example request:", json.dumps(test.get("example"), indent=2, ensure_ascii=False)]
+    show(options, test, "\n".join(lines))
+    return 0

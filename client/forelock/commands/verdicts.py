@@ -1,0 +1,41 @@
+"""`forelock verdict` and `verdicts`: what the locked rules say."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from forelock import text
+from forelock.client import Client
+from forelock.commands.common import command, show
+
+
+def add(commands: Any) -> None:
+    """Add the parsers."""
+    parser = command(commands, "verdict", _verdict, "The verdict, as text and as exit status.")
+    parser.add_argument("id", help="the preregistration")
+    parser.add_argument("--wait", action="store_true", help="wait until the verdict is there")
+
+    parser = command(
+        commands, "verdicts", _verdicts, "Every verdict of the project, one line per hypothesis."
+    )
+    parser.add_argument("--hypothesis", help="only hypotheses of this id")
+    parser.add_argument("--outcome", choices=sorted(text.EXIT_CODES), help="only this outcome")
+    parser.add_argument("--since", metavar="TIME", help="only verdicts since this time (RFC 3339)")
+
+
+def _verdict(options: argparse.Namespace, client: Client) -> int:
+    answer = client.verdict(options.id, wait=options.wait, timeout=options.timeout)
+    show(options, answer, text.verdict_text(answer))
+    return text.exit_code(answer)
+
+
+def _verdicts(options: argparse.Namespace, client: Client) -> int:
+    found = list(client.verdicts(hypothesis=options.hypothesis, outcome=options.outcome, since=options.since))
+    lines = [
+        f"{text.plain(each['judged_at'])}  {text.plain(each['preregistration_id'])}  "
+        f"{text.plain(each['hypothesis'])}: {each['outcome']}  {text.plain(each['title'])}"
+        for each in found
+    ]
+    show(options, found, "\n".join(lines) or "no verdicts")
+    return 0

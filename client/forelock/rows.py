@@ -1,0 +1,111 @@
+"""Rows of a result file with the place each was read from: CSV, NDJSON, or JSON (columns, or an array of rows)."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from forelock import files
+from forelock.problem import FileFault
+
+SCALARS = ("population", "arm", "endpoint", "run")
+COLUMNS = {
+    "item_id": "item_ids",
+    "value": "values",
+    "replicate": "replicates",
+    "observed_at": "observed_at",
+    "status": "status",
+}
+KNOWN = (*SCALARS, *COLUMNS)
+DELIMITERS = ",;\t"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: its fields, and where it stands."""
+
+    cells: Mapping[str, object]
+    place: str
+    """Such as `line 7`, or `entry 3` of a JSON array."""
+
+
+def read_rows(path: str) -> Iterator[Row]:
+    """The rows of a file whose suffix tells its format.
+
+    Raises:
+        FileFault: naming the line that cannot be read.
+    """
+    kind = files.content_type(path)
+    text = files.read_text(path)
+    if kind == "text/csv":
+        yield from _delimited(text, path)
+    elif kind == "application/x-ndjson":
+        for number, line in enumerate(text.split("\n"), start=1):
+            if line.strip():
+                yield _row(files.read_json(line, path, first_line=number), f"line {number}", path)
+    else:
+        document = files.read_json(text, path)
+        entries = document if isinstance(document, list) else _transposed(document, path)
+        for number, entry in enumerate(entries, start=1):
+            yield _row(entry, f"entry {number}", path)
+
+
+def _delimited(text: str, path: str) -> Iterator[Row]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
+    header: list[str] = []
+    try:
+        for cells in reader:
+            if not header:
+                header = _header(cells, path)
+            elif cells:
+                if len(cells) != len(header):
+                    raise FileFault(
+                        f"{path} line {reader.line_num}: has {len(cells)} cells and the header {len(header)}; "
+                        "put cells that hold a separator in double quotes"
+                    )
+                named = zip(header, cells, strict=True)
+                yield Row({name: cell or None for name, cell in named}, f"line {reader.line_num}")
+    except csv.Error as error:
+        raise FileFault(f"{path} line {reader.line_num}: is not CSV ({error})") from None
+
+
+def _delimiter(text: str) -> str:
+    """The separator by which the first line names most known columns; a comma where none does."""
+    head = text.split("\n", 1)[0].strip().replace('"', "")
+    return max(DELIMITERS, key=lambda each: sum(name.strip() in KNOWN for name in head.split(each)))
+
+
+def _header(cells: list[str], path: str) -> list[str]:
+    header = [cell.strip() for cell in cells]
+    if len(set(header)) < len(header):
+        twice = next(name for name in header if header.count(name) > 1)
+        raise FileFault(f"{path} line 1: names the column '{twice}' twice")
+    if not set(header) & set(KNOWN):
+        likely = [name for name in header if name.lower() in ("item", "id", "question_id", "sample_id")]
+        said = f"rename '{likely[0]}' to item_id" if likely else "write one, such as item_id,value"
+        raise FileFault(f"{path} line 1: is no header with a column item_id; {said}")
+    return header
+
+
+def _transposed(document: object, path: str) -> Iterator[object]:
+    """Rows of an object of columns."""
+    body = _row(document, "", path).cells
+    unknown = sorted(set(body) - {*SCALARS, *COLUMNS.values()})
+    if unknown:
+        known = ", ".join((*SCALARS, *COLUMNS.values()))
+        raise FileFault(f"{path}: unknown fields {', '.join(unknown)}; an object of columns has {known}")
+    scalars = {name: body[name] for name in SCALARS if name in body}
+    columns = {name: body[plural] for name, plural in COLUMNS.items() if body.get(plural) is not None}
+    lists = [column for column in columns.values() if isinstance(column, list)]
+    if not lists or len(lists) < len(columns) or len({len(column) for column in lists}) > 1:
+        raise FileFault(f"{path}: item_ids, values and the other columns are lists of one length")
+    for cells in zip(*lists, strict=True):
+        yield {**scalars, **dict(zip(columns, cells, strict=True))}
+
+
+def _row(value: object, place: str, path: str) -> Row:
+    if not isinstance(value, dict):
+        raise FileFault(f"{path}{place and ' ' + place}: is not a JSON object")
+    return Row(value, place)

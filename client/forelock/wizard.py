@@ -1,0 +1,190 @@
+"""A plan to start from: a template, or a few questions on a terminal. Lint has the last word on either."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Json = dict[str, Any]
+Claim = Literal["superiority", "non_inferiority", "equivalence"]
+Ask = Callable[[str], str]
+
+CLAIMS: dict[str, Claim] = {"better": "superiority", "no worse": "non_inferiority", "the same": "equivalence"}
+SAID = {
+    "superiority": "{candidate} scores higher than {baseline}",
+    "non_inferiority": "{candidate} is not worse than {baseline} by {size} or more",
+    "equivalence": "{candidate} and {baseline} differ by less than {size}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What a plan is made of."""
+
+    title: str
+    dataset: str
+    n: int
+    baseline: str
+    candidate: str
+    endpoint: str
+    binary: bool
+    claim: Claim
+    size: float
+    """The smallest difference that matters: percentage points, or score units."""
+    clusters: str | None
+    n_clusters: int | None
+    independence: str | None
+
+
+def plan_of(given: Answers) -> Json:
+    """A plan whose rule asserts its claim by tests that fit its data."""
+    unit = "pp" if given.binary else "score"
+    size = f"{given.size:g} {'pp' if given.binary else 'points'}"
+    population: Json = {"id": "items", "dataset": given.dataset, "n": given.n}
+    if given.clusters is not None:
+        population["clusters"] = {"key": given.clusters, "n": given.n_clusters}
+    else:
+        population["independence"] = given.independence
+    tests, rule = _superiority(given) if given.claim == "superiority" else _margin(given)
+    return {
+        "title": given.title,
+        "populations": [population],
+        "hypotheses": [
+            {
+                "id": "H1",
+                "claim": given.claim,
+                "statement": SAID[given.claim].format(
+                    candidate=given.candidate, baseline=given.baseline, size=size
+                ),
+                "population": "items",
+                "baseline": given.baseline,
+                "candidate": given.candidate,
+                "endpoint": given.endpoint,
+                "rule": rule,
+            }
+        ],
+        "endpoints": [
+            {"id": given.endpoint, "kind": "binary" if given.binary else "continuous", "role": "primary"}
+        ],
+        "tests": tests,
+        "sesoi": {given.endpoint: {"value": given.size, "unit": unit}},
+        "thresholds": [],
+        "stopping": {"kind": "fixed_n"},
+        "missing": "fail",
+        "multiplicity": {"policy": "none", "family": ["H1"]},
+    }
+
+
+def _test(name: str, test: str, **parameters: Any) -> Json:
+    return {"id": name, "test": test, "version": 1, "parameters": parameters}
+
+
+def _superiority(given: Answers) -> tuple[list[Json], str]:
+    if given.clusters is not None:
+        tests = [
+            _test("flips", "clustered-mcnemar", method="sign_flip"),
+            _test("robust", "clustered-mcnemar", method="cr2_t"),
+        ]
+        return tests, "delta > 0 and flips.p_value < 0.05 and robust.ci excludes 0"
+    if given.binary:
+        return [_test("mcnemar", "mcnemar", method="exact")], "delta > 0 and mcnemar.p_value < 0.05"
+    return [_test("t", "t-test", method="paired")], "delta > 0 and t.p_value < 0.05"
+
+
+def _margin(given: Answers) -> tuple[list[Json], str]:
+    method = "tango" if given.binary and given.clusters is None else "t"
+    field = "equivalent" if given.claim == "equivalence" else "noninferior"
+    return [_test("margin", "equivalence", method=method)], f"margin.{field} is true"
+
+
+TEMPLATE = plan_of(
+    Answers(
+        title="Does the new system answer more questions than the old one?",
+        dataset="name and version of the data",
+        n=500,
+        baseline="old",
+        candidate="new",
+        endpoint="accuracy",
+        binary=True,
+        claim="superiority",
+        size=2.0,
+        clusters=None,
+        n_clusters=None,
+        independence="why no two items belong together, such as: every question is about another page",
+    )
+)
+
+
+def ask(read: Ask | None = None) -> Json:
+    """A plan by questions; an answer that cannot be is asked for again."""
+    prompt = read or _on_terminal
+    baseline = _text(prompt, "The system you have (baseline arm)", "old")
+    candidate = _text(prompt, "The system you try (candidate arm)", "new")
+    binary = _choice(
+        prompt, "Is an item right or wrong, or does it get a score?", ("right or wrong", "score")
+    )
+    endpoint = _text(prompt, "What is measured", "accuracy" if binary == "right or wrong" else "score")
+    claim = _choice(prompt, f"What do you want to show of {candidate}?", tuple(CLAIMS))
+    unit = "percentage points" if binary == "right or wrong" else "score units"
+    size = _number(prompt, f"The smallest difference that matters, in {unit}", 2.0)
+    dataset = _text(prompt, "The data, with version", "")
+    n = int(_number(prompt, "How many items", 500, whole=True))
+    clusters = prompt("What do items share (conversation, document, repository)? Empty: nothing > ").strip()
+    n_clusters, why = None, None
+    if clusters:
+        n_clusters = int(_number(prompt, f"How many of these ({clusters})", 30, whole=True))
+    else:
+        why = _text(prompt, "Why are items independent", "every item has another source")
+    return plan_of(
+        Answers(
+            title=_text(prompt, "A title", f"{candidate} against {baseline} on {dataset}"),
+            dataset=dataset,
+            n=n,
+            baseline=baseline,
+            candidate=candidate,
+            endpoint=endpoint,
+            binary=binary == "right or wrong",
+            claim=CLAIMS[claim],
+            size=size,
+            clusters=clusters or None,
+            n_clusters=n_clusters,
+            independence=why,
+        )
+    )
+
+
+def _on_terminal(question: str) -> str:
+    """Questions go to standard error: standard output is for answers."""
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    return input()
+
+
+def _text(prompt: Ask, question: str, default: str) -> str:
+    while True:
+        said = prompt(f"{question}{f' [{default}]' if default else ''} > ").strip() or default
+        if said:
+            return said
+
+
+def _choice(prompt: Ask, question: str, choices: Sequence[str]) -> str:
+    listed = ", ".join(f"{number} {choice}" for number, choice in enumerate(choices, start=1))
+    while True:
+        said = prompt(f"{question} {listed} [1] > ").strip().lower() or "1"
+        if said.isdigit() and 1 <= int(said) <= len(choices):
+            return choices[int(said) - 1]
+        if said in choices:
+            return said
+
+
+def _number(prompt: Ask, question: str, default: float, *, whole: bool = False) -> float:
+    while True:
+        said = prompt(f"{question} [{default:g}] > ").strip() or f"{default:g}"
+        try:
+            number = float(int(said)) if whole else float(said)
+        except ValueError:
+            continue
+        if 0 < number < 1e9:
+            return number
