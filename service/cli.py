@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from service.config import Settings
+from service.config import Settings, UnusableSetting, read_settings
 from service.errors import ForelockError
 
 Handler = Callable[[argparse.Namespace], int]
@@ -42,7 +42,10 @@ def settings_from(arguments: argparse.Namespace) -> Settings:
         "host": getattr(arguments, "host", None),
         "port": getattr(arguments, "port", None),
     }
-    settings = Settings(**{name: value for name, value in given.items() if value is not None})
+    settings = read_settings(
+        {name: value for name, value in given.items() if value is not None},
+        lambda said: sys.stderr.write(f"forelock: {said}\n"),
+    )
     return settings.model_copy(update={"data_dir": settings.data_dir.absolute()})
 
 
@@ -56,8 +59,12 @@ def _reporting(handler: Handler) -> Handler:
         except ForelockError as error:
             sys.stderr.write(f"forelock: {error.detail}\n")
             return 1
+        except UnusableSetting as unusable:
+            sys.stderr.write(f"forelock: {unusable}\n")
+            return 2
         except OSError as error:
-            sys.stderr.write(f"forelock: {error}\n")
+            place = f"{error.filename}: " if error.filename else ""
+            sys.stderr.write(f"forelock: {place}{error.strerror or error}\n")
             return 1
 
     return run
@@ -117,6 +124,8 @@ def _serve(arguments: argparse.Namespace) -> int:
         "OPENBLAS_NUM_THREADS": "1",
         **os.environ,
         "FORELOCK_DATA_DIR": str(settings.data_dir),
+        "FORELOCK_HOST": settings.host,
+        "FORELOCK_PORT": str(settings.port),
     }
     return Supervisor(children, environment).run(announce)
 

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import difflib
 import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Self
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 MIB = 1024 * 1024
+
+
+OTHERS = frozenset({"FORELOCK_URL", "FORELOCK_API_KEY", "FORELOCK_PARENT_PIPE"})
+"""Variables of the client, and of the supervisor."""
+
+
+class UnusableSetting(ValueError):
+    """A variable or an option that cannot be what it says; one sentence."""
 
 
 def _cores() -> int:
@@ -105,3 +115,29 @@ class Settings(BaseSettings):
     def runner_socket(self) -> Path:
         """Where the API wakes the runner."""
         return self.data_dir / "runner.sock"
+
+
+def read_settings(given: Mapping[str, object], warn: Callable[[str], object]) -> Settings:
+    """Settings of the environment, overridden by what the command line gives.
+
+    A variable that looks like a setting and is none is told to `warn`.
+
+    Raises:
+        UnusableSetting: naming the variable or the option.
+    """
+    try:
+        settings = Settings(**given)  # type: ignore[arg-type]
+    except ValidationError as invalid:
+        fault = invalid.errors(include_url=False, include_input=False)[0]
+        said = fault["msg"].removeprefix("Value error, ")
+        if not fault["loc"]:
+            raise UnusableSetting(said) from None
+        name = str(fault["loc"][0])
+        option = "--data" if name == "data_dir" else f"--{name}"
+        shown = option if name in given else f"FORELOCK_{name.upper()}"
+        raise UnusableSetting(f"{shown}: {said[:1].lower()}{said[1:]}") from None
+    known = OTHERS | {f"FORELOCK_{name.upper()}" for name in Settings.model_fields}
+    for name in sorted(name for name in os.environ if name.startswith("FORELOCK_") and name not in known):
+        near = difflib.get_close_matches(name, sorted(known), n=1)
+        warn(f"{name} is not a setting{f', {near[0]} is' if near else ''}: it is ignored")
+    return settings

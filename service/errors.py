@@ -129,3 +129,9 @@ class Unavailable(ForelockError):
     """The service cannot answer now; the same request may succeed later."""
 
     status, code, title = 503, "unavailable", "Try again shortly"
+
+
+class StorageFull(Unavailable):
+    """There is no room to store anything; what was stored stays, and reading goes on."""
+
+    status, code, title = 507, "storage_full", "The disk is full"

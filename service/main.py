@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING
 
 from service.config import Settings
 from service.domain.access import SCOPES, Key, Project, new_secret, secret_prefix, secret_sha256
-from service.errors import Conflict
+from service.errors import Conflict, ForelockError
 from service.keyring import Keyring
+from service.starting import require_answer, require_keys, require_opens, require_whole, wait_for
 from service.store import keys, projects, schema
 from service.store.engine import Database
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 def migrate(settings: Settings) -> str:
     """Bring the schema up to date; returns its revision."""
     with _database(settings.url) as database:
+        require_answer(database)
         schema.upgrade(database.engine)
         return schema.revision(database.engine) or "none"
 
@@ -43,6 +45,8 @@ def initialise(settings: Settings) -> Path:
     Runs once: a deployment that has a project is left as it is.
     """
     with _only_one(settings.data_dir), _database(settings.url) as database:
+        require_answer(database)
+        require_whole(settings, has_schema=schema.revision(database.engine) is not None)
         schema.upgrade(database.engine)
         with database.write() as session:
             if projects.page(session, cursor=None, limit=1)[0]:
@@ -77,14 +81,18 @@ def prepare_embedded(settings: Settings) -> Path | None:
     """
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _database(settings.url) as database:
+        wait_for(database, sys.stderr.write)
         if settings.database_url is not None:
             schema.require_current(database.engine)
+            require_keys(settings, database)
             return None
         if schema.revision(database.engine) is not None:
             schema.upgrade(database.engine)
             with database.read() as session:
-                if projects.page(session, cursor=None, limit=1)[0]:
-                    return None
+                begun = bool(projects.page(session, cursor=None, limit=1)[0])
+            if begun:
+                require_keys(settings, database)
+                return None
     return initialise(settings)
 
 
@@ -96,8 +104,10 @@ def build_runner(settings: Settings) -> Runner:
 
     threads = settings.runner_threads or settings.workers_of_pool + 2
     database = Database(settings.runner_url, pool_size=threads + 2)
+    wait_for(database, sys.stderr.write)
     schema.require_current(database.engine)
     keyring = _keyring(settings, private=True)
+    require_opens(keyring, database)
     withhold_settings()
     files = (settings.dask_tls_ca_file, settings.dask_tls_cert_file, settings.dask_tls_key_file)
     return Runner(
@@ -128,6 +138,7 @@ def serve_api(settings: Settings, descriptor: int) -> None:
 
     configure()
     database = Database(settings.url, pool_size=settings.pool_size)
+    wait_for(database, sys.stderr.write)
     schema.require_current(database.engine)
     app = create_app(settings, database, _keyring(settings, private=False))
     config = uvicorn.Config(
@@ -198,14 +209,18 @@ def _id() -> str:
 
 def _main(arguments: list[str]) -> int:
     settings = Settings()
-    match arguments:
-        case ["api", descriptor]:
-            serve_api(settings, int(descriptor))
-        case ["runner"]:
-            run_runner(settings)
-        case _:
-            sys.stderr.write("usage: python -m service.main api FD | runner\n")
-            return 2
+    try:
+        match arguments:
+            case ["api", descriptor]:
+                serve_api(settings, int(descriptor))
+            case ["runner"]:
+                run_runner(settings)
+            case _:
+                sys.stderr.write("usage: python -m service.main api FD | runner\n")
+                return 2
+    except ForelockError as error:
+        sys.stderr.write(f"forelock: {error.detail}\n")
+        return 1
     return 0
 
 

@@ -24,6 +24,8 @@ log = logging.getLogger("forelock.serve")
 RESTART_DELAYS = (0.1, 0.5, 2.0, 5.0, 15.0)
 STEADY_SECONDS = 10.0
 """A child that lived this long starts again with the shortest delay."""
+MOST_FAILURES = 8
+"""A child that ended by itself this often in a row, without ever having lived long, will not get well alone."""
 GRACE_SECONDS = 20.0
 PARENT_PIPE = "FORELOCK_PARENT_PIPE"
 
@@ -40,6 +42,9 @@ class Child:
     process: subprocess.Popen[bytes] | None = None
     started: float = 0.0
     failures: int = 0
+    """Ends in a row before it had lived long."""
+    own_ends: int = 0
+    """Of these, those that no signal brought."""
     due: float = field(default=0.0)
 
 
@@ -81,6 +86,14 @@ class Supervisor:
             on_start()
             while not self._stopping.is_set():
                 self._restart_ended()
+                hopeless = next((each for each in self._children if each.own_ends >= MOST_FAILURES), None)
+                if hopeless is not None:
+                    log.error(
+                        "%s ended %s times in a row; stopping: its last words are above",
+                        hopeless.name,
+                        hopeless.own_ends,
+                    )
+                    return 1
                 self._stopping.wait(0.2)
         finally:
             self._stop_all()
@@ -108,7 +121,11 @@ class Supervisor:
             status = child.process.poll()
             if status is None:
                 continue
-            child.failures = 0 if now - child.started > STEADY_SECONDS else child.failures + 1
+            if now - child.started > STEADY_SECONDS:
+                child.failures = child.own_ends = 0
+            else:
+                child.failures += 1
+                child.own_ends += status >= 0  # one that was killed may do well the next time
             delay = RESTART_DELAYS[min(child.failures, len(RESTART_DELAYS) - 1)]
             log.warning("%s ended with status %s; starting it again in %s s", child.name, status, delay)
             child.process, child.due = None, now + delay

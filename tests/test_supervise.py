@@ -84,6 +84,39 @@ def test_children_end_with_a_parent_that_was_killed(parent: subprocess.Popen[str
     ended(child)
 
 
+def test_a_child_that_never_gets_well_ends_the_parent(tmp_path: Path) -> None:
+    quick = "import service.supervise as s; s.RESTART_DELAYS = (0.0,)\n"
+    failing = "import sys; open(sys.argv[1], 'a').write('x\\n'); sys.exit(3)"
+    done = subprocess.run(
+        [sys.executable, "-c", quick + PARENT, failing, str(tmp_path / "log")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert len((tmp_path / "log").read_text().splitlines()) == 8
+    assert "child ended 8 times in a row; stopping" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_child_that_is_killed_is_always_started_again(tmp_path: Path) -> None:
+    quick = "import service.supervise as s; s.RESTART_DELAYS = (0.0,)\n"
+    killed = (
+        "import os, signal, sys; open(sys.argv[1], 'a').write('1\\n'); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", quick + PARENT, killed, str(tmp_path / "log")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    pids(tmp_path / "log", 12)
+    assert process.poll() is None
+    process.kill()
+    process.communicate()
+
+
 def test_port_zero_takes_a_free_port() -> None:
     with listen("127.0.0.1", 0) as first, listen("127.0.0.1", 0) as second:
         assert first.getsockname()[1] != second.getsockname()[1]

@@ -23,7 +23,7 @@ def _read_session(request: Request) -> Iterator[Session]:
         yield session
 
 
-@may_answer(503)
+@may_answer(503, 507)
 def _write_session(request: Request) -> Iterator[Session]:
     with services(request).database.write() as session:
         yield session
@@ -96,7 +96,7 @@ class IfMatch:
             )
 
 
-@may_answer(412, 422, 428, without="If-Match")
+@may_answer(412, 422, 428, 507, without="If-Match")
 def _if_match(
     if_match: Annotated[
         str | None, Header(alias="If-Match", description="The record's ETag; required.")
@@ -107,7 +107,7 @@ def _if_match(
     return IfMatch(if_match)
 
 
-@may_answer(412, 422)
+@may_answer(412, 422, 507)
 def _optional_if_match(
     if_match: Annotated[
         str | None, Header(alias="If-Match", description="The record's ETag; may be left out.")

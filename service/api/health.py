@@ -38,9 +38,12 @@ async def get_liveness() -> Health:
 def get_readiness(request: Request) -> Health:
     """Say whether the service can work.
 
-    200 when the database answers, its schema is this version's, and every guarding trigger stands.
+    200 when the database answers and has room, its schema is this version's, and every guarding trigger stands.
     """
-    engine = services(request).database.engine
+    database = services(request).database
+    if database.is_full:
+        raise Unavailable("the last write found the disk full", code="not_ready")
+    engine = database.engine
     try:
         schema.require_current(engine)
         missing = schema.missing_triggers(engine)

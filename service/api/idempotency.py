@@ -94,7 +94,7 @@ _Key = Annotated[
 ]
 
 
-@may_answer(409, 422)
+@may_answer(409, 422, 507)
 async def _once(request: Request, idempotency_key: _Key = None) -> Once:
     if idempotency_key is not None and not _USABLE.fullmatch(idempotency_key):
         fix = "send 1 to 255 printable ASCII characters without blanks, a UUID for instance"
@@ -102,7 +102,7 @@ async def _once(request: Request, idempotency_key: _Key = None) -> Once:
     return Once(request, idempotency_key)
 
 
-@may_answer(400, 409, 422, without="Idempotency-Key")
+@may_answer(400, 409, 422, 507, without="Idempotency-Key")
 async def required_once(request: Request, idempotency_key: _Key = None) -> Once:
     """What `RequiredOnce` depends on."""
     if idempotency_key is None:

@@ -206,6 +206,7 @@ _PROBLEMS = {
     ),
     500: ("InternalError", "An unexpected error; the log has it under the answer's `X-Request-Id`."),
     503: ("Unavailable", "The service cannot answer now; repeat the request after `Retry-After` seconds."),
+    507: ("StorageFull", "The disk is full: nothing was stored. Repeat the request when there is room."),
 }
 
 

@@ -230,7 +230,7 @@ class Posting:
             posts[0].answered.set_exception(error)
         elif isinstance(error, Unavailable):
             for post in posts:
-                post.answered.set_exception(Unavailable(error.detail, error.faults, code=error.problem_code))
+                post.answered.set_exception(type(error)(error.detail, error.faults, code=error.problem_code))
         else:
             ERRORS.error("a group of batches failed; each is tried alone", extra={"fields": location(error)})
             queued = [self._settle([post], wait=wait) for post in posts]

@@ -6,6 +6,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import psycopg
@@ -15,12 +16,15 @@ from sqlalchemy.engine import URL, Connection, Engine, ExceptionContext, make_ur
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from service.errors import ForelockError, Unavailable
+from service.errors import ForelockError, StorageFull, Unavailable
 
 BUSY_SECONDS = 30
 """How long a write waits for another one before it answers 503."""
 IDLE_SECONDS = 1.0
 """A connection to Postgres that was idle for longer is tried before it is used."""
+
+_PASSING = ("starting up", "shutting down", "recovery mode", "too many", "remaining connection slots")
+"""Refusals of a Postgres that will soon take connections again."""
 
 _WRITES = "forelock_writes"
 _RETRYABLE = (
@@ -34,10 +38,25 @@ _RETRYABLE = (
 )
 
 
+_URL_FORM = "the database URL must be sqlite:///FILE or postgresql://USER@HOST/NAME"
+
+_SQLITE_AWAY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR)
+"""The last two: no descriptor is left to open a file, or the disk failed."""
+
+
 class UnknownDatabase(ForelockError):
     """The database URL names neither SQLite nor Postgres."""
 
     code, title = "unknown_database", "The database URL is not supported"
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """Why a database does not answer, for its operator: no client is told."""
+
+    sentence: str
+    final: bool
+    """Waiting does not help."""
 
 
 class _Session(Session):
@@ -60,6 +79,8 @@ class Database:
         self.url = _dialect_url(url)
         self.engine = _create_engine(self.url, pool_size)
         self._writing = self.engine.execution_options(**{_WRITES: True})
+        self.is_full = False
+        """The last write found no room on the disk."""
 
     @property
     def dialect(self) -> str:
@@ -78,8 +99,28 @@ class Database:
 
         The transaction begins with the first statement; on SQLite it takes the write lock there.
         """
-        with _unavailable_when_full(), _Session(self._writing, autoflush=False) as session, session.begin():
-            yield session
+        try:
+            with (
+                _unavailable_when_full(),
+                _Session(self._writing, autoflush=False) as session,
+                session.begin(),
+            ):
+                yield session
+        except StorageFull:
+            self.is_full = True
+            raise
+        self.is_full = False
+
+    def why_silent(self) -> Silence | None:
+        """Why the database does not answer; None when it does."""
+        try:
+            with self.engine.connect() as connection:
+                connection.exec_driver_sql("SELECT 1")
+        except ForelockError as error:
+            return _silence(self.url, error.__cause__ or error)
+        except sa.exc.DBAPIError as error:
+            return _silence(self.url, error.orig or error)
+        return None
 
     def dispose(self) -> None:
         """Close every pooled connection."""
@@ -87,12 +128,28 @@ class Database:
 
 
 def _dialect_url(url: str) -> URL:
-    parsed = make_url(url)
+    try:
+        parsed = make_url(url)
+    except sa.exc.ArgumentError:
+        raise UnknownDatabase(_URL_FORM) from None
     if parsed.drivername in ("postgres", "postgresql", "postgresql+psycopg"):
         return parsed.set(drivername="postgresql+psycopg")
     if parsed.drivername in ("sqlite", "sqlite+pysqlite") and parsed.database not in (None, "", ":memory:"):
         return parsed
-    raise UnknownDatabase("the database URL must be sqlite:///FILE or postgresql://USER@HOST/NAME")
+    raise UnknownDatabase(_URL_FORM)
+
+
+def _silence(url: URL, error: BaseException) -> Silence:
+    said = " ".join(str(error).split())
+    if url.get_backend_name() == "sqlite":
+        return Silence(f"the database file {url.database} cannot be used: {said}", final=True)
+    final = "FATAL:" in said and not any(word in said for word in _PASSING)
+    said = (
+        said.rpartition("FATAL:")[2].strip() if "FATAL:" in said else said.removeprefix("connection failed: ")
+    )
+    return Silence(
+        f"the database '{url.database}' at {url.host}:{url.port or 5432} does not answer: {said}", final
+    )
 
 
 def _create_engine(url: URL, pool_size: int) -> Engine:
@@ -155,12 +212,13 @@ def _translate(context: ExceptionContext) -> BaseException | None:
 
 
 def translated(error: BaseException, *, lost: bool) -> Unavailable | None:
-    """A database that is busy or away is 503, not 500."""
-    busy = isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF in (
-        sqlite3.SQLITE_BUSY,
-        sqlite3.SQLITE_LOCKED,
-    )
-    if busy or lost or isinstance(error, _RETRYABLE):
+    """A database that is busy or away is 503 and one without room 507, not 500."""
+    code = error.sqlite_errorcode & 0xFF if isinstance(error, sqlite3.OperationalError) else sqlite3.SQLITE_OK
+    if code == sqlite3.SQLITE_FULL or isinstance(error, psycopg.errors.DiskFull):
+        return StorageFull(
+            "the disk is full: nothing was stored; repeat the request when the operator has made room"
+        )
+    if code in _SQLITE_AWAY or lost or isinstance(error, _RETRYABLE):
         return Unavailable("the database is busy or away: repeat the request shortly")
     return None
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from service.errors import Blinded, Conflict, NotFound
-from service.store.tables import plan_keys
+from service.store.tables import plan_keys, plans
 
 
 def public(session: Session, preregistration_id: str) -> bytes:
@@ -22,6 +23,28 @@ def wrapped(session: Session, preregistration_id: str) -> bytes:
     if row.wrapped_key is None:
         raise Conflict(f"the rows of preregistration {preregistration_id} have been erased", code="erased")
     return bytes(row.wrapped_key)
+
+
+@dataclass(frozen=True, slots=True)
+class WrappedKey:
+    """A private half as it is stored, and the plan it belongs to."""
+
+    preregistration_id: str
+    plan_sha256: str
+    wrapped_key: bytes = field(repr=False)
+
+
+def newest(session: Session) -> WrappedKey | None:
+    """That of the plan that was locked last, of any project; None where none is locked, or all are erased."""
+    statement = (
+        sa.select(plan_keys.c.preregistration_id, plans.c.sha256, plan_keys.c.wrapped_key)
+        .join(plans, plans.c.preregistration_id == plan_keys.c.preregistration_id)
+        .where(plan_keys.c.wrapped_key.is_not(None))
+        .order_by(plans.c.locked_at.desc(), plan_keys.c.preregistration_id)
+        .limit(1)
+    )
+    row = session.execute(statement).one_or_none()
+    return None if row is None else WrappedKey(row[0], row[1], bytes(row[2]))
 
 
 def release(session: Session, preregistration_id: str, private: bytes) -> None:

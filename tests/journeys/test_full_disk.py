@@ -1,0 +1,76 @@
+"""A disk without room: writes are refused as that, reads and health go on, and it gets well by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import event
+
+from service.errors import StorageFull
+from service.keyring import Keyring
+from service.starting import CannotStart, require_opens
+from service.store.engine import translated
+
+from .conftest import Service
+from .plans import items, locked, post, small_plan
+
+N = 8
+ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+
+@pytest.fixture
+def room(service: Service) -> Iterator[Callable[[bool], None]]:
+    """Take the disk's room away, or give it back: SQLite may then have no page more than it has."""
+    engine = service.database.engine
+    full = False
+
+    def limit(connection: sa.Connection) -> None:
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar() if full else 1_073_741_823
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+
+    def set_room(there: bool) -> None:
+        nonlocal full
+        full = not there
+
+    event.listen(engine, "begin", limit)
+    yield set_room
+    event.remove(engine, "begin", limit)
+
+
+@ON_SQLITE
+def test_a_full_disk_is_507_and_passes_by_itself(service: Service, room: Callable[[bool], None]) -> None:
+    prereg_id = locked(service.client, small_plan(2000))
+    room(False)
+    ids = items(2000)
+    refused = post(service.client, prereg_id, "A", ids, [1] * 2000)
+    assert (refused.status_code, refused.json()["code"]) == (507, "storage_full")
+    plan = small_plan(10, title="x" * 100)
+    plan["hypotheses"][0]["statement"] = "at least 2 pp. " * 100
+    created = [service.client.post("/v1/preregistrations", json=plan).status_code for _ in range(20)]
+    assert set(created) <= {201, 507}
+    assert created[-1] == 507
+    assert service.client.get("/health/live").status_code == 200
+    ready = service.client.get("/health/ready")
+    assert (ready.status_code, "disk full" in ready.json()["detail"]) == (503, True)
+    assert service.client.get(f"/v1/preregistrations/{prereg_id}/progress").json()["received"] == 0
+    room(True)
+    assert post(service.client, prereg_id, "A", ids, [1] * 2000).status_code == 201
+    assert service.client.get("/health/ready").status_code == 200
+
+
+def test_postgres_says_it_in_its_own_way() -> None:
+    assert isinstance(translated(psycopg.errors.DiskFull("no space left"), lost=False), StorageFull)
+
+
+def test_keys_of_another_deployment_are_told(
+    service: Service, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    other = Keyring.create(tmp_path_factory.mktemp("other") / "keys")
+    require_opens(other, service.database)  # nothing is locked: nothing can fail to open
+    prereg_id = locked(service.client, small_plan(N))
+    with pytest.raises(CannotStart, match=f"does not open preregistration {prereg_id}"):
+        require_opens(other, service.database)
+    require_opens(service.keyring, service.database)

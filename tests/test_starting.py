@@ -1,0 +1,154 @@
+"""What an operator reads when something is not there: one sentence, before anything listens."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from service.config import read_settings
+from service.starting import CannotStart, wait_for
+from service.store.engine import Database, Silence
+
+COMMAND = [sys.executable, "-m", "forelock.cli"]
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The command with these settings and no others."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("FORELOCK_")}
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        capture_output=True,
+        text=True,
+        env=clean | environment,
+        check=False,
+        timeout=60,
+    )
+
+
+def one_sentence(done: subprocess.CompletedProcess[str]) -> str:
+    assert done.returncode in (1, 2), done
+    assert "Traceback" not in done.stderr, done.stderr
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1, done.stderr
+    return lines[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("FORELOCK_PORT", "abc", "FORELOCK_PORT: input should be a valid integer"),
+        ("FORELOCK_WORKERS", "0", "FORELOCK_WORKERS: input should be greater than or equal to 1"),
+        ("FORELOCK_MAX_BODY_BYTES", "64MB", "FORELOCK_MAX_BODY_BYTES: input should be a valid integer"),
+        ("FORELOCK_DASK_SCHEDULER", "tcp://a:1", "FORELOCK_DASK_SCHEDULER must be a tls:// address"),
+        ("FORELOCK_DATABASE_URL", "garbage", "the database URL must be sqlite:///FILE or postgresql://"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_named(tmp_path: Path, name: str, value: str, says: str) -> None:
+    port = () if name == "FORELOCK_PORT" else ("--port", "0")
+    assert says in one_sentence(run("serve", "--data", str(tmp_path / "d"), *port, **{name: value}))
+
+
+def test_an_option_that_cannot_be_is_named(tmp_path: Path) -> None:
+    said = one_sentence(run("serve", "--data", str(tmp_path), "--port", "99999"))
+    assert said == "forelock: --port: input should be less than or equal to 65535"
+
+
+def test_a_misspelt_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORELOCK_WORKER", "2")
+    monkeypatch.setenv("FORELOCK_API_KEY", "flk_x")
+    said: list[str] = []
+    read_settings({}, said.append)
+    assert said == ["FORELOCK_WORKER is not a setting, FORELOCK_WORKERS is: it is ignored"]
+
+
+def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
+    (tmp_path / "forelock.db").write_text("a text file, not a database\n" * 200)
+    said = one_sentence(run("serve", "--data", str(tmp_path), "--port", "0"))
+    assert f"the database file {tmp_path / 'forelock.db'} cannot be used: file is not a database" in said
+
+
+def test_a_data_directory_that_is_a_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert str(tmp_path / "file") in one_sentence(
+        run("serve", "--data", str(tmp_path / "file"), "--port", "0")
+    )
+
+
+def test_a_refused_port_is_named_with_host_and_database(tmp_path: Path) -> None:
+    url = "postgresql://someone:secret@127.0.0.1:1/plans"
+    said = one_sentence(run("init", "--data", str(tmp_path), FORELOCK_DATABASE_URL=url))
+    assert re.search(r"database 'plans' at 127\.0\.0\.1:1 does not answer: .*refused", said)
+    assert "secret" not in said
+
+
+@pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [({"database": "nowhere"}, '"nowhere" does not exist'), ({"username": "nobody"}, "nobody")],
+)
+def test_postgres_that_refuses_is_told_at_once(database: Database, change: dict[str, str], says: str) -> None:
+    other = Database(database.url.set(**change).render_as_string(hide_password=False))  # type: ignore[arg-type]
+    slept: list[float] = []
+    try:
+        with pytest.raises(CannotStart, match=says) as refused:
+            wait_for(other, lambda _: None, sleep=slept.append)
+    finally:
+        other.dispose()
+    assert slept == []
+    assert f"database '{other.url.database}'" in refused.value.detail
+
+
+class Coming:
+    """A database that answers the fourth time."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def why_silent(self) -> Silence | None:
+        self.asked += 1
+        return (
+            None
+            if self.asked > 3
+            else Silence("the database 'p' at h:1 does not answer: refused", final=False)
+        )
+
+
+def test_a_database_that_is_away_is_waited_for_and_named_once() -> None:
+    said: list[str] = []
+    slept: list[float] = []
+    wait_for(Coming(), said.append, sleep=slept.append)  # type: ignore[arg-type]
+    assert slept == [0.2, 0.4, 0.8]
+    assert said == [
+        "forelock: the database 'p' at h:1 does not answer: refused; waiting for it\n",
+        "forelock: the database answers\n",
+    ]
+
+
+@pytest.fixture
+def begun(tmp_path: Path) -> Path:
+    """A data directory after `init`."""
+    data = tmp_path / "data"
+    assert run("init", "--data", str(data)).returncode == 0
+    return data
+
+
+def test_lost_keys_keep_the_service_from_starting(begun: Path) -> None:
+    shutil.rmtree(begun / "keys")
+    for command in (("serve", "--port", "0"), ("runner",)):
+        said = one_sentence(run(*command, "--data", str(begun)))
+        assert "cannot read the key file" in said
+
+
+def test_a_deployment_without_its_database_is_not_begun_anew(begun: Path) -> None:
+    key = (begun / "admin.key").read_text()
+    for path in begun.glob("forelock.db*"):
+        path.unlink()
+    said = one_sentence(run("serve", "--data", str(begun), "--port", "0"))
+    assert "its database is not: restore the database" in said
+    assert (begun / "admin.key").read_text() == key
