@@ -49,7 +49,14 @@ class Runner:
     """Claims and computes jobs until told to stop, several at a time."""
 
     def __init__(
-        self, *, database: Database, keyring: Keyring, pool: Pool, alarm: Alarm, settings: Settings
+        self,
+        *,
+        database: Database,
+        keyring: Keyring,
+        pool: Pool,
+        alarm: Alarm,
+        settings: Settings,
+        watch: job_leases.Watch | None = None,
     ) -> None:
         self._database, self._pool, self._alarm, self._settings = database, pool, alarm, settings
         look = LookJob(keyring)
@@ -66,6 +73,7 @@ class Runner:
         self._threads = settings.runner_threads or pool.workers + 2
         self._busy, self._count = 0, threading.Lock()
         self._tidied = time.monotonic()
+        self._watch = watch or job_leases.Watch()
 
     def stop(self) -> None:
         """Finish nothing more; safe to call from a signal handler."""
@@ -124,7 +132,8 @@ class Runner:
     def _claim(self) -> Job | None:
         kinds = tuple(self._handlers)
         with self._database.read() as session:
-            if not job_leases.claimable(session, kinds):
+            abandoned = self._watch.abandoned(session)
+            if not job_leases.claimable(session, kinds, abandoned):
                 return None
         with self._database.write() as session:
             return job_leases.claim(
@@ -133,6 +142,7 @@ class Runner:
                 lease_seconds=self._settings.job_lease_seconds,
                 kinds=kinds,
                 max_attempts=self._settings.job_max_attempts,
+                abandoned=abandoned,
             )
 
     def _attempt(self, job: Job) -> None:

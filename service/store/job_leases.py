@@ -1,9 +1,15 @@
-"""Leases on jobs: whose turn it is, who holds a job, and what only the holder may write."""
+"""Leases on jobs: whose turn it is, who holds a job, and what only the holder may write.
+
+A lease ends when nobody has extended it for its length as another runner measures that, with a clock that
+never steps: the times in the rows are compared with one another and never with what time it is. So a clock
+that is set, in either direction, takes no job from its runner and leaves none with a runner that died.
+"""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Mapping
+import time
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
@@ -36,6 +42,29 @@ POISON = Abandoned(
 ).document()
 
 
+Lease = tuple[str, datetime]
+"""The token of a lease, and when it was extended to last: together they change with every sign of life."""
+
+
+class Watch:
+    """The leases that other runners hold, and for how long each has stayed as it is."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """`clock` counts seconds and never steps."""
+        self._clock = clock
+        self._since: dict[Lease, float] = {}
+
+    def abandoned(self, session: Session) -> frozenset[Lease]:
+        """Leases that have not been extended for their length since they were first seen here."""
+        now = self._clock()
+        held = sa.select(jobs.c.lease_token, jobs.c.lease_expires_at, jobs.c.lease_seconds).where(
+            jobs.c.state == "running"
+        )
+        seen = {(token, until): seconds for token, until, seconds in session.execute(held)}
+        self._since = {lease: self._since.get(lease, now) for lease in seen}
+        return frozenset(lease for lease, since in self._since.items() if now - since >= seen[lease])
+
+
 def claim(
     session: Session,
     *,
@@ -43,38 +72,52 @@ def claim(
     lease_seconds: float,
     kinds: Collection[str] | None = None,
     max_attempts: int = MAX_ATTEMPTS,
+    abandoned: Collection[Lease] = (),
 ) -> Job | None:
-    """Take a job that waits, or whose runner let its lease run out.
+    """Take a job that waits, or one of those whose lease is abandoned.
 
     Projects take turns: the one with the fewest running jobs, then the one that was served longest
     ago. Within a project the oldest job goes first.
     """
     now, wanted = clock.now(session), _sorted(kinds)
-    _bury(session, now, max_attempts)
+    left = _listed(abandoned)
+    _bury(session, now, max_attempts, left)
     values = {
+        **left,
         "at": now,
         "new_runner": runner,
         "new_token": secrets.token_hex(16),
         "new_seconds": lease_seconds,
         "new_expiry": now + timedelta(seconds=lease_seconds),
     }
-    for project_id in session.scalars(_turns(wanted), {"at": now}).all():
+    for project_id in session.scalars(_turns(wanted), left).all():
         row = session.execute(_claim_of(wanted), values | {"project": project_id}).mappings().one_or_none()
         if row is not None:  # None: others took what was there meanwhile
             return read(row)
     return None
 
 
-def claimable(session: Session, kinds: Collection[str] | None = None) -> bool:
+def claimable(
+    session: Session, kinds: Collection[str] | None = None, abandoned: Collection[Lease] = ()
+) -> bool:
     """Whether there is anything to claim: a look that keeps no writer waiting."""
-    return session.execute(_any_free(_sorted(kinds)), {"at": clock.now(session)}).first() is not None
+    return session.execute(_any_free(_sorted(kinds)), _listed(abandoned)).first() is not None
 
 
 # Statements of a claim are made once: an idle runner and a busy one ask them several times for every job,
 # and to make one takes longer than to execute it.
 Kinds = tuple[str, ...] | None
-Time = datetime | sa.BindParameter[datetime]
 _AT: sa.BindParameter[datetime] = sa.bindparam("at", type_=jobs.c.claimed_at.type)
+
+
+_ABANDONED = sa.and_(
+    jobs.c.state == "running",
+    sa.tuple_(jobs.c.lease_token, jobs.c.lease_expires_at).in_(sa.bindparam("abandoned", expanding=True)),
+)
+
+
+def _listed(abandoned: Collection[Lease]) -> dict[str, Any]:
+    return {"abandoned": list(abandoned)}
 
 
 def _sorted(kinds: Collection[str] | None) -> Kinds:
@@ -83,16 +126,16 @@ def _sorted(kinds: Collection[str] | None) -> Kinds:
 
 @lru_cache(maxsize=8)
 def _any_free(kinds: Kinds) -> sa.Select[Any]:
-    return sa.select(jobs.c.id).where(_free(_AT, kinds)).limit(1)
+    return sa.select(jobs.c.id).where(_free(kinds)).limit(1)
 
 
 @lru_cache(maxsize=8)
 def _turns(kinds: Kinds) -> sa.Select[Any]:
     """Projects with jobs to claim, whose turn it is first."""
-    waiting = sa.select(jobs.c.project_id).where(_free(_AT, kinds)).distinct().subquery()
+    waiting = sa.select(jobs.c.project_id).where(_free(kinds)).distinct().subquery()
     theirs = jobs.alias()
     last = sa.select(sa.func.max(theirs.c.claimed_at)).where(theirs.c.project_id == waiting.c.project_id)
-    running = _running_of(waiting.c.project_id, _AT)
+    running = _running_of(waiting.c.project_id)
     order = (running, last.scalar_subquery().asc().nulls_first(), waiting.c.project_id)
     return sa.select(waiting.c.project_id).order_by(*order).limit(MOST_TURNS)
 
@@ -102,7 +145,7 @@ def _claim_of(kinds: Kinds) -> sa.sql.dml.ReturningUpdate[Any]:
     """Take the project's oldest free job, in one statement."""
     oldest = (
         sa.select(jobs.c.id)
-        .where(_free(_AT, kinds), jobs.c.project_id == sa.bindparam("project"))
+        .where(_free(kinds), jobs.c.project_id == sa.bindparam("project"))
         .order_by(jobs.c.created_at, jobs.c.id)
         .limit(1)
         .with_for_update(skip_locked=True)
@@ -126,16 +169,15 @@ def _claim_of(kinds: Kinds) -> sa.sql.dml.ReturningUpdate[Any]:
 
 def outranked(session: Session, job: Job, kinds: Collection[str] | None = None) -> bool:
     """True when a project with fewer running jobs than this one's waits for a runner."""
-    now = clock.now(session)
     waiting = (
         sa.select(jobs.c.project_id)
-        .where(_free(now, kinds), jobs.c.project_id != job.project_id)
+        .where(_free(_sorted(kinds)), jobs.c.project_id != job.project_id)
         .distinct()
         .subquery()
     )
-    ours = session.scalar(sa.select(_running_of(sa.literal(job.project_id), now))) or 0
-    fewer = sa.select(waiting.c.project_id).where(_running_of(waiting.c.project_id, now) < ours).limit(1)
-    return session.execute(fewer).first() is not None
+    ours = session.scalar(sa.select(_running_of(sa.literal(job.project_id)))) or 0
+    fewer = sa.select(waiting.c.project_id).where(_running_of(waiting.c.project_id) < ours).limit(1)
+    return session.execute(fewer, _listed(())).first() is not None
 
 
 def heartbeat(session: Session, job: Job, progress: float | None = None) -> bool:
@@ -171,25 +213,26 @@ def fail(session: Session, job: Job, problem: Mapping[str, Any]) -> bool:
     return _end(session, job, state="failed", error=dict(problem))
 
 
-def _free(now: Time, kinds: Collection[str] | None) -> sa.ColumnElement[bool]:
-    abandoned = sa.and_(jobs.c.state == "running", jobs.c.lease_expires_at <= now)
-    free = sa.or_(jobs.c.state == "queued", abandoned)
-    return free if kinds is None else sa.and_(free, jobs.c.kind.in_(sorted(kinds)))
+def _free(kinds: Kinds) -> sa.ColumnElement[bool]:
+    free = sa.or_(jobs.c.state == "queued", _ABANDONED)
+    return free if kinds is None else sa.and_(free, jobs.c.kind.in_(kinds))
 
 
-def _running_of(project_id: sa.ColumnElement[Any], now: Time) -> sa.ScalarSelect[int]:
+def _running_of(project_id: sa.ColumnElement[Any]) -> sa.ScalarSelect[int]:
     held = jobs.alias()
     return (
         sa.select(sa.func.count())
         .select_from(held)
-        .where(held.c.state == "running", held.c.lease_expires_at > now, held.c.project_id == project_id)
+        .where(held.c.state == "running", held.c.project_id == project_id)
         .scalar_subquery()
     )
 
 
-def _bury(session: Session, now: datetime, max_attempts: int) -> None:
+def _bury(session: Session, now: datetime, max_attempts: int, left: Mapping[str, Any]) -> None:
     """Fail the jobs whose last permitted runner died."""
-    buried = session.execute(_burial(), {"at": now, "most_attempts": max_attempts}).all()
+    if not left["abandoned"]:
+        return
+    buried = session.execute(_burial(), {**left, "at": now, "most_attempts": max_attempts}).all()
     if buried:
         job_work.forget(session, [row.id for row in buried])
 
@@ -198,11 +241,7 @@ def _bury(session: Session, now: datetime, max_attempts: int) -> None:
 def _burial() -> sa.sql.dml.ReturningUpdate[Any]:
     dead = (
         sa.select(jobs.c.id)
-        .where(
-            jobs.c.state == "running",
-            jobs.c.lease_expires_at <= _AT,
-            jobs.c.attempts >= sa.bindparam("most_attempts"),
-        )
+        .where(_ABANDONED, jobs.c.attempts >= sa.bindparam("most_attempts"))
         .with_for_update(skip_locked=True)
     )
     values = {"state": "failed", "error": POISON, "finished_at": _AT} | RELEASED

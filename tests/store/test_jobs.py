@@ -9,18 +9,37 @@ from service.errors import NotFound
 from service.store import clock, job_leases, jobs
 
 
+class Passing:
+    """A watch whose clock moves when it is told to."""
+
+    def __init__(self):
+        self.seconds = 0.0
+        self.watch = job_leases.Watch(lambda: self.seconds)
+
+    def __call__(self, session, seconds):
+        """Leases that are abandoned after so many seconds more."""
+        self.watch.abandoned(session)
+        self.seconds += seconds
+        return self.watch.abandoned(session)
+
+
 @pytest.fixture
-def later(monkeypatch):
-    """Moves the clock of the store forward."""
+def later():
+    return Passing()
+
+
+@pytest.fixture
+def step(monkeypatch):
+    """Sets the clock of the store forward or back."""
     moved = timedelta()
     real = clock.now
 
-    def forward(seconds):
+    def by(seconds):
         nonlocal moved
         moved += timedelta(seconds=seconds)
 
     monkeypatch.setattr(clock, "now", lambda session: real(session) + moved)
-    return forward
+    return by
 
 
 def enqueue(world, session, number, **changes):
@@ -70,8 +89,8 @@ def test_a_look_finds_what_a_claim_would_take(world, later):
         assert not job_leases.claimable(session, ("import",))
         claim(session)
         assert not job_leases.claimable(session)
-        later(61)
-        assert job_leases.claimable(session)
+        assert not job_leases.claimable(session, abandoned=later(session, 59))
+        assert job_leases.claimable(session, abandoned=later(session, 2))
 
 
 def test_a_finished_job_shows_its_result(world):
@@ -102,10 +121,9 @@ def test_a_heartbeat_keeps_the_lease(world, later):
     with world.database.write() as session:
         enqueue(world, session, 1)
         job = claim(session)
-        later(50)
+        assert later(session, 50) == frozenset()
         assert job_leases.heartbeat(session, job, progress=0.5)
-        later(50)
-        assert claim(session) is None
+        assert claim(session, abandoned=later(session, 50)) is None
         assert jobs.get(session, "project", "j1").progress == 0.5
 
 
@@ -113,8 +131,7 @@ def test_a_runner_that_stays_silent_loses_the_job_and_writes_nothing(world, late
     with world.database.write() as session:
         enqueue(world, session, 1)
         silent = claim(session)
-        later(61)
-        second = claim(session, runner="two")
+        second = claim(session, runner="two", abandoned=later(session, 61))
         assert (second.id, second.attempts, second.runner) == ("j1", 2, "two")
         assert second.started_at == silent.started_at
         assert not job_leases.heartbeat(session, silent)
@@ -124,21 +141,54 @@ def test_a_runner_that_stays_silent_loses_the_job_and_writes_nothing(world, late
         assert jobs.get(session, "project", "j1").result == {"answer": "fresh"}
 
 
-def test_an_expired_lease_that_nobody_took_still_finishes(world, later):
+def test_an_expired_lease_that_nobody_took_still_finishes(world, step):
     with world.database.write() as session:
         enqueue(world, session, 1)
         job = claim(session)
-        later(1000)
+        step(1000)
         assert job_leases.finish(session, job, {})
+
+
+@pytest.mark.parametrize("hour", [3600, -3600], ids=["forward", "back"])
+def test_a_clock_that_is_set_takes_no_job_from_its_runner(world, later, step, hour):
+    with world.database.write() as session:
+        enqueue(world, session, 1)
+        job = claim(session)
+        for way in (hour, -hour):  # and put right again
+            step(way)
+            assert claim(session, abandoned=later(session, 30)) is None
+            assert job_leases.heartbeat(session, job)
+        assert jobs.get(session, "project", "j1").attempts == 1
+        assert job_leases.finish(session, job, {})
+
+
+@pytest.mark.parametrize("hour", [3600, -3600], ids=["forward", "back"])
+def test_a_dead_runners_job_is_taken_after_its_lease_whatever_the_clock_says(world, later, step, hour):
+    with world.database.write() as session:
+        enqueue(world, session, 1)
+        claim(session)
+        step(hour)
+        assert claim(session, abandoned=later(session, 59)) is None
+        assert claim(session, abandoned=later(session, 2)).attempts == 2
+
+
+def test_a_lease_that_was_extended_after_the_look_is_kept(world, later):
+    with world.database.write() as session:
+        enqueue(world, session, 1)
+        job = claim(session)
+        gone = later(session, 61)
+        assert job_leases.heartbeat(session, job)
+        assert claim(session, abandoned=gone) is None
 
 
 def test_a_job_that_kills_its_runners_is_failed(world, later):
     with world.database.write() as session:
         enqueue(world, session, 1)
+        gone = ()
         for _ in range(3):
-            job = claim(session, max_attempts=3)
-            later(61)
-        assert claim(session, max_attempts=3) is None
+            job = claim(session, max_attempts=3, abandoned=gone)
+            gone = later(session, 61)
+        assert claim(session, max_attempts=3, abandoned=gone) is None
         dead = jobs.get(session, "project", "j1")
         assert (dead.state, dead.attempts, dead.error["code"]) == ("failed", 3, "job_abandoned")
         assert not job_leases.finish(session, job, {})
