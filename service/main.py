@@ -13,6 +13,7 @@ import secrets
 import signal
 import socket
 import sys
+import tempfile
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -109,12 +110,19 @@ def build_runner(settings: Settings) -> Runner:
     keyring = _keyring(settings, private=True)
     require_opens(keyring, database)
     withhold_settings()
+    scratch = settings.data_dir / "scratch"
+    scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.environ["TMPDIR"] = str(scratch)  # certificates and whatever else a library puts down for a moment
+    tempfile.tempdir = None
     files = (settings.dask_tls_ca_file, settings.dask_tls_cert_file, settings.dask_tls_key_file)
     return Runner(
         database=database,
         keyring=keyring,
         pool=DaskPool(
-            settings.workers_of_pool, settings.dask_scheduler, (str(files[0]), str(files[1]), str(files[2]))
+            settings.workers_of_pool,
+            settings.dask_scheduler,
+            (str(files[0]), str(files[1]), str(files[2])),
+            scratch=scratch,
         ),
         alarm=Alarm(settings.runner_socket),
         settings=settings,

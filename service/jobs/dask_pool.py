@@ -11,11 +11,13 @@ import contextlib
 import logging
 import tempfile
 import threading
+import time
 import uuid
 import weakref
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from service.jobs import worker
@@ -31,6 +33,8 @@ log = logging.getLogger("forelock.pool")
 
 CONNECT_SECONDS = 20
 RESTARTS, RESTART_SECONDS = 3, 10
+RETRIES = (0.0, 1.0, 5.0, 15.0, 60.0)
+"""Seconds before a pool that could not be started is tried again."""
 SETTINGS = {
     # Outcomes stay in memory: nothing is spilled to a disk, and no page shows what runs.
     "distributed.worker.memory.target": False,
@@ -59,10 +63,17 @@ class DaskPool:
         tls: tuple[str, str, str] | None = None,
         *,
         connect_seconds: float = CONNECT_SECONDS,
+        scratch: Path | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`tls` names the files of CA, certificate and key; a remote scheduler needs them."""
+        """`tls` names the files of CA, certificate and key; a remote scheduler needs them.
+
+        `scratch` is a directory for the local cluster's own files; the system's for temporary ones otherwise.
+        """
         self.workers, self._scheduler, self._tls = workers, scheduler, tls
         self._connect_seconds = connect_seconds
+        self._scratch, self._clock = scratch, clock
+        self._failed, self._not_before = 0, 0.0
         self._lock = threading.Lock()
         self._client: Client | None = None
         self._cluster: LocalCluster | None = None
@@ -119,8 +130,27 @@ class DaskPool:
             if self._client is not None:
                 with contextlib.suppress(Exception):
                     self._client.close(timeout=1)
-            self._client = self._start()
+            wait = self._not_before - self._clock()
+            if wait > 0:
+                raise PoolUnavailable(
+                    f"the worker pool could not be started; the next try is in {wait:.0f} s"
+                )
+            try:
+                self._client = self._start()
+            except BaseException:
+                self._give_up()
+                raise
+            self._failed = 0
             return self._client
+
+    def _give_up(self) -> None:
+        """One try at a time, with growing pauses: a cluster that cannot start costs threads and files."""
+        self._not_before = self._clock() + RETRIES[min(self._failed, len(RETRIES) - 1)]
+        self._failed += 1
+        cluster, self._cluster = self._cluster, None
+        if cluster is not None:
+            with contextlib.suppress(Exception):
+                cluster.close(timeout=5)
 
     def _mend(self) -> None:
         """Ask for the workers that the local cluster has lost for good."""
@@ -152,7 +182,7 @@ class DaskPool:
                 security=Security.temporary(),
                 dashboard_address="127.0.0.1:0",
                 worker_dashboard_address="127.0.0.1:0",
-                local_directory=tempfile.gettempdir(),
+                local_directory=str(self._scratch or tempfile.gettempdir()),
             )
         return Client(self._cluster, security=self._cluster.security, set_as_default=False)
 

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import wait
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +38,15 @@ def size_of(values: bytes) -> tuple[int, int]:
     return len(values), os.getpid()
 
 
-def pause(seconds: float) -> int:
-    time.sleep(seconds)
-    return os.getpid()
+def meet(place: str, me: int, other: int) -> bool:
+    """True once the other call runs while this one does."""
+    (Path(place) / str(me)).touch()
+    ends = time.monotonic() + 60
+    while not (Path(place) / str(other)).exists():
+        if time.monotonic() > ends:
+            return False
+        time.sleep(0.01)
+    return True
 
 
 def die() -> None:
@@ -122,7 +127,7 @@ def test_a_worker_that_keeps_dying_is_said_and_replaced(pool: DaskPool) -> None:
 
 def test_an_abandoned_call_ends_its_process_alone(pool: DaskPool) -> None:
     pool.submit(divmod, 7, 2).result()
-    stuck = pool.submit(pause, 600.0)
+    stuck = pool.submit(time.sleep, 600.0)
     client = pool._client
     assert client is not None
     while not any(client.processing().values()):
@@ -132,16 +137,15 @@ def test_an_abandoned_call_ends_its_process_alone(pool: DaskPool) -> None:
     assert not any(client.processing().values())
 
 
-def test_calls_run_side_by_side(pool: DaskPool) -> None:
+def test_calls_run_side_by_side(pool: DaskPool, tmp_path: Path) -> None:
     pool.submit(divmod, 7, 2).result()
     assert pool._client is not None
     while (
         len(pool._client.ncores()) < 2
     ):  # one may be replaced just now, or lost until the next call asks for it
         pool.submit(divmod, 7, 2).result()
-    futures = [pool.submit(pause, 0.5) for _ in range(2)]
-    wait(futures)
-    assert len({future.result() for future in futures}) == 2
+    futures = [pool.submit(meet, str(tmp_path), me, 1 - me) for me in range(2)]
+    assert all(future.result() for future in futures)
 
 
 def test_a_plain_connection_gets_nothing(pool: DaskPool) -> None:
@@ -219,6 +223,23 @@ def test_a_cluster_that_fails_to_start_is_said_and_started_again(monkeypatch: py
             pool.submit(divmod, 7, 2)
     assert pool.submit(divmod, 7, 2).result() == (3, 1)
     pool.close()
+
+
+def test_a_cluster_that_cannot_start_is_not_tried_at_every_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = 0.0
+    pool = DaskPool(1, clock=lambda: seconds)
+    tries = []
+
+    def fail() -> None:
+        tries.append(seconds)
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(pool, "_start", fail)
+    while seconds < 100:
+        with pytest.raises(PoolUnavailable):
+            pool.submit(divmod, 7, 2)
+        seconds += 0.5
+    assert tries == [0.0, 0.5, 1.5, 6.5, 21.5, 81.5]
 
 
 def test_a_scheduler_that_does_not_answer_is_said(tmp_path: Path) -> None:
