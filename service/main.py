@@ -104,7 +104,10 @@ def build_runner(settings: Settings) -> Runner:
         database=database,
         keyring=keyring,
         pool=DaskPool(
-            settings.workers_of_pool, settings.dask_scheduler, (str(files[0]), str(files[1]), str(files[2]))
+            settings.workers_of_pool,
+            settings.dask_scheduler,
+            (str(files[0]), str(files[1]), str(files[2])),
+            scratch=settings.data_dir / "scratch",
         ),
         alarm=Alarm(settings.runner_socket),
         settings=settings,

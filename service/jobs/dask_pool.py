@@ -16,6 +16,7 @@ import weakref
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from service.jobs import worker
@@ -58,10 +59,15 @@ class DaskPool:
         scheduler: str | None = None,
         tls: tuple[str, str, str] | None = None,
         *,
+        scratch: Path | None = None,
         connect_seconds: float = CONNECT_SECONDS,
     ) -> None:
-        """`tls` names the files of CA, certificate and key; a remote scheduler needs them."""
+        """`tls` names the files of CA, certificate and key; a remote scheduler needs them.
+
+        Workers of this machine keep their files in `scratch`, otherwise where temporary files go.
+        """
         self.workers, self._scheduler, self._tls = workers, scheduler, tls
+        self._scratch = scratch
         self._connect_seconds = connect_seconds
         self._lock = threading.Lock()
         self._client: Client | None = None
@@ -133,7 +139,7 @@ class DaskPool:
         import dask
         from distributed import Client, LocalCluster, Security
 
-        dask.config.set(SETTINGS)
+        dask.config.set({**SETTINGS, "temporary-directory": str(self._scratch or tempfile.gettempdir())})
         if self._scheduler is not None:
             return Client(
                 self._scheduler,
@@ -152,7 +158,6 @@ class DaskPool:
                 security=Security.temporary(),
                 dashboard_address="127.0.0.1:0",
                 worker_dashboard_address="127.0.0.1:0",
-                local_directory=tempfile.gettempdir(),
             )
         return Client(self._cluster, security=self._cluster.security, set_as_default=False)
 
