@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,7 +35,7 @@ settings.load_profile("forelock")
 # the tests before it, and on constants anywhere in the service.
 providers._get_local_constants = lambda: providers._local_constants
 
-FINISHED = pytest.StashKey[int]()
+SCRATCH = pytest.StashKey["weakref.finalize[[], object]"]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -43,20 +44,16 @@ def pytest_configure(config: pytest.Config) -> None:
         scratch = tempfile.mkdtemp(prefix="forelock-tests-")
         os.chmod(scratch, 0o711)
         os.environ["TMPDIR"] = tempfile.tempdir = scratch
+        # Finalizers run last made first: whatever a library tidies in there at the end, it still finds.
+        config.stash[SCRATCH] = weakref.finalize(pytest, shutil.rmtree, scratch, ignore_errors=True)
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    session.config.stash[FINISHED] = exitstatus
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
     """The directory goes with a run that was green, and stays to be looked into otherwise."""
-    if hasattr(config, "workerinput"):
-        return
-    if config.stash.get(FINISHED, 1) in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-        shutil.rmtree(tempfile.gettempdir(), ignore_errors=True)
-    else:
-        print(f"what the tests left is in {tempfile.gettempdir()}")
+    scratch = session.config.stash.get(SCRATCH, None)
+    if scratch is not None and exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        scratch.detach()
+        print(f"\nwhat the tests left is in {tempfile.gettempdir()}")
 
 
 @pytest.fixture(scope="session")
