@@ -11,7 +11,9 @@ usage: ./do COMMAND [ARGUMENTS]
                                   run the service
   forelock ARGUMENTS              the `forelock` command
   migrate [--data DIR]            bring the database's schema up to this version
-  test [--all] [PYTEST ARGUMENTS] run the tests; --all adds simulations and the image build
+  test [--all] [--seed N] [--python 3.x] [PYTEST ARGUMENTS]
+                                  run the tests; --all adds simulations and the image build, and searches
+                                  with a new seed, or with N; --python: on that version, in its own environment
   check                           format, lint, types, layers, OpenAPI, Dockerfile
   openapi                         write openapi/openapi.json from the code
   bench [--json FILE] [--only GROUP ...] [--write]
@@ -96,12 +98,28 @@ writable() { [ ! -e "$1" ] || [ -w "$1" ]; }
 
 in_range() { "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' >/dev/null 2>&1; }
 
+is_python() { # is_python PROGRAM 3.x
+    [ "$("$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)" = "$2" ]
+}
+
 # The interpreter of the environment: the one it has, python3 if it is 3.11 to 3.13, another on PATH, else uv's choice.
 choose_python() {
     for python in "$venv/bin/python" python3 python3.13 python3.12 python3.11; do
         if have "$python" && in_range "$python"; then command -v "$python"; return; fi
     done
     echo '>=3.11,<3.14'
+}
+
+# The interpreter of a version: one on PATH, one of pyenv's, else the one uv brings. PATH may hold pyenv's shims, which
+# run only what pyenv was told to offer.
+find_python() { # find_python 3.x
+    for python in "$venv/bin/python" "python$1" python3 "${PYENV_ROOT:-${HOME:-}/.pyenv}/versions/$1".*/bin/python; do
+        if have "$python" && is_python "$python" "$1"; then command -v "$python"; return; fi
+    done
+    run_uv python find --managed-python "$1" 2>/dev/null && return
+    say "fetching Python $1"
+    run_uv python install --no-bin "$1" >"$state/python.log" 2>&1 || return
+    run_uv python find --managed-python "$1"
 }
 
 have_python() { have python3 && python3 -c 'import ssl, sqlite3, ctypes, urllib.request, zipfile' 2>/dev/null; }
@@ -138,6 +156,9 @@ find_uv() {
     esac
 }
 
+# uv leaves its locks where it may: not in /tmp.
+run_uv() { TMPDIR=$state "$uv" "$@"; }
+
 # The index is the one pip or uv are told to use, or the one uv.lock was made with.
 fetch_uv() {
     python3 - "$(index)" "$wheel" "$sha256" "$uv" <<'END'
@@ -167,6 +188,11 @@ class Links(html.parser.HTMLParser):
             self.found = href
 
 
+def roots():
+    directory = ssl.get_default_verify_paths().capath
+    return ssl.create_default_context().cert_store_stats()["x509_ca"] or (directory and os.listdir(directory))
+
+
 try:
     page = index.rstrip("/") + "/uv/"
     links = Links()
@@ -178,8 +204,15 @@ try:
         url = urlunsplit(urlsplit(url)._replace(netloc=urlsplit(page).netloc))
     body = get(url)
 except (OSError, ValueError) as error:
-    if isinstance(getattr(error, "reason", error), ssl.SSLCertVerificationError):
-        sys.exit(3)
+    reason = getattr(error, "reason", error)
+    if isinstance(reason, ssl.SSLCertVerificationError):
+        if not roots():
+            sys.exit(3)
+        sys.exit(
+            "./do: the package index's certificate is not trusted here (%s). If a proxy of your network signs with\n"
+            "its own authority, name a file that holds its certificate: SSL_CERT_FILE=FILE ./do ..."
+            % reason.verify_message
+        )
     sys.exit("./do: cannot fetch uv from the package index: %s" % error)
 if hashlib.sha256(body).hexdigest() != sha256:
     sys.exit("./do: %s is not the file this checkout was written with (its SHA-256 differs)" % wheel)
@@ -212,9 +245,15 @@ index() {
 
 # --- the environment ------------------------------------------------------------------------------
 
-# environment run|dev|bench: install what uv.lock says, unless a stamp shows that this was done already.
+# environment run|dev|bench [3.x]: install what uv.lock says, unless a stamp shows that this was done already. A version
+# other than that of the environment everything else uses gets its own.
 environment() {
     choose_places
+    version=${2:-}
+    if [ -n "$version" ] && ! is_python "$(choose_python)" "$version"; then
+        venv=$state/venv-$version
+        export UV_PROJECT_ENVIRONMENT="$venv"
+    fi
     group=$1 stamp=$venv/.forelock-stamp
     wanted="$root $(cd "$root" && cat uv.lock pyproject.toml client/pyproject.toml | cksum)"
     if [ -r "$stamp" ] && "$venv/bin/python" -c '' 2>/dev/null; then
@@ -228,7 +267,12 @@ environment() {
     fi
     find_uv
     have_python || apt_install python3 || true # an ordinary user gets uv's own Python
-    python=$(choose_python)
+    if [ -z "$version" ]; then
+        python=$(choose_python)
+    elif ! python=$(find_python "$version"); then
+        say "skipped: Python $version is not here and could not be fetched ($(tail -n 1 "$state/python.log" | sed 's/^ *//'))"
+        exit 77
+    fi
     say "installing from uv.lock into $venv"
     case $group in
         dev) groups="--group dev" ;;
@@ -241,7 +285,7 @@ environment() {
     # Inexact: what a developer added to the environment stays there.
     # shellcheck disable=SC2086
     if [ -z "$mirror" ]; then
-        "$uv" sync --project "$root" --frozen --inexact --python "$python" $groups
+        run_uv sync --project "$root" --frozen --inexact --python "$python" $groups
     else
         from_mirror "$mirror"
     fi || fail "the environment could not be installed; the sentences above say why"
@@ -255,27 +299,39 @@ from_mirror() {
     unset UV_INDEX_URL
     requirements=$state/requirements.txt
     # shellcheck disable=SC2086
-    env -u UV_DEFAULT_INDEX "$uv" export --quiet --project "$root" --frozen --no-emit-workspace $groups \
+    env -u UV_DEFAULT_INDEX TMPDIR="$state" "$uv" export --quiet --project "$root" --frozen --no-emit-workspace $groups \
         --python "$python" --output-file "$requirements" >/dev/null &&
-        { in_range "$venv/bin/python" || "$uv" venv --quiet --clear --python "$python" "$venv"; } &&
-        "$uv" pip install --python "$venv/bin/python" --require-hashes --requirement "$requirements" &&
-        "$uv" pip install --python "$venv/bin/python" --no-deps --editable "$root/client" --editable "$root"
+        { in_range "$venv/bin/python" || run_uv venv --quiet --clear --python "$python" "$venv"; } &&
+        run_uv pip install --python "$venv/bin/python" --require-hashes --requirement "$requirements" &&
+        run_uv pip install --python "$venv/bin/python" --no-deps --editable "$root/client" --editable "$root"
 }
 
 # --- commands -------------------------------------------------------------------------------------
 
 run_tests() {
-    environment dev
-    slow="not slow"
-    if [ "${1:-}" = --all ]; then
-        shift
-        slow=""
+    slow="not slow" on="" seed=""
+    while :; do
+        case ${1:-} in
+            --all) slow="" && shift ;;
+            --python) on=${2:?name a version, such as 3.13} && shift 2 ;;
+            --seed) seed=${2:?give a number} && shift 2 ;;
+            *) break ;;
+        esac
+    done
+    environment dev "$on"
+    if [ -z "$slow" ]; then
         { have buildah && have debootstrap; } || apt_install buildah crun debootstrap ||
             say "./do test --all: without buildah and debootstrap the image build is skipped (Debian: apt-get install buildah crun debootstrap)"
     fi
     if wants_browser "$@" && ! browser; then
         apt_install chromium ||
             say "./do test: without Chromium the browser tests are skipped (Debian: apt-get install chromium)"
+    fi
+    if [ -z "$slow$seed" ]; then seed=$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); fi
+    if [ -n "$seed" ]; then
+        say "./do test: searching, --seed $seed repeats it; what it finds becomes an @example"
+        export PYTHONHASHSEED="$seed"
+        set -- --hypothesis-profile=search --hypothesis-seed="$seed" "$@"
     fi
     pytest -n auto --maxprocesses 8 -m "$slow" "$@"
 }
@@ -296,6 +352,7 @@ browser() { have chromium || have chromium-browser || have google-chrome; }
 
 pytest() {
     cd "$root"
+    export PYTHONHASHSEED="${PYTHONHASHSEED:-0}" # sets of strings have an order, and the next run has the same
     if [ "$work" != "$root" ]; then set -- -o cache_dir="$state/pytest" "$@"; fi
     exec "$venv/bin/python" -m pytest "$@"
 }
@@ -330,7 +387,7 @@ check() {
         say "skipped: lock file (it can only be compared at the index it was made with)"
     else
         find_uv
-        step "lock file" "$uv" lock --quiet --check
+        step "lock file" run_uv lock --quiet --check
     fi
     if [ -n "$failed" ]; then fail "check failed:$failed"; fi
     say "check: all good"
@@ -383,7 +440,7 @@ case $command in
     check) check ;;
     openapi) environment run; cd "$root"; exec "$venv/bin/python" -m service.api.openapi openapi/openapi.json ;;
     bench) environment bench; have wrk || apt_install wrk || say "./do bench: without wrk the rows of HTTP are skipped (Debian: apt-get install wrk)"; cd "$root"; exec "$venv/bin/python" -m benchmarks "$@" ;;
-    uv) choose_places; find_uv; exec "$uv" "$@" ;;
+    uv) choose_places; find_uv; exec env TMPDIR="$state" "$uv" "$@" ;;
     help | -h | --help) usage ;;
     *) usage >&2; exit 2 ;;
 esac

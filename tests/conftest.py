@@ -1,28 +1,59 @@
-"""Databases for tests: SQLite as a file, and a Postgres of our own on a socket in a short directory."""
+"""What every test stands on: examples drawn alike, a place for files, and databases.
+
+SQLite is a file; Postgres is a server of our own on a socket in a short directory.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
+import tempfile
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from service.store import schema
 from service.store.engine import Database
 from tests.postgres import Postgres
 
-# A loaded machine is no fault of the code. Where CI is set, every run draws the same examples.
+# A loaded machine is no fault of the code.
 settings.register_profile(
-    "forelock",
+    "search",
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
-    derandomize="CI" in os.environ,
+    derandomize=False,
     print_blob=True,
 )
+# Whoever did not ask for a search draws what everybody draws: a build fails for what changed in it.
+settings.register_profile("forelock", settings.get_profile("search"), derandomize=True, database=None)
 settings.load_profile("forelock")
+# Hypothesis also tries numbers it reads in the modules imported so far, so that what a test draws would depend on
+# the tests before it, and on constants anywhere in the service.
+providers._get_local_constants = lambda: providers._local_constants
+
+SCRATCH = pytest.StashKey["weakref.finalize[[], object]"]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Files of a run go to one directory, where Postgres' user may pass."""
+    if not hasattr(config, "workerinput"):
+        scratch = tempfile.mkdtemp(prefix="forelock-tests-")
+        os.chmod(scratch, 0o711)
+        os.environ["TMPDIR"] = tempfile.tempdir = scratch
+        # Finalizers run last made first: whatever a library tidies in there at the end, it still finds.
+        config.stash[SCRATCH] = weakref.finalize(pytest, shutil.rmtree, scratch, ignore_errors=True)
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """The directory goes with a run that was green, and stays to be looked into otherwise."""
+    scratch = session.config.stash.get(SCRATCH, None)
+    if scratch is not None and exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        scratch.detach()
+        print(f"\nwhat the tests left is in {tempfile.gettempdir()}")
 
 
 @pytest.fixture(scope="session")

@@ -68,7 +68,7 @@ class DaskPool:
     ) -> None:
         """`tls` names the files of CA, certificate and key; a remote scheduler needs them.
 
-        `scratch` is a directory for the local cluster's own files; the system's for temporary ones otherwise.
+        Workers of this machine keep their files in `scratch`, otherwise where temporary files go.
         """
         self.workers, self._scheduler, self._tls = workers, scheduler, tls
         self._connect_seconds = connect_seconds
@@ -163,7 +163,7 @@ class DaskPool:
         import dask
         from distributed import Client, LocalCluster, Security
 
-        dask.config.set(SETTINGS)
+        dask.config.set({**SETTINGS, "temporary-directory": str(self._scratch or tempfile.gettempdir())})
         if self._scheduler is not None:
             return Client(
                 self._scheduler,
@@ -182,7 +182,6 @@ class DaskPool:
                 security=Security.temporary(),
                 dashboard_address="127.0.0.1:0",
                 worker_dashboard_address="127.0.0.1:0",
-                local_directory=str(self._scratch or tempfile.gettempdir()),
             )
         return Client(self._cluster, security=self._cluster.security, set_as_default=False)
 

@@ -250,7 +250,8 @@ def stat_test(
 
 
 @cache
-def _load() -> None:
+def load() -> None:
+    """Import every family, which registers its tests and warnings."""
     package = importlib.import_module("service.stats")
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"service.stats.{module.name}")
@@ -258,7 +259,7 @@ def _load() -> None:
 
 def every() -> Iterator[StatTest[Any, Any]]:
     """Every registered (name, version), by name and then version."""
-    _load()
+    load()
     yield from (_TESTS[key] for key in sorted(_TESTS))
 
 
@@ -269,7 +270,7 @@ def latest() -> dict[str, StatTest[Any, Any]]:
 
 def find(name: str, version: int | None = None) -> StatTest[Any, Any]:
     """The test of that name, newest version unless one is given."""
-    _load()
+    load()
     known = [key for key in _TESTS if key[0] == name and version in (None, key[1])]
     if not known:
         names = ", ".join(latest())

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from service.stats import registry
 from service.stats.common import StatWarning
 
 _KINDS: dict[str, WarningKind] = {}
@@ -45,6 +46,7 @@ def define(
 
 def kinds() -> Mapping[str, WarningKind]:
     """Every defined warning by code."""
+    registry.load()
     return dict(_KINDS)
 
 

@@ -75,9 +75,6 @@ class Service:
             run = given(case=operation.as_strategy(generation_mode=mode))(self._send)
             hypothesis_settings(
                 max_examples=max(1, requests // 2),
-                derandomize=True,
-                deadline=None,
-                database=None,
                 phases=[Phase.generate],
                 suppress_health_check=list(HealthCheck),
             )(run)()
@@ -90,13 +87,13 @@ class Service:
         case.call_and_validate(session=self.session, headers=self.headers)
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Service]:
-    directory = tmp_path_factory.mktemp("contract")
-    shutil.copyfile(sqlite_template, directory / "forelock.db")
-    settings = Settings(data_dir=directory, max_body_bytes=1_000_000)
+@pytest.fixture
+def service(tmp_path: Path, sqlite_template: Path) -> Iterator[Service]:
+    """One of each test's own: what an operation answers does not depend on those asked before."""
+    shutil.copyfile(sqlite_template, tmp_path / "forelock.db")
+    settings = Settings(data_dir=tmp_path, max_body_bytes=1_000_000)
     database = Database(settings.url)
-    app = create_app(settings, database, Keyring.create(directory / "keys"))
+    app = create_app(settings, database, Keyring.create(tmp_path / "keys"))
     schema = schemathesis.openapi.from_dict(DOCUMENT, config=SchemathesisConfig.from_dict(CONFIG))
     schema.app = app
     headers = bearer(add_key(database, add_project(database, "contract"))[1])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import re
 import signal
 import socket
@@ -24,7 +25,10 @@ def test_the_demo_ends_with_a_verdict_although_its_port_is_taken(tmp_path):
         except OSError:
             pass  # somebody else has it, which is the case to test
         command = [sys.executable, str(DEMO), "--once", "--data", str(tmp_path / "data")]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=240)
+        scratch = tmp_path / "tmp"
+        scratch.mkdir()
+        environment = {**os.environ, "TMPDIR": str(scratch)}
+        done = subprocess.run(command, capture_output=True, text=True, timeout=240, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     assert ":8321" not in done.stdout.split("\n", 1)[0]
     assert "13736 of 13736 results are in" in done.stdout
@@ -32,6 +36,7 @@ def test_the_demo_ends_with_a_verdict_although_its_port_is_taken(tmp_path):
     assert re.search(r"^H1a: NOT SUPPORTED", done.stdout, re.MULTILINE)
     assert re.search(r"^H1b: ", done.stdout, re.MULTILINE)
     assert "\r" not in done.stdout
+    assert not list(scratch.iterdir()), "files are left in the place for temporary ones"
 
 
 def test_the_demo_keeps_serving_until_it_is_interrupted(tmp_path):

@@ -1,0 +1,130 @@
+"""What `./do` asks of uv and pytest, with both played by scripts; and what it says where it cannot go on."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.certificates import certificates
+
+ROOT = Path(__file__).resolve().parents[1]
+UV = """#!/bin/sh
+case "$*" in
+    --version) echo "uv 99.0.0" ;;
+    "python find"*) exit 2 ;;
+    "python install"*) echo "error: no download" >&2; echo "  cause: no way to the host" >&2; exit 1 ;;
+esac
+"""
+PYTHON = """#!/bin/sh
+case "$*" in
+    *version_info*) echo 3.11 ;;
+    *pytest*) echo "$PYTHONHASHSEED: $*" ;;
+esac
+"""
+
+
+class Checkout:
+    """A copy of `./do` that finds only what stands in its own `bin` and in the system's."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.bin = root, root / "bin"
+        for name in ("do", "uv.lock", "pyproject.toml", "client/pyproject.toml"):
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, root / name)
+        self.program("bin/uv", UV)
+        self.program(".venv/bin/python", PYTHON)
+        for tool in ("buildah", "debootstrap"):
+            self.program(f"bin/{tool}", "#!/bin/sh\n")
+        (self.bin / "python3").symlink_to(sys.executable)
+        (root / "tests").mkdir()
+        (root / "tests" / "test_one.py").touch()
+
+    def program(self, name: str, text: str) -> None:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        kept = {"PATH": f"{self.bin}:/usr/bin:/bin", "HOME": str(self.root), **environment}
+        return subprocess.run(
+            [str(self.root / "do"), *arguments], env=kept, capture_output=True, text=True, timeout=60
+        )
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    return Checkout(tmp_path)
+
+
+def test_a_test_run_draws_what_the_last_one_drew(checkout: Checkout) -> None:
+    said = checkout.run("test", "tests/test_one.py").stdout
+    assert said == "0: -m pytest -n auto --maxprocesses 8 -m not slow tests/test_one.py\n"
+
+
+def test_a_search_says_how_it_is_repeated(checkout: Checkout) -> None:
+    ran = checkout.run("test", "--all", "tests/test_one.py")
+    seed = ran.stderr.split("--seed ")[1].split()[0]
+    assert int(seed) < 2**32
+    assert ran.stdout.startswith(f"{seed}: ")
+    assert f" --hypothesis-profile=search --hypothesis-seed={seed} tests/test_one.py" in ran.stdout
+    again = checkout.run("test", "--seed", seed, "--all", "tests/test_one.py")
+    assert again.stdout == ran.stdout
+
+
+def test_a_python_that_is_not_here_is_said_and_not_counted_as_a_failure(checkout: Checkout) -> None:
+    assert checkout.run("test", "--python", "3.11", "tests/test_one.py").stdout.startswith("0: ")
+    ran = checkout.run("test", "--python", "3.99", "tests/test_one.py")
+    assert ran.returncode == 77
+    assert ran.stdout == ""
+    assert (
+        "skipped: Python 3.99 is not here and could not be fetched (cause: no way to the host)" in ran.stderr
+    )
+
+
+def test_pyenvs_interpreters_are_found(checkout: Checkout) -> None:
+    python = PYTHON.replace("3.11", "3.98")
+    checkout.program(".pyenv/versions/3.98.1/bin/python", python)
+    checkout.program(".do/venv-3.98/bin/python", python.replace("0:", "other"))
+    ran = checkout.run("test", "--python", "3.98", "tests/test_one.py")
+    assert ran.returncode == 0, ran.stderr
+    assert "installing from uv.lock into" in ran.stderr
+    assert ".do/venv-3.98" in ran.stderr
+
+
+def test_an_authority_of_a_proxy_is_not_called_a_lack_of_certificates(
+    checkout: Checkout, tmp_path: Path
+) -> None:
+    _, certificate, key = certificates(tmp_path / "proxy")
+    usual, _, _ = certificates(tmp_path / "usual")
+    checkout.program("bin/uv", "#!/bin/sh\necho uv 0.0.1\n")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer() -> None:
+            with contextlib.suppress(OSError):
+                connection = listening.accept()[0]
+                context.wrap_socket(connection, server_side=True).close()
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        index = f"https://127.0.0.1:{listening.getsockname()[1]}/simple"
+        ran = checkout.run("uv", "--version", UV_DEFAULT_INDEX=index, SSL_CERT_FILE=usual)
+        thread.join(30)
+    assert ran.returncode == 1
+    assert "certificate is not trusted here" in ran.stderr
+    assert "SSL_CERT_FILE=FILE" in ran.stderr
+    assert "no root certificates" not in ran.stderr
+    assert not [
+        path for path in (checkout.root / ".do").iterdir() if os.access(path, os.X_OK) and path.is_file()
+    ]
