@@ -72,7 +72,7 @@ class BootstrapDifferenceAnalysis(Analysis):
 
 
 def _cost(request: BootstrapDifferenceRequest) -> float:
-    return bootstrap_seconds([len(request.baseline), len(request.candidate)], request.n_resamples)
+    return bootstrap_seconds([request.baseline, request.candidate], request.n_resamples)
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,9 +189,10 @@ def cluster_bootstrap(request: ClusterBootstrapRequest) -> ClusterBootstrapAnaly
         delta: the observed difference for the estimand; the mean of delta* is in `bootstrap_mean`.
         ci: percentile, basic, bca (delete-one-cluster) or studentized (CR1) interval.
         p_value: P(delta* >= 2 delta); see `alternative`.
-        route: enumeration of all C(2G-1, G) multisets for G <= 12; above, lattice when clusters are
-            equally large and their sums lie on a grid, inversion with its error (below .005) in
-            `provenance`, else monte_carlo with p = (1 + count) / (B + 1).
+        route: enumeration of all multisets where there are at most 1,352,078 (12 clusters; more when some
+            have size and sum in common), lattice when the sums lie on a grid (window up to 2^21 points),
+            inversion with its error (below .005) in `provenance`, else monte_carlo with
+            p = (1 + count) / (B + 1).
 
     Raises:
         InvalidData: one cluster, columns of different length, or `studentized` when more than 1 % of the

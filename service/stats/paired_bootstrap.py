@@ -167,9 +167,9 @@ def paired_bootstrap(request: PairedBootstrapRequest) -> PairedBootstrapAnalysis
         ci: percentile, basic, bca or studentized; a quantile is the smallest attainable x with F(x) >= q.
         p_value: P(delta* >= 2 delta), at least about .5 when delta <= 0; see `alternative`.
         p_better: the same for the better arm, named in `better`.
-        route: fft (binary), enumeration (12 scores or clusters or fewer), lattice (scores on a grid),
-            inversion (its error is in `provenance`: below 1e-5 for 30 continuous scores or more, else
-            below .005), else monte_carlo with p = (1 + count) / (B + 1).
+        route: fft (binary), enumeration (12 scores or clusters, or more of few kinds), lattice (scores or
+            sums of clusters on a grid), inversion (its error is in `provenance`: below 1e-5 for 30
+            continuous scores or more, else below .005), else monte_carlo with p = (1 + count) / (B + 1).
 
     Raises:
         InvalidData: columns of different length, neither columns nor all counts, no item, a metric whose

@@ -14,7 +14,7 @@ from service.kernels.bootstrap_draws import Draws
 from service.kernels.inversion import SmoothMean, smooth_mean
 from service.kernels.metric_bootstrap import bca_ends, studentized_ends
 from service.kernels.paired_bootstrap import BinaryPairs
-from service.kernels.ratio_bootstrap import Inverted, ratio_bootstrap
+from service.kernels.ratio_bootstrap import Inverted, on_grid, ratio_bootstrap
 from service.kernels.streams import BIT_GENERATOR
 from service.stats.common import Alternative, Analysis, Interval, Proportion, Request, Resampling, StatWarning
 from service.stats.pairs import P_FLOOR, PairedCounts
@@ -272,7 +272,7 @@ def exact_ratio(sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> Bootst
         if smooth is not None:
             return smooth
     found = ratio_bootstrap(sums, sizes)
-    return None if isinstance(found, Inverted) and found.error > TOLERATED else found
+    return on_grid(sums, sizes) if isinstance(found, Inverted) and found.error > TOLERATED else found
 
 
 def exact_paired(
