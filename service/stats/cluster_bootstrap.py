@@ -34,6 +34,7 @@ from service.stats.resampling import (
     BootstrapOptions,
     Reading,
     exact_ratio,
+    flat,
     resolution_of,
 )
 from service.stats.warnings import NOTHING_VARIES
@@ -117,8 +118,9 @@ def _analysis(request: ClusterBootstrapRequest, found: BootstrapDistribution) ->
     warnings: list[StatWarning] = [*read.pop("warnings"), *pairs.warnings()]
     if n_discordant == 0:
         warnings.append(NO_DISCORDANT())
-    elif read["bootstrap_se"] <= ROUNDING * float(np.abs(pairs.difference).max()):
-        warnings.append(NOTHING_VARIES(unit="cluster"))
+    if read["bootstrap_se"] <= ROUNDING * float(np.abs(pairs.difference).max()):
+        flat(read, differs=delta != 0)
+        warnings += [NOTHING_VARIES(unit="cluster")] if n_discordant else []
     if units.standard_error():
         warnings += lopsided_clusters(units.linearized(), pairs.groups.sizes)
     ci, p, n, g = read["ci"], read["p_value"], len(pairs.difference), pairs.groups.n_clusters

@@ -35,6 +35,7 @@ from service.stats.resampling import (
     Reading,
     exact_paired,
     exact_ratio,
+    flat,
     resolution_of,
 )
 from service.stats.warnings import NOTHING_VARIES
@@ -112,8 +113,11 @@ def _analysis(request: PairedBootstrapRequest, found: BootstrapDistribution) -> 
         warnings.append(NO_DISCORDANT())
     elif arms.n_discordant < FEW:
         warnings.append(FEW_DISCORDANT(n_discordant=arms.n_discordant))
-    if arms.n_discordant and read["bootstrap_se"] <= arms.noise:
-        warnings.append(NOTHING_VARIES(unit="item" if arms.codes is None else "cluster"))
+    if read["bootstrap_se"] <= arms.noise:
+        flat(read, differs=delta != 0)
+        warnings += (
+            [NOTHING_VARIES(unit="item" if arms.codes is None else "cluster")] if arms.n_discordant else []
+        )
     warnings += arms.skewed()
     if arms.counts is None:
         read["reasons"]["counts"] = "the outcomes are not right or wrong"
