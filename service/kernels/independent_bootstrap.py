@@ -119,11 +119,12 @@ class Listed:
 
     def at_most(self, x: float) -> float:
         """P(estimate* <= x)."""
-        return float(self.probabilities[: np.searchsorted(self.values, x + self.slack, side="right")].sum())
+        inside = self.probabilities[: np.searchsorted(self.values, x + self.slack, side="right")]
+        return min(float(inside.sum()), 1.0)
 
     def at_least(self, x: float) -> float:
         """P(estimate* >= x)."""
-        return float(self.probabilities[np.searchsorted(self.values, x - self.slack) :].sum())
+        return min(float(self.probabilities[np.searchsorted(self.values, x - self.slack) :].sum()), 1.0)
 
     def standard_error(self) -> float:
         """Standard deviation of the distribution."""

@@ -24,7 +24,8 @@ MOST_DRAWS = 1642
 def kinds(rows: Floats) -> tuple[Floats, NDArray[np.int64]] | None:
     """The different rows (K, width) of rows (n, width) and how many there are of each; None above `MOST`."""
     n = len(rows)
-    if n > MOST_DRAWS:
+    # there are as many kinds as different entries of a column, at least
+    if n > MOST_DRAWS or number(len(np.unique(rows[:, -1])), n) > MOST:
         return None
     different, copies = np.unique(rows, axis=0, return_counts=True)
     return (different, copies) if number(len(copies), n) <= MOST else None

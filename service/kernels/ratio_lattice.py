@@ -26,6 +26,8 @@ def joint_ratios(sums: Floats, sizes: Floats, most: int) -> tuple[Floats, Floats
     None where sums or sizes (G,) lie on no lattice, or the window has more than `most` points. Memory: about
     60 bytes per point.
     """
+    if _least_points(sums, sizes) > most:
+        return None
     across, along = integer_grid(sums), integer_grid(sizes)
     if across is None or along is None:
         return None
@@ -46,6 +48,19 @@ def joint_ratios(sums: Floats, sizes: Floats, most: int) -> tuple[Floats, Floats
     ratios = (total[row, 0] / size[0, column] + slope) * unit
     order = np.argsort(ratios, kind="stable")
     return ratios[order], joint[row, column][order], 2 * TINY_MASS + noise * joint.size
+
+
+def _least_points(sums: Floats, sizes: Floats) -> float:
+    """About the least that a window has: as wide as in `_Axis`, in units as large as can be."""
+    apart = sizes - sizes.mean()
+    size = float(apart @ apart)
+    slope = float(sums @ apart) / size if size else 0.0
+    nats, points = math.log(2 / TINY_MASS), 1.0
+    for away, values in ((sums - slope * apart, np.abs(sums)), (apart, np.abs(sizes - sizes[0]))):
+        away = away - away.mean()
+        reach = min(math.sqrt(8 * nats * float(away @ away)), len(away) * float(np.ptp(away)))
+        points *= max(reach / float(np.min(values, where=values > 0, initial=math.inf)), 1.0)
+    return points
 
 
 class _Axis:

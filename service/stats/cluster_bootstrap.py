@@ -203,7 +203,8 @@ def cluster_bootstrap(request: ClusterBootstrapRequest) -> ClusterBootstrapAnaly
     Edge cases:
         Fewer than 10 clusters: warning FEW_CLUSTERS, the percentile interval is too short.
         Skewed sums of clusters: warning SKEWED. A p that inversion cannot tell from alpha: ERROR_UNRESOLVED.
-        Clusters that do not vary: the interval is the single point delta.
+        Clusters that do not vary: the interval is the single point delta, and no rule may rest on it or on
+            p (`undecided`). Drawn numbers: `within` gives four Monte-Carlo standard errors to either side.
         No resample reaches 2 delta: p is given as a bound, never 0.
         convention `seed`: default_rng(42), 2000 draws, np.percentile, p = count / B.
 

@@ -322,6 +322,7 @@ def equivalence(request: EquivalenceRequest) -> EquivalenceAnalysis:
 
     Edge cases:
         Differences that do not vary: t and bootstrap_ci decide nothing, fields null, warning DEGENERATE.
+        Drawn ends that more draws could move across the margin: conclusions in `undecided`.
         Fewer than 10 discordant pairs: tango takes the larger of its p and an exact one; below 25 the other
             methods claim too easily, warning SPARSE_UNGUARDED.
         Skewed scores, or skewed sums of clusters: warning SKEWED.

@@ -182,6 +182,9 @@ def paired_bootstrap(request: PairedBootstrapRequest) -> PairedBootstrapAnalysis
 
     Edge cases:
         No item differs: the interval is [0, 0] and p is 1, warning NO_DISCORDANT; bca and studentized are null.
+        All items differ alike: warning NOTHING_VARIES. In both cases no rule may rest on intervals and shares,
+            nor in the second on p (`undecided`).
+        Drawn numbers: `within` gives four Monte-Carlo standard errors to either side.
         Fewer than 20 discordant items: warning FEW_DISCORDANT. Few clusters: FEW_CLUSTERS or CAUTION.
         Skewed differences, or skewed sums of clusters: warning SKEWED. A p that inversion cannot tell from
             alpha: ERROR_UNRESOLVED.
