@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import JsonValue
 from sqlalchemy.orm import Session
 
+from service.domain.fields import observe
 from service.domain.preregistration import Preregistration
 from service.domain.wording import Shown
 from service.store import verdicts
@@ -18,7 +19,7 @@ def shown(
     """Both together. A record without a verdict shows its plan, and nothing that follows from outcomes."""
     given = [(each.get("test"), each.get("analysis")) for each in analyses]
     found = [(test, analysis) for test, analysis in given if isinstance(analysis, Mapping)]
-    equivalent = any(analysis.get("equivalent") is True for _, analysis in found)
+    equivalent = any(observe({"analysis": each}, ("equivalent",)).value is True for _, each in found)
     corrected = any(test == "multiple-comparisons" for test, _ in found)
     one_sided = any(analysis.get("alternative") in ("greater", "less") for _, analysis in found)
     if record is None:

@@ -8,13 +8,18 @@ from collections.abc import Mapping
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from service.domain.feeding import request_for
+from service.domain.fields import observe
 from service.domain.outcomes import Outcomes, Paired, PlanViolatedError, pair_up
 from service.domain.plan import Hypothesis, Plan, TestUse
 from service.domain.population import Manifest
 from service.domain.rule import clauses
 from service.domain.rule_grammar import parse
+from service.domain.rule_truth import told
 from service.errors import ForelockError
 from service.stats import registry
+from service.stats.certainty import DRAWN
+from service.stats.common import Request
+from service.stats.resampling import MOST_DRAWS
 
 JsonObject = dict[str, JsonValue]
 
@@ -58,16 +63,24 @@ def _answers(
     except PlanViolatedError:
         return {}
     uses = [use for test_id in tests_of(hypothesis) if (use := plan.test(test_id)) is not None]
-    return {use.id: _answer(plan, use, paired) for use in uses}
+    return {use.id: _answer(plan, use, paired, hypothesis) for use in uses}
 
 
-def _answer(plan: Plan, use: TestUse, paired: Paired) -> JsonObject:
-    """The test's answer as JSON, or the reason why there is none."""
+def _answer(plan: Plan, use: TestUse, paired: Paired, hypothesis: Hypothesis) -> JsonObject:
+    """The test's answer as JSON, or the reason why there is none. More is drawn where a clause hangs on draws."""
     if paired.n == 0:
         return _no_answer(use, "no item is left: every pair has a result that is not ok")
     try:
         test = registry.find(use.test, use.version)
-        answer: JsonObject = json.loads(test.answer(request_for(plan, test, use, paired)).model_dump_json())
+        request = request_for(plan, test, use, paired)
+        answer: JsonObject = json.loads(test.answer(request).model_dump_json())
+        more = _with_more_draws(request)
+        if (
+            more is not None
+            and _hangs_on_draws(answer, use, hypothesis)
+            and test.cost(more) <= registry.MOST_SECONDS
+        ):
+            answer = json.loads(test.answer(more).model_dump_json())
     except ForelockError as refused:
         return _no_answer(use, refused.detail)
     except ValidationError as refused:
@@ -76,6 +89,27 @@ def _answer(plan: Plan, use: TestUse, paired: Paired) -> JsonObject:
     except Exception as failed:  # noqa: BLE001 - a test that cannot cope must not keep a plan from its verdict
         return _no_answer(use, f"the test could not be computed on these results ({type(failed).__name__})")
     return answer
+
+
+def _with_more_draws(request: Request) -> Request | None:
+    """The same request with the most draws a test makes by itself; None where the plan names their number."""
+    fields = type(request).model_fields
+    if "n_resamples" not in fields or "n_resamples" in request.model_fields_set:
+        return None
+    if getattr(request, "convention", "standard") != "standard":
+        return None
+    return request.model_copy(update={"n_resamples": MOST_DRAWS})
+
+
+def _hangs_on_draws(answer: JsonObject, use: TestUse, hypothesis: Hypothesis) -> bool:
+    """True where a clause on this test, or the equivalence it is named for, is open for want of draws."""
+    if use.id == hypothesis.equivalence and observe(answer, ("equivalent",)).reason == DRAWN:
+        return True
+    asked = [clause for clause in clauses(parse(hypothesis.rule)) if clause.field.test == use.id]
+    seen = [(clause, observe(answer, clause.field.path)) for clause in asked]
+    return any(
+        each.reason == DRAWN or told(clause, each.value, each.corners) is None for clause, each in seen
+    )
 
 
 def _no_answer(use: TestUse, reason: str) -> JsonObject:

@@ -18,6 +18,7 @@ from service.domain.enumerated_lines import (
     ABOVE,
     BELOW,
     EQUAL,
+    UNDEFINED,
     Asker,
     EndLines,
     Levels,
@@ -41,12 +42,15 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True)
 class BootstrapLines:
-    """The bootstrap of n binary pairs. `degenerate`: without spread the test decides nothing."""
+    """The bootstrap of n binary pairs. Without spread it decides nothing.
+
+    `same`: its p-values count all the same where no item is discordant: a p of 1.
+    """
 
     n: int
     asker: Callable[[Path], Asker]
     strict: bool
-    degenerate: bool = False
+    same: bool = True
 
     def interval(self, path: Path, method: str, level: float) -> Line | EndLines | None:
         """The percentile or basic interval, or one end of it."""
@@ -79,7 +83,7 @@ class BootstrapLines:
             return np.where(d == 0, 1.0, np.minimum(both, 1.0))
 
         pattern: dict[str, Pattern] = {"greater": "falling", "less": "rising", "two-sided": "peak"}
-        return self._share(path, value, pattern[alternative], self._floor)
+        return self._share(path, value, pattern[alternative], self._floor, same=self.same)
 
     def fraction(self, path: Path) -> Line | None:
         """Shares of resamples beside 0, and the p-value of the better arm."""
@@ -105,8 +109,8 @@ class BootstrapLines:
         if path not in found:
             return None
         value, pattern = found[path]
-        floor = self._floor if path == ("p_better",) else None
-        return self._share(path, value, pattern, floor)
+        better_arm = path == ("p_better",)
+        return self._share(path, value, pattern, self._floor if better_arm else None, same=better_arm)
 
     def margins(self, name: str, margin: float, *, touch: bool) -> Line:
         """The p-values against -margin and margin; `touch`: a resample at the margin does not count."""
@@ -126,7 +130,7 @@ class BootstrapLines:
             "p_value": (lambda b, m: np.maximum(upper(b, m), lower(b, m)), "valley"),
         }
         value, pattern = found[name]
-        return self._share((name,), value, pattern, self._floor)
+        return self._share((name,), value, pattern, self._floor, same=self.same)
 
     @property
     def _floor(self) -> float:
@@ -134,10 +138,17 @@ class BootstrapLines:
         return max(float(self.n) ** -self.n, P_FLOOR)
 
     def _share(
-        self, path: Path, value: Callable[[Ints, Ints], Floats], pattern: Pattern, floor: float | None
+        self,
+        path: Path,
+        value: Callable[[Ints, Ints], Floats],
+        pattern: Pattern,
+        floor: float | None,
+        *,
+        same: bool,
     ) -> Line:
         def where_decided(b: Ints, m: Ints) -> Floats:
-            return np.where(self.flat(b, m), np.nan, value(b, m)) if self.degenerate else value(b, m)
+            flat = self.flat(b, m)
+            return np.where(flat & (m > 0) if same else flat, np.nan, value(b, m))
 
         if floor is not None and floor > UNTOLD:  # a handful of items: bounds stand among the values
             pattern = "any"
@@ -149,12 +160,11 @@ class BootstrapLines:
             absolute=UNTOLD,
             floor=floor,
             costly=True,
-            to_the_ends=not self.degenerate,
         )
 
     def flat(self, b: Ints, m: Ints) -> NDArray[np.bool_]:
         """Cells in which no item differs from another: no spread."""
-        return np.asarray((m == 0) | ((m == self.n) & ((b == 0) | (b == m))))
+        return np.asarray((m == 0) | (np.abs(2 * b - m) == self.n))
 
     def _at_least(self, k: Ints, b: Ints, m: Ints) -> Floats:
         """P(S* >= k), or > k under the strict comparison."""
@@ -189,9 +199,10 @@ class BootstrapLines:
                 doubtful |= np.abs(under) <= UNTOLD
             for cell in np.flatnonzero(doubtful).tolist():
                 side[cell] = side_of(ask(int(b[cell]), int(m[cell]), limit), limit, TIE)
+            side[self.flat(b, m)] = UNDEFINED
             return as_asked(side, levels)
 
-        return Line("rising", sides, costly=True, to_the_ends=True)
+        return Line("rising", sides, costly=True)
 
 
 def _all(like: Ints, value: int) -> Ints:

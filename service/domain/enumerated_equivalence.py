@@ -94,7 +94,7 @@ class EquivalenceLines:
 
     @property
     def _bootstrap(self) -> BootstrapLines:
-        return BootstrapLines(self.test.n, self.test.asker, strict=False, degenerate=True)
+        return BootstrapLines(self.test.n, self.test.asker, strict=False, same=False)
 
     def _score_p(self, name: str) -> Callable[[Ints, Ints, Fraction, Levels], Sides]:
         n, margin = self.test.n, self.margin

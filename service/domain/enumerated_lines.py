@@ -67,9 +67,6 @@ class Line:
     costly: bool = False
     """Worth asking only where the rest of the rule leaves something open."""
 
-    to_the_ends: bool = False
-    """The pattern holds at b = 0 and b = m too."""
-
     @property
     def patterned(self) -> bool:
         """True where a row has few changes, in known directions."""
@@ -77,8 +74,7 @@ class Line:
 
     def stretches(self, m: Ints, within: tuple[Ints, Ints], threshold: Fraction, level: int) -> list[Stretch]:
         """Where the side can change in every row, from `within` to before `within`."""
-        edge = 0 if self.to_the_ends else 1
-        first, last = np.maximum(within[0], edge), np.minimum(within[1] - 1, m - edge)
+        first, last = np.maximum(within[0], 1), np.minimum(within[1] - 1, m - 1)
         middle = m // 2
         if self.pattern in ("rising", "falling"):
             found = [(first, last, self.pattern == "rising")]
@@ -178,7 +174,6 @@ def valued(
     absolute: float = 1e-12,
     floor: float | None = None,
     costly: bool = False,
-    to_the_ends: bool = False,
 ) -> Line:
     """A float per cell, NaN where undefined; nearer to the threshold than its error, the test is asked.
 
@@ -202,7 +197,7 @@ def valued(
             side[cell] = side_of(ask(int(b[cell]), int(m[cell]), limit), limit, tie)
         return as_asked(side, levels)
 
-    return Line(pattern, sides, costly, to_the_ends)
+    return Line(pattern, sides, costly)
 
 
 def stepped(

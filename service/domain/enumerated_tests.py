@@ -103,14 +103,15 @@ class BinaryTest:
         )
 
     def wald(self, path: Path, level: float) -> EndLines:
-        """Wald's interval."""
+        """Wald's interval; undecided where it is a single point."""
         z, n = float(special.ndtri(0.5 + level / 2)), self.n
 
         def end(side: int) -> Callable[[Ints, Ints], Floats]:
             def of(b: Ints, m: Ints) -> Floats:
                 delta = (2 * b - m) / n
                 half = z * np.sqrt(np.maximum(m / n - delta**2, 0.0) / n)
-                return np.clip(delta + side * half, -1.0, 1.0)
+                end = np.clip(delta + side * half, -1.0, 1.0)
+                return np.where((m == 0) | (np.abs(2 * b - m) == n), np.nan, end)
 
             return of
 

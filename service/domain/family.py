@@ -65,16 +65,20 @@ class Family:
     policy: MultiplicityPolicy
     p_values: Mapping[str, float | None]
     reasons: Mapping[str, str]
+    corners: tuple[Mapping[str, float | None], Mapping[str, float | None]]
+    """The least and the most that the p-values may be: drawn ones are known to a range."""
 
     @classmethod
     def of(cls, plan: Plan, answers: Mapping[str, Mapping[str, JsonObject]]) -> Family:
         """The family of a plan, from the answers of its tests by hypothesis."""
         found: dict[str, float | None] = {}
+        least: dict[str, float | None] = {}
+        most: dict[str, float | None] = {}
         reasons: dict[str, str] = {}
         for name in members(plan):
             hypothesis = plan.hypothesis(name)
-            p, why = (
-                (None, "no such hypothesis")
+            (p, least[name], most[name]), why = (
+                (NO_P, "no such hypothesis")
                 if hypothesis is None
                 else _p_of(hypothesis, answers.get(name, {}))
             )
@@ -82,15 +86,21 @@ class Family:
             if why is not None:
                 reasons[name] = why
         policy: MultiplicityPolicy = "none" if plan.multiplicity is None else plan.multiplicity.policy
-        return cls(policy, found, reasons)
+        return cls(policy, found, reasons, (least, most))
 
     def corrects(self, hypothesis: str) -> bool:
         """True when the hypothesis' p-values are adjusted before its rule reads them."""
         return self.policy != "none" and hypothesis in self.p_values
 
-    def adjust(self, hypothesis: str, p: float, method: Method) -> float:
+    def adjust(
+        self,
+        hypothesis: str,
+        p: float,
+        method: Method,
+        among: Mapping[str, float | None] | None = None,
+    ) -> float:
         """What `p` becomes in that hypothesis' place."""
-        with_it = {**self.p_values, hypothesis: p}
+        with_it = {**(self.p_values if among is None else among), hypothesis: p}
         request = MultipleComparisonsRequest(p_values=list(with_it.values()), method=method)
         return multiple_comparisons(request).adjusted[list(with_it).index(hypothesis)]
 
@@ -99,7 +109,17 @@ class Family:
         if self.policy == "none" or not self.corrects(hypothesis) or not isinstance(seen.value, float | int):
             return seen
         adjusted = self.adjust(hypothesis, float(seen.value), self.policy)
-        return replace(seen, value=adjusted, bound=None if seen.bound is None else f"< {adjusted:g}")
+        if not seen.corners and self.corners[0] == self.corners[1]:  # nothing was drawn
+            return replace(seen, value=adjusted, bound=None if seen.bound is None else f"< {adjusted:g}")
+        # an adjusted p grows with every p of its family
+        ranges = zip(seen.corners or (seen.value, seen.value), self.corners, strict=True)
+        corners = tuple(
+            self.adjust(hypothesis, float(p), self.policy, among)
+            for p, among in ranges
+            if isinstance(p, float | int)
+        )
+        bound = None if seen.bound is None else f"< {adjusted:g}"
+        return replace(seen, value=adjusted, bound=bound, corners=corners)
 
     def member(self, hypothesis: str) -> FamilyP | None:
         """How a hypothesis stands in the family; None outside it."""
@@ -116,15 +136,24 @@ class Family:
         )
 
 
-def _p_of(hypothesis: Hypothesis, answers: Mapping[str, JsonObject]) -> tuple[float | None, str | None]:
-    """The largest p of a hypothesis' p-value clauses, or why there is none."""
+NO_P = (None, None, None)
+
+
+def _p_of(
+    hypothesis: Hypothesis, answers: Mapping[str, JsonObject]
+) -> tuple[tuple[float | None, float | None, float | None], str | None]:
+    """The largest p of a hypothesis' p-value clauses with the least and the most it may be, or why there is none."""
     found = []
     for clause in p_clauses(parse(hypothesis.rule)):
         answer = answers.get(clause.field.test or "")
         if answer is None:
-            return None, "its tests were not computed"
+            return NO_P, "its tests were not computed"
         seen = observe(answer, clause.field.path)
         if isinstance(seen.value, bool) or not isinstance(seen.value, float | int):
-            return None, seen.reason or f"{clause.field} is undefined"
-        found.append(float(seen.value))
-    return (max(found), None) if found else (None, NO_CLAUSE)
+            return NO_P, seen.reason or f"{clause.field} is undefined"
+        least, most = seen.corners or (seen.value, seen.value)
+        found.append((seen.value, least, most))
+    if not found:
+        return NO_P, NO_CLAUSE
+    value, least, most = (max(float(each) for each in column) for column in zip(*found, strict=True))
+    return (value, least, most), None

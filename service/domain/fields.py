@@ -88,6 +88,9 @@ class Observation:
     bound: str | None = None
     """Such as `< 1e-12`, when the value lies below the method's resolution."""
 
+    corners: tuple[Observed, ...] = ()
+    """The least and the most that a drawn value may be, in every combination of an interval's ends."""
+
 
 def observe(answer: Mapping[str, JsonValue], path: tuple[str, ...]) -> Observation:
     """A field of an answer. An interval's null end counts as unbounded where its reason is `infinite`."""
@@ -99,16 +102,34 @@ def observe(answer: Mapping[str, JsonValue], path: tuple[str, ...]) -> Observati
         found = found.get(name) if isinstance(found, Mapping) else None
     dotted = ".".join(path)
     reasons, bounds = _texts(analysis.get("reasons")), _texts(analysis.get("bounds"))
+    undecided, within = _texts(analysis.get("undecided")), _ranges(analysis.get("within"))
+    why = _undecided(undecided, path)
+    if why is not None:
+        return Observation(None, why)
     if isinstance(found, Mapping):
-        return _ends(found, dotted, reasons)
+        ends = {
+            name: None if f"{dotted}.{name}" in undecided else found.get(name) for name in ("low", "high")
+        }
+        return _ends(ends, dotted, {**reasons, **undecided}, within)
     if isinstance(found, (bool, int, float)):
-        return Observation(found, bound=bounds.get(dotted))
+        return Observation(found, bound=bounds.get(dotted), corners=within.get(dotted, ()))
     if found is None and reasons.get(dotted) == "infinite":
         return Observation(-math.inf if path[-1] == "low" else math.inf)
     return Observation(None, reasons.get(dotted, f"{dotted} is undefined for these data"))
 
 
-def _ends(interval: Mapping[str, JsonValue], dotted: str, reasons: Mapping[str, str]) -> Observation:
+def _undecided(undecided: Mapping[str, str], path: tuple[str, ...]) -> str | None:
+    """Why no rule may rest on a field, or on what it is part of."""
+    parts = (".".join(path[:end]) for end in range(1, len(path) + 1))
+    return next((undecided[part] for part in parts if part in undecided), None)
+
+
+def _ends(
+    interval: Mapping[str, JsonValue],
+    dotted: str,
+    reasons: Mapping[str, str],
+    within: Mapping[str, tuple[float, float]],
+) -> Observation:
     ends: dict[str, float | None] = {}
     why = reasons.get(dotted)
     for name, unbounded in (("low", -math.inf), ("high", math.inf)):
@@ -120,7 +141,16 @@ def _ends(interval: Mapping[str, JsonValue], dotted: str, reasons: Mapping[str, 
             why = why or reason
     if None in ends.values():
         return Observation(Ends(**ends), why or f"an end of {dotted} is undefined for these data")
-    return Observation(Ends(**ends))
+    ranges = [within.get(f"{dotted}.{name}") for name in ("low", "high")]
+    if ranges == [None, None]:
+        return Observation(Ends(**ends))
+    lows, highs = (range_ or (end,) for range_, end in zip(ranges, ends.values(), strict=True))
+    return Observation(Ends(**ends), corners=tuple(Ends(low, high) for low in lows for high in highs))
+
+
+def _ranges(value: JsonValue) -> dict[str, tuple[float, float]]:
+    found = value.items() if isinstance(value, dict) else ()
+    return {name: (each[0], each[1]) for name, each in found if isinstance(each, (list, tuple))}  # type: ignore[misc]
 
 
 def _texts(value: JsonValue) -> Mapping[str, str]:

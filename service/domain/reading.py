@@ -42,10 +42,15 @@ def read_interval(
     sesoi = (plan.sesoi or {}).get(hypothesis.endpoint)
     bound = None if sesoi is None else float(sesoi.exact())
     for test, path in _candidates(hypothesis, rule):
-        ends = observe(answers.get(test, {}), path).value
+        seen = observe(answers.get(test, {}), path)
+        ends = seen.value
         if isinstance(ends, Ends) and (ends.low is not None or ends.high is not None):
-            within = None if bound is None else _inside(ends, bound)
-            return IntervalRead(_read(ends, within), ".".join((test, *path)), ends, within)
+            # drawn ends are read wherever they may lie
+            every = [ends, *(each for each in seen.corners if isinstance(each, Ends))]
+            within = None if bound is None else all(_inside(each, bound) for each in every)
+            said = {_read(each, within) for each in every}
+            reading = said.pop() if len(said) == 1 else "inconclusive"
+            return IntervalRead(reading, ".".join((test, *path)), ends, within)
     return None
 
 

@@ -5,7 +5,7 @@ A field that is undefined makes its clause unknown, and Kleene's strong logic ca
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -102,6 +102,12 @@ def holds(clause: Clause, observed: Observed) -> Truth:
                     None if high is None else -_side(high, clause.high.exact(), tie) in inside,
                 ]
             )
+
+
+def told(clause: Clause, observed: Observed, corners: Sequence[Observed]) -> Truth:
+    """The truth of one clause, unknown where it is not the same all over what was observed may be."""
+    truth = holds(clause, observed)
+    return truth if all(holds(clause, each) is truth for each in corners) else None
 
 
 def _excludes(clause: Excludes, observed: Observed) -> Truth:

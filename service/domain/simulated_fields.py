@@ -114,6 +114,10 @@ class SimulatedSets:
         found: NDArray[np.bool_] = np.ptp(means, axis=1) == 0
         return found
 
+    def decided(self, resampled: Floats) -> Floats:
+        """A number read off resamples; undefined where they do not vary."""
+        return np.where(self.flat(), np.nan, resampled)
+
 
 def _bootstrap(sets: SimulatedSets, use: Use, path: Path) -> Value | None:
     method, level = parameter(use.use, "method"), float(parameter(use.use, "level"))  # type: ignore[arg-type]
@@ -128,9 +132,12 @@ def _bootstrap(sets: SimulatedSets, use: Use, path: Path) -> Value | None:
         return np.asarray(delta)
     if name in ("percentile", "basic"):
         low, high = shared.quantiles(deltas, ((1 - level) / 2, (1 + level) / 2))
-        return (low, high) if name == "percentile" else (2 * delta - high, 2 * delta - low)
+        if name == "basic":
+            low, high = 2 * delta - high, 2 * delta - low
+        return sets.decided(low), sets.decided(high)
     if path == ("p_value",) and parameter(use.use, "comparison") == ">=":
-        return shared.p_value(deltas, delta, parameter(use.use, "alternative"))  # type: ignore[arg-type]
+        p = shared.p_value(deltas, delta, parameter(use.use, "alternative"))  # type: ignore[arg-type]
+        return np.where(delta == 0, p, sets.decided(p))
     return None
 
 
@@ -178,7 +185,8 @@ def _equivalence(sets: SimulatedSets, use: Use, path: Path) -> Value | None:
     if method == "bootstrap_ci":
         shared, deltas = sets.resampled("item_weighted")
         if path == ("ci",):
-            return shared.quantiles(deltas, (alpha, 1 - alpha))
+            low, high = shared.quantiles(deltas, (alpha, 1 - alpha))
+            return sets.decided(low), sets.decided(high)
         slack = -TIE if parameter(use.use, "bounds") == "seed" else TIE
         lower = shared.share(deltas <= -margin + slack)
         upper = shared.share(deltas >= margin - slack)

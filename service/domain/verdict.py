@@ -37,6 +37,7 @@ from service.domain.rule_truth import (
     Truth,
     combine,
     holds,
+    told,
 )
 from service.domain.strata import by_stratum
 from service.domain.verdict_parts import Stopped
@@ -48,6 +49,7 @@ from service.domain.verdict_records import (
     Verdict,
     VoidedBatch,
 )
+from service.stats.certainty import DRAWN
 
 __all__ = ["Analyses", "ClauseVerdict", "HypothesisVerdict", "Outcome", "Verdict", "analyse", "judge"]
 
@@ -177,6 +179,8 @@ def _clause(clause: Clause, raw: Observation, hypothesis: Hypothesis, family: Fa
     if seen.bound is not None and isinstance(clause, Comparison) and isinstance(seen.value, float):
         truth = _of_bound(clause, seen.value, seen.bound, truth)
         reason = f"known only as {seen.bound}" if truth is None else reason
+    if truth is not None and told(clause, seen.value, seen.corners) is None:
+        truth, reason = None, DRAWN
     elif truth is None and reason is None:
         reason = f"{clause.field} is not what this clause can compare"
     return ClauseVerdict(
@@ -228,8 +232,7 @@ def _outcome(
         return "inconclusive"
     if truth:
         return "equivalent" if hypothesis.claim == "equivalence" else "supported"
-    found = answers.get(hypothesis.equivalence or "", {}).get("analysis")
-    equivalent = isinstance(found, Mapping) and found.get("equivalent") is True
+    equivalent = observe(answers.get(hypothesis.equivalence or "", {}), ("equivalent",)).value is True
     return "equivalent" if equivalent else "not_supported"
 
 

@@ -6,7 +6,6 @@ drawn in the blocks of `streams`.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from service.kernels import lattice
+from service.kernels import lattice, multisets
 from service.kernels.bootstrap_draws import batches, drawn_sums
 from service.kernels.streams import block_count
 
 SMALLEST_UNIT = 1e-300
 MAX_PAIRS = 1_000_000
-MAX_LISTED = 10
+LISTED_ERROR = 1e-12
 SLACK = 1e-11
 """Two resampled means this close, relative to the spread of the data, are one value."""
 
@@ -109,7 +108,7 @@ class Listed:
     probabilities: NDArray[np.float64]
     slack: float
     least: float
-    error: float = 1e-12
+    error: float
     exact: bool = True
     n_resamples: None = None
 
@@ -120,11 +119,12 @@ class Listed:
 
     def at_most(self, x: float) -> float:
         """P(estimate* <= x)."""
-        return float(self.probabilities[: np.searchsorted(self.values, x + self.slack, side="right")].sum())
+        inside = self.probabilities[: np.searchsorted(self.values, x + self.slack, side="right")]
+        return min(float(inside.sum()), 1.0)
 
     def at_least(self, x: float) -> float:
         """P(estimate* >= x)."""
-        return float(self.probabilities[np.searchsorted(self.values, x - self.slack) :].sum())
+        return min(float(self.probabilities[np.searchsorted(self.values, x - self.slack) :].sum()), 1.0)
 
     def standard_error(self) -> float:
         """Standard deviation of the distribution."""
@@ -173,7 +173,8 @@ class Drawn:
 def exact_bootstrap(samples: Sequence[NDArray[np.float64]]) -> OnLattice | Listed | None:
     """Exact distribution of the mean of `samples[0]`, or of mean(samples[1]) - mean(samples[0]).
 
-    None when the values fit no lattice and are too many to list.
+    None when the values fit no lattice and have too many multisets to list: more than 12 different values
+    have, or a million of both samples together.
     """
     signs = _signs(samples)
     # the least atom: one and the same rare value in every draw
@@ -247,22 +248,21 @@ def _on_lattice(
 
 
 def _listed(samples: Sequence[NDArray[np.float64]], signs: tuple[int, ...], least: float) -> Listed | None:
-    sizes = [math.comb(2 * s.size - 1, s.size) if s.size <= MAX_LISTED else MAX_PAIRS + 1 for s in samples]
-    if math.prod(sizes) > MAX_PAIRS:
+    if resamples(samples) > (multisets.MOST if len(samples) == 1 else MAX_PAIRS):
         return None
     values, probabilities = np.zeros(1), np.ones(1)
     for sign, sample in zip(signs, samples, strict=True):
-        means, weights = _multisets(sample)
-        values = np.add.outer(values, sign * means).ravel()
+        different, copies = np.unique(sample, return_counts=True)
+        totals, weights = multisets.totals(different[:, None], copies)
+        values = np.add.outer(values, sign * totals[:, 0] / sample.size).ravel()
         probabilities = np.multiply.outer(probabilities, weights).ravel()
     order = np.argsort(values, kind="stable")
-    return Listed(values[order], probabilities[order], _slack(samples), least)
+    error = max(sum(multisets.error_of(sample.size) for sample in samples), LISTED_ERROR)
+    return Listed(values[order], probabilities[order], _slack(samples), least, error)
 
 
-def _multisets(sample: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and probability of every multiset of n draws from n values: C(2n - 1, n) of them."""
-    n = sample.size
-    picks = np.array(list(itertools.combinations_with_replacement(range(n), n)))
-    counts = np.stack([(picks == i).sum(axis=1) for i in range(n)], axis=1)
-    log_weights = special.gammaln(n + 1) - special.gammaln(counts + 1).sum(axis=1) - n * math.log(n)
-    return sample[picks].mean(axis=1), np.exp(log_weights)
+def resamples(samples: Sequence[Sequence[float] | NDArray[np.float64]]) -> float:
+    """Multisets of resampled values, of both samples together; infinite where a sample is too long to list."""
+    if any(len(sample) > multisets.MOST_DRAWS for sample in samples):
+        return math.inf
+    return math.prod(multisets.number(np.unique(sample).size, len(sample)) for sample in samples)

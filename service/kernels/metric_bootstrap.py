@@ -144,12 +144,17 @@ class Resampled(Protocol):
         """The q-quantile."""
 
 
+def middle_of(found: Resampled, delta: float) -> float:
+    """P(delta* < delta) and half of P(delta* = delta): what BCa's bias z0 is the normal quantile of."""
+    return (found.at_most(delta, strict=True) + found.at_most(delta)) / 2
+
+
 def bca_ends(found: Resampled, delta: float, acceleration: float | None, tail: float) -> Ends:
     """Quantiles at levels that the bias z0 and the acceleration move; None where they have no meaning.
 
     Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, 14.3.
     """
-    middle = (found.at_most(delta, strict=True) + found.at_most(delta)) / 2
+    middle = middle_of(found, delta)
     if acceleration is None or not 0 < middle < 1:
         return None, None
     levels = [bca_level(q, float(special.ndtri(middle)), acceleration) for q in (tail, 1 - tail)]

@@ -3,9 +3,10 @@
 G clusters with difference sums D (G,) and sizes N (G,) are drawn G times with replacement. Items
 are clusters of size 1. Three routes, each with a stated error:
 
-- `enumeration`, G <= 12: all C(2G-1, G) multisets with their multinomial weights (1,352,078 at
-  G = 12, about 100 MB at the peak); up to 9 from tables that are kept.
-- `lattice`: equal sizes and sums on a lattice: the FFT of `lattice.py`.
+- `enumeration`: every multiset with its multinomial weight, where there are at most as many as 12 different
+  clusters have (1,352,078, about 100 MB at the peak); up to 9 clusters from tables that are kept.
+- `lattice`, sums on a lattice: with equal sizes the FFT of `lattice.py`, else the joint distribution of both
+  sums (`ratio_lattice.py`).
 - `inversion`: one transform per ratio asked for (`ratio_inversion.py`).
 """
 
@@ -19,10 +20,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from service.kernels import lattice
+from service.kernels import lattice, multisets
 from service.kernels.ratio_inversion import TIE, Inverted
+from service.kernels.ratio_lattice import joint_ratios
 
-__all__ = ["Atoms", "Inverted", "RatioDistribution", "enumerated", "ratio_bootstrap"]
+__all__ = ["Atoms", "Inverted", "RatioDistribution", "enumerated", "on_grid", "ratio_bootstrap"]
 
 Floats = NDArray[np.float64]
 Route = Literal["enumeration", "lattice", "inversion"]
@@ -30,6 +32,9 @@ Route = Literal["enumeration", "lattice", "inversion"]
 ENUMERATED_UP_TO = 12
 KEPT_UP_TO = 9
 """Clusters whose 24,310 multisets are kept as a table of 1.7 MB."""
+
+QUICK_POINTS, MOST_POINTS = 2**20, 2**21
+"""Windows of a joint distribution: one taken before inversion, one where inversion would not be exact."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,56 +85,50 @@ def ratio_bootstrap(sums: Floats, sizes: Floats) -> RatioDistribution:
     """The bootstrap distribution of sum(D) / sum(N), by the first route that fits."""
     if len(sums) <= ENUMERATED_UP_TO:
         return enumerated(sums, sizes)
-    if np.all(sizes == sizes[0]):
-        # two values are evenly spaced whatever they are, and so is every resampled sum
-        for origin in (0.0, float(sums.min())):
-            grid = lattice.integer_grid(sums - origin)
-            if grid is None:
-                continue
-            try:
-                found = lattice.distribution(lattice.resampled(grid[0]))
-            except lattice.WindowTooLong:
-                break
-            k = found.first + found.step * np.arange(len(found.pmf))
-            unit = grid[1] / (len(sums) * float(sizes[0]))
-            ratios = origin / float(sizes[0]) + np.multiply(k, unit, dtype=np.float64)
-            return Atoms(ratios, found.pmf, "lattice", found.error)
-    return Inverted(sums, sizes)
+    found = _evenly_sized(sums, sizes) if np.all(sizes == sizes[0]) else None
+    if found is not None:
+        return found
+    if multisets.kinds(np.stack([sums, sizes], axis=1)) is not None:
+        return enumerated(sums, sizes)
+    return on_grid(sums, sizes, QUICK_POINTS) or Inverted(sums, sizes)
+
+
+def on_grid(sums: Floats, sizes: Floats, most: int = MOST_POINTS) -> Atoms | None:
+    """Sums on a lattice, by their joint distribution with the sizes; None where it takes too many points."""
+    found = joint_ratios(sums, sizes, most)
+    return None if found is None else Atoms(found[0], found[1], "lattice", found[2])
+
+
+def _evenly_sized(sums: Floats, sizes: Floats) -> Atoms | None:
+    # two values are evenly spaced whatever they are, and so is every resampled sum
+    for origin in (0.0, float(sums.min())):
+        grid = lattice.integer_grid(sums - origin)
+        if grid is None:
+            continue
+        try:
+            found = lattice.distribution(lattice.resampled(grid[0]))
+        except lattice.WindowTooLong:
+            break
+        k = found.first + found.step * np.arange(len(found.pmf))
+        unit = grid[1] / (len(sums) * float(sizes[0]))
+        ratios = origin / float(sizes[0]) + np.multiply(k, unit, dtype=np.float64)
+        return Atoms(ratios, found.pmf, "lattice", found.error)
+    return None
 
 
 def enumerated(sums: Floats, sizes: Floats) -> Atoms:
-    """Every multiset of G clusters. Probabilities are exact to rounding (1e-13)."""
-    g = len(sums)
+    """Every multiset of G clusters, equal ones being one kind."""
+    g, rows = len(sums), np.stack([sums, sizes], axis=1)
     if g <= KEPT_UP_TO:
         counts, probabilities = _multisets(g)
-        ratios = (counts @ sums) / (counts @ sizes)
-        order = np.argsort(ratios, kind="stable")
-        return Atoms(ratios[order], probabilities[order], "enumeration", 1e-13)
-    weights = [1 / math.factorial(k) for k in range(g + 1)]
-    # states[u]: (sum of D, sum of N, weight) of the ways to have drawn u clusters so far
-    empty = (np.zeros(1), np.zeros(1), np.ones(1))
-    states = [empty] + [tuple(np.zeros(0) for _ in range(3)) for _ in range(g)]
-    for index, (d, n) in enumerate(zip(sums, sizes, strict=True)):
-        wanted = [g] if index == g - 1 else range(g + 1)
-        states = [
-            tuple(
-                np.concatenate(parts)
-                for parts in zip(
-                    *(
-                        (states[u - k][0] + k * d, states[u - k][1] + k * n, states[u - k][2] * weights[k])
-                        for k in range(u + 1)
-                    ),
-                    strict=True,
-                )
-            )
-            if u in wanted
-            else states[u]
-            for u in range(g + 1)
-        ]
-    total, size, weight = states[g]
-    ratios = total / size
+        total, error = counts @ rows, 1e-13
+    else:
+        different, copies = np.unique(rows, axis=0, return_counts=True)
+        total, probabilities = multisets.totals(different, copies)
+        error = multisets.error_of(g)
+    ratios = total[:, 0] / total[:, 1]
     order = np.argsort(ratios, kind="stable")
-    return Atoms(ratios[order], weight[order] * (math.factorial(g) / g**g), "enumeration", 1e-13)
+    return Atoms(ratios[order], probabilities[order], "enumeration", error)
 
 
 @cache

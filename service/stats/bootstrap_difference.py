@@ -11,11 +11,15 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
+from scipy import special
 
 from service.kernels import bootstrap_intervals
 from service.kernels import independent_bootstrap as bootstrap
+from service.kernels.bootstrap_intervals import bca_level, bca_tail
 from service.kernels.moments import moments
 from service.kernels.streams import block_count
+from service.stats import certainty
+from service.stats.certainty import Range
 from service.stats.common import Alternative, Analysis, Interval, Proportion, StatWarning, p_text
 from service.stats.registry import Blocks, Drawn, PlanUse, stat_test
 from service.stats.samples import (
@@ -72,7 +76,7 @@ class BootstrapDifferenceAnalysis(Analysis):
 
 
 def _cost(request: BootstrapDifferenceRequest) -> float:
-    return bootstrap_seconds([len(request.baseline), len(request.candidate)], request.n_resamples)
+    return bootstrap_seconds([request.baseline, request.candidate], request.n_resamples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +177,10 @@ def _analysis(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDif
         if raw_p < distribution.least:
             p_value = floored(sides * distribution.least, "p_value", bounds)
             bounds["p_value"] = f"< {p_value:.1e}"
+    within: dict[str, Range] = {}
+    undecided: dict[str, str] = {}
+    if isinstance(distribution, bootstrap.Drawn) and ci is not None:
+        within, undecided = _drawn_within(request, distribution, delta, constants)
     warnings = list(told)
     if p_value is not None and p_se and abs(p_value - request.alpha) <= 3 * p_se:
         warnings.append(MC_UNRESOLVED(p=p_value, se=p_se, alpha=request.alpha))
@@ -193,6 +201,8 @@ def _analysis(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDif
         min_attainable_p=min(1.0, sides * distribution.least),
         reasons=reasons,
         bounds=bounds,
+        within=within,
+        undecided=undecided,
         warnings=tuple(warnings),
         resampling=how_obtained(distribution, request.seed),
         sentence=_sentence(request, delta, ci, p_value, bounds.get("p_value"), distribution.exact),
@@ -244,6 +254,45 @@ def bootstrap_difference(request: BootstrapDifferenceRequest) -> BootstrapDiffer
         Five runs of 73..77 against five of 84..88: delta 11, exact percentile interval 9.2 to 12.8.
     """
     return BLOCKS.whole(request)
+
+
+def _drawn_within(
+    request: BootstrapDifferenceRequest,
+    drawn: bootstrap.Drawn,
+    delta: float,
+    constants: tuple[float, float] | None,
+) -> tuple[dict[str, Range], dict[str, str]]:
+    """What the drawn ends and p are known to lie in, and what nothing is known of."""
+    draws, tail, within = drawn.n_resamples, (1 - request.level) / 2, dict[str, Range]()
+    biases = (0.0, 0.0)
+    if constants is not None:
+        middle = certainty.of_share(float(special.ndtr(constants[0])), draws)
+        biases = float(special.ndtri(middle[0])), float(special.ndtri(middle[1]))
+    turned = request.method == "basic"
+    for end, q in (("ci.low", 1 - tail if turned else tail), ("ci.high", tail if turned else 1 - tail)):
+        levels = [q, q] if constants is None else [bca_level(q, z0, constants[1]) for z0 in biases]
+        low, high = levels
+        if low is None or high is None:
+            continue
+        found = certainty.of_quantile(drawn.quantile, draws, low, high)
+        if found is not None:
+            within[end] = (2 * delta - found[1], 2 * delta - found[0]) if turned else found
+    shares = drawn.at_least(2 * delta), drawn.at_most(2 * delta)
+    if not turned:
+        shares = drawn.at_most(0.0), drawn.at_least(0.0)
+    better, worse = (certainty.of_share(share, draws) for share in shares)
+    if constants is not None:
+        a = constants[1]
+        better = bca_tail(better[0], biases[1], a), bca_tail(better[1], biases[0], a)
+        # of the other side the mirror image
+        worse = 1 - bca_tail(1 - worse[0], biases[0], a), 1 - bca_tail(1 - worse[1], biases[1], a)
+    least, most = ((p_of(tails, request.alternative) or 0.0) for tails in zip(better, worse, strict=True))
+    within["p_value"] = least, most
+    undecided = {end: certainty.DRAWN for end in ("ci.low", "ci.high") if end not in within}
+    ends = [within.get(end, (-math.inf, math.inf)) for end in ("ci.low", "ci.high")]
+    if len({low > 0 or high < 0 for low in ends[0] for high in ends[1]}) > 1:
+        undecided["excludes_zero"] = certainty.DRAWN
+    return within, undecided
 
 
 def warnings_of(samples: Sequence[NDArray[np.float64]]) -> tuple[StatWarning, ...]:

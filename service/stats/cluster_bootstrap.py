@@ -34,6 +34,7 @@ from service.stats.resampling import (
     BootstrapOptions,
     Reading,
     exact_ratio,
+    flat,
     resolution_of,
 )
 from service.stats.warnings import NOTHING_VARIES
@@ -117,8 +118,9 @@ def _analysis(request: ClusterBootstrapRequest, found: BootstrapDistribution) ->
     warnings: list[StatWarning] = [*read.pop("warnings"), *pairs.warnings()]
     if n_discordant == 0:
         warnings.append(NO_DISCORDANT())
-    elif read["bootstrap_se"] <= ROUNDING * float(np.abs(pairs.difference).max()):
-        warnings.append(NOTHING_VARIES(unit="cluster"))
+    if read["bootstrap_se"] <= ROUNDING * float(np.abs(pairs.difference).max()):
+        flat(read, differs=delta != 0)
+        warnings += [NOTHING_VARIES(unit="cluster")] if n_discordant else []
     if units.standard_error():
         warnings += lopsided_clusters(units.linearized(), pairs.groups.sizes)
     ci, p, n, g = read["ci"], read["p_value"], len(pairs.difference), pairs.groups.n_clusters
@@ -189,9 +191,10 @@ def cluster_bootstrap(request: ClusterBootstrapRequest) -> ClusterBootstrapAnaly
         delta: the observed difference for the estimand; the mean of delta* is in `bootstrap_mean`.
         ci: percentile, basic, bca (delete-one-cluster) or studentized (CR1) interval.
         p_value: P(delta* >= 2 delta); see `alternative`.
-        route: enumeration of all C(2G-1, G) multisets for G <= 12; above, lattice when clusters are
-            equally large and their sums lie on a grid, inversion with its error (below .005) in
-            `provenance`, else monte_carlo with p = (1 + count) / (B + 1).
+        route: enumeration of all multisets where there are at most 1,352,078 (12 clusters; more when some
+            have size and sum in common), lattice when the sums lie on a grid (window up to 2^21 points),
+            inversion with its error (below .005) in `provenance`, else monte_carlo with
+            p = (1 + count) / (B + 1).
 
     Raises:
         InvalidData: one cluster, columns of different length, or `studentized` when more than 1 % of the
@@ -200,7 +203,8 @@ def cluster_bootstrap(request: ClusterBootstrapRequest) -> ClusterBootstrapAnaly
     Edge cases:
         Fewer than 10 clusters: warning FEW_CLUSTERS, the percentile interval is too short.
         Skewed sums of clusters: warning SKEWED. A p that inversion cannot tell from alpha: ERROR_UNRESOLVED.
-        Clusters that do not vary: the interval is the single point delta.
+        Clusters that do not vary: the interval is the single point delta, and no rule may rest on it or on
+            p (`undecided`). Drawn numbers: `within` gives four Monte-Carlo standard errors to either side.
         No resample reaches 2 delta: p is given as a bound, never 0.
         convention `seed`: default_rng(42), 2000 draws, np.percentile, p = count / B.
 

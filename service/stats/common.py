@@ -80,13 +80,23 @@ class Analysis(Part):
     """What a statistical test found.
 
     `reasons` explains every null by the path of its field; `bounds` names values that are
-    bounds, because the number itself lies below the method's resolution.
+    bounds, because the number itself lies below the method's resolution; `within` and `undecided` name
+    values that more draws would change, and those that are no evidence.
     """
 
     sentence: str = Field(description="Estimate, interval, test and what was not shown, in plain English.")
     reasons: dict[str, str] = Field(default_factory=dict, description="Path of a null field to its reason.")
     bounds: dict[str, str] = Field(
         default_factory=dict, description="Path of a field to a bound, e.g. '< 1e-300'."
+    )
+    within: dict[str, tuple[float, float]] = Field(
+        default_factory=dict,
+        description="Path of a drawn number to the range it is known to lie in: four Monte-Carlo standard errors "
+        "to either side.",
+    )
+    undecided: dict[str, str] = Field(
+        default_factory=dict,
+        description="Path of a field that no rule may rest on, to the reason: it leaves a clause unknown.",
     )
     warnings: tuple[StatWarning, ...] = Field(default=(), exclude=True)
     resampling: Resampling = Field(default=Resampling(exact=True), exclude=True)

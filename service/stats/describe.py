@@ -76,7 +76,7 @@ class DescribeAnalysis(Analysis):
 def _cost(request: DescribeRequest) -> float:
     n = len(request.values)
     base = 0.0005 + 4e-7 * n
-    return base if request.method == "t" else base + bootstrap_seconds([n], request.n_resamples)
+    return base if request.method == "t" else base + bootstrap_seconds([request.values], request.n_resamples)
 
 
 def _count(request: DescribeRequest, _drawn: Drawn | None) -> int:
@@ -169,7 +169,8 @@ def describe(request: DescribeRequest) -> DescribeAnalysis:
     Edge cases:
         One value: sd, se and ci are null with a reason.
         All equal: sd is 0; the interval is null, since equal values are no certainty.
-        Bootstrap on values that share a small unit, or on ten values or fewer: exact, without a seed.
+        Bootstrap on values that share a small unit, or on values that have no more multisets than 12 different
+            ones (1,352,078): exact, without a seed.
         Bootstrap below 40 values: warning BOOTSTRAP_FEW_VALUES.
         Skewed values: warning SKEWED below 25 times the squared skewness.
 

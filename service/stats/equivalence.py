@@ -28,7 +28,16 @@ from service.stats.common import (
     percent,
 )
 from service.stats.drawing import LOOK, Drawing, of_ratio, scores_seconds
-from service.stats.margins import STATISTICS, Conclusion, Evidence, decide, of_bootstrap, of_t, of_tests
+from service.stats.margins import (
+    STATISTICS,
+    Conclusion,
+    Evidence,
+    decide,
+    of_bootstrap,
+    of_t,
+    of_tests,
+    undecided,
+)
 from service.stats.pairs import PairedCounts, PairsRequest, floored
 from service.stats.registry import Blocks, Drawn, PlanUse, stat_test
 from service.stats.resampling import (
@@ -225,7 +234,8 @@ def _analysis(request: EquivalenceRequest, drawn: Drawn) -> EquivalenceAnalysis:
         delta = groups.groups.item_weighted
     found = _evidence(request, margin, delta, drawn)
     seed_bounds = request.method == "bootstrap_ci" and request.bounds == "seed"
-    says = decide(found, margin, request.alpha, touch=seed_bounds, by_p=request.method == "tango")
+    by_p = request.method == "tango"
+    says = decide(found, margin, request.alpha, touch=seed_bounds, by_p=by_p)
     reasons: dict[str, str] = {}
     bounds: dict[str, str] = {}
     independent = request.design == "independent"
@@ -265,6 +275,8 @@ def _analysis(request: EquivalenceRequest, drawn: Drawn) -> EquivalenceAnalysis:
         **fields,
         reasons=reasons,
         bounds=bounds,
+        within=found.within,
+        undecided=undecided(found, margin, request.alpha, touch=seed_bounds, by_p=by_p),
         warnings=tuple(warnings),
         resampling=found.resampling or Resampling(exact=True),
         sentence=_sentence(request, delta, ci, {**fields, "margin": margin}),
@@ -310,6 +322,7 @@ def equivalence(request: EquivalenceRequest) -> EquivalenceAnalysis:
 
     Edge cases:
         Differences that do not vary: t and bootstrap_ci decide nothing, fields null, warning DEGENERATE.
+        Drawn ends that more draws could move across the margin: conclusions in `undecided`.
         Fewer than 10 discordant pairs: tango takes the larger of its p and an exact one; below 25 the other
             methods claim too easily, warning SPARSE_UNGUARDED.
         Skewed scores, or skewed sums of clusters: warning SKEWED.

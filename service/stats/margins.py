@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
 
+from service.kernels.bootstrap_draws import Draws
 from service.kernels.two_one_sided import TwoOneSided, by_t
+from service.stats import certainty
+from service.stats.certainty import Range
 from service.stats.common import Resampling, StatWarning
 from service.stats.pairs import P_FLOOR
 from service.stats.resampling import BootstrapDistribution, resampling_of, resolution_of, weighed
@@ -34,6 +37,10 @@ class Evidence:
     floor: float = P_FLOOR
     warnings: tuple[StatWarning, ...] = ()
     resampling: Resampling | None = None
+    within: dict[str, Range] = field(default_factory=dict)
+    """What drawn numbers are known to lie in, by path."""
+
+    undecided: dict[str, str] = field(default_factory=dict)
 
     @property
     def decided(self) -> bool:
@@ -91,19 +98,42 @@ def of_bootstrap(
     """
     low, high, se = found.quantile(alpha), found.quantile(1 - alpha), found.moments()[1]
     if se <= noise:
-        return Evidence(name, low, high, statistics={"se": se}, warnings=(DEGENERATE(instead=TANGO_DECIDES),))
+        flat = (DEGENERATE(instead=TANGO_DECIDES),)
+        return Evidence(
+            name, low, high, statistics={"se": se}, warnings=flat, undecided={"ci": certainty.FLAT}
+        )
     resampling = resampling_of(found, seed)
+    shares = found.at_most(-margin, strict=touch), found.at_least(margin, strict=touch)
+    within, undecided = _drawn(found, alpha, shares) if isinstance(found, Draws) else ({}, {})
     evidence = Evidence(
         name,
         low,
         high,
-        weighed(found.at_most(-margin, strict=touch), found),
-        weighed(found.at_least(margin, strict=touch), found),
+        weighed(shares[0], found),
+        weighed(shares[1], found),
         {"se": se},
         resolution_of(found, units),
         resampling=resampling,
+        within=within,
+        undecided=undecided,
     )
     return replace(evidence, warnings=_near_alpha(evidence.p_value, resampling, alpha))
+
+
+def _drawn(
+    found: Draws, alpha: float, shares: tuple[float, float]
+) -> tuple[dict[str, Range], dict[str, str]]:
+    """What the drawn ends and shares are known to lie in, and the ends of which nothing is known."""
+    draws = len(found.estimates)
+    ends = {
+        "ci.low": certainty.of_quantile(found.quantile, draws, alpha),
+        "ci.high": certainty.of_quantile(found.quantile, draws, 1 - alpha),
+    }
+    within = {path: range_ for path, range_ in ends.items() if range_ is not None}
+    lower, upper = (certainty.of_share(share, draws) for share in shares)
+    within |= {"p_lower": lower, "p_upper": upper}
+    within["p_value"] = max(lower[0], upper[0]), max(lower[1], upper[1])
+    return within, dict.fromkeys(ends.keys() - within.keys(), certainty.DRAWN)
 
 
 def _near_alpha(p: float | None, resampling: Resampling, alpha: float) -> tuple[StatWarning, ...]:
@@ -131,3 +161,18 @@ def decide(found: Evidence, margin: float, alpha: float, *, touch: bool, by_p: b
         minimum_effect=found.low > margin + TIE,
         conclusion="equivalent" if above and below else conclusion,
     )
+
+
+def undecided(found: Evidence, margin: float, alpha: float, *, touch: bool, by_p: bool) -> dict[str, str]:
+    """What no rule may rest on: decisions that an end would turn by moving where it may lie."""
+    if not found.decided or not (found.within or found.undecided):
+        return found.undecided
+    if found.undecided:
+        return {**found.undecided, **dict.fromkeys(asdict(Decisions()), certainty.DRAWN)}
+    says = [
+        decide(replace(found, low=low, high=high), margin, alpha, touch=touch, by_p=by_p)
+        for low in found.within["ci.low"]
+        for high in found.within["ci.high"]
+    ]
+    turned = (name for name in asdict(says[0]) if len({getattr(each, name) for each in says}) > 1)
+    return dict.fromkeys(turned, certainty.DRAWN)

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from scipy import special
 
 from service.kernels.paired_intervals import newcombe_interval, tango_interval, wald_interval
+from service.stats.certainty import of_wald
 from service.stats.common import (
     Alternative,
     Analysis,
@@ -160,6 +161,7 @@ def mcnemar(request: McNemarRequest) -> McNemarAnalysis:
         intervals=intervals,
         reasons=reasons,
         bounds={} if raw_p >= P_FLOOR else {"p_value": f"< {P_FLOOR:g}"},
+        undecided=of_wald(m, delta, "tango"),
         warnings=_warnings(m, least, request.alpha),
         sentence=(
             f"The candidate differs from the baseline by {percent(delta)} "

@@ -35,6 +35,7 @@ from service.stats.resampling import (
     Reading,
     exact_paired,
     exact_ratio,
+    flat,
     resolution_of,
 )
 from service.stats.warnings import NOTHING_VARIES
@@ -112,8 +113,11 @@ def _analysis(request: PairedBootstrapRequest, found: BootstrapDistribution) -> 
         warnings.append(NO_DISCORDANT())
     elif arms.n_discordant < FEW:
         warnings.append(FEW_DISCORDANT(n_discordant=arms.n_discordant))
-    if arms.n_discordant and read["bootstrap_se"] <= arms.noise:
-        warnings.append(NOTHING_VARIES(unit="item" if arms.codes is None else "cluster"))
+    if read["bootstrap_se"] <= arms.noise:
+        flat(read, differs=delta != 0)
+        warnings += (
+            [NOTHING_VARIES(unit="item" if arms.codes is None else "cluster")] if arms.n_discordant else []
+        )
     warnings += arms.skewed()
     if arms.counts is None:
         read["reasons"]["counts"] = "the outcomes are not right or wrong"
@@ -167,9 +171,9 @@ def paired_bootstrap(request: PairedBootstrapRequest) -> PairedBootstrapAnalysis
         ci: percentile, basic, bca or studentized; a quantile is the smallest attainable x with F(x) >= q.
         p_value: P(delta* >= 2 delta), at least about .5 when delta <= 0; see `alternative`.
         p_better: the same for the better arm, named in `better`.
-        route: fft (binary), enumeration (12 scores or clusters or fewer), lattice (scores on a grid),
-            inversion (its error is in `provenance`: below 1e-5 for 30 continuous scores or more, else
-            below .005), else monte_carlo with p = (1 + count) / (B + 1).
+        route: fft (binary), enumeration (12 scores or clusters, or more of few kinds), lattice (scores or
+            sums of clusters on a grid), inversion (its error is in `provenance`: below 1e-5 for 30
+            continuous scores or more, else below .005), else monte_carlo with p = (1 + count) / (B + 1).
 
     Raises:
         InvalidData: columns of different length, neither columns nor all counts, no item, a metric whose
@@ -178,6 +182,9 @@ def paired_bootstrap(request: PairedBootstrapRequest) -> PairedBootstrapAnalysis
 
     Edge cases:
         No item differs: the interval is [0, 0] and p is 1, warning NO_DISCORDANT; bca and studentized are null.
+        All items differ alike: warning NOTHING_VARIES. In both cases no rule may rest on intervals and shares,
+            nor in the second on p (`undecided`).
+        Drawn numbers: `within` gives four Monte-Carlo standard errors to either side.
         Fewer than 20 discordant items: warning FEW_DISCORDANT. Few clusters: FEW_CLUSTERS or CAUTION.
         Skewed differences, or skewed sums of clusters: warning SKEWED. A p that inversion cannot tell from
             alpha: ERROR_UNRESOLVED.

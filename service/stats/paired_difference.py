@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from scipy import special
 
 from service.kernels.paired_intervals import newcombe_interval, tango_interval, tango_score, wald_interval
+from service.stats.certainty import of_wald
 from service.stats.common import Alternative, Analysis, Interval, Proportion, StatWarning, p_text, percent
 from service.stats.pairs import NO_DISCORDANT, PairedCounts, PairsRequest, floored
 from service.stats.registry import PlanUse, stat_test
@@ -150,6 +151,7 @@ def paired_difference(request: PairedDifferenceRequest) -> PairedDifferenceAnaly
         counts=counts,
         min_attainable_p=least,
         bounds=bounds,
+        undecided=of_wald(m, counts.delta, request.method),
         warnings=tuple(warnings),
         sentence=(
             f"The candidate differs from the baseline by {percent(counts.delta)} ({100 * request.level:g}% "

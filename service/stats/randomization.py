@@ -16,6 +16,7 @@ from service.kernels.sign_flip import ENUMERATED_UP_TO, sign_flip
 from service.kernels.streams import BIT_GENERATOR, block_count
 from service.kernels.t_distribution import t_quantile
 from service.stats.arms import Arms, ArmsRequest, MetricName
+from service.stats.certainty import of_share
 from service.stats.clustering import cluster_warnings
 from service.stats.common import (
     Alternative,
@@ -225,6 +226,7 @@ def _analysis(request: RandomizationRequest, drawn: Drawn) -> RandomizationAnaly
         min_attainable_p=least,
         reasons=reasons,
         bounds=bounds,
+        within={} if found.n_resamples is None else {"p_value": of_share(found.p, found.n_resamples)},
         warnings=tuple(warnings),
         resampling=Resampling(
             exact=not was_drawn,

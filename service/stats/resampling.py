@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, Self
 
@@ -14,8 +15,10 @@ from service.kernels.bootstrap_draws import Draws
 from service.kernels.inversion import SmoothMean, smooth_mean
 from service.kernels.metric_bootstrap import bca_ends, studentized_ends
 from service.kernels.paired_bootstrap import BinaryPairs
-from service.kernels.ratio_bootstrap import Inverted, ratio_bootstrap
+from service.kernels.ratio_bootstrap import Inverted, on_grid, ratio_bootstrap
 from service.kernels.streams import BIT_GENERATOR
+from service.stats import certainty
+from service.stats.certainty import Range
 from service.stats.common import Alternative, Analysis, Interval, Proportion, Request, Resampling, StatWarning
 from service.stats.pairs import P_FLOOR, PairedCounts
 from service.stats.warnings import MC_UNRESOLVED, unresolved
@@ -181,6 +184,10 @@ class Reading:
         if delta == 0:
             reasons["better"] = "the arms tie"
         intervals = self.intervals(found, reasons)
+        chances = {"p_value": shares[options.alternative], "p_better": shares[side], **fractions}
+        within = {} if drawn is None else self._within(drawn, chances, mean, se)
+        told = [f"{where}.{end}" for where in self._places(intervals) for end in ("low", "high")]
+        unclear = [path for path in told if path not in within and path not in reasons]
         return {
             "delta": delta,
             "ci": intervals[options.method],
@@ -200,6 +207,8 @@ class Reading:
             "min_attainable_p": None if drawn is None else max(weighed(0.0, drawn), self.resolution),
             "reasons": reasons,
             "bounds": bounds,
+            "within": within,
+            "undecided": {} if drawn is None else dict.fromkeys(unclear, certainty.DRAWN),
             "warnings": tuple(warnings),
             "resampling": resampling_of(found, options.seed),
         }
@@ -225,11 +234,39 @@ class Reading:
             for name, pair in ends.items()
         }
 
+    def _places(self, intervals: Iterable[Method]) -> dict[str, Method]:
+        """Where an answer keeps its intervals."""
+        return {"ci": self.options.method, **{f"intervals.{name}": name for name in intervals}}
+
+    def _within(self, drawn: Draws, chances: Mapping[str, float], mean: float, se: float) -> dict[str, Range]:
+        """What drawn numbers are known to lie in."""
+        count, tail = len(drawn.estimates), (1 - self.options.level) / 2
+        off = certainty.SURE * se / count**0.5
+        found = {name: certainty.of_share(min(share, 1.0), count) for name, share in chances.items()}
+        found["bootstrap_mean"] = mean - off, mean + off
+        for where, method in self._places(("percentile", "basic", self.options.method)).items():
+            ends = certainty.of_ends(drawn, self.delta, method, tail, self.acceleration, self.se)
+            for end, range_ in zip(("low", "high"), ends, strict=True):
+                if range_ is not None:
+                    found[f"{where}.{end}"] = range_
+        return found
+
     def _told(self, p: float, path: str, bounds: dict[str, str]) -> float:
         if p < self.resolution:
             bounds[path] = f"< {self.resolution:.3g}"
             return self.resolution
         return p
+
+
+def flat(fields: dict[str, Any], *, differs: bool) -> None:
+    """Mark what a resampling without spread shows: nothing, whatever its intervals and shares.
+
+    Without a difference (`differs` false) p is 1 by any test, and stays.
+    """
+    names = ["ci", "intervals", "bootstrap_se"]
+    names += [name for name in fields if name.startswith("fraction_")]
+    names += ["p_value", "p_better"] if differs else []
+    fields["undecided"] = dict.fromkeys(names, certainty.FLAT)
 
 
 def weighed(share: float, found: BootstrapDistribution) -> float:
@@ -272,7 +309,7 @@ def exact_ratio(sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> Bootst
         if smooth is not None:
             return smooth
     found = ratio_bootstrap(sums, sizes)
-    return None if isinstance(found, Inverted) and found.error > TOLERATED else found
+    return on_grid(sums, sizes) if isinstance(found, Inverted) and found.error > TOLERATED else found
 
 
 def exact_paired(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, Self
 
@@ -12,8 +11,9 @@ from pydantic import Field, model_validator
 
 from service.errors import Fault, InvalidData
 from service.kernels.effect_sizes import LARGEST_EFFECT, Effect, pooled_sd, small_sample_factor, standardized
-from service.kernels.independent_bootstrap import MAX_LISTED, MAX_PAIRS, Bootstrap
+from service.kernels.independent_bootstrap import Bootstrap, resamples
 from service.kernels.moments import Moments, difference_noise, moments
+from service.kernels.multisets import MOST
 from service.stats.common import Column, Interval, Part, Request, Resampling, require_equal_lengths
 from service.stats.warnings import define
 
@@ -205,12 +205,11 @@ def how_obtained(distribution: Bootstrap, seed: int) -> Resampling:
     return Resampling(exact=False, n_resamples=distribution.n_resamples, seed=seed, bit_generator="PCG64")
 
 
-def bootstrap_seconds(sizes: Sequence[int], n_resamples: int) -> float:
+def bootstrap_seconds(samples: Sequence[Sequence[float]], n_resamples: int) -> float:
     """Rough cost of the bootstrap of a mean, or of a difference of two, drawn or by listing every multiset."""
-    few = [math.comb(2 * n - 1, n) for n in sizes if 1 <= n <= MAX_LISTED]
-    together = math.prod(few) if len(few) == len(sizes) else 0
-    listed = 3e-6 * sum(few) + 2e-7 * together if together <= MAX_PAIRS else 0.0
-    return 0.002 + listed + sum(sizes) * (8e-7 + 8e-9 * n_resamples) + 5e-7 * n_resamples
+    several, n = resamples(samples), sum(map(len, samples))
+    listed = 3e-7 * several if several <= MOST else 0.0
+    return 0.002 + listed + n * (8e-7 + 8e-9 * n_resamples) + 5e-7 * n_resamples
 
 
 def floored(p: float, path: str, bounds: dict[str, str]) -> float:

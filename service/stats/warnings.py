@@ -68,7 +68,7 @@ NOTHING_VARIES = define(
     "NOTHING_VARIES",
     "serious",
     "Every {unit} shows the same difference, so resampling shows no uncertainty at all: the interval is a single "
-    "point, and p is only a bound. Read an exact test of the counts instead.",
+    "point, and p is only a bound. No rule may rest on either: read an exact test of the counts instead.",
     "Davison & Hinkley (1997), Bootstrap Methods and their Application, 2.3",
 )
 DEGENERATE = define(

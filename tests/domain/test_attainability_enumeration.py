@@ -138,6 +138,50 @@ def test_what_can_pass_and_how_often_is_what_every_outcome_gives(seed):
         )
 
 
+WITHOUT_SPREAD = [
+    *(
+        ("paired-bootstrap", {"method": method, "alternative": alternative}, clause)
+        for method in ("percentile", "basic")
+        for alternative in ("greater", "two-sided")
+        for clause in (
+            "p_value < 0.05",
+            "p_better < 0.05",
+            "fraction_le_0 < 0.05",
+            "ci excludes 0",
+            "ci.low > 0",
+        )
+    ),
+    ("paired-bootstrap", {}, "ci within (-60 pp, 60 pp)"),
+    ("paired-bootstrap", {}, "p_value > 0.9"),
+    ("paired-bootstrap", {}, "intervals.basic.high < 0.5"),
+    ("equivalence", {"method": "bootstrap_ci"}, "ci within (-60 pp, 60 pp)"),
+    ("equivalence", {"method": "bootstrap_ci", "margin": {"value": 60, "unit": "pp"}}, "p_value < 0.05"),
+    ("equivalence", {"method": "bootstrap_ci", "margin": {"value": 60, "unit": "pp"}}, "equivalent is true"),
+    ("paired-difference", {"method": "wald"}, "ci within (-60 pp, 60 pp)"),
+    ("mcnemar", {}, "intervals.wald excludes 0"),
+]
+
+
+@pytest.mark.parametrize(("name", "parameters", "clause"), WITHOUT_SPREAD)
+@pytest.mark.parametrize("negated", [False, True])
+def test_power_and_verdict_agree_that_cells_without_spread_decide_nothing(name, parameters, clause, negated):
+    changes = {
+        "populations.0.n": 5,
+        "tests.0": {"id": "t", "test": name, "version": 1, "parameters": parameters},
+        "hypotheses.0.rule": f"{'not ' if negated else ''}t.{clause}",
+    }
+    passing = brute_force(changes)
+    alike = [(0, 0), (5, 0), (0, 5)]
+    if not clause.startswith("p_"):
+        assert not any(passing[cell] for cell in alike)
+    assert not any(passing[cell] for cell in alike[1:])
+    found = power_of(changes)
+    assert found.can_pass is any(passing.values())
+    for each in found.power:
+        if each.power is not None:
+            assert each.power == pytest.approx(chance(passing, 5, each.discordance, each.truth), abs=1e-11)
+
+
 NEVER = [
     (5, "t0.p < 0.05"),
     (16, "t0.p < 0.05 and delta within (-0.3, 0.3)"),

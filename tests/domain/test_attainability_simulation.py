@@ -47,7 +47,7 @@ def agree(found, answers, path, **tolerance):
     for index, answer in enumerate(answers):
         seen = observe({"analysis": answer.model_dump(mode="json")}, path).value
         values = [column[index] for column in found] if isinstance(found, tuple) else [found[index]]
-        expected = [seen.low, seen.high] if isinstance(seen, Ends) else [seen]
+        expected = [seen.low, seen.high] if isinstance(seen, Ends) else [seen] * len(values)
         for value, one in zip(values, expected, strict=True):
             assert (one is None and np.isnan(value)) or value == pytest.approx(float(one), **tolerance)
 
@@ -80,6 +80,8 @@ def test_fields_of_clustered_tests_are_those_of_the_tests(test, parameters, path
     """Five clusters: every multiset is listed, so even bootstraps have nothing random."""
     of, sesoi = setting(test, parameters, ".".join(path), CLUSTERED)
     won, lost = draw_binary(np.random.default_rng(3), 12, SIZES, (0.2, 0.1), 0.1)
+    # and clusters without spread: no item differs, or all do
+    won, lost = np.vstack([won, 0 * SIZES, SIZES, 0 * SIZES]), np.vstack([lost, 0 * SIZES, 0 * SIZES, SIZES])
     sets = SimulatedSets(of, sesoi, SIZES, (won - lost).astype(float), (won, lost), True, 1)
     labels = np.repeat(np.arange(len(SIZES)), SIZES)
     answers = []

@@ -6,8 +6,10 @@ import math
 
 import pytest
 
-from service.domain.fields import choices, observe, shape_of
-from service.domain.rule_truth import Ends
+from service.domain.fields import Observation, choices, observe, shape_of
+from service.domain.rule import clauses
+from service.domain.rule_grammar import parse
+from service.domain.rule_truth import Ends, told
 from service.stats.equivalence import EquivalenceAnalysis
 from service.stats.mcnemar import McNemarAnalysis
 
@@ -103,3 +105,61 @@ def test_bounds_are_kept_beside_the_value():
 def test_a_failed_test_gives_its_reason():
     assert observe({"analysis": None, "reason": "one cluster"}, ("p_value",)).reason == "one cluster"
     assert observe({}, ("p_value",)).value is None
+
+
+KNOWN = {
+    "analysis": {
+        "p_value": 0.04,
+        "p_better": 0.5,
+        "share": 0.5,
+        "ci": {"low": 0.1, "high": 0.9},
+        "intervals": {"basic": {"low": 0.1, "high": 0.9}, "bca": {"low": 0.1, "high": 0.9}},
+        "within": {
+            "p_value": [0.03, 0.06],
+            "ci.low": [-0.1, 0.2],
+            "ci.high": [0.8, 1.0],
+            "intervals.bca.low": [0.0, 0.2],
+        },
+        "undecided": {
+            "p_better": "nothing varies",
+            "intervals.bca.high": "too few draws",
+            "intervals.basic": "flat",
+        },
+    }
+}
+
+
+def test_a_drawn_value_is_known_to_a_range():
+    assert observe(KNOWN, ("p_value",)).corners == (0.03, 0.06)
+    assert observe(KNOWN, ("ci", "low")).corners == (-0.1, 0.2)
+    assert observe(KNOWN, ("share",)).corners == ()
+    assert set(observe(KNOWN, ("ci",)).corners) == {Ends(a, b) for a in (-0.1, 0.2) for b in (0.8, 1.0)}
+
+
+def test_what_is_undecided_is_not_observed():
+    assert observe(KNOWN, ("p_better",)) == Observation(None, "nothing varies")
+    for path in (("intervals", "basic"), ("intervals", "basic", "low")):
+        assert observe(KNOWN, path) == Observation(None, "flat")
+    half = observe(KNOWN, ("intervals", "bca"))
+    assert (half.value, half.reason) == (Ends(0.1, None), "too few draws")
+    assert observe(KNOWN, ("intervals", "bca", "low")).value == 0.1
+
+
+@pytest.mark.parametrize(
+    ("rule", "truth"),
+    [
+        ("t.p_value < 0.05", None),
+        ("t.p_value < 0.07", True),
+        ("t.p_value < 0.02", False),
+        ("t.ci excludes 0", None),
+        ("t.ci excludes -0.2", True),
+        ("t.ci.low > 0", None),
+        ("t.ci within (-0.5, 0.95)", None),
+        ("t.ci within (-0.5, 1.1)", True),
+        ("t.ci within (0.3, 1.1)", False),
+    ],
+)
+def test_a_clause_is_told_where_it_is_the_same_all_over_the_range(rule, truth):
+    (clause,) = clauses(parse(rule))
+    seen = observe(KNOWN, clause.field.path)
+    assert told(clause, seen.value, seen.corners) is truth

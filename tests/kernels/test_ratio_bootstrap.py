@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from service.kernels.ratio_bootstrap import Inverted, enumerated, ratio_bootstrap
+from service.kernels import lattice, multisets
+from service.kernels.ratio_bootstrap import Inverted, enumerated, on_grid, ratio_bootstrap
 
 clusters = st.integers(1, 5).flatmap(
     lambda g: st.tuples(
@@ -50,6 +51,95 @@ def test_enumeration_by_definition(data, numerator, denominator):
         assert shares[0] == pytest.approx(shares[1], abs=1e-9)
 
 
+@settings(deadline=None, max_examples=60)
+@given(clusters, st.sampled_from([1.0, 0.25, 1 / 3, 1e6]), st.integers(-6, 6))
+def test_the_joint_distribution_by_definition(data, unit, shift):
+    sums, sizes = (np.array(column, dtype=float) for column in data)
+    sums = unit * (sums + shift * sizes)
+    found, ratios = on_grid(sums, sizes), every_resample(sums, sizes)
+    tie = 1e-12 * max(np.abs(ratios).max(), 1e-300)
+    for r in (*np.unique(ratios)[:: max(1, len(ratios) // 20)], 0.0, unit * shift):
+        assert found.at_most(r) == pytest.approx(np.mean(ratios <= r + tie), abs=1e-12)
+        assert found.at_least(r) == pytest.approx(np.mean(ratios >= r - tie), abs=1e-12)
+        assert found.at_most(r, strict=True) == pytest.approx(np.mean(ratios < r - tie), abs=1e-12)
+    assert found.moments() == pytest.approx((ratios.mean(), ratios.std()), abs=1e-7 * unit)
+    for q in (0.025, 0.05, 0.5, 0.975):
+        shares = [np.mean(ratios <= x) for x in (found.quantile(q) + tie, found.quantile(q) - tie)]
+        assert shares[0] >= q - 1e-9
+        assert shares[1] < q
+
+
+def few_kinds():
+    """Clusters of four kinds of (size, difference): the interval touches 0."""
+    sizes = np.repeat([1.0, 2.0, 3.0, 3.0], [6, 2, 2, 4])
+    return np.repeat([0.0, 1.0, -1.0, 2.0], [6, 2, 2, 4]), sizes
+
+
+def test_few_kinds_of_clusters_are_listed():
+    sums, sizes = few_kinds()
+    found = ratio_bootstrap(sums, sizes)
+    assert (found.route, len(found.ratios)) == ("enumeration", math.comb(17, 3))
+    # drawing 10,000 times with the usual seed says .0303
+    assert found.quantile(0.025) == 0.0
+    assert on_grid(sums, sizes).quantile(0.025) == 0.0
+    # P(ratio <= 0) = P(sum of D <= 0): one sum of 14 draws
+    below = lattice.distribution(lattice.resampled(sums.astype(int))).at_most(0)
+    assert found.at_most(0.0) == pytest.approx(below, abs=1e-13)
+    assert below > 0.025
+
+
+@pytest.mark.parametrize("g", [13, 25, 60])
+def test_the_joint_distribution_agrees_with_one_sum_per_ratio(g):
+    """P(ratio <= p / q) = P(sum of q D - p N <= 0), a sum on a lattice of its own."""
+    rng = np.random.default_rng(g)
+    sizes = rng.integers(1, 12, g)
+    sums = np.rint(sizes * rng.normal(0.05, 0.3, g)).astype(np.int64)
+    found = on_grid(sums.astype(float), sizes.astype(float))
+    for p, q in ((0, 1), (1, 50), (-1, 30), (2, 15), (int(sums.sum()), int(sizes.sum()))):
+        one = lattice.distribution(lattice.resampled(q * sums - p * sizes))
+        for strict in (False, True):
+            assert found.at_most(p / q, strict=strict) == pytest.approx(one.at_most(-strict), abs=1e-11)
+            assert found.at_least(p / q, strict=strict) == pytest.approx(one.at_least(strict), abs=1e-11)
+    assert found.probabilities.sum() == pytest.approx(1, abs=1e-11)
+
+
+def test_the_joint_distribution_agrees_with_drawing():
+    rng = np.random.default_rng(4)
+    sizes = rng.integers(1, 9, 90).astype(float)
+    sums = np.rint(sizes * rng.normal(0.05, 0.3, 90))
+    found = ratio_bootstrap(sums, sizes)
+    assert found.route == "lattice"
+    counts = rng.multinomial(90, np.full(90, 1 / 90), 200_000)
+    ratios = counts @ sums / (counts @ sizes)
+    for r in (*np.quantile(ratios, [0.02, 0.5, 0.97]).tolist(), 0.0):
+        share = np.mean(ratios <= r + 1e-12)
+        assert found.at_most(r) == pytest.approx(
+            share, abs=4.5 * math.sqrt(share * (1 - share) / len(ratios))
+        )
+    assert found.moments()[0] == pytest.approx(ratios.mean(), abs=5 * ratios.std() / math.sqrt(len(ratios)))
+    assert found.moments()[1] == pytest.approx(ratios.std(), rel=0.01)
+
+
+def test_sizes_too_large_for_a_window_take_another_way():
+    rng = np.random.default_rng(8)
+    sizes = rng.integers(1, 10**7, 40).astype(float)
+    assert on_grid(np.rint(sizes * rng.normal(size=40)), sizes) is None
+
+
+def test_multisets_of_kinds_are_those_of_items():
+    rows = np.array([[1.0, 2.0], [0.3, 1.0], [-0.7, 5.0]])
+    copies = np.array([3, 1, 2])
+    items = np.repeat(rows, copies, axis=0)
+    picks = np.array(list(itertools.product(range(6), repeat=6)))
+    found, probabilities = multisets.totals(rows, copies)
+    assert len(found) == multisets.number(3, 6)
+    for column in (0, 1):
+        every = items[picks][:, :, column].sum(axis=1)
+        for x in np.unique(np.round(every, 9)):
+            at = np.abs(found[:, column] - x) < 1e-6
+            assert probabilities[at].sum() == pytest.approx(np.mean(np.abs(every - x) < 1e-6), abs=1e-13)
+
+
 def test_twelve_clusters_are_enumerated_within_a_second():
     sums, sizes = np.arange(12.0) - 4, np.arange(12.0) * 7 + 3
     started = time.process_time()
@@ -64,8 +154,7 @@ def test_inversion_agrees_with_drawing(g):
     rng = np.random.default_rng(g)
     sizes = rng.integers(1, 60, g).astype(float)
     sums = np.rint(sizes * rng.normal(0.05, 0.15, g))
-    found = ratio_bootstrap(sums, sizes)
-    assert isinstance(found, Inverted)
+    found = Inverted(sums, sizes)
     counts = rng.multinomial(g, np.full(g, 1 / g), 200_000)
     ratios = counts @ sums / (counts @ sizes)
     for r in (*np.quantile(ratios, [0.02, 0.5, 0.97]), 0.0):
@@ -133,22 +222,28 @@ def test_clusters_that_do_not_vary_give_one_point(g):
 @pytest.mark.parametrize("g", [15])
 def test_proportional_sums_give_one_point_by_inversion(g):
     sizes = np.arange(1.0, g + 1)
-    found = ratio_bootstrap(sizes * 0.5, sizes)
+    found = Inverted(sizes * 0.5, sizes)
     assert found.quantile(0.3) == 0.5
     assert found.moments() == (0.5, 0.0)
+    on_a_grid = ratio_bootstrap(sizes * 0.5, sizes)
+    assert on_a_grid.quantile(0.3) == 0.5
+    assert on_a_grid.moments() == pytest.approx((0.5, 0.0), abs=1e-15)
 
 
 def test_one_dominant_cluster():
     sizes = np.array([10_000.0, *[1.0] * 14])
     sums = np.array([0.0, *[1.0, -1.0] * 7])
-    found = ratio_bootstrap(sums, sizes)
+    found = Inverted(sums, sizes)
     # the terms differ so much in size that rounding hides the small ones: the error says so
     assert found.error > 0.05
     # without the large cluster the ratio is a sum of 15 coins over 15, with it next to nothing
+    # three kinds of clusters: listing them tells all
     without = (14 / 15) ** 15
     expected = 1 - without + without * stats.binom.cdf(8, 15, 0.5)
     _, low, high = found._rounded(0.1, 2**18)
     assert low <= expected <= high
+    for exact in (ratio_bootstrap(sums, sizes), on_grid(sums, sizes)):
+        assert exact.at_most(0.1) == pytest.approx(expected, abs=1e-10)
 
 
 @pytest.mark.parametrize("g", [40, 120])

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -84,3 +86,24 @@ def test_the_error_that_the_warning_names_is_that_of_normal_values():
     answer = ask("describe", {"values": list(values[0])}, method="basic")
     told = next(w.message for w in answer.warnings if w.code == "BOOTSTRAP_FEW_VALUES")
     assert f"about {missed.mean():.0%} of the time" in told
+
+
+def test_twelve_values_are_listed_and_drawing_agrees():
+    rng = np.random.default_rng(12)
+    column = rng.normal(size=12)
+    for method in ("percentile", "bca"):
+        exact = ask("describe", {"values": column.tolist(), "method": method}).model_dump()
+        assert exact["provenance"]["exact"]
+    # the same resamples, drawn
+    means = np.sort(column[rng.integers(0, 12, (400_000, 12))].mean(axis=1))
+    ci = ask("describe", {"values": column.tolist(), "method": "percentile"}).model_dump()["analysis"]["ci"]
+    for end, q in ((ci["low"], 0.025), (ci["high"], 0.975)):
+        assert np.mean(means <= end + 1e-12) == pytest.approx(q, abs=1.2e-3)
+    assert not ask("describe", {"values": rng.normal(size=13).tolist(), "method": "bca"}).model_dump()[
+        "provenance"
+    ]["exact"]
+
+
+def test_tied_values_are_listed_though_there_are_many():
+    column = [*[0.0] * 20, *[math.pi] * 15, *[1.0] * 5]
+    assert ask("describe", {"values": column, "method": "bca"}).model_dump()["provenance"]["exact"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -61,6 +63,11 @@ UNEVEN_17 = {
     **columns([(k % 2, int(k % 7 in (1, 3, 5) or k % 9 in (2, 4))) for k in range(sum(SIZES))]),
     "clusters": [label for label, size in enumerate(SIZES) for _ in range(size)],
 }
+UNEVEN_SCORES = {
+    **UNEVEN_17, "candidate": [x + 0.001 * math.sin(k * k) for k, x in enumerate(UNEVEN_17["candidate"])]
+}  # fmt: skip
+"""On no grid, so that the distribution is known to an error."""
+
 ALIKE = {"baseline": [0, 1, 0, 1] * 40, "candidate": [1, 0, 1, 0] * 20 + [0, 1, 0, 1] * 20}
 
 CASES = {
@@ -114,8 +121,8 @@ CASES = {
     "EARLY_STOP_BIAS": ("sequential", WINNER, FAIR),
     "ERROR_UNRESOLVED": (
         "cluster-bootstrap",
-        {**UNEVEN_17, "alpha": 0.008},
-        {**UNEVEN_17, "alpha": 0.05},
+        {**UNEVEN_SCORES, "alpha": 0.008},
+        {**UNEVEN_SCORES, "alpha": 0.05},
     ),
     "FALLBACK_USED": ("pas", {"tests": []}, agreeing({"pi": 0.9}, {"pi": 0.8})),
     "FEW_ATTEMPTS": (

@@ -1,0 +1,97 @@
+"""How closely a drawn number is known, and which numbers may decide nothing.
+
+A number that was drawn lies within `SURE` Monte-Carlo standard errors of what more and more draws would give,
+all but 6 times in 100,000. An analysis tells that range in `within`, and in `undecided` what no rule may rest on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from scipy import special
+
+from service.kernels.bootstrap_draws import Draws
+from service.kernels.bootstrap_intervals import bca_level
+from service.kernels.metric_bootstrap import MetricDraws, middle_of
+
+SURE = 4.0
+"""Monte-Carlo standard errors."""
+
+DRAWN = (
+    "it is drawn, and lies within four Monte-Carlo standard errors of the threshold: draw more (`n_resamples`) "
+    "to tell on which side"
+)
+FLAT = "the resamples do not vary, which is no certainty"
+POINT = "no item differs from another, so Wald's interval is a single point, which is no certainty"
+
+Range = tuple[float, float]
+Quantile = Callable[[float], float]
+
+
+def of_share(share: float, draws: int) -> Range:
+    """The probabilities that a share of so many draws goes with: Wilson's interval."""
+    square = SURE * SURE / draws
+    centre = (share + square / 2) / (1 + square)
+    half = math.sqrt(square * (share * (1 - share) + square / 4)) / (1 + square)
+    return max(centre - half, 0.0), min(centre + half, 1.0)
+
+
+def of_quantile(quantile: Quantile, draws: int, low: float, high: float | None = None) -> Range | None:
+    """The order statistics between which the `low`-quantile lies (or from the `low` to the `high`-quantile).
+
+    None where fewer than `SURE` squared draws are beyond it: they cannot tell.
+    """
+    high = low if high is None else high
+    down = low - SURE * math.sqrt(low * (1 - low) / draws)
+    up = high + SURE * math.sqrt(high * (1 - high) / draws)
+    return (quantile(down), quantile(up)) if down > 0 and up < 1 else None
+
+
+def of_ends(
+    found: Draws, delta: float, method: str, tail: float, acceleration: float | None, se: float | None
+) -> tuple[Range | None, Range | None]:
+    """The ranges of the low and the high end of an interval that was drawn; None where it cannot be told."""
+    draws = len(found.estimates)
+    if method == "bca":
+        low, high = (_of_bca(found, draws, delta, acceleration, q) for q in (tail, 1 - tail))
+        return low, high
+    if method == "studentized":
+        if not isinstance(found, MetricDraws) or found.pivots is None or not se:
+            return None, None
+        pivots, error = found.pivots, se
+        low, high = (
+            of_quantile(lambda q: delta - error * float(np.quantile(pivots, q)), len(pivots), q)
+            for q in (1 - tail, tail)
+        )
+        return _ordered(low), _ordered(high)
+    low, high = (of_quantile(found.quantile, draws, q) for q in (tail, 1 - tail))
+    if method == "basic":
+        return _mirrored(high, delta), _mirrored(low, delta)
+    return low, high
+
+
+def of_wald(n_discordant: int, delta: float, method: str) -> dict[str, str]:
+    """What is undecided beside Wald's interval of n binary pairs: itself, where no item differs from another."""
+    if n_discordant and abs(delta) < 1:
+        return {}
+    return dict.fromkeys(["intervals.wald", *(["ci"] if method == "wald" else [])], POINT)
+
+
+def _of_bca(found: Draws, draws: int, delta: float, acceleration: float | None, q: float) -> Range | None:
+    """The bias is drawn too: a level for either end of its range."""
+    sides = of_share(middle_of(found, delta), draws)
+    if acceleration is None or not 0 < sides[0] <= sides[1] < 1:
+        return None
+    levels = [bca_level(q, float(z0), acceleration) for z0 in special.ndtri(sides)]
+    low, high = levels
+    return None if low is None or high is None else of_quantile(found.quantile, draws, low, high)
+
+
+def _mirrored(range_: Range | None, delta: float) -> Range | None:
+    return None if range_ is None else (2 * delta - range_[1], 2 * delta - range_[0])
+
+
+def _ordered(range_: Range | None) -> Range | None:
+    return None if range_ is None else (min(range_), max(range_))
