@@ -4,14 +4,28 @@ A rule's clause `test.p_value < alpha` holds under a policy when the adjusted p 
 family has one p per hypothesis: the largest of its clauses, since a rule that needs all of them holds
 only as often as the weakest does. A clause is adjusted by putting its own p in that place. A
 hypothesis without a p, because its results break the plan or its test is undefined, counts as 1.
+
+Where a hypothesis names an equivalence test for when its rule is false, two statements may be made of it, and
+both belong to the family. Closed testing with Bonferroni's test of every intersection (Marcus, Peritz &
+Gabriel 1976, Biometrika 63:655) needs a share only for nulls that can be true together (Shaffer 1986, J Am
+Stat Assoc 81:826). "Not better" (delta <= 0) and "different by the margin" (|delta| >= margin) are both true
+only of a candidate worse by the margin, and there a test that finds it better rejects "worse by the
+margin" all the more: the two need one share (Morikawa & Yoshida 1995, J Biopharm Stat 5:297). So a
+hypothesis of superiority or non-inferiority keeps one place, and holds it with the larger of its two
+p-values while another hypothesis is adjusted: Holm's steps go on only past hypotheses of which nothing is
+left that could be true. Other claims take two places. Step-up methods, false discovery rates and fixed
+sequences have no such argument here: statements in opposite directions are not positively dependent, a
+statement left unmade changes the share of false ones, and a sequence goes on past what it has not tested. There
+the equivalence test is not corrected, and is no outcome.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
-from service.domain.analyses import JsonObject
+from service.domain.analyses import Analyses, JsonObject
 from service.domain.deviation_changes import MultiplicityPolicy
 from service.domain.fields import Observation, observe
 from service.domain.plan import Hypothesis, Plan
@@ -19,6 +33,12 @@ from service.domain.rule import All, Clause, Comparison, Rule, clauses
 from service.domain.rule_grammar import parse
 from service.domain.verdict_parts import FamilyP
 from service.stats.multiple_comparisons import Method, MultipleComparisonsRequest, multiple_comparisons
+
+CLOSED = ("bonferroni", "holm")
+"""Policies that cover both statements about a hypothesis."""
+
+ONE_PLACE = ("superiority", "non_inferiority")
+"""Claims whose null is not true together with that of equivalence, but where one share serves both."""
 
 NO_CLAUSE = "the rule has no clause that asks for a small p-value"
 
@@ -58,6 +78,9 @@ def needs_all(rule: Rule) -> bool:
     return all(each in parts and asks_small_p(each) for each in mentioned)
 
 
+Statement = Literal["rule", "equivalence"]
+
+
 @dataclass(frozen=True, slots=True)
 class Family:
     """The p-values of a family before adjustment, in its order."""
@@ -65,34 +88,71 @@ class Family:
     policy: MultiplicityPolicy
     p_values: Mapping[str, float | None]
     reasons: Mapping[str, str]
+    equivalence: Mapping[str, float | None] = field(default_factory=dict)
+    """Of the equivalence tests that hypotheses name for when their rule is false."""
+    two_places: frozenset[str] = frozenset()
+    """Hypotheses whose two statements can both be false."""
 
     @classmethod
-    def of(cls, plan: Plan, answers: Mapping[str, Mapping[str, JsonObject]]) -> Family:
-        """The family of a plan, from the answers of its tests by hypothesis."""
+    def of(cls, plan: Plan, analyses: Analyses) -> Family:
+        """The family of a plan, from the answers of its tests."""
         found: dict[str, float | None] = {}
         reasons: dict[str, str] = {}
+        equivalence: dict[str, float | None] = {}
         for name in members(plan):
             hypothesis = plan.hypothesis(name)
-            p, why = (
-                (None, "no such hypothesis")
-                if hypothesis is None
-                else _p_of(hypothesis, answers.get(name, {}))
-            )
-            found[name] = p
+            if hypothesis is None:
+                found[name], reasons[name] = None, "no such hypothesis"
+                continue
+            seen = [_p_of(hypothesis, answers) for _, answers in analyses.of_rule(hypothesis)]
+            known = [p for p, _ in seen if p is not None]
+            found[name] = max(known) if len(known) == len(seen) else None
+            why = next((why for p, why in seen if p is None), None)
             if why is not None:
                 reasons[name] = why
+            if hypothesis.equivalence is not None:
+                tested = [tost_p(each) for _, each in analyses.of_fallback(hypothesis)]
+                sure = [p for p in tested if p is not None]
+                equivalence[name] = max(sure) if sure and len(sure) == len(tested) else None
         policy: MultiplicityPolicy = "none" if plan.multiplicity is None else plan.multiplicity.policy
-        return cls(policy, found, reasons)
+        return cls(policy, found, reasons, equivalence, two_places(plan))
 
     def corrects(self, hypothesis: str) -> bool:
         """True when the hypothesis' p-values are adjusted before its rule reads them."""
         return self.policy != "none" and hypothesis in self.p_values
 
-    def adjust(self, hypothesis: str, p: float, method: Method) -> float:
-        """What `p` becomes in that hypothesis' place."""
-        with_it = {**self.p_values, hypothesis: p}
-        request = MultipleComparisonsRequest(p_values=list(with_it.values()), method=method)
-        return multiple_comparisons(request).adjusted[list(with_it).index(hypothesis)]
+    def corrects_equivalence(self, hypothesis: str) -> bool:
+        """True when more than one statement may be made in the family and the policy covers them all."""
+        several = len(self.p_values) + len(self.two_places) > 1
+        return several and hypothesis in self.p_values and self.policy in CLOSED
+
+    def why_no_equivalence(self, hypothesis: str) -> str | None:
+        """Why the equivalence test of a hypothesis cannot decide its outcome; None when it can."""
+        places = len(self.p_values) + len(self.two_places)
+        return why_uncorrected(self.policy, places) if hypothesis in self.p_values else None
+
+    def adjust(self, hypothesis: str, p: float, method: Method, statement: Statement = "rule") -> float:
+        """What `p` becomes in the place of that statement about that hypothesis."""
+        places = self._places(method, hypothesis)
+        second = statement == "equivalence" and (hypothesis, "equivalence") in places
+        own: tuple[str, Statement] = (hypothesis, "equivalence" if second else "rule")
+        places[own] = p
+        request = MultipleComparisonsRequest(p_values=list(places.values()), method=method)
+        return multiple_comparisons(request).adjusted[list(places).index(own)]
+
+    def _places(self, method: Method, asked: str) -> dict[tuple[str, Statement], float | None]:
+        """The p-value in every place of the family, in its order; a null counts as 1."""
+        found: dict[tuple[str, Statement], float | None] = {}
+        for name, p in self.p_values.items():
+            found[name, "rule"] = p
+            if method not in CLOSED or name not in self.equivalence:
+                continue
+            other = self.equivalence[name]
+            if name in self.two_places:
+                found[name, "equivalence"] = other
+            elif name != asked:
+                found[name, "rule"] = None if p is None or other is None else max(p, other)
+        return found
 
     def read(self, hypothesis: str, seen: Observation) -> Observation:
         """An observed p-value of a hypothesis as its rule is to read it."""
@@ -116,6 +176,28 @@ class Family:
         )
 
 
+def two_places(plan: Plan) -> frozenset[str]:
+    """The hypotheses of the family that may be said to be two things, neither of which excludes the other's error."""
+    named = (plan.hypothesis(name) for name in members(plan))
+    return frozenset(
+        each.id for each in named if each and each.equivalence is not None and each.claim not in ONE_PLACE
+    )
+
+
+def why_uncorrected(policy: MultiplicityPolicy, places: int) -> str | None:
+    """Why a policy does not cover equivalence tests asked where rules are false; None where it does."""
+    if policy == "none" or policy in CLOSED or places <= 1:
+        return None
+    return f"the policy `{policy}` does not correct it; `holm` and `bonferroni` do"
+
+
+def tost_p(answer: JsonObject) -> float | None:
+    """The p of two one-sided tests, the larger of both; None where a test has no such p-values."""
+    sides = [_number(observe(answer, (name,))) for name in ("p_lower", "p_upper")]
+    known = [p for p in sides if p is not None]
+    return max(known) if len(known) == len(sides) else None
+
+
 def _p_of(hypothesis: Hypothesis, answers: Mapping[str, JsonObject]) -> tuple[float | None, str | None]:
     """The largest p of a hypothesis' p-value clauses, or why there is none."""
     found = []
@@ -124,7 +206,13 @@ def _p_of(hypothesis: Hypothesis, answers: Mapping[str, JsonObject]) -> tuple[fl
         if answer is None:
             return None, "its tests were not computed"
         seen = observe(answer, clause.field.path)
-        if isinstance(seen.value, bool) or not isinstance(seen.value, float | int):
+        p = _number(seen)
+        if p is None:
             return None, seen.reason or f"{clause.field} is undefined"
-        found.append(float(seen.value))
+        found.append(p)
     return (max(found), None) if found else (None, NO_CLAUSE)
+
+
+def _number(seen: Observation) -> float | None:
+    value = seen.value
+    return None if isinstance(value, bool) or not isinstance(value, float | int) else float(value)
