@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 
-from service.domain import verdict_words
+from service.domain import verdict_facts, verdict_words
 from service.domain.analyses import Analyses, JsonObject, analyse
 from service.domain.equivalence_fallback import equivalence_fallback, found_equivalent
 from service.domain.family import Family, asks_small_p, is_secondary
@@ -71,7 +71,7 @@ def judge(
 ) -> Verdict:
     """Apply the locked rules. Odd data end in `invalid` or `inconclusive` with a reason.
 
-    Without `descriptive` what no outcome rests on is left out: strata, and the judge's errors.
+    Without `descriptive` what no outcome rests on is left out: the sentence, strata, and the judge's errors.
     """
     family = Family.of(plan, analyses)
     hypotheses = tuple(
@@ -142,9 +142,9 @@ def _judge(
     fallback = None if violation else equivalence_fallback(hypothesis, analyses, family)
     outcome = _outcome(hypothesis, found.truth, violation, fallback)
     population = plan.population(hypothesis.population)
-    interval = read_interval(plan, hypothesis, rule, found.answers)
     filled = paired is not None and paired.excluded.filled > 0
-    said = HypothesisVerdict(
+    interval = read_interval(plan, hypothesis, rule, found.answers, filled=filled)
+    return HypothesisVerdict(
         id=hypothesis.id,
         claim=hypothesis.claim,
         statement=hypothesis.statement,
@@ -171,18 +171,21 @@ def _judge(
         filled=(found.way or next(iter(against(plan, hypothesis)), None)) if filled else None,
         fallback=fallback,
     )
-    return said.model_copy(update={"sentence": verdict_words.sentence(plan, said, interval)})
 
 
 def _described(
     plan: Plan, found: HypothesisVerdict, manifests: Mapping[str, Manifest], outcomes: Outcomes
 ) -> HypothesisVerdict:
-    """With the effect by category and the judge's errors, on which no outcome rests."""
+    """With its sentence, the effect by category and the judge's errors, on which no outcome rests."""
     hypothesis = plan.hypothesis(found.id)
-    if hypothesis is None or found.outcome == "invalid":
+    if hypothesis is None:
         return found
-    paired = pair_up(plan, hypothesis, manifests, outcomes)
-    return found.model_copy(
+    interval = verdict_facts.interval_of(plan, found)
+    said = found.model_copy(update={"sentence": verdict_words.sentence(plan, found, interval)})
+    if found.outcome == "invalid":
+        return said
+    paired = pair_up(plan, hypothesis, manifests, outcomes, found.filled)
+    return said.model_copy(
         update={
             "strata": by_stratum(paired),
             "judge": judge_noise(plan, hypothesis, paired.manifest, outcomes),
