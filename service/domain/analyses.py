@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from service.domain.feeding import request_for
+from service.domain.fields import observe
 from service.domain.outcomes import Outcomes, Paired, PlanViolatedError, pair_up
 from service.domain.plan import Hypothesis, Plan, TestUse
 from service.domain.population import Manifest
@@ -55,7 +56,7 @@ class Analyses(BaseModel):
 
     def shows_equivalence(self, hypothesis: Hypothesis) -> bool:
         """True when the equivalence test that a hypothesis names finds equivalence, whichever way is filled in."""
-        found = [_analysis(answer).get("equivalent") is True for _, answer in self.of_fallback(hypothesis)]
+        found = [observe(answer, ("equivalent",)).value is True for _, answer in self.of_fallback(hypothesis)]
         return bool(found) and all(found)
 
 
@@ -105,11 +106,6 @@ def _answers(
 def _each(plan: Plan, tests: tuple[str, ...], paired: Paired) -> dict[str, JsonObject]:
     uses = [use for test_id in tests if (use := plan.test(test_id)) is not None]
     return {use.id: _answer(plan, use, paired) for use in uses}
-
-
-def _analysis(answer: JsonObject) -> Mapping[str, JsonValue]:
-    found = answer.get("analysis")
-    return found if isinstance(found, Mapping) else {}
 
 
 def _answer(plan: Plan, use: TestUse, paired: Paired) -> JsonObject:

@@ -7,6 +7,7 @@ from typing import Any
 
 from service.domain.analyses import Analyses, JsonObject
 from service.domain.family import Family, tost_p
+from service.domain.fields import observe
 from service.domain.plan import Hypothesis
 from service.domain.verdict_parts import EquivalenceFallback, Span
 
@@ -36,12 +37,13 @@ def equivalence_fallback(
     if corrected and p is not None and family.policy != "none":
         adjusted = family.adjust(hypothesis.id, p, family.policy, "equivalence")
     reason = uncovered or (NO_P if corrected and p is None else None)
-    found = analysis.get("equivalent")
+    seen = observe(answer, ("equivalent",))
+    found = seen.value if isinstance(seen.value, bool) else None
     return EquivalenceFallback(
         test=hypothesis.equivalence,
-        equivalent=found if isinstance(found, bool) else None,
+        equivalent=found,
         counts=reason is None,
-        reason=reason or (None if isinstance(found, bool) else _why(answer)),
+        reason=reason or (None if found is not None else seen.reason),
         margin=_number(analysis, "margin"),
         alpha=None if level is None else round((1 - level) / 2, 12),
         ci=Span(low=_number(ci, "low"), high=_number(ci, "high")) if ci else None,
@@ -62,16 +64,9 @@ def found_equivalent(fallback: EquivalenceFallback) -> bool:
 
 
 def _hardness(answer: JsonObject) -> tuple[int, float]:
-    order = {False: 2, None: 1, True: 0}
-    found, p = _analysis(answer).get("equivalent"), tost_p(answer)
-    return order[found if isinstance(found, bool) else None], 1.0 if p is None else p
-
-
-def _why(answer: JsonObject) -> str:
-    analysis = _analysis(answer)
-    reasons = analysis.get("reasons")
-    told = reasons.get("equivalent") if isinstance(reasons, Mapping) else None
-    return str(told or answer.get("reason") or "it is undefined for these data")
+    """Of two answers the larger one counts: false, undefined, true; then the larger p."""
+    found, p = observe(answer, ("equivalent",)).value, tost_p(answer)
+    return 0 if found is True else 2 if found is False else 1, 1.0 if p is None else p
 
 
 def _analysis(answer: JsonObject) -> Mapping[str, Any]:

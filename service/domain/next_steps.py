@@ -144,6 +144,12 @@ def next_step(plan: Plan, found: HypothesisVerdict) -> tuple[str, str]:
             "In a new plan name a test that is defined for such data.",
             "下一步:规则所需的量在这些数据上没有定义,因此无法据此说明需要多少题目。请在新计划中指定对此类数据有定义的检验。",
         )
+    if found.outcome == "not_supported" and found.rule_holds:
+        return (
+            "Next: the rule held without its claim, so more items would not help. Write a rule that holds only where "
+            "the claim does, and register the next run with it.",
+            "下一步:规则成立而主张并未由此得出,再多的题目也无济于事。请写出只在主张成立时才成立的规则,并据此登记下一次运行。",
+        )
     steps = list(_steps(plan, found))
     if not steps:
         steps = [
