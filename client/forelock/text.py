@@ -52,6 +52,8 @@ def _hypothesis(hypothesis: Json) -> str:
     in_points = any(" pp" in clause["text"] for clause in clauses)
     for clause in clauses:
         seen = observed(clause, points=in_points and _is_effect(clause["text"]))
+        if clause.get("unadjusted") is not None:
+            seen += f", {_number(clause['unadjusted'], False)} unadjusted"
         said = f"  {MARKS[clause['holds']]:>7}  {plain(clause['text']):<{width}}  observed {seen}"
         lines.append(said + (f" ({plain(clause['reason'])})" if clause.get("reason") else ""))
     if hypothesis.get("reason"):

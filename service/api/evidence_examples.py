@@ -65,6 +65,11 @@ SENTENCES: dict[str, Any] = {
                 "在 longmemeval 上,C3 与 C1 的 accuracy 之差为 +0.40 个百分点(n = 500)。这并不表明两者相同。",
             },
             "notes": [],
+            "next": {
+                "en": "Next: if the true difference is the observed +0.40 pp, no number of items makes the rule "
+                "hold in 80 of 100 studies.",
+                "zh": "下一步:若真实差异为观察到的 +0.40 个百分点,再多的题目也不会使规则在 100 次研究中有 80 次成立。",
+            },
         }
     ],
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from service.domain.feeding import request_for
@@ -15,6 +16,7 @@ from service.domain.population import Manifest
 from service.domain.rule import clauses
 from service.domain.rule_grammar import parse
 from service.domain.rule_truth import told
+from service.domain.worst_case import WAYS, Way
 from service.errors import ForelockError
 from service.stats import registry
 from service.stats.certainty import DRAWN
@@ -32,7 +34,34 @@ class Analyses(BaseModel):
     answers: dict[str, dict[str, JsonObject]] = Field(
         description="By hypothesis and test id; `analysis` is null beside a `reason` where a test failed."
     )
+    filled: dict[str, dict[Way, dict[str, JsonObject]]] = Field(
+        default_factory=dict,
+        description="By hypothesis: the same with what is not ok taken up and down, of the tests behind a claim of "
+        "equivalence; none where nothing was filled in.",
+    )
     versions: dict[str, str] = Field(description="Of the libraries the numbers depend on.")
+
+    def of_rule(self, hypothesis: Hypothesis) -> tuple[tuple[Way | None, Mapping[str, JsonObject]], ...]:
+        """What the rule is read from: one set of answers, or both ways for a claim of equivalence."""
+        both = self.filled.get(hypothesis.id)
+        if both and hypothesis.claim == "equivalence":
+            return tuple(both.items())
+        return ((None, self.answers.get(hypothesis.id, {})),)
+
+    def of_fallback(self, hypothesis: Hypothesis) -> tuple[tuple[Way | None, JsonObject], ...]:
+        """The answers of the equivalence test that a hypothesis names; it has to find equivalence in all of them."""
+        test, both = hypothesis.equivalence, self.filled.get(hypothesis.id)
+        if test is None:
+            return ()
+        if both:
+            return tuple((way, answers[test]) for way, answers in both.items() if test in answers)
+        found = self.answers.get(hypothesis.id, {}).get(test)
+        return () if found is None else ((None, found),)
+
+    def shows_equivalence(self, hypothesis: Hypothesis) -> bool:
+        """True when the equivalence test that a hypothesis names finds equivalence, whichever way is filled in."""
+        found = [observe(answer, ("equivalent",)).value is True for _, answer in self.of_fallback(hypothesis)]
+        return bool(found) and all(found)
 
 
 def analyse(plan: Plan, manifests: Mapping[str, Manifest], outcomes: Outcomes) -> Analyses:
@@ -40,13 +69,12 @@ def analyse(plan: Plan, manifests: Mapping[str, Manifest], outcomes: Outcomes) -
 
     Results that break the plan are not analysed at all.
     """
-    return Analyses(
-        answers={
-            hypothesis.id: _answers(plan, hypothesis, manifests, outcomes)
-            for hypothesis in plan.hypotheses or ()
-        },
-        versions=registry.library_versions(),
-    )
+    answers, filled = {}, {}
+    for hypothesis in plan.hypotheses or ():
+        answers[hypothesis.id], both = _answers(plan, hypothesis, manifests, outcomes)
+        if both:
+            filled[hypothesis.id] = both
+    return Analyses(answers=answers, filled=filled, versions=registry.library_versions())
 
 
 def tests_of(hypothesis: Hypothesis) -> tuple[str, ...]:
@@ -57,12 +85,32 @@ def tests_of(hypothesis: Hypothesis) -> tuple[str, ...]:
 
 def _answers(
     plan: Plan, hypothesis: Hypothesis, manifests: Mapping[str, Manifest], outcomes: Outcomes
-) -> dict[str, JsonObject]:
+) -> tuple[dict[str, JsonObject], dict[Way, dict[str, JsonObject]]]:
+    """The answers of a hypothesis, and those of both ways of filling behind a claim of equivalence."""
     try:
         paired = pair_up(plan, hypothesis, manifests, outcomes)
     except PlanViolatedError:
-        return {}
-    uses = [use for test_id in tests_of(hypothesis) if (use := plan.test(test_id)) is not None]
+        return {}, {}
+    named = tests_of(hypothesis)
+    found = _each(plan, hypothesis, named, paired)
+    claims = named if hypothesis.claim == "equivalence" else tuple(filter(None, [hypothesis.equivalence]))
+    if not paired.excluded.filled or not claims:
+        return found, {}
+    both: dict[Way, dict[str, JsonObject]] = {}
+    for way in WAYS:
+        other = pair_up(plan, hypothesis, manifests, outcomes, way)
+        same = np.array_equal(paired.baseline, other.baseline)
+        if same and np.array_equal(paired.candidate, other.candidate):
+            both[way] = {name: found[name] for name in claims if name in found}
+        else:
+            both[way] = _each(plan, hypothesis, claims, other)
+    return found, both
+
+
+def _each(
+    plan: Plan, hypothesis: Hypothesis, tests: tuple[str, ...], paired: Paired
+) -> dict[str, JsonObject]:
+    uses = [use for test_id in tests if (use := plan.test(test_id)) is not None]
     return {use.id: _answer(plan, use, paired, hypothesis) for use in uses}
 
 

@@ -178,14 +178,16 @@ def seconds(rows: Rows, hypotheses: Iterable[Hypothesis] | None = None) -> float
             paired = pair_up(rows.plan, hypothesis, rows.manifests, rows.outcomes)
         except PlanViolatedError:
             continue
+        both_ways = paired.excluded.filled > 0
         for name in tests_of(hypothesis):
+            again = both_ways and (hypothesis.claim == "equivalence" or name == hypothesis.equivalence)
             total += OVERHEAD + paired.n * 2e-7
             use = rows.plan.test(name)
             if use is None or paired.n == 0:
                 continue
             try:
                 test = registry.find(use.test, use.version)
-                total += test.cost(request_for(rows.plan, test, use, paired))
+                total += (1 + again) * test.cost(request_for(rows.plan, test, use, paired))
             except (ForelockError, ValueError):  # a test that refuses costs nothing
                 continue
     return total

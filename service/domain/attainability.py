@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
+from service.domain.family import asks_small_p
 from service.domain.findings import Finding, error, warning
-from service.domain.least_p import Size, least_p
+from service.domain.least_family import LeastFamily
+from service.domain.least_p import Size, least_p, size_of
 from service.domain.lint_rules import quantities
 from service.domain.lint_settings import Setting
-from service.domain.plan import Population
 from service.domain.population import ManifestFacts
 from service.domain.rule import (
     All,
@@ -65,8 +66,10 @@ class Bounds:
     why: str = ""
 
 
-def attainability_findings(setting: Setting, facts: Mapping[str, ManifestFacts]) -> Iterator[Finding]:
-    """Whether the rule can pass at all, and which of its clauses do no work."""
+def attainability_findings(
+    setting: Setting, facts: Mapping[str, ManifestFacts], family: LeastFamily | None = None
+) -> Iterator[Finding]:
+    """Whether the rule can pass at all, and which of its clauses do no work; `family` adjusts its p-values."""
     if (
         setting.rule is None
         or setting.population is None
@@ -74,9 +77,9 @@ def attainability_findings(setting: Setting, facts: Mapping[str, ManifestFacts])
     ):
         return
     path, size = f"{setting.path}.rule", size_of(setting.population, facts)
-    bounds = field_bounds(setting, size)
+    bounds = field_bounds(setting, size, family)
     if attainable(setting.rule, bounds) is False:
-        yield error("RULE_NEVER_PASSES", path, _why_never(setting, setting.rule, bounds, size))
+        yield error("RULE_NEVER_PASSES", path, _why_never(setting, setting.rule, bounds, size, family))
         return
     for clause in setting.clauses:
         truth = clause_truth(clause, bounds)
@@ -89,17 +92,8 @@ def attainability_findings(setting: Setting, facts: Mapping[str, ManifestFacts])
         yield from _redundant(group, bounds, path)
 
 
-def size_of(population: Population, facts: Mapping[str, ManifestFacts]) -> Size:
-    """By the manifest where there is one, else as the plan says."""
-    manifest, declared = facts.get(population.id), population.clusters
-    return Size(
-        manifest.n if manifest else population.n,
-        None if declared is None else (manifest.n_clusters if manifest else None) or declared.n,
-    )
-
-
-def field_bounds(setting: Setting, size: Size) -> dict[str, Bounds]:
-    """Bounds of the rule's fields, by their text, for that much data."""
+def field_bounds(setting: Setting, size: Size, family: LeastFamily | None = None) -> dict[str, Bounds]:
+    """Bounds of the rule's fields, by their text, for that much data; of p-values as `family` adjusts them."""
     bounds: dict[str, Bounds] = {}
     binary = setting.endpoint is not None and setting.endpoint.kind == "binary"
     for clause in setting.clauses:
@@ -110,6 +104,9 @@ def field_bounds(setting: Setting, size: Size) -> dict[str, Bounds]:
             bounds[str(clause.field)] = Bounds(Fraction(-1), Fraction(1), "proportions differ by at most 1")
         elif clause.field.path == ("p_value",) and use is not None:
             least, why = least_p(use, size, setting.population)
+            asked = [each for each in setting.clauses if each.field == clause.field]
+            if family is not None and all(asks_small_p(each) for each in asked):
+                least, why = family.adjusted(setting.hypothesis.id, least, why)
             bounds[str(clause.field)] = Bounds(least, Fraction(1), why)
         elif clause.field.path[-1] in COUNTS:
             most = size.n if clause.field.path != ("n_clusters",) else size.n_clusters
@@ -203,7 +200,9 @@ def _conjunctions(rule: Rule) -> Iterator[list[Clause]]:
             return
 
 
-def _why_never(setting: Setting, rule: Rule, bounds: Mapping[str, Bounds], size: Size) -> str:
+def _why_never(
+    setting: Setting, rule: Rule, bounds: Mapping[str, Bounds], size: Size, family: LeastFamily | None
+) -> str:
     why = []
     for clause in setting.clauses:
         truth = clause_truth(clause, bounds)
@@ -213,19 +212,26 @@ def _why_never(setting: Setting, rule: Rule, bounds: Mapping[str, Bounds], size:
     if not why:
         groups = [group for group in _conjunctions(rule) if _contradict(group, bounds)]
         why = [" and ".join(f"`{clause}`" for clause in group) + " contradict each other" for group in groups]
+
+    def passes(more: int, by: LeastFamily | None) -> bool:
+        return attainable(rule, field_bounds(setting, size.grown(more), by)) is not False
+
     needed = next(
-        (
-            size.grown(more)
-            for more in range(1, SEARCH)
-            if attainable(rule, field_bounds(setting, size.grown(more))) is not False
-        ),
+        (more for more in range(1, SEARCH) if passes(more, None if family is None else family.grown(more))),
         None,
     )
     if needed is None:
-        way_out = "mend the thresholds"
-    elif needed.n_clusters is not None:
-        way_out = f"plan at least {needed.n_clusters} clusters, or a test that can reach the threshold"
+        ways_out = ["mend the thresholds"]
+    elif size.n_clusters is not None:
+        least = size.n_clusters + needed
+        ways_out = [f"plan at least {least} clusters", "a test that can reach the threshold"]
     else:
-        way_out = f"plan at least {needed.n} items"
+        ways_out = [f"plan at least {size.n + needed} items"]
+    if family is not None and passes(0, None):
+        others = [each for each in family.other_policies if passes(0, family.under(each))]
+        ways_out += ["fewer hypotheses in the family"]
+        ways_out += [f"the policy {' or '.join(f'`{each}`' for each in others)}"] if others else []
+    *before, last = ways_out
+    way_out = f"{', '.join(before)}, or {last}" if before else last
     reasons = "; ".join(why) or "its clauses exclude each other"
     return f"the rule can never be true: {reasons}. To mend it, {way_out}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -11,6 +12,7 @@ from scipy import special
 from service.domain.feeding import parameter, takes_clusters
 from service.domain.lint_settings import Use
 from service.domain.plan import Population
+from service.domain.population import ManifestFacts
 from service.stats.mcnemar import min_attainable_p
 
 LISTED_UP_TO = 40
@@ -30,6 +32,15 @@ class Size:
     def grown(self, by: int) -> Size:
         """The same with more clusters and items."""
         return Size(self.n + by, None if self.n_clusters is None else self.n_clusters + by)
+
+
+def size_of(population: Population, facts: Mapping[str, ManifestFacts]) -> Size:
+    """By the manifest where there is one, else as the plan says."""
+    manifest, declared = facts.get(population.id), population.clusters
+    return Size(
+        manifest.n if manifest else population.n,
+        None if declared is None else (manifest.n_clusters if manifest else None) or declared.n,
+    )
 
 
 def least_p(use: Use, size: Size, population: Population | None = None) -> tuple[Fraction, str]:

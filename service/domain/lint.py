@@ -9,7 +9,13 @@ from collections.abc import Iterator, Mapping
 
 from service.domain.attainability import attainability_findings
 from service.domain.findings import Finding, error
-from service.domain.lint_policies import endpoint_findings, missing_findings, multiplicity_findings
+from service.domain.least_family import LeastFamily
+from service.domain.lint_policies import (
+    endpoint_findings,
+    judge_findings,
+    missing_findings,
+    multiplicity_findings,
+)
 from service.domain.lint_populations import population_findings
 from service.domain.lint_power import power_findings
 from service.domain.lint_rules import rule_findings
@@ -38,14 +44,16 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         *population_findings(plan, facts),
         *parameter_findings(plan),
     ]
+    family = LeastFamily.of(plan, looked_up, facts)
     for setting in looked_up:
         found += _hypothesis_names(plan, setting)
         found += use_findings(plan, setting)
         found += rule_findings(setting)
         found += missing_findings(plan, setting)
         found += multiplicity_findings(plan, setting)
+        found += judge_findings(plan, setting)
         found += sequential_findings(plan, setting)
-        attained = list(attainability_findings(setting, facts))
+        attained = list(attainability_findings(setting, facts, family))
         found += attained
         if not any(each.severity == "error" for each in attained):
             found += power_findings(plan, facts, setting)

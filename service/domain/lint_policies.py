@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from service.domain.family import members, needs_all, p_clauses
-from service.domain.findings import Finding, error
+from service.domain.family import members, needs_all, p_clauses, two_places, why_uncorrected
+from service.domain.findings import Finding, error, warning
 from service.domain.judge_noise import audit_of
 from service.domain.lint_settings import Setting
 from service.domain.plan import Endpoint, Plan
@@ -64,6 +64,14 @@ def multiplicity_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
     if policy in (None, "none") or setting.rule is None or setting.hypothesis.id not in members(plan):
         return
     path = f"{setting.path}.rule"
+    uncorrected = why_uncorrected(policy, len(members(plan)) + len(two_places(plan)))
+    if setting.hypothesis.equivalence is not None and uncorrected is not None:
+        yield warning(
+            "EQUIVALENCE_UNCORRECTED",
+            f"{setting.path}.equivalence",
+            f"`{setting.hypothesis.equivalence}` cannot decide an outcome: {uncorrected}. Take one of these, or leave "
+            "`equivalence` out; as it is, what it finds stands beside the outcome as uncorrected",
+        )
     if not p_clauses(setting.rule):
         yield error(
             "MULTIPLICITY",
@@ -77,4 +85,25 @@ def multiplicity_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
             path,
             f"the policy '{policy}' adjusts one p-value per hypothesis, the largest that the rule needs: join "
             "the clauses on p-values by `and`, each with `<` or `<=`, outside `or` and `not`",
+        )
+
+
+EQUALITY = ("equivalence", "non_inferiority")
+"""Claims that errors which are alike in both arms bring nearer."""
+
+
+def judge_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
+    """A judge whose errors nobody measures, behind a statement that two arms are close."""
+    hypothesis, endpoint = setting.hypothesis, setting.endpoint
+    close = hypothesis.claim in EQUALITY or hypothesis.equivalence is not None
+    if endpoint is None or endpoint.judge is None or not close:
+        return
+    audit = audit_of(plan, endpoint)
+    if audit is None or not audit.measured_on(hypothesis.population):
+        yield warning(
+            "JUDGE_NOT_AUDITED",
+            f"{setting.path}.endpoint",
+            f"a model scores '{endpoint.id}' and nobody checks it here: its errors shrink the difference by "
+            "sensitivity + specificity - 1, which can pass for equivalence. Add a secondary binary endpoint "
+            f"'{endpoint.id}.audit' with people's labels on a random part of the items, or acknowledge it",
         )

@@ -19,10 +19,12 @@ from service.domain.exact_sums import exact_sum
 from service.domain.plan import Collapse, Endpoint, Hypothesis, Plan, Population
 from service.domain.population import Manifest
 from service.domain.results import PlacedBatch, expected_cells
-from service.domain.worst_case import extremes, favoured, fill
+from service.domain.worst_case import Way, against, extremes, favoured, fill
 from service.errors import ForelockError
 
 OK, ERROR, MISSING, NOT_RECEIVED = 0, 1, 2, 255
+LEFT_OUT = 3
+"""Of what a deviation takes out of both arms, whatever the missing policy; never stored."""
 
 
 class PlanViolatedError(ForelockError):
@@ -129,9 +131,17 @@ class Paired:
 
 
 def pair_up(
-    plan: Plan, hypothesis: Hypothesis, manifests: Mapping[str, Manifest], outcomes: Outcomes
+    plan: Plan,
+    hypothesis: Hypothesis,
+    manifests: Mapping[str, Manifest],
+    outcomes: Outcomes,
+    way: Way | None = None,
 ) -> Paired:
     """The pairs a hypothesis is judged on.
+
+    Args:
+        way: how `worst_case` takes what is not ok; None: against the claim, and for a claim of
+            equivalence the way with the larger difference of both.
 
     Raises:
         PlanViolatedError: the manifest is another one, a cell is absent or of the wrong size, a value
@@ -153,12 +163,13 @@ def pair_up(
     baseline, candidate = cells
     usable = np.all(baseline.statuses == OK, axis=1) & np.all(candidate.statuses == OK, axis=1)
     worst = plan.missing == "worst_case"
-    kept = np.ones_like(usable) if worst else usable
+    left_out = np.any((baseline.statuses == LEFT_OUT) | (candidate.statuses == LEFT_OUT), axis=1)
+    kept = ~left_out if worst else usable
     among = inside.copy()
     among[inside] = kept
     before, after = (
-        _worst(plan, hypothesis, endpoint, cells)
-        if worst and not usable.all()
+        _worst(plan, hypothesis, endpoint, tuple(cell.of(kept) for cell in cells), way)
+        if worst and not usable[kept].all()
         else (baseline.values[kept], candidate.values[kept])
     )
     return Paired(
@@ -189,21 +200,17 @@ def why_no_worst_case(plan: Plan, hypothesis: Hypothesis) -> str | None:
 
 
 def _worst(
-    plan: Plan, hypothesis: Hypothesis, endpoint: Endpoint, cells: tuple[Cell, ...]
+    plan: Plan, hypothesis: Hypothesis, endpoint: Endpoint, cells: tuple[Cell, ...], way: Way | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Both arms with the worst value for what is not ok."""
     ends, why = extremes(endpoint), why_no_worst_case(plan, hypothesis)
     if ends is None or why is not None:
         raise PlanViolatedError(f"{why}, and the plan's missing policy is `worst_case`")
     baseline, candidate = cells
-    return fill(
-        baseline.values,
-        candidate.values,
-        (baseline.statuses == OK, candidate.statuses == OK),
-        claim=hypothesis.claim,
-        sign=favoured(plan, hypothesis),
-        ends=ends,
-    )
+    ok = (baseline.statuses == OK, candidate.statuses == OK)
+    ways = against(plan, hypothesis) if way is None else (way,)
+    found = [fill(baseline.values, candidate.values, ok, way=each, ends=ends) for each in ways]
+    return max(found, key=lambda arms: abs(exact_sum(arms[1]) - exact_sum(arms[0])))
 
 
 def _setting(

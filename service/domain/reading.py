@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from pydantic import JsonValue
+
 from service.domain.analyses import JsonObject, tests_of
 from service.domain.fields import observe
 from service.domain.plan import Hypothesis, Plan
@@ -33,13 +35,22 @@ class IntervalRead:
     ends: Ends
     within_sesoi: bool | None
     """True when it lies strictly inside the SESOI on both sides; None without a SESOI."""
+    level: float | None = None
+    """Two-sided coverage, a proportion; None where the test does not tell."""
+    method: str | None = None
+    sesoi: float | None = None
 
 
 def read_interval(
-    plan: Plan, hypothesis: Hypothesis, rule: Rule, answers: Mapping[str, JsonObject]
+    plan: Plan, hypothesis: Hypothesis, rule: Rule, answers: Mapping[str, JsonObject], *, filled: bool = False
 ) -> IntervalRead | None:
-    """The first interval the rule names, else the first `ci` of its tests; None without one."""
-    sesoi = (plan.sesoi or {}).get(hypothesis.endpoint)
+    """The first interval the rule names, else the first `ci` of its tests; None without one.
+
+    Where results were `filled` in against a claim of a difference, it is not read against the SESOI: that it
+    lies within would be their doing.
+    """
+    one_way = filled and hypothesis.claim != "equivalence"
+    sesoi = None if one_way else (plan.sesoi or {}).get(hypothesis.endpoint)
     bound = None if sesoi is None else float(sesoi.exact())
     for test, path in _candidates(hypothesis, rule):
         seen = observe(answers.get(test, {}), path)
@@ -50,8 +61,19 @@ def read_interval(
             within = None if bound is None else all(_inside(each, bound) for each in every)
             said = {_read(each, within) for each in every}
             reading = said.pop() if len(said) == 1 else "inconclusive"
-            return IntervalRead(reading, ".".join((test, *path)), ends, within)
+            level, method = _facts(answers.get(test, {}), path)
+            of = ".".join((test, *path))
+            return IntervalRead(reading, of, ends, within, level, method, bound)
     return None
+
+
+def _facts(answer: JsonObject, path: tuple[str, ...]) -> tuple[float | None, str | None]:
+    """An interval's level and method."""
+    found: JsonValue = answer.get("analysis")
+    for name in path:
+        found = found.get(name) if isinstance(found, dict) else None
+    level, method = (found.get(name) if isinstance(found, dict) else None for name in ("level", "method"))
+    return float(level) if isinstance(level, int | float) else None, None if method is None else str(method)
 
 
 def _candidates(hypothesis: Hypothesis, rule: Rule) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -11,13 +11,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from service.domain.attainability import attainable, field_bounds, size_of
+from service.domain.attainability import attainable, field_bounds
 from service.domain.enumerated_rule import EnumeratedRule
 from service.domain.enumerated_tests import BinaryTest
 from service.domain.equivalence_reach import equivalence_reach
 from service.domain.exact_power import ExactPower, plausible
 from service.domain.feeding import parameter, takes_clusters
-from service.domain.least_p import Size, least_p
+from service.domain.least_p import Size, least_p, size_of
 from service.domain.lint_rules import rule_findings
 from service.domain.lint_settings import Setting, settings
 from service.domain.lint_tests import parameter_findings, use_findings

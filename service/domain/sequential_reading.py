@@ -65,7 +65,7 @@ def reading_of(plan: Plan, found: Reading) -> SequentialReading:
                 hypothesis=name,
                 decided=decided,
                 tests={
-                    test: _test(answer)
+                    test: _test(answer, _equivalent(plan, found, name, test))
                     for test, answer in found.answers.get(name, {}).items()
                     if (use := plan.test(test)) is not None and use.test == "sequential"
                 },
@@ -75,7 +75,14 @@ def reading_of(plan: Plan, found: Reading) -> SequentialReading:
     )
 
 
-def _test(answer: JsonObject) -> TestReading:
+def _equivalent(plan: Plan, found: Reading, name: str, test: str) -> bool | None:
+    """What the named equivalence test finds, whichever way missing results are taken; None for other tests."""
+    hypothesis = plan.hypothesis(name)
+    named = hypothesis is not None and hypothesis.equivalence == test
+    return found.equivalent.get(name) if named else None
+
+
+def _test(answer: JsonObject, equivalent: bool | None) -> TestReading:
     analysis: Any = answer.get("analysis")
     if not isinstance(analysis, Mapping):
         return TestReading(
@@ -87,12 +94,12 @@ def _test(answer: JsonObject) -> TestReading:
             stopped_at=None,
             reason=str(answer.get("reason") or "the test gave no analysis"),
         )
-    ci, process = analysis.get("ci"), analysis.get("e_process")
+    ci, process, found = analysis.get("ci"), analysis.get("e_process"), analysis.get("equivalent")
     return TestReading(
         decision=analysis.get("decision"),
         e_value=None if process is None else process["e_value"],
         p_value=analysis.get("p_value"),
         ci=None if ci is None else Span(low=ci["low"], high=ci["high"]),
-        equivalent=analysis.get("equivalent"),
+        equivalent=None if found is None else found if equivalent is None else equivalent,
         stopped_at=analysis.get("stopped_at"),
     )

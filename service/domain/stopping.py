@@ -11,13 +11,13 @@ Where a plan was stopped follows from its rows alone, so a verdict can be comput
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.analyses import JsonObject, analyse, tests_of
+from service.domain.analyses import Analyses, JsonObject, analyse, tests_of
 from service.domain.family import is_secondary
 from service.domain.outcomes import NOT_RECEIVED, Outcomes
 from service.domain.plan import GroupSequential, Hypothesis, Plan, Population
@@ -103,19 +103,22 @@ class Reading:
     """By hypothesis: its sequential tests have ended."""
     stop: bool
     """Every hypothesis on a primary endpoint has ended."""
+    equivalent: Mapping[str, bool] = field(default_factory=dict)
+    """By hypothesis that names an equivalence test: what it finds, whichever way missing results are taken."""
 
 
 def read(
     plan: Plan, manifests: Mapping[str, Manifest], outcomes: Outcomes, units: Mapping[str, int]
 ) -> Reading:
     """Run the tests of a plan on the first units along its order."""
-    answers = analyse(plan, manifests, first(plan, manifests, outcomes, units)).answers
+    found = analyse(plan, manifests, first(plan, manifests, outcomes, units))
     hypotheses = plan.hypotheses or ()
-    decided = {each.id: _decided(plan, each, answers.get(each.id, {})) for each in hypotheses}
+    decided = {each.id: _decided(plan, each, found) for each in hypotheses}
     holds_up = [each.id for each in hypotheses if not is_secondary(plan, each)] or [
         each.id for each in hypotheses
     ]
-    return Reading(units, answers, decided, all(decided[name] for name in holds_up))
+    shown = {each.id: found.shows_equivalence(each) for each in hypotheses if each.equivalence is not None}
+    return Reading(units, found.answers, decided, all(decided[name] for name in holds_up), shown)
 
 
 def up_to_stop(
@@ -146,13 +149,19 @@ def up_to_stop(
     return (outcomes if whole else first(plan, manifests, outcomes, units)), ended
 
 
-def _decided(plan: Plan, hypothesis: Hypothesis, answers: Mapping[str, JsonObject]) -> bool:
-    """True when every sequential test that a hypothesis names has come to its end."""
+def _decided(plan: Plan, hypothesis: Hypothesis, found: Analyses) -> bool:
+    """True when every sequential test that a hypothesis names has come to its end, however it is filled in."""
     named = [use.id for name in tests_of(hypothesis) if (use := plan.test(name)) and use.test == "sequential"]
-    found = [_analysis(answers.get(name, {})) for name in named]
-    return bool(found) and all(
-        each.get("decision") == "reject" or each.get("equivalent") is True for each in found
-    )
+    return bool(named) and all(_ended(hypothesis, name, found) for name in named)
+
+
+def _ended(hypothesis: Hypothesis, test: str, found: Analyses) -> bool:
+    if test == hypothesis.equivalence and found.shows_equivalence(hypothesis):
+        return True
+    here = [_analysis(answers.get(test, {})) for _, answers in found.of_rule(hypothesis)]
+    if all(each.get("decision") == "reject" for each in here):
+        return True
+    return test != hypothesis.equivalence and all(each.get("equivalent") is True for each in here)
 
 
 def _analysis(answer: JsonObject) -> Mapping[str, Any]:

@@ -3,7 +3,8 @@
 Doubtful items are the missing ones (a result is not ok), the left out (a deviation excludes them)
 and the disputed (a deviation contests their outcomes). Each begins as it stands in the judgement:
 missing and left-out items outside it, disputed ones with the values that were stored; under the
-missing policy `worst_case` a missing item begins inside, with its worst value. Each may then
+missing policy `worst_case` a missing item begins inside, filled in as a verdict fills it in: against what is
+about to be claimed, which differs between a rule and an equivalence test. Each may then
 take any pair of values that agrees with what is known of it: for a missing item the result that is
 ok stays. Pushing one item after the other the same way gives a filling that changes the outcome, if
 one does; then every filling of fewer items is tried, from one item up, so the answer is exact. Items
@@ -25,14 +26,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from service.domain.analyses import tests_of
 from service.domain.as_run import Rows, seconds, verdicts_of
-from service.domain.outcomes import MISSING, OK, Cell, Outcomes, why_no_worst_case
+from service.domain.outcomes import LEFT_OUT, OK, Cell, Outcomes, why_no_worst_case
 from service.domain.plan import Hypothesis, Plan, TestUse
 from service.domain.rule import All, Comparison, clauses
 from service.domain.rule_grammar import parse
 from service.domain.rule_truth import holds
 from service.domain.stopping import is_sequential
 from service.domain.verdict_records import HypothesisVerdict, Outcome
-from service.domain.worst_case import Extremes, favoured, fill
+from service.domain.worst_case import Extremes, against, fill
 
 Pair = tuple[int, int]
 """(baseline, candidate) of one item."""
@@ -102,7 +103,7 @@ class _Kind:
 
     positions: tuple[int, ...]
     start: Pair | None
-    """None: outside the judgement."""
+    """None: outside the judgement, or filled in by what is about to be claimed."""
     targets: tuple[Pair, ...]
 
 
@@ -124,37 +125,33 @@ class _Search:
             for arm in (hypothesis.baseline, hypothesis.candidate)
         ]
         plan = rows.plan
-        update: dict[str, object] = {"missing": "exclude_pair"}
+        self.filled = plan.missing == "worst_case"
+        update: dict[str, object] = {} if self.filled else {"missing": "exclude_pair"}
         if plan.multiplicity is None or plan.multiplicity.policy == "none":
             update["hypotheses"] = (hypothesis,)  # nothing else bears on it
         self.rows = replace(rows, plan=plan.model_copy(update=update))
         cells = [rows.outcomes.cells[key] for key in self.keys]
-        self.values = np.stack([cell.values[:, 0] for cell in cells])
-        self.ok = np.stack([cell.statuses[:, 0] == OK for cell in cells])
+        self.stored = np.stack([cell.values[:, 0] for cell in cells])
+        self.statuses = np.stack([cell.statuses[:, 0] for cell in cells])
+        self.ok = self.statuses == OK
         self.missing = ~self.ok.all(axis=0)
         self.left_out = doubts.left_out
         self.disputed = doubts.disputed & ~doubts.left_out & ~self.missing
-        self.outside = self.missing | self.left_out
-        if plan.missing == "worst_case":
-            self.outside = self.left_out
-            self._fill(plan)
+        self.outside = self.left_out if self.filled else self.missing | self.left_out
+        self.values = self._filled(plan) if self.filled else self.stored
         inside = ~self.outside
         self.n, self.total = int(np.count_nonzero(inside)), int(np.diff(self.values[:, inside], axis=0).sum())
-        self.delta_clauses = _delta_clauses(hypothesis)
+        named = hypothesis.equivalence is not None
+        self.both_ways = self.filled and (named or hypothesis.claim == "equivalence")
+        """True where a missing item has no one value that it begins with."""
+        self.delta_clauses = () if named or self.both_ways else _delta_clauses(hypothesis)
         self.evaluations = 0
 
-    def _fill(self, plan: Plan) -> None:
-        """Missing results at their worst values, as the judgement of what is not left out has them."""
-        inside = ~self.left_out
-        baseline, candidate = self.values[:, inside]
-        self.values[:, inside] = fill(
-            baseline,
-            candidate,
-            (self.ok[0, inside], self.ok[1, inside]),
-            claim=self.hypothesis.claim,
-            sign=favoured(plan, self.hypothesis),
-            ends=Extremes(0.0, 1.0),
-        )
+    def _filled(self, plan: Plan) -> NDArray[np.float64]:
+        """The values that the rule is judged on, missing ones against its claim; of two ways, the first."""
+        way = against(plan, self.hypothesis)[0]
+        ends, ok = Extremes(0.0, 1.0), (self.ok[0], self.ok[1])
+        return np.stack(fill(self.stored[0], self.stored[1], ok, way=way, ends=ends))
 
     @property
     def doubtful(self) -> NDArray[np.intp]:
@@ -164,18 +161,18 @@ class _Search:
     def judge(self, filling: Mapping[int, Pair]) -> HypothesisVerdict:
         """The hypothesis with these items at these values and the other ones where they begin."""
         self.evaluations += 1
-        values, outside = self.values.copy(), self.outside.copy()
+        values, statuses = self.stored.copy(), self.statuses.copy()
+        statuses[:, self.outside] = LEFT_OUT
         for position, pair in filling.items():
             values[:, position] = pair
-            outside[position] = False
-        statuses = np.where(outside, MISSING, OK).astype(np.uint8)[:, None]
-        cells = {key: Cell(column[:, None], statuses) for key, column in zip(self.keys, values, strict=True)}
+            statuses[:, position] = OK
+        cells = {key: Cell(values[arm][:, None], statuses[arm][:, None]) for arm, key in enumerate(self.keys)}
         outcomes = Outcomes({**self.rows.outcomes.cells, **cells})
         return verdicts_of(replace(self.rows, outcomes=outcomes))[self.hypothesis.id]
 
     def outcome(self, filling: Mapping[int, Pair]) -> Outcome:
         """The outcome under a filling; a rule that the difference alone refutes needs no test."""
-        if self.delta_clauses and self.hypothesis.equivalence is None:
+        if self.delta_clauses:
             total, n = self.total, self.n
             for position, (baseline, candidate) in filling.items():
                 before = self.start(position)
@@ -200,7 +197,7 @@ class _Search:
 
     def start(self, position: int) -> Pair | None:
         """Where an item begins."""
-        if self.outside[position]:
+        if self.outside[position] or (self.both_ways and self.missing[position]):
             return None
         return int(self.values[0, position]), int(self.values[1, position])
 
@@ -211,8 +208,11 @@ class _Search:
         for position in map(int, self.doubtful):
             start, cluster = self.start(position), None if clusters is None else clusters[position]
             targets = _different(self.possible(position), start, ties_alike)
-            grouped.setdefault((start, targets, cluster), []).append(position)
-        return [_Kind(tuple(found), start, targets) for (start, targets, _), found in grouped.items()]  # type: ignore[arg-type]
+            known = (
+                tuple(self.statuses[:, position]) if self.both_ways and not self.left_out[position] else None
+            )
+            grouped.setdefault((start, targets, cluster, known), []).append(position)
+        return [_Kind(tuple(found), start, targets) for (start, targets, *_), found in grouped.items()]  # type: ignore[arg-type]
 
     def steps(self, sign: int) -> list[tuple[int, Pair]]:
         """Every doubtful item as far against (-1) or for (+1) the candidate as it may be, the largest steps first."""

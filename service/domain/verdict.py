@@ -2,7 +2,8 @@
 
 The plan broken: `invalid`. The rule unknown: `inconclusive`. True: `supported`, or `equivalent` for
 an equivalence claim. False: `equivalent` where the hypothesis' equivalence test finds it, otherwise
-`not_supported`, which never says that there is no difference.
+`not_supported`, which never says that there is no difference. Under `worst_case` a claim of equivalence, by
+the rule or by that test, must hold whichever way what is not ok is taken.
 """
 
 from __future__ import annotations
@@ -10,15 +11,17 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 
-from service.domain import verdict_words
+from service.domain import verdict_facts, verdict_words
 from service.domain.analyses import Analyses, JsonObject, analyse
+from service.domain.equivalence_fallback import equivalence_fallback, found_equivalent
 from service.domain.family import Family, asks_small_p, is_secondary
 from service.domain.fields import Observation, observe
 from service.domain.judge_noise import judge_noise
-from service.domain.outcomes import Excluded, Outcomes, PlanViolatedError, pair_up
+from service.domain.outcomes import Excluded, Outcomes, Paired, PlanViolatedError, pair_up
 from service.domain.plan import Hypothesis, Plan
 from service.domain.population import Manifest
 from service.domain.reading import read_interval
@@ -40,7 +43,7 @@ from service.domain.rule_truth import (
     told,
 )
 from service.domain.strata import by_stratum
-from service.domain.verdict_parts import Stopped
+from service.domain.verdict_parts import EquivalenceFallback, Stopped
 from service.domain.verdict_records import (
     ClauseVerdict,
     HypothesisVerdict,
@@ -49,6 +52,7 @@ from service.domain.verdict_records import (
     Verdict,
     VoidedBatch,
 )
+from service.domain.worst_case import Way, against
 from service.stats.certainty import DRAWN
 
 __all__ = ["Analyses", "ClauseVerdict", "HypothesisVerdict", "Outcome", "Verdict", "analyse", "judge"]
@@ -69,11 +73,11 @@ def judge(
 ) -> Verdict:
     """Apply the locked rules. Odd data end in `invalid` or `inconclusive` with a reason.
 
-    Without `descriptive` what no outcome rests on is left out: strata, and the judge's errors.
+    Without `descriptive` what no outcome rests on is left out: the sentence, strata, and the judge's errors.
     """
-    family = Family.of(plan, analyses.answers)
+    family = Family.of(plan, analyses)
     hypotheses = tuple(
-        _judge(plan, hypothesis, manifests, outcomes, analyses.answers.get(hypothesis.id, {}), family)
+        _judge(plan, hypothesis, manifests, outcomes, analyses, family)
         for hypothesis in plan.hypotheses or ()
     )
     if descriptive:
@@ -92,30 +96,57 @@ def judge(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A hypothesis' rule on one set of answers: what was filled in is taken one way."""
+
+    way: Way | None
+    paired: Paired | None
+    answers: Mapping[str, JsonObject]
+    judged: Mapping[Clause, ClauseVerdict]
+    truth: Truth
+
+    @property
+    def hardness(self) -> tuple[int, Fraction]:
+        """Of both ways a claim of equivalence must stand, the larger one counts: false, unknown, true."""
+        delta = self.paired.delta if self.paired else None
+        return {False: 2, None: 1, True: 0}[self.truth], abs(delta or Fraction(0))
+
+
 def _judge(
     plan: Plan,
     hypothesis: Hypothesis,
     manifests: Mapping[str, Manifest],
     outcomes: Outcomes,
-    answers: Mapping[str, JsonObject],
+    analyses: Analyses,
     family: Family,
 ) -> HypothesisVerdict:
     rule = parse(hypothesis.rule)
-    paired, violation = None, None
+
+    def read(way: Way | None, answers: Mapping[str, JsonObject]) -> _Read:
+        paired = pair_up(plan, hypothesis, manifests, outcomes, way)
+        judged = {
+            clause: _clause(clause, _observe(clause, paired.delta, answers), hypothesis, family)
+            for clause in clauses(rule)
+        }
+        truth = combine(rule, {clause: verdict.holds for clause, verdict in judged.items()})
+        return _Read(way, paired, answers, judged, truth)
+
+    violation = None
     try:
-        paired = pair_up(plan, hypothesis, manifests, outcomes)
+        found = max((read(*each) for each in analyses.of_rule(hypothesis)), key=lambda each: each.hardness)
     except PlanViolatedError as violated:
-        violation = str(violated)
+        violation, nothing = str(violated), Observation(None, "the results break the plan")
+        broken = {each: _clause(each, nothing, hypothesis, family) for each in clauses(rule)}
+        found = _Read(None, None, analyses.answers.get(hypothesis.id, {}), broken, None)
+    paired, judged = found.paired, found.judged
     delta = paired.delta if paired else None
-    judged = {
-        clause: _clause(clause, _observe(clause, delta, answers, violation), hypothesis, family)
-        for clause in clauses(rule)
-    }
-    truth = combine(rule, {clause: verdict.holds for clause, verdict in judged.items()})
-    outcome = _outcome(hypothesis, truth, violation, answers)
+    fallback = None if violation else equivalence_fallback(hypothesis, analyses, family)
+    outcome = _outcome(hypothesis, found.truth, violation, fallback)
     population = plan.population(hypothesis.population)
-    read = read_interval(plan, hypothesis, rule, answers)
-    found = HypothesisVerdict(
+    filled = paired is not None and paired.excluded.filled > 0
+    interval = read_interval(plan, hypothesis, rule, found.answers, filled=filled)
+    return HypothesisVerdict(
         id=hypothesis.id,
         claim=hypothesis.claim,
         statement=hypothesis.statement,
@@ -128,30 +159,35 @@ def _judge(
         reason=violation if outcome == "invalid" else _unknown(judged) if outcome == "inconclusive" else None,
         sentence="",
         rule=sentence(rule),
-        rule_holds=truth,
+        rule_holds=found.truth,
         clauses=tuple(judged[clause] for clause in clauses(rule)),
         delta=None if delta is None else float(delta),
         delta_exact=None if delta is None else str(delta),
         n=paired.n if paired else 0,
         n_planned=population.n if population else 0,
         excluded=paired.excluded if paired else Excluded(),
-        reading=read.reading if read else None,
-        reading_of=read.of if read else None,
+        reading=interval.reading if interval else None,
+        reading_of=interval.of if interval else None,
         family=family.member(hypothesis.id),
-        analyses=dict(answers),
+        analyses=dict(found.answers),
+        filled=(found.way or next(iter(against(plan, hypothesis)), None)) if filled else None,
+        fallback=fallback,
     )
-    return found.model_copy(update={"sentence": verdict_words.sentence(plan, found, read)})
 
 
 def _described(
     plan: Plan, found: HypothesisVerdict, manifests: Mapping[str, Manifest], outcomes: Outcomes
 ) -> HypothesisVerdict:
-    """With the effect by category and the judge's errors, on which no outcome rests."""
+    """With its sentence, the effect by category and the judge's errors, on which no outcome rests."""
     hypothesis = plan.hypothesis(found.id)
-    if hypothesis is None or found.outcome == "invalid":
+    if hypothesis is None:
         return found
-    paired = pair_up(plan, hypothesis, manifests, outcomes)
-    return found.model_copy(
+    interval = verdict_facts.interval_of(plan, found)
+    said = found.model_copy(update={"sentence": verdict_words.sentence(plan, found, interval)})
+    if found.outcome == "invalid":
+        return said
+    paired = pair_up(plan, hypothesis, manifests, outcomes, found.filled)
+    return said.model_copy(
         update={
             "strata": by_stratum(paired),
             "judge": judge_noise(plan, hypothesis, paired.manifest, outcomes),
@@ -159,11 +195,7 @@ def _described(
     )
 
 
-def _observe(
-    clause: Clause, delta: Fraction | None, answers: Mapping[str, JsonObject], violation: str | None
-) -> Observation:
-    if violation is not None:
-        return Observation(None, "the results break the plan")
+def _observe(clause: Clause, delta: Fraction | None, answers: Mapping[str, JsonObject]) -> Observation:
     if clause.field.test is None:
         return Observation(delta, None if delta is not None else "no item is left to compare")
     answer = answers.get(clause.field.test)
@@ -224,7 +256,7 @@ def _finite(value: float | None) -> float | None:
 
 
 def _outcome(
-    hypothesis: Hypothesis, truth: Truth, violation: str | None, answers: Mapping[str, JsonObject]
+    hypothesis: Hypothesis, truth: Truth, violation: str | None, fallback: EquivalenceFallback | None
 ) -> Outcome:
     if violation is not None:
         return "invalid"
@@ -232,8 +264,7 @@ def _outcome(
         return "inconclusive"
     if truth:
         return "equivalent" if hypothesis.claim == "equivalence" else "supported"
-    equivalent = observe(answers.get(hypothesis.equivalence or "", {}), ("equivalent",)).value is True
-    return "equivalent" if equivalent else "not_supported"
+    return "equivalent" if fallback is not None and found_equivalent(fallback) else "not_supported"
 
 
 def _unknown(judged: Mapping[Clause, ClauseVerdict]) -> str:

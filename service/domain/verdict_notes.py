@@ -1,4 +1,4 @@
-"""What a verdict's sentence needs beside it: both languages, and a warning about estimates of weak studies.
+"""What a verdict's sentence needs beside it: both languages, what to do next, and estimates of weak studies.
 
 Made when a verdict is read. The stored verdict, whose hash the ledger holds, stays as it is.
 """
@@ -9,13 +9,14 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from service.domain.next_steps import TARGET, next_step
 from service.domain.plan import Plan
-from service.domain.reading import read_interval
-from service.domain.rule_grammar import parse
 from service.domain.rule_power_records import RulePower
+from service.domain.verdict_facts import interval_of
+from service.domain.verdict_numbers import points, score
 from service.domain.verdict_records import HypothesisVerdict, Outcome, Verdict
 from service.domain.verdict_words_zh import amount_zh, sentence_zh
-from service.stats.common import percent
+from service.domain.winners_curse import Exaggeration, exaggeration
 
 ONE_DIRECTION = ("superiority", "minimum_effect")
 
@@ -47,6 +48,7 @@ class HypothesisSentences(Record):
     outcome: Outcome
     sentences: Words = Field(description="The English one is that of the verdict.")
     notes: tuple[Note, ...]
+    next: Words = Field(description="What can be done, with how many items where the observed spread tells.")
 
 
 def sentences(
@@ -61,17 +63,19 @@ def sentences(
             notes=tuple(
                 note for note in [winners_curse(plan, found, powers.get(found.id))] if note is not None
             ),
+            next=_next(plan, found),
         )
         for found in verdict.hypotheses
     )
 
 
+def _next(plan: Plan, found: HypothesisVerdict) -> Words:
+    en, zh = next_step(plan, found)
+    return Words(en=en, zh=zh)
+
+
 def _chinese(plan: Plan, found: HypothesisVerdict) -> str:
-    hypothesis = plan.hypothesis(found.id)
-    read = None
-    if hypothesis is not None:
-        read = read_interval(plan, hypothesis, parse(hypothesis.rule), found.analyses)
-    return sentence_zh(plan, found, read)
+    return sentence_zh(plan, found, interval_of(plan, found))
 
 
 def winners_curse(plan: Plan, found: HypothesisVerdict, power: RulePower | None) -> Note | None:
@@ -81,6 +85,9 @@ def winners_curse(plan: Plan, found: HypothesisVerdict, power: RulePower | None)
     """
     if found.outcome != "supported" or found.claim not in ONE_DIRECTION or found.delta is None:
         return None
+    known = exaggeration(plan, found)
+    if known is not None:
+        return None if known.power >= TARGET else _weighed(found, known)
     at = None if power is None else power.reference
     if power is None or at is None or at.power is None or at.power >= power.target_power:
         return None
@@ -88,21 +95,53 @@ def winners_curse(plan: Plan, found: HypothesisVerdict, power: RulePower | None)
     binary = endpoint is not None and endpoint.kind == "binary"
     if at.discordance is not None:
         given = (
-            f" with {100 * at.discordance:g} % discordant items",
+            f" with {100 * at.discordance:g}% discordant items",
             f"、{100 * at.discordance:g}% 的题目不一致",
         )
     else:
-        given = ("" if at.spread is None else f" with an SD of {at.spread:.4g}", "")
-    truth, seen = (percent(each) if binary else f"{each:+.4g}" for each in (at.truth, found.delta))
-    share = f"{100 * at.power:.0f}"
+        given = (
+            ("", "")
+            if at.spread is None
+            else (f" with an SD of {at.spread:.4g}", f"、标准差为 {at.spread:.4g}")
+        )
+    truth = f"{points(at.truth)} pp" if binary else score(at.truth)
+    share = f"{100 * at.power:.0f}%"
     return Note(
         code="WINNERS_CURSE",
         says=Words(
-            en=f"If the true difference were {truth}{given[0]}, this rule would hold in about {share} % of such "
-            f"studies. Among results that pass a rule this seldom, estimates lie above the true difference on average: "
-            f"a replication is likely to find less than {seen}. This does not undo the outcome.",
-            zh=f"若真实差异为 {amount_zh(at.truth, binary)}{given[1]},同类研究中约有 {share}% 会通过此规则。"
-            f"规则越难通过,通过者的估计值平均越高于真实差异:重复研究得到的差异很可能低于 "
-            f"{amount_zh(found.delta, binary)}。这并不推翻结论。",
+            en=f"If the true difference were {truth}{given[0]}, this rule would hold in about {share} of such "
+            "studies. Among results that pass a rule this seldom, estimates exceed the true difference on average; by "
+            "how much is worked out for independent right and wrong answers alone. This does not undo the outcome.",
+            zh=f"若真实差异为 {amount_zh(at.truth, binary)}{given[1]},同类研究中约有 {share} 会通过此规则。"
+            "规则越难通过,通过者的估计值平均越高于真实差异;高出多少仅对相互独立的对错结果计算。这并不推翻结论。",
         ),
     )
+
+
+def _weighed(found: HypothesisVerdict, known: Exaggeration) -> Note:
+    truth, mean, seen = (f"{points(each)}" for each in (known.truth, known.mean, found.delta or 0.0))
+    (share, share_zh), (smaller, smaller_zh) = (_share(each) for each in (known.power, known.smaller))
+    discordant = f"{100 * known.discordance:.3g}%"
+    corrected = found.family is not None and found.family.policy != "none"
+    before = (
+        (", before the correction for several hypotheses,", "(未计多重比较校正)") if corrected else ("", "")
+    )
+    return Note(
+        code="WINNERS_CURSE",
+        says=Words(
+            en=f"If the true difference were the smallest of interest, {truth} pp, with {discordant} of items "
+            f"discordant, this rule{before[0]} would hold in {share} of such studies, and their estimates would "
+            f"average {mean} pp, {known.factor:.2g} times the true one. Of all such studies {smaller} would find less "
+            f"than {seen} pp. This does not undo the outcome.",
+            zh=f"若真实差异恰为最小关注效应量 {truth} 个百分点、{discordant} 的题目不一致,同类研究中有 {share_zh} "
+            f"会通过此规则{before[1]},其估计值平均为 {mean} 个百分点,是真实差异的 {known.factor:.2g} 倍。"
+            f"全部此类研究中有 {smaller_zh} 的估计值低于 {seen} 个百分点。这并不推翻结论。",
+        ),
+    )
+
+
+def _share(chance: float) -> tuple[str, str]:
+    """A chance as a share that is never rounded to none or all."""
+    if chance < 0.01:
+        return "less than 1%", "不到 1%"
+    return ("more than 99%", "超过 99%") if chance > 0.99 else (f"{100 * chance:.0f}%",) * 2

@@ -6,7 +6,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from service.domain.analyses import JsonObject
 from service.domain.deviation_changes import MultiplicityPolicy
+from service.domain.worst_case import Way
 
 
 class Record(BaseModel):
@@ -35,6 +37,30 @@ class FamilyP(Record):
     reason: str | None = Field(None, description="Why the p-value is null; it entered the family as 1.")
     intervals: Literal["marginal"] = Field(
         "marginal", description="Intervals keep their level one by one; no policy widens them."
+    )
+
+
+class EquivalenceFallback(Record):
+    """The equivalence test that a hypothesis names for when its rule is false."""
+
+    test: str = Field(description="Test id.")
+    equivalent: bool | None = Field(
+        description="What it finds; where results were filled in, whichever way they are taken. Null: undefined."
+    )
+    counts: bool = Field(description="It decides the outcome where the rule is false.")
+    reason: str | None = Field(None, description="Why it does not count, or finds nothing.")
+    margin: float | None = Field(None, description="A proportion, or score units.")
+    alpha: float | None = Field(None, description="Level of each of its two one-sided tests.")
+    ci: Span | None = Field(None, description="Its interval, at level 1 - 2 alpha.")
+    p_value: float | None = Field(None, description="The larger one-sided p; of both ways, the larger.")
+    adjusted: float | None = Field(
+        None, description="The same by the family's policy; null: it is not corrected."
+    )
+    way: Way | None = Field(
+        None, description="How what is not ok was taken for these numbers: the way that is harder for it."
+    )
+    answers: dict[Way, JsonObject] = Field(
+        default_factory=dict, description="Its whole answers, where results were filled in."
     )
 
 

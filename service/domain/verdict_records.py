@@ -11,7 +11,16 @@ from service.domain.canonical import canonical, sha256_hex
 from service.domain.outcomes import Excluded
 from service.domain.plan import Claim
 from service.domain.reading import Reading
-from service.domain.verdict_parts import FamilyP, JudgeNoise, Record, Span, Stopped, Strata
+from service.domain.verdict_parts import (
+    EquivalenceFallback,
+    FamilyP,
+    JudgeNoise,
+    Record,
+    Span,
+    Stopped,
+    Strata,
+)
+from service.domain.worst_case import Way
 
 __all__ = [
     "ClauseVerdict",
@@ -26,6 +35,11 @@ __all__ = [
 
 Outcome = Literal["supported", "not_supported", "equivalent", "inconclusive", "invalid"]
 Role = Literal["primary", "secondary"]
+
+
+def absent(value: object) -> bool:
+    """True for a later field that is null: it stays out, so that a stored verdict keeps its bytes and its hash."""
+    return value is None
 
 
 class ClauseVerdict(Record):
@@ -73,6 +87,15 @@ class HypothesisVerdict(Record):
         None, description="The difference corrected for the judge's errors; null where nobody judges."
     )
     analyses: dict[str, JsonObject] = Field(description="Whole answers of the tests, by test id.")
+    filled: Way | None = Field(
+        None,
+        exclude_if=absent,
+        description="How `worst_case` took what is not ok here; for a claim of equivalence, whose rule must hold both "
+        "ways, the way that is harder for it. Not present where nothing was filled in.",
+    )
+    fallback: EquivalenceFallback | None = Field(
+        None, exclude_if=absent, description="The equivalence test named beside the rule; else not present."
+    )
 
 
 class VoidedBatch(Record):

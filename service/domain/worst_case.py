@@ -2,25 +2,27 @@
 
 A claim that one arm is better is hurt by the worst value of that arm and the best of the other; which
 arm that is, the rule says. A claim of equivalence is hurt by a difference far from 0: all results that
-are not ok are taken one way and then the other, and the way with the larger difference counts.
+are not ok are taken up and then down, and what is claimed must hold both times. An equivalence test
+that is asked where a rule is false claims equivalence, so it stands both ways too, whatever the rule.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.exact_sums import exact_sum
 from service.domain.fields import EFFECT_FIELDS
-from service.domain.plan import Claim, Endpoint, Hypothesis, Plan
+from service.domain.plan import Endpoint, Hypothesis, Plan
 from service.domain.rule import All, Comparison, Rule
 from service.domain.rule_grammar import parse
 
 Sign = Literal[1, -1]
+Way = Literal["up", "down"]
+"""Of the difference: `up` takes what is not ok for the candidate, `down` for the baseline."""
+WAYS: tuple[Way, ...] = ("up", "down")
 Values = NDArray[np.float64]
 
 
@@ -49,35 +51,29 @@ def favoured(plan: Plan, hypothesis: Hypothesis) -> Sign | None:
     return signs.pop() if len(signs) == 1 else None
 
 
+def against(plan: Plan, hypothesis: Hypothesis) -> tuple[Way, ...]:
+    """The ways of filling that hurt the claim; a claim of equivalence must stand both of them.
+
+    Any other filling lies between the two: a one-sided score test against a margin is hardest to pass with
+    every result that is not ok taken towards that margin (Sidik 2003, Stat Med 22:265).
+    """
+    if hypothesis.claim == "equivalence":
+        return WAYS
+    sign = favoured(plan, hypothesis)
+    return () if sign is None else ("down" if sign > 0 else "up",)
+
+
 def fill(
     baseline: Values,
     candidate: Values,
     ok: tuple[NDArray[np.bool_], NDArray[np.bool_]],
     *,
-    claim: Claim,
-    sign: Sign | None,
+    way: Way,
     ends: Extremes,
 ) -> tuple[Values, Values]:
-    """Both arms, of any one shape, with the worst value wherever a result is not ok."""
-    if claim != "equivalence":
-        return _filled(baseline, candidate, ok, sign or 1, ends)
-    up, down = (_filled(baseline, candidate, ok, way, ends) for way in (-1, 1))
-    return up if abs(_difference(up)) >= abs(_difference(down)) else down
-
-
-def _filled(
-    baseline: Values,
-    candidate: Values,
-    ok: tuple[NDArray[np.bool_], NDArray[np.bool_]],
-    sign: int,
-    ends: Extremes,
-) -> tuple[Values, Values]:
-    worst, best = (ends.low, ends.high) if sign > 0 else (ends.high, ends.low)
-    return np.where(ok[0], baseline, best), np.where(ok[1], candidate, worst)
-
-
-def _difference(arms: tuple[Values, Values]) -> Fraction:
-    return exact_sum(arms[1]) - exact_sum(arms[0])
+    """Both arms, of any one shape, with an extreme value wherever a result is not ok."""
+    before, after = (ends.low, ends.high) if way == "up" else (ends.high, ends.low)
+    return np.where(ok[0], baseline, before), np.where(ok[1], candidate, after)
 
 
 def _parts(rule: Rule) -> tuple[Rule, ...]:

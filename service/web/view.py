@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from service.domain.fields import EFFECT_FIELDS
+from service.domain.next_steps import next_step
 from service.domain.plan import Hypothesis, Plan
 from service.domain.preregistration import Preregistration, State
-from service.domain.rule import clauses, sentence
+from service.domain.rule import Comparison, Excludes, Within, clauses, sentence
 from service.domain.rule_grammar import parse
 from service.domain.verdict_records import ClauseVerdict, HypothesisVerdict, Span, Verdict
 from service.errors import ForelockError
@@ -59,6 +60,7 @@ class JudgedView:
     outcome: str
     label: str
     sentence: str
+    next: str
     reason: str
     n: str
     clauses: tuple[ClauseView, ...]
@@ -227,12 +229,16 @@ def _judged(plan: Plan, judged: HypothesisVerdict) -> JudgedView:
     binary = endpoint is not None and endpoint.collapsed_kind == "binary"
     effects = {str(clause) for clause in clauses(parse(judged.rule)) if clause.field.path[0] in EFFECT_FIELDS}
     left_out = judged.n_planned - judged.n
+    filled = judged.excluded.filled
     return JudgedView(
         outcome=judged.outcome,
         label=OUTCOMES[judged.outcome],
         sentence=judged.sentence,
+        next=next_step(plan, judged)[0],
         reason=judged.reason or "",
-        n=f"{judged.n} of {judged.n_planned} planned items" + (f", {left_out} left out" if left_out else ""),
+        n=f"{judged.n} of {judged.n_planned} planned items"
+        + (f", {left_out} left out" if left_out else "")
+        + (f", {filled} of them filled in" if filled else ""),
         clauses=tuple(_clause(each, points=binary and each.text in effects) for each in judged.clauses),
         analyses=tuple(_analyses(judged)),
     )
@@ -241,11 +247,24 @@ def _judged(plan: Plan, judged: HypothesisVerdict) -> JudgedView:
 def _clause(clause: ClauseVerdict, *, points: bool) -> ClauseView:
     return ClauseView(
         text=clause.text,
-        observed=_observed(clause.observed, points=points),
-        threshold=_observed(clause.threshold, points=points),
+        observed=_observed(clause.observed, points=points)
+        + ("" if clause.unadjusted is None else f" ({_number(clause.unadjusted, points=False)} unadjusted)"),
+        threshold=_threshold(clause),
         truth=TRUTHS[clause.holds],
         reason=clause.reason or "",
     )
+
+
+def _threshold(clause: ClauseVerdict) -> str:
+    """As the rule writes it."""
+    planned = parse(clause.text)
+    match planned:
+        case Within():
+            return f"{planned.low} to {planned.high}"
+        case Comparison() | Excludes():
+            return str(planned.value)
+        case _:
+            return _observed(clause.threshold, points=False)
 
 
 def _observed(value: float | Span | bool | None, *, points: bool) -> str:

@@ -71,3 +71,15 @@ def test_what_is_true_or_false_is_said_by_its_word():
     text = verdict_text({"hypotheses": [hypothesis]})
     assert "e.equivalent is true  observed true" in text
     assert "e.equivalent is true  observed false" in text
+
+
+def test_an_adjusted_p_stands_beside_the_tests_own():
+    clause = {
+        "text": "m.p < 0.05",
+        "observed": 0.0386,
+        "unadjusted": 0.0129,
+        "threshold": 0.05,
+        "holds": True,
+    }
+    hypothesis = {"id": "H", "outcome": "supported", "sentence": "", "clauses": [clause], "reason": None}
+    assert "m.p < 0.05  observed 0.0386, 0.0129 unadjusted" in verdict_text({"hypotheses": [hypothesis]})

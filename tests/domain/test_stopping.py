@@ -11,6 +11,7 @@ from service.domain.analyses import analyse
 from service.domain.as_run import Rows, why_not
 from service.domain.deviation_changes import ExcludedItems
 from service.domain.outcomes import NOT_RECEIVED, Cell, Outcomes, PlanViolatedError, pair_up
+from service.domain.sequential_reading import reading_of
 from service.domain.stopping import (
     at_look,
     everywhere,
@@ -324,3 +325,29 @@ def test_what_other_outcomes_would_have_done_is_not_searched():
     change = ExcludedItems(kind="exclude_items", population="one", item_ids=("item 1",))
     assert "locked order" in why_not(plan, change)
     assert rows.outcomes.judged["one"].sum() == 50
+
+
+def test_missing_results_do_not_end_a_collection_as_equivalent():
+    """45 wins and 45 missing of 150: as losses they make a sequence around 0, as wins one around +60 pp."""
+    changes = {
+        **ANYTIME,
+        "missing": "worst_case",
+        "hypotheses.0.rule": "delta > 0 and s.ci.low > 0",
+        "hypotheses.0.equivalence": "s",
+        "tests.0.parameters": {"method": "confidence_sequence"},
+        "sesoi": {"accuracy": {"value": 50, "unit": "pp"}},
+    }
+    plan, items, outcomes = case(changes, dict.fromkeys(range(0, 90, 2), 1))
+    lost = in_order(plan.populations[0], items["one"])[np.arange(1, 90, 2)]
+    for cell in outcomes.cells.values():
+        cell.statuses[lost] = 2
+        cell.values[lost] = np.nan
+    found = read(plan, items, outcomes, {"one": 150})
+    assert found.answers["H1"]["s"]["analysis"]["equivalent"] is True
+    assert (found.equivalent["H1"], found.decided["H1"], found.stop) == (False, False, False)
+    assert reading_of(plan, found).hypotheses[0].tests["s"].equivalent is False
+    whole = {**changes, "missing": "fail"}
+    plan, items, outcomes = case(whole, {})
+    found = read(plan, items, outcomes, {"one": 150})
+    assert (found.equivalent["H1"], found.decided["H1"], found.stop) == (True, True, True)
+    assert reading_of(plan, found).hypotheses[0].tests["s"].equivalent is True

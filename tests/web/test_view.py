@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from service.domain.findings import Finding
+from service.domain.outcomes import Excluded
 from service.web import view
 from tests.web.samples import NOW, PLAN, RULE, draft_of, hypothesis_verdict, verdict_of
 
@@ -46,11 +47,24 @@ def test_nothing_is_judged_without_a_verdict():
 def test_clauses_speak_the_unit_of_their_field():
     judged = judged_page().hypotheses[0].judged
     assert [(each.observed, each.threshold, each.truth) for each in judged.clauses] == [
-        ("+25.00 pp", "+2.00 pp", "holds"),
+        ("+25.00 pp", "2.0 pp", "holds"),
         ("0.625", "0.05", "fails"),
-        ("-50.00 pp to unbounded", "+0.00 pp", "unknown"),
+        ("-50.00 pp to unbounded", "0", "unknown"),
     ]
     assert judged.clauses[2].reason == "an end is undefined"
+
+
+def test_an_adjusted_p_stands_beside_the_tests_own():
+    clauses = hypothesis_verdict().clauses
+    adjusted = clauses[1].model_copy(update={"observed": 0.625, "unadjusted": 0.3125})
+    judged = judged_page(clauses=(clauses[0], adjusted, clauses[2])).hypotheses[0].judged
+    assert judged.clauses[1].observed == "0.625 (0.3125 unadjusted)"
+
+
+def test_what_was_filled_in_is_counted_and_what_is_next_is_said():
+    judged = judged_page(n=4, excluded=Excluded(filled=3)).hypotheses[0].judged
+    assert judged.n == "4 of 4 planned items, 3 of them filled in"
+    assert judged.next.startswith("Next: ")
 
 
 def test_scores_are_no_percentage_points():
