@@ -54,3 +54,26 @@ def test_a_drawn_end_within_its_error_of_the_threshold_decides_nothing(service: 
     assert "Monte-Carlo" in near["clauses"][1]["reason"]
     least, most = near["analyses"]["t"]["analysis"]["within"]["ci.low"]
     assert least < low < most
+
+
+def test_an_interval_of_clusters_that_touches_zero_does_not_exclude_it(service: Service) -> None:
+    """Fourteen clusters of four kinds: every resample is weighed, where draws put the end at .0303."""
+    kinds = [(1, 0)] * 6 + [(2, 1)] * 2 + [(3, -1)] * 2 + [(3, 2)] * 4
+    labels = [f"c{place}" for place, (size, _) in enumerate(kinds) for _ in range(size)]
+    baseline = [float(k < -won) for size, won in kinds for k in range(size)]
+    candidate = [float(k < won) for size, won in kinds for k in range(size)]
+    plan = small_plan(len(labels))
+    plan["populations"][0] = {
+        **{k: v for k, v in plan["populations"][0].items() if k != "independence"},
+        "clusters": {"key": "conversation", "n": len(kinds)},
+    }
+    plan["tests"] = [{"id": "t", "version": 1, "test": "cluster-bootstrap"}]
+    plan["hypotheses"][0]["rule"] = "delta >= 2.0 pp and t.ci excludes 0"
+    ids = items(len(labels))
+    prereg_id = locked(service.client, plan, {"p": {"item_ids": ids, "clusters": labels}})
+    for arm, values in (("A", baseline), ("B", candidate)):
+        assert post(service.client, prereg_id, arm, ids, values).status_code == 201
+    service.run_jobs()
+    (found,) = service.client.get(f"/v1/preregistrations/{prereg_id}/verdict").json()["hypotheses"]
+    assert found["clauses"][1]["observed"]["low"] == 0.0
+    assert found["outcome"] == "not_supported"
