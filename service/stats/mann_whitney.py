@@ -57,7 +57,9 @@ class MannWhitneyAnalysis(Analysis):
 
     delta: float = Field(description="Hodges-Lehmann shift: median of all candidate - baseline, score units.")
     ci: Interval = Field(description="Interval of the shift, by order statistics of the differences.")
-    p_value: float = Field(description="Of the method used and the alternative.")
+    p_value: float = Field(
+        description="Of the method used and the alternative; two-sided: twice the smaller tail, at most 1."
+    )
     u: float = Field(description="U of the candidate: pairs it wins, ties counted half.")
     u_baseline: float = Field(description="U of the baseline; both add up to n_baseline n_candidate.")
     z: float | None = Field(description="Standardized U of the normal methods.")
@@ -97,7 +99,7 @@ def mann_whitney(request: MannWhitneyRequest) -> MannWhitneyAnalysis:
     Returns:
         delta: Hodges-Lehmann shift, the median of all differences candidate - baseline.
         ci: order statistics of these differences.
-        p_value: two-sided p is twice the smaller tail, at most 1.
+        p_value: two-sided p is twice the smaller tail, at most 1, also where ties make the tails unlike.
         common_language: chance that a candidate run beats a baseline run.
 
     Raises:

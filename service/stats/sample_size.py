@@ -57,7 +57,9 @@ class SampleSizeAnalysis(Analysis):
     target_power: float = Field(description="A proportion.")
     delta: float = Field(description="True difference assumed, score units or a proportion.")
     searched_to: int = Field(description="Largest size looked at.")
-    n_continuous: float | None = Field(description="Means: the fractional size with exactly the target power.")
+    n_continuous: float | None = Field(
+        description="Means: the fractional size with exactly the target power."
+    )
     n_one_tailed: int | None = Field(description="welch: size for the one-tailed test.")
     n_colas: int | None = Field(description="welch: size by the one-tailed shifted central t.")
     n_at_upper_sd: int | None = Field(description="Size at the upper 80 % bound of the pilot SDs.")
