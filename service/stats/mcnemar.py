@@ -173,7 +173,7 @@ def mcnemar(request: McNemarRequest) -> McNemarAnalysis:
         warnings=_warnings(m, least, request.alpha),
         sentence=(
             f"The candidate differs from the baseline by {percent(delta)} "
-            f"({level_text(request.level)} Tango CI {percent(ends['tango'][0])} to {percent(ends['tango'][1])}, "
+            f"({level_text(request.level)} CI {percent(ends['tango'][0])} to {percent(ends['tango'][1])}, "
             f"n = {n}, {m} discordant); McNemar {request.method}, {request.alternative}, "
             + decision(p_value, request.alpha, "equal accuracy is", bound=bounds.get("p_value"))
             + disagreement(ci, p_value, request.alpha, request.alternative, METHODS[request.method])
