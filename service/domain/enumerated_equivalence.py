@@ -23,9 +23,9 @@ from service.domain.enumerated_lines import (
     valued,
 )
 from service.domain.enumerated_tests import BinaryTest
-from service.kernels.power import tango_scores
+from service.kernels.paired_exact import exact_p_below
+from service.kernels.paired_intervals import tango_scores
 from service.kernels.rule_enumeration import Floats, Ints
-from service.kernels.sparse_equivalence import sparse_p_below
 
 SPARSE = 10
 """Below this many discordant items the score test adds an exact p-value."""
@@ -117,7 +117,7 @@ class EquivalenceLines:
         tables = both.get(name, [(b, m - b), (m - b, b)])
         found = 0.0
         for coarse in (True, False):
-            found = max(sparse_p_below(*each, self.test.n, self.margin, coarse=coarse) for each in tables)
+            found = max(exact_p_below(*each, self.test.n, self.margin, coarse=coarse) for each in tables)
             if not SHORT * limit <= found <= limit * (1 + CLOSE):
                 break
         return found

@@ -17,7 +17,7 @@ from service.domain.lint_settings import Use
 from service.domain.plan import Endpoint
 from service.domain.rule_truth import TIE, Ends
 from service.errors import ForelockError
-from service.kernels.power import tango_scores
+from service.kernels.paired_intervals import tango_scores
 from service.kernels.rule_enumeration import Floats, Ints
 from service.stats.common import Margin
 

@@ -74,6 +74,8 @@ class Concordance(NamedTuple):
     pearson: float | None
     slope: float | None
     intercept: float | None
+    shift: float
+    """Share of the denominator of ccc that is the squared mean difference."""
 
 
 def concordance(x: Array, y: Array, weights: Array, *, sums: bool = False) -> Concordance:
@@ -89,27 +91,37 @@ def concordance(x: Array, y: Array, weights: Array, *, sums: bool = False) -> Co
     shares = weights / total
     kept = shares > 0
     x, y, shares = x[kept], y[kept], shares[kept]
-    scale = float(max(np.abs(x).max(), np.abs(y).max())) or 1.0
-    x, y = x / scale, y / scale
+    # each column in its own unit, or the smaller one's squares would underflow
+    unit_x, unit_y = (float(np.abs(column).max()) or 1.0 for column in (x, y))
+    equal = np.array_equal(x, y)
+    x, y = x / unit_x, y / unit_y
     mean_x, mean_y = float(shares @ x), float(shares @ y)
     # a constant column must have a variance of exactly 0, whatever its mean rounds to
     dx = x - mean_x if np.ptp(x) > 0 else np.zeros_like(x)
     dy = y - mean_y if np.ptp(y) > 0 else np.zeros_like(y)
-    var_x, var_y, cov = float(shares @ dx**2), float(shares @ dy**2), float(shares @ (dx * dy))
-    gap = 0.0 if np.array_equal(x, y) else mean_x - mean_y
+    sd_x, sd_y = _root_mean_square(dx, shares), _root_mean_square(dy, shares)
+    pearson = _unit(float(shares @ ((dx / sd_x) * (dy / sd_y)))) if sd_x > 0 and sd_y > 0 else None
+    # of one unit for both, the larger
+    unit = max(unit_x, unit_y)
+    in_x, in_y = unit_x / unit, unit_y / unit
+    gap = 0.0 if equal else mean_x * in_x - mean_y * in_y
     factor = total if sums else 1.0
-    bottom = factor * (var_x + var_y) + gap**2
-    spread = math.sqrt(var_x) * math.sqrt(var_y)
-    slope = cov / var_x if var_x > 0 else None
+    spread_x, spread_y = sd_x * in_x, sd_y * in_y
+    bottom = factor * (spread_x**2 + spread_y**2) + gap**2
+    slope = None if sd_x == 0 else (pearson or 0.0) * sd_y / sd_x * (unit_y / unit_x)
+    intercept = None if slope is None else mean_y * unit_y - slope * unit_x * mean_x
+    if slope is None or intercept is None or not math.isfinite(slope) or not math.isfinite(intercept):
+        slope = intercept = None
     return Concordance(
-        mean_x=mean_x * scale,
-        mean_y=mean_y * scale,
-        sd_x=math.sqrt(var_x) * scale,
-        sd_y=math.sqrt(var_y) * scale,
-        ccc=_unit(2 * factor * cov / bottom) if bottom > 0 else None,
-        pearson=_unit(cov / spread) if spread > 0 else None,
+        mean_x=mean_x * unit_x,
+        mean_y=mean_y * unit_y,
+        sd_x=sd_x * unit_x,
+        sd_y=sd_y * unit_y,
+        ccc=_unit(2 * factor * (pearson or 0.0) * spread_x * spread_y / bottom) if bottom > 0 else None,
+        pearson=pearson,
         slope=slope,
-        intercept=None if slope is None else (mean_y - slope * mean_x) * scale,
+        intercept=intercept,
+        shift=gap**2 / bottom if bottom > 0 else 0.0,
     )
 
 
@@ -121,13 +133,13 @@ def concordance_interval(found: Concordance, n: int, z: float) -> tuple[float, f
     rho, r = found.ccc, found.pearson
     if rho is None or r is None or r == 0 or n < 3 or abs(rho) >= 1:
         return None
-    gap = found.mean_x - found.mean_y
-    shift2 = (gap / found.sd_x) * (gap / found.sd_y)
+    # rho times the squared shift in SDs; rho / r and this stay finite where the shift itself does not
+    moved, ratio = 2 * r * found.shift, rho / r
     rest = 1 - rho * rho
     variance = (
-        (1 - r * r) * rho**2 / (rest * r * r)
-        + 2 * rho**3 * (1 - rho) * shift2 / (r * rest**2)
-        - rho**4 * shift2**2 / (2 * r * r * rest**2)
+        (1 - r * r) * ratio**2 / rest
+        + 2 * ratio * rho * (1 - rho) * moved / rest**2
+        - (ratio * moved) ** 2 / (2 * rest**2)
     ) / (n - 2)
     half = z * math.sqrt(max(variance, 0.0))
     centre = math.atanh(rho)
@@ -141,6 +153,11 @@ def strict_agreement(z: Array) -> tuple[float, float, float]:
     rms = scale * math.sqrt(mean_square)
     squares = len(z) * rms * min(rms, 1e100)  # beyond 1e100 every tail is 0
     return rms, 2 * float(special.ndtr(-rms)), float(special.chdtrc(len(z), squares))
+
+
+def _root_mean_square(deviations: Array, shares: Array) -> float:
+    largest = float(np.abs(deviations).max())
+    return largest * math.sqrt(float(shares @ (deviations / largest) ** 2)) if largest else 0.0
 
 
 def _unit(value: float) -> float:

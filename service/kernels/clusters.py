@@ -78,6 +78,7 @@ def intraclass_correlation(difference: Floats, codes: NDArray[np.int64]) -> floa
 
     Source: Donner (1986), Int Stat Rev 54:67.
     """
+    difference = difference / largest(difference)
     groups = cluster_sums(difference, codes)
     g, n = groups.n_clusters, groups.n
     if g < 2 or n <= g:
@@ -111,6 +112,8 @@ def robust_errors(groups: ClusterSums) -> dict[str, RobustError]:
     g, n, sizes = groups.n_clusters, groups.n, groups.sizes
     share = sizes / n
     residual = groups.residuals
+    unit = largest(residual)  # or the squares of small scores would underflow
+    residual = residual / unit
     cr1 = g / (g - 1) * float(residual @ residual) / n**2
     cr2 = float((residual**2 / (1 - share)).sum()) / n**2
     cv3 = (g - 1) / g * float(((residual / (1 - share)) ** 2).sum()) / n**2
@@ -119,9 +122,9 @@ def robust_errors(groups: ClusterSums) -> dict[str, RobustError]:
     trace = float((a2 * (sizes - sizes**2 / n)).sum())
     squares = float((a2**2 * (sizes**2 - 2 * sizes**3 / n)).sum()) + (float((a2 * sizes**2).sum()) / n) ** 2
     return {
-        "cr1": RobustError(math.sqrt(cr1), g - 1),
-        "cr2": RobustError(math.sqrt(cr2), trace**2 / squares),
-        "cv3": RobustError(math.sqrt(cv3), g - 1),
+        "cr1": RobustError(unit * math.sqrt(cr1), g - 1),
+        "cr2": RobustError(unit * math.sqrt(cr2), trace**2 / squares),
+        "cv3": RobustError(unit * math.sqrt(cv3), g - 1),
     }
 
 
@@ -129,5 +132,12 @@ def design_effect(difference: Floats, groups: ClusterSums) -> float | None:
     """CR1 variance over the variance that independent items would give; None when nothing varies."""
     n = groups.n
     centred = difference - groups.item_weighted
+    unit = largest(centred)
+    centred = centred / unit
     independent = float(centred @ centred) / (n - 1) / n
-    return robust_errors(groups)["cr1"].se ** 2 / independent if independent > 0 else None
+    return (robust_errors(groups)["cr1"].se / unit) ** 2 / independent if independent > 0 else None
+
+
+def largest(values: Floats) -> float:
+    """The greatest size among values, 1 where all are 0: a unit in which squares stay in range."""
+    return float(np.abs(values).max(initial=0.0)) or 1.0

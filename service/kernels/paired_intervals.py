@@ -8,6 +8,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64] | Floats
+
 
 def tango_score(only_candidate: int, only_baseline: int, n: int, difference: float) -> float:
     """Tango's score statistic T(D) for H0: true difference = D; positive when the estimate is above D.
@@ -23,14 +29,29 @@ def tango_score(only_candidate: int, only_baseline: int, n: int, difference: flo
     numerator = b - c - n * difference
     linear = -b - c + (2 * n - b + c) * difference
     product = -c * difference * (1 - difference)
-    discriminant = max(linear * linear - 8 * n * product, 0.0)
     # the root sqrt(B^2 - 4AC) - B cancels badly for B > 0: use the conjugate form there
-    root = math.sqrt(discriminant)
+    root = math.hypot(linear, math.sqrt(-8 * n * product))  # a square would underflow
     q = (root - linear) / (4 * n) if linear <= 0 else -2 * product / (root + linear)
     variance = n * (2 * max(q, 0.0) + difference * (1 - difference))
     if variance <= 0:
         return 0.0 if numerator == 0 else math.copysign(math.inf, numerator)
     return numerator / math.sqrt(variance)
+
+
+def tango_scores(only_candidate: Counts, only_baseline: Counts, n: int, difference: float) -> Floats:
+    """The same for arrays of discordant counts."""
+    if difference < 0:
+        return 0.0 - tango_scores(only_baseline, only_candidate, n, -difference)
+    b, c = only_candidate, only_baseline
+    numerator = np.asarray(b - c - n * difference, dtype=np.float64)
+    linear = (2 * n - b + c) * difference - b - c
+    product = -c * difference * (1 - difference)
+    root = np.hypot(linear, np.sqrt(-8 * n * product))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        q = np.where(linear <= 0, (root - linear) / (4 * n), -2 * product / (root + linear))
+        variance = n * (2 * np.maximum(np.nan_to_num(q), 0.0) + difference * (1 - difference))
+        score = numerator / np.sqrt(variance)
+    return np.where(variance > 0, score, np.where(numerator == 0, 0.0, np.copysign(np.inf, numerator)))
 
 
 def tango_interval(only_candidate: int, only_baseline: int, n: int, z: float) -> tuple[float, float]:

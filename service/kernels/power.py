@@ -67,52 +67,14 @@ def mcnemar_power(
     discordant = p_only_baseline + p_only_candidate
     if discordant == 0:
         return 0.0
-    low, high = _window(n, discordant)
+    low, high = window(n, discordant)
     rejected = _conditional(high, p_only_candidate / discordant, alpha, method, alternative)
-    return float(_binomial_pmf(np.arange(low, high + 1), n, discordant) @ rejected[low : high + 1])
+    return float(binomial_pmf(np.arange(low, high + 1), n, discordant) @ rejected[low : high + 1])
 
 
 def mcnemar_critical(m: int, alpha: float, method: McNemarMethod) -> int:
     """The largest smaller count that rejects two-sided with m discordant items; -1 when none does."""
     return int(_critical(m, alpha, method, True)[m])
-
-
-def tango_power(
-    n: int, p_only_baseline: float, p_only_candidate: float, alpha: float, margin: float
-) -> float:
-    """Chance that both one-sided score tests reject a difference of -margin and of +margin."""
-    discordant = p_only_baseline + p_only_candidate
-    low, high = _window(n, discordant)
-    m = np.arange(low, high + 1)
-    z = -float(special.ndtri(alpha))
-
-    def equivalent(b: NDArray[np.int64]) -> NDArray[np.bool_]:
-        c = m - b
-        return (tango_scores(b, c, n, -margin) > z) & (tango_scores(b, c, n, margin) < -z)
-
-    # for given m the region is an interval of b around m / 2: find its upper end, mirror it
-    inside, outside = (m + 1) // 2, m + 1
-    possible = equivalent(inside)
-    while np.any(outside - inside > 1):
-        middle = (inside + outside) // 2
-        ok = equivalent(middle)
-        inside, outside = np.where(ok, middle, inside), np.where(ok, outside, middle)
-    share = p_only_candidate / discordant if discordant else 0.5
-    accepted = _bdtr(inside, m, share) - _bdtr(m - inside - 1, m, share)
-    return float(_binomial_pmf(m, n, discordant) @ np.where(possible, accepted, 0.0))
-
-
-def tango_scores(b: NDArray[np.int64], c: NDArray[np.int64], n: int, difference: float) -> Vector:
-    """Tango's score statistic for arrays of discordant counts (b candidate only, c baseline only)."""
-    numerator = b - c - n * difference
-    linear = -(b + c) + (2 * n - b + c) * difference
-    product = -c * difference * (1 - difference)
-    root = np.sqrt(np.maximum(linear * linear - 8 * n * product, 0.0))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        q = np.where(linear <= 0, (root - linear) / (4 * n), -2 * product / (root + linear))
-        variance = n * (2 * np.maximum(np.nan_to_num(q), 0.0) + difference * (1 - difference))
-        score: Vector = numerator / np.sqrt(np.maximum(variance, 0.0))
-    return np.where(variance > 0, score, np.where(numerator == 0, 0.0, np.copysign(np.inf, numerator)))
 
 
 def smallest_n(
@@ -163,8 +125,8 @@ def _critical(most: int, alpha: float, method: McNemarMethod, two_sided: bool) -
 
 def _mcnemar_p(k: NDArray[np.int64], m: NDArray[np.int64], method: McNemarMethod, two_sided: bool) -> Vector:
     if method in ("exact", "midp"):
-        tail = _bdtr(k, m, 0.5)
-        half = 0.5 * _binomial_pmf(k, m, 0.5) if method == "midp" else 0.0
+        tail = binomial_cdf(k, m, 0.5)
+        half = 0.5 * binomial_pmf(k, m, 0.5) if method == "midp" else 0.0
         p = np.minimum(2 * tail, 1.0) - 2 * half if two_sided else tail - half
     else:
         distance = np.asarray(m - 2 * k, dtype=np.float64)
@@ -181,7 +143,7 @@ def _conditional_to(
     """P(reject | m discordant) for m = 0 .. most, `share` of the discordant won by the candidate."""
     m = np.arange(most + 1)
     k = _critical(most, alpha, method, alternative == "two-sided")
-    candidate_wins, baseline_wins = _bdtr(k, m, 1 - share), _bdtr(k, m, share)
+    candidate_wins, baseline_wins = binomial_cdf(k, m, 1 - share), binomial_cdf(k, m, share)
     if alternative == "two-sided":
         return np.asarray(candidate_wins + baseline_wins)
     return candidate_wins if alternative == "greater" else baseline_wins
@@ -194,20 +156,21 @@ def _conditional(
     return _conditional_to(1 << max(most, 63).bit_length(), share, alpha, method, alternative)
 
 
-def _window(n: int, p: float) -> tuple[int, int]:
+def window(n: int, p: float) -> tuple[int, int]:
     """All counts of Binomial(n, p) but about 1e-16 of its mass."""
     reach = 9 * math.sqrt(n * p * (1 - p)) + 25
     return max(0, math.floor(n * p - reach)), min(n, math.ceil(n * p + reach))
 
 
-def _bdtr(k: NDArray[np.int64], n: NDArray[np.int64] | int, p: float) -> Vector:
+def binomial_cdf(k: NDArray[np.int64], n: NDArray[np.int64] | int, p: float) -> Vector:
     """Binomial cdf; 0 below 0, 1 from n on."""
     inside = np.clip(k, 0, np.maximum(np.asarray(n) - 1, 0))
     value = special.betainc(np.maximum(np.asarray(n) - inside, 1), inside + 1.0, 1 - p)
     return np.where(np.asarray(k) < 0, 0.0, np.where(np.asarray(k) >= n, 1.0, value))
 
 
-def _binomial_pmf(k: NDArray[np.int64], n: NDArray[np.int64] | int, p: float) -> Vector:
+def binomial_pmf(k: NDArray[np.int64], n: NDArray[np.int64] | int, p: float) -> Vector:
+    """P(k) for k ~ Binomial(n, p)."""
     n = np.asarray(n)
     log_pmf = special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0)
     return np.exp(log_pmf + special.xlogy(k, p) + special.xlog1py(n - k, -p))

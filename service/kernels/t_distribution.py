@@ -41,12 +41,22 @@ def noncentral_t_cdf(t: float, df: float, nc: float) -> float:
         return 1.0 - noncentral_t_cdf(-t, df, -nc)
     if t == 0:
         return float(special.ndtr(-nc))
-    return _over_normal(t, df, nc) if t > math.sqrt(2 * df) else _over_chi(t, df, nc)
+    each = _over_normal if t > math.sqrt(2 * df) else _over_chi
+    return float(each(np.array([[t]]), df, nc)[0])
 
 
 def noncentral_t_sf(t: float, df: float, nc: float) -> float:
     """P(T > t)."""
     return noncentral_t_cdf(-t, df, -nc)
+
+
+def noncentral_t_beyond(t: NDArray[np.float64], df: float, nc: float) -> NDArray[np.float64]:
+    """P(T > t) for t above 0, shape (k,); integrated as in `noncentral_t_cdf`."""
+    found = np.empty_like(t)
+    sharp = t > math.sqrt(2 * df)
+    found[sharp] = 1 - _over_normal(t[sharp, None], df, nc)
+    found[~sharp] = 1 - _over_chi(t[~sharp, None], df, nc)
+    return found
 
 
 def noncentrality_interval(t: float, df: float, level: float) -> tuple[float, float]:
@@ -74,8 +84,8 @@ def noncentrality_interval(t: float, df: float, level: float) -> tuple[float, fl
     return solve(1 - tail, -1), solve(tail, +1)
 
 
-def _over_chi(t: float, df: float, nc: float) -> float:
-    """Integral over u = sqrt(V / df) of Phi(t u - nc) times its density."""
+def _over_chi(t: NDArray[np.float64], df: float, nc: float) -> NDArray[np.float64]:
+    """Integral over u = sqrt(V / df) of Phi(t u - nc) times its density; t of shape (k, 1), answer (k,)."""
     half = df / 2
     spread = 1 / math.sqrt(2 * df)
     centre = math.sqrt(max(df - 1, 0) / df)
@@ -86,17 +96,17 @@ def _over_chi(t: float, df: float, nc: float) -> float:
     log_density = special.xlogy(4 * df - 1, v) - half * u * u
     # normalised by its own integral: gamma functions of huge df would cost ten digits
     density = w * np.exp(log_density - np.max(log_density))
-    return float(np.clip(np.sum(density * special.ndtr(t * u - nc)) / np.sum(density), 0.0, 1.0))
+    return np.clip(special.ndtr(t * u - nc) @ density / np.sum(density), 0.0, 1.0)
 
 
-def _over_normal(t: float, df: float, nc: float) -> float:
+def _over_normal(t: NDArray[np.float64], df: float, nc: float) -> NDArray[np.float64]:
     """Integral over z of phi(z) P(V / df >= ((z + nc) / t)^2); the probability is 1 where z + nc <= 0."""
     z, w = _grid(max(-9.5, -nc), 9.5) if nc > -9.5 else (np.empty(0), np.empty(0))
     with np.errstate(over="ignore"):
         squares = ((z + nc) / t) ** 2
     reached = special.gammaincc(df / 2, df / 2 * squares)
-    inside = float(np.sum(w * np.exp(-z * z / 2) * reached)) / math.sqrt(2 * math.pi)
-    return min(1.0, inside + float(special.ndtr(-nc)))
+    inside = reached @ (w * np.exp(-z * z / 2)) / math.sqrt(2 * math.pi)
+    return np.minimum(1.0, inside + special.ndtr(-nc))
 
 
 def _grid(low: float, high: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -23,8 +23,8 @@ from service.stats.common import (
     Labels,
     Request,
     StatWarning,
+    amount,
     is_binary,
-    percent,
     require_equal_lengths,
 )
 from service.stats.pairs import FourCounts, PairedCounts, tabulate
@@ -175,9 +175,9 @@ class Arms:
     def show(self, x: float) -> str:
         """A difference as prose prints it."""
         if self.metric == "bleu":
-            return f"{x:+.2f} BLEU"
+            return f"{amount(x, binary=False)} BLEU"
         as_share = self.counts is not None or self.metric in ("accuracy", "precision", "recall", "f1")
-        return percent(x) if as_share else f"{x:+.4g}"
+        return amount(x, binary=as_share)
 
     @property
     def named(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated
 
 import numpy as np
@@ -20,7 +20,17 @@ from service.kernels.moments import moments
 from service.kernels.streams import block_count
 from service.stats import certainty
 from service.stats.certainty import Range
-from service.stats.common import Alternative, Analysis, Interval, Proportion, StatWarning, p_text
+from service.stats.common import (
+    Alternative,
+    Analysis,
+    Interval,
+    Proportion,
+    StatWarning,
+    amount,
+    decision,
+    disagreement,
+    level_text,
+)
 from service.stats.registry import Blocks, Drawn, PlanUse, stat_test
 from service.stats.samples import (
     BOOTSTRAP_FEW_RUNS,
@@ -322,17 +332,15 @@ def _sentence(
     bound: str | None,
     exact: bool,
 ) -> str:
-    start = f"The candidate's mean differs from the baseline's by {delta:+.4g}"
+    show = partial(amount, binary=False)
+    start = f"The candidate's mean differs from the baseline's by {show(delta)}"
     if ci is None or p is None:
         return (
             f"{start}; the {request.method} interval is undefined for data this skewed, so nothing is shown."
         )
-    verdict = (
-        f"so equal means are rejected at alpha {request.alpha:g}."
-        if p < request.alpha
-        else f"so equal means are not rejected at alpha {request.alpha:g}, which does not show equality."
-    )
     return (
-        f"{start} ({100 * request.level:g}% {request.method} bootstrap CI {ci.low:.4g} to {ci.high:.4g}, "
-        f"{'exact' if exact else 'drawn'}); {request.alternative}, {p_text(p, bound)}, {verdict}"
+        f"{start} ({level_text(request.level)} {request.method} bootstrap CI {show(ci.low or 0)} to "
+        f"{show(ci.high or 0)}, {'exact' if exact else 'drawn'}); {request.alternative}, "
+        + decision(p, request.alpha, "equal means are", bound=bound)
+        + disagreement(ci, p, request.alpha, request.alternative)
     )

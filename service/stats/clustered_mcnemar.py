@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Literal, Self
 
 import numpy as np
@@ -24,9 +25,11 @@ from service.stats.common import (
     Proportion,
     Resampling,
     StatWarning,
+    amount,
+    decision,
+    disagreement,
     is_binary,
-    p_text,
-    percent,
+    level_text,
 )
 from service.stats.pairs import NO_DISCORDANT, PairedCounts, floored, tabulate
 from service.stats.registry import PlanUse, stat_test
@@ -275,7 +278,9 @@ def clustered_mcnemar(request: ClusteredMcNemarRequest) -> ClusteredMcNemarAnaly
         bounds=bounds,
         warnings=tuple(warnings),
         resampling=Resampling(exact=True, error_bound=flips.error if flips else None),
-        sentence=_sentence(request, delta, ci, p_value, len(baseline), groups.n_clusters, binary),
+        sentence=_sentence(
+            request, delta, ci, p_value, len(baseline), groups.n_clusters, binary, bounds.get("p_value")
+        ),
     )
 
 
@@ -338,24 +343,24 @@ def _sentence(
     n: int,
     n_clusters: int,
     binary: bool,
+    bound: str | None,
 ) -> str:
-    def show(x: float) -> str:
-        return percent(x) if binary else f"{x:+.4g}"
-
+    show = partial(amount, binary=binary)
     interval = (
-        f"{100 * ci.level:g}% CI {show(ci.low)} to {show(ci.high)} by {ci.method}"
+        f"{level_text(ci.level)} CI {show(ci.low)} to {show(ci.high)} by {ci.method}"
         if ci.low is not None and ci.high is not None
         else "no interval: the clusters do not vary"
     )
-    if p is None:
-        verdict = "is undefined for these data, so nothing was tested."
-    elif p < request.alpha:
-        verdict = f"gives {p_text(p)}, so a mean difference of zero is rejected at alpha {request.alpha:g}."
-    else:
-        verdict = (
-            f"gives {p_text(p)}, so a mean difference of zero is not rejected at alpha {request.alpha:g}, "
-            "which does not show equality."
+    verdict = "is undefined for these data, so nothing was tested."
+    if p is not None:
+        null = "a mean difference of zero is"
+        differ = (
+            None
+            if ci.method.startswith(request.method)
+            else f"the interval is by {ci.method}, the p-value by {request.method}"
         )
+        verdict = "gives " + decision(p, request.alpha, null, bound=bound)
+        verdict += disagreement(ci, p, request.alpha, request.alternative, differ)
     return (
         f"The candidate differs from the baseline by {show(delta)} ({request.weighting}; {interval}; "
         f"n = {n} in {n_clusters} clusters); clustered McNemar {request.method}, {request.alternative}, "

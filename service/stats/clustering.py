@@ -17,6 +17,7 @@ from service.kernels.clusters import (
     codes_of,
     design_effect,
     intraclass_correlation,
+    largest,
     size_cv,
 )
 from service.stats.common import Labels, PairedColumns, Part, StatWarning, require_equal_lengths
@@ -74,7 +75,7 @@ class ClusteredPairs:
         shown = sizes if len(sizes) <= MOST_SIZES else np.sort(sizes)[::-1][:MOST_SIZES]
         return ClusterFacts(
             n_clusters=len(sizes),
-            n_nonzero=int(np.count_nonzero(np.abs(self.groups.sums) > 1e-12)),
+            n_nonzero=int(np.count_nonzero(np.abs(self.groups.sums) > 1e-12 * largest(self.groups.sums))),
             sizes=[int(size) for size in shown],
             size_cv=size_cv(sizes),
             largest_share=float(sizes.max() / sizes.sum()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Annotated, Literal, Self
 
 import numpy as np
@@ -19,7 +20,8 @@ from service.stats.common import (
     Margin,
     Part,
     Proportion,
-    percent,
+    amount,
+    level_text,
     require_equal_lengths,
 )
 from service.stats.curves import Band, BandFacts, Curve, Points, anytime, chosen, of_seed, pointwise
@@ -284,17 +286,15 @@ def _nulls(ends: NDArray[np.float64]) -> list[float | None]:
 
 
 def _sentence(data: Ordered, delta: float, ci: Interval, n_points: int) -> str:
-    def show(x: float) -> str:
-        return percent(x) if data.binary else f"{x:+.4g}"
-
+    show = partial(amount, binary=data.binary)
     interval = (
         "no interval: the differences do not vary"
         if ci.low is None or ci.high is None
-        else f"pointwise {100 * ci.level:g}% CI {show(ci.low)} to {show(ci.high)} by {ci.method}"
+        else f"pointwise {level_text(ci.level)} CI {show(ci.low)} to {show(ci.high)} by {ci.method}"
     )
     clusters = f" in {len(data.sums)} clusters" if data.clustered else ""
     return (
         f"After all {len(data.difference)} items{clusters} {ORDER_WORDS[data.used]}, the candidate differs from "
         f"the baseline by {show(delta)} ({interval}); {n_points} points are given. The pointwise band is not "
-        "valid under peeking, nothing was tested, and an order chosen after the data proves nothing."
+        "valid under peeking, nothing was decision, and an order chosen after the data proves nothing."
     )

@@ -10,20 +10,15 @@ from pydantic import Field, model_validator
 from service.errors import Fault, InvalidData
 from service.kernels import power as kernel
 from service.kernels.cluster_power import ClusterFlips, simulated_power
+from service.kernels.equivalence_power import tango_power
+from service.kernels.paired_exact import exact_seconds
 from service.kernels.streams import block_count
-from service.stats.common import Alternative, Finite, Margin, Proportion, Request, StatWarning
-from service.stats.warnings import define
-
-SPARSE_POWER = define(
-    "SPARSE_POWER",
-    "caution",
-    "About {expected:.1f} discordant items are expected of {n}: with fewer than 10 the equivalence test adds an "
-    "exact safeguard, so its real power is lower than stated.",
-)
+from service.kernels.welch_power import welch_power
+from service.stats.common import Alternative, Finite, Margin, Proportion, Request, amount, within
 
 Test = Literal["welch", "student", "paired-t", "mcnemar", "tango", "sign-flip"]
-SPARSE_BELOW = 17
-"""Expected discordant items below which fewer than 10 come up more than one time in forty."""
+MOST_SPARSE = 110
+"""Expected discordant items beyond which fewer than 10 never come up."""
 MEANS = ("welch", "student", "paired-t")
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Spread = Annotated[float, Field(gt=0, le=1e150, allow_inf_nan=False)]
@@ -120,6 +115,19 @@ class Design(Request):
         return (self.p_only_baseline or 0.0) + (self.p_only_candidate or 0.0)
 
     @property
+    def truth(self) -> str:
+        """The true difference in words."""
+        return amount(self.effect, binary=self.test not in MEANS)
+
+    @property
+    def claim(self) -> str:
+        """What the test would show, at which level."""
+        if self.margin is not None:
+            bound = within(self.margin.exact(), binary=True)
+            return f"{self.test} at alpha {self.alpha:g} on each side shows equivalence within {bound}"
+        return f"{self.test} at alpha {self.alpha:g} ({self.alternative}) rejects equality"
+
+    @property
     def unit(self) -> str:
         """What n counts."""
         if self.test in ("welch", "student"):
@@ -128,12 +136,17 @@ class Design(Request):
 
     def se_and_df(self, n: float, inflation: float = 1.0) -> tuple[float, float]:
         """Standard error and degrees of freedom of the mean tests, SDs times `inflation`."""
-        sd0, sd1 = (inflation * (sd or 1.0) for sd in (self.sd_baseline, self.sd_candidate))
+        sd0, sd1 = (inflation * sd for sd in self.sds)
         if self.test == "paired-t":
             return inflation * (self.sd_difference or 1.0) / math.sqrt(n), n - 1
         if self.test == "student":
             return math.hypot(sd0, sd1) / math.sqrt(n), 2 * n - 2
         return kernel.welch_se_and_df(sd0, sd1, n)
+
+    @property
+    def sds(self) -> tuple[float, float]:
+        """SDs of baseline and candidate runs, score units."""
+        return self.sd_baseline or 1.0, self.sd_candidate or 1.0
 
 
 class PowerAt(NamedTuple):
@@ -144,37 +157,41 @@ class PowerAt(NamedTuple):
 
 
 def power_at(
-    design: Design, n: int, *, alternative: Alternative | None = None, inflation: float = 1.0
-) -> PowerAt:
-    """Power of the design's test at n (runs per arm, items, or clusters)."""
+    design: Design, n: int, *, alternative: Alternative | None = None, inflation: float = 1.0,
+    target: float | None = None,
+) -> PowerAt:  # fmt: skip
+    """Power of the design's test at n (runs per arm, items, or clusters).
+
+    `target`: a bound will do where it lies on the same side of it as the power.
+    """
     side = alternative or design.alternative
     if design.test in MEANS:
-        se, df = design.se_and_df(n, inflation)
-        return PowerAt(kernel.t_power(design.effect / se, df, design.alpha, side))
+        return PowerAt(mean_power(design, n, design.effect, side, inflation))
     p_b, p_c = design.p_only_baseline or 0.0, design.p_only_candidate or 0.0
     if design.test == "mcnemar":
         return PowerAt(kernel.mcnemar_power(n, p_b, p_c, design.alpha, design.method or "exact", side))
-    if design.test == "tango":
-        margin = float(design.margin.exact()) if design.margin else 0.0
-        return PowerAt(kernel.tango_power(n, p_b, p_c, design.alpha, margin))
+    if design.margin is not None:
+        return PowerAt(tango_power(n, p_b, p_c, design.alpha, float(design.margin.exact()), target=target))
     rejected = simulation(design, n).rejects(range(block_count(design.n_simulations)))
     return PowerAt(*simulated_power(rejected[: design.n_simulations]))
 
 
-def simulation(design: Design, n: int) -> ClusterFlips:
-    """The simulated data sets of n clusters."""
+def mean_power(design: Design, n: float, delta: float, side: Alternative, inflation: float = 1.0) -> float:
+    """Power of a test of means against a true difference `delta`; n may be a fraction."""
+    if design.test == "welch":
+        sd0, sd1 = design.sds
+        return welch_power(delta, inflation * sd0, inflation * sd1, n, design.alpha, side)
+    se, df = design.se_and_df(n, inflation)
+    return kernel.t_power(delta / se, df, design.alpha, side)
+
+
+def simulation(design: Design, n: int, shares: tuple[float, float] | None = None) -> ClusterFlips:
+    """The simulated data sets of n clusters; `shares`: other true discordant shares than the design's."""
+    baseline, candidate = shares or (design.p_only_baseline or 0.0, design.p_only_candidate or 0.0)
     return ClusterFlips(
-        n, design.cluster_size or 1, design.p_only_baseline or 0.0, design.p_only_candidate or 0.0,
-        design.icc or 0.0, design.alpha, design.alternative, design.seed,
+        n, design.cluster_size or 1, baseline, candidate, design.icc or 0.0, design.alpha,
+        design.alternative, design.seed,
     )  # fmt: skip
-
-
-def sparse(design: Design, n: int | None) -> tuple[StatWarning, ...]:
-    """SPARSE_POWER where the equivalence test would often see fewer than 10 discordant items."""
-    if design.test != "tango" or n is None:
-        return ()
-    expected = n * design.discordant
-    return (SPARSE_POWER(expected=expected, n=n),) if expected < SPARSE_BELOW else ()
 
 
 def least_n(design: Design) -> int:
@@ -187,7 +204,17 @@ def seconds_at(design: Design, n: int) -> float:
     spread = math.sqrt(n * design.discordant)
     if design.test == "sign-flip":
         return design.n_simulations * simulation(design, n).seconds
+    if design.test == "welch":
+        return 1.2e-3 + 0.03 / n**2
     if design.test == "tango":
         return 1e-3 + 7e-5 * spread
     # a table of critical counts, made once for sizes up to a power of two
     return 3e-4 + (2e-6 * spread if design.test == "mcnemar" else 0.0)
+
+
+def guard_seconds(design: Design, n: int) -> float:
+    """Rough cost of finding out which tables of fewer than 10 discordant items show equivalence."""
+    if design.margin is None or n * design.discordant > MOST_SPARSE:
+        return 0.0
+    # a quick look at a few tables, a close one at every second n
+    return 0.01 + exact_seconds(n, float(design.margin.exact())) / 2

@@ -21,6 +21,7 @@ from service.stats.common import (
     Proportion,
     Request,
     StatWarning,
+    level_text,
     require_equal_lengths,
 )
 from service.stats.ecs_strict import P_FLOOR, Strict, floored, strict_scores, z_differences
@@ -120,8 +121,9 @@ class ECSRequest(Request):
             )
             if (column := getattr(self, name)) is not None
         }
-        require_equal_lengths(sent)
-        if self.weights is not None and not any(self.weights):
+        if any(sent.values()):
+            require_equal_lengths(sent)
+        if self.weights and not any(self.weights):
             raise InvalidData.field("weights", "are all 0", "give some test a weight above 0")
         return self
 
@@ -152,6 +154,7 @@ class ECSAnalysis(Analysis):
     """Consistency of two effect profiles."""
 
     ecs: float | None = Field(description="Weighted concordance over all tests, no unit, in [-1, 1].")
+    fallback_used: bool = Field(False, description="No test was sent, and ecs is the definition's 0.")
     ci: Interval | None = Field(description="Lin's interval of ecs, for equal weights.")
     pearson: float | None = Field(description="Weighted Pearson correlation, no unit; legacy.")
     n: int = Field(description="Tests with both effects.")
@@ -198,7 +201,7 @@ def ecs(request: ECSRequest) -> ECSAnalysis:
         InvalidData: columns of different length, half a pair of columns, weights that are all 0.
 
     Edge cases:
-        Fewer than 3 tests with both effects on a level: null.
+        Fewer than 3 tests with both effects on a level: null. No test at all: 0, flagged.
         Both columns constant: null when they are equal (0 / 0), 0 when they differ. One constant: 0.
         A test without one of the effects is left out, and counted.
         Strict: one test gives 2 P(Z > |z|); several give both the document's normal tail of the
@@ -236,8 +239,10 @@ def ecs(request: ECSRequest) -> ECSAnalysis:
         caricature = Caricature(slope=found.slope, intercept=found.intercept, r_squared=squared)
     domains = _groups("domains", request.domain, rows, rows.weights, sums, reasons)
     studies = _groups("studies", request.study or ["study"] * request.n, rows, np.ones(rows.n), sums, reasons)
+    empty = request.n == 0
     analysis = ECSAnalysis(
-        ecs=found.ccc if found else None,
+        ecs=found.ccc if found else 0.0 if empty else None,
+        fallback_used=empty,
         ci=ci,
         pearson=found.pearson if found else None,
         n=rows.n,
@@ -253,7 +258,7 @@ def ecs(request: ECSRequest) -> ECSAnalysis:
         strict=strict,
         bounds=dict.fromkeys(floored(strict), f"< {P_FLOOR:g}") if strict else {},
         warnings=tuple(warnings),
-        sentence=_sentence(found.ccc if found else None, ci, rows.n),
+        sentence=_sentence(found.ccc if found else None, ci, rows.n, empty=empty),
     )
     reasons |= _reasons(analysis, equal_weights=bool(np.ptp(rows.weights) == 0) if rows.n else True)
     return analysis.model_copy(update={"reasons": reasons})
@@ -339,15 +344,17 @@ def _reasons(analysis: ECSAnalysis, *, equal_weights: bool) -> dict[str, str]:
     few = f"fewer than {MIN_TESTS} tests with both effects"
     reasons: dict[str, str] = {}
     if analysis.n < MIN_TESTS:
-        names = ("ecs", "pearson", "mean_human", "mean_agent", "sd_human", "sd_agent", "caricature", "ci")
+        names = ("pearson", "mean_human", "mean_agent", "sd_human", "sd_agent", "caricature", "ci")
         reasons = dict.fromkeys(names, few)
+        if analysis.ecs is None:
+            reasons["ecs"] = few
     else:
         if analysis.ecs is None:
             reasons["ecs"] = "both columns are one and the same constant"
         if analysis.pearson is None:
             reasons["pearson"] = "a column has no spread"
         if analysis.caricature is None:
-            reasons["caricature"] = "the human column has no spread"
+            reasons["caricature"] = "the human column has no spread beside the agent's"
         elif analysis.caricature.r_squared is None:
             reasons["caricature.r_squared"] = "the agent column has no spread"
         if analysis.ci is None:
@@ -371,10 +378,12 @@ def _reasons(analysis: ECSAnalysis, *, equal_weights: bool) -> dict[str, str]:
     return reasons
 
 
-def _sentence(ecs: float | None, ci: Interval | None, n: int) -> str:
+def _sentence(ecs: float | None, ci: Interval | None, n: int, *, empty: bool) -> str:
+    if empty:
+        return "No tests were sent: 0 is the fallback of the definition, not a measurement."
     if ecs is None:
         return f"With {n} tests that have both effects, no concordance is defined; see the reasons."
-    interval = f", {100 * ci.level:g}% CI {ci.low:.3f} to {ci.high:.3f}" if ci else ", without interval"
+    interval = f", {level_text(ci.level)} CI {ci.low:.3f} to {ci.high:.3f}" if ci else ", without interval"
     return (
         f"Agent and human effects have a concordance of {ecs:.3f} (Lin{interval}, {n} tests); 1 is equality, "
         "and a value near 0 may come from shift or scale as well as from disorder."

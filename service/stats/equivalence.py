@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from service.errors import InvalidData
 from service.kernels.clusters import robust_errors
 from service.kernels.moments import difference_noise
+from service.kernels.paired_exact import SPARSE, exact_seconds
 from service.kernels.streams import block_count
 from service.kernels.two_one_sided import by_tango, independent_error, paired_counts_error, paired_error
 from service.stats.clustering import LEAST_DF, LOW_DF, ClusteredPairs, clustered, lopsided_clusters
@@ -23,9 +24,11 @@ from service.stats.common import (
     Margin,
     Resampling,
     StatWarning,
+    amount,
     is_binary,
+    level_text,
     p_text,
-    percent,
+    within,
 )
 from service.stats.drawing import LOOK, Drawing, of_ratio, scores_seconds
 from service.stats.margins import (
@@ -50,8 +53,8 @@ from service.stats.resampling import (
 from service.stats.skewness import skewed
 from service.stats.warnings import define
 
-SPARSE, SPARSE_SPREAD = 10, 25
-"""Discordant items below which Tango's test, and the tests that estimate a spread, need a warning."""
+SPARSE_SPREAD = 25
+"""Discordant items below which the tests that estimate a spread need a warning."""
 
 SPARSE_DISCORDANT = define(
     "SPARSE_DISCORDANT",
@@ -215,7 +218,9 @@ def _cost(request: EquivalenceRequest) -> float:
             )
         return scores_seconds((request.arrays[1] - request.arrays[0])[:LOOK], n, draws) + 6e-7 * n
     if request.method == "tango" and request.clusters is None:
-        return 0.4 if request.table.n_discordant < SPARSE else 0.0005 + 3e-7 * n
+        few = request.table.n_discordant < SPARSE
+        margin = float(request.margin.for_endpoint(binary=True))
+        return few * 2 * exact_seconds(request.table.n, margin) + 0.0005 + 3e-7 * n
     return 0.001 + (1e-6 if request.clusters is not None else 5e-7) * n
 
 
@@ -279,7 +284,7 @@ def _analysis(request: EquivalenceRequest, drawn: Drawn) -> EquivalenceAnalysis:
         undecided=undecided(found, margin, request.alpha, touch=seed_bounds, by_p=by_p),
         warnings=tuple(warnings),
         resampling=found.resampling or Resampling(exact=True),
-        sentence=_sentence(request, delta, ci, {**fields, "margin": margin}),
+        sentence=_sentence(request, delta, ci, {**fields, "margin": margin}, bounds.get("p_value")),
     )
 
 
@@ -395,35 +400,32 @@ def _discordant(request: EquivalenceRequest) -> int | None:
     return None if request.design == "independent" else int(np.count_nonzero(candidate - baseline))
 
 
-def _sentence(request: EquivalenceRequest, delta: float, ci: Interval, fields: Mapping[str, Any]) -> str:
-    proportion = request.margin.unit != "score"
-
-    def show(x: float) -> str:
-        return percent(x) if proportion else f"{x:+.4g}"
-
-    bound = f"+-{request.margin.value:g} {request.margin.unit}"
+def _sentence(
+    request: EquivalenceRequest, delta: float, ci: Interval, fields: Mapping[str, Any], p_bound: str | None
+) -> str:
+    binary = request.margin.unit != "score"
+    show = partial(amount, binary=binary)
+    bound, alpha = within(request.margin.exact(), binary=binary), f"alpha {request.alpha:.10g}"
     head = f"The candidate differs from the baseline by {show(delta)} (n = {fields['n']}); "
     if fields["p_value"] is None or ci.low is None or ci.high is None:
         return (
             head
             + f"whether effects beyond {bound} can be rejected is undecided: the differences do not vary."
         )
-    interval = f"{100 * ci.level:g}% {ci.method} CI {show(ci.low)} to {show(ci.high)}"
+    interval = f"{level_text(ci.level)} {ci.method} CI {show(ci.low)} to {show(ci.high)}"
+    p = p_text(fields["p_value"], p_bound, request.alpha)
     if fields["equivalent"]:
         side = "above" if ci.low > 0 else "below" if ci.high < 0 else None
         also = "" if side is None else f", and at the same one-sided alpha the difference is {side} zero"
-        return (
-            head + f"effects beyond {bound} are rejected at alpha {request.alpha:g}{also} "
-            f"({interval}, {p_text(fields['p_value'])})."
-        )
+        return head + f"effects beyond {bound} are rejected at {alpha}{also} ({interval}, {p})."
     margin = fields["margin"]
     if ci.low > margin or ci.high < -margin:
         return (
-            head
-            + f"the whole interval lies beyond {bound}, so the arms are not equivalent within it ({interval}, "
-            f"{p_text(fields['p_value'])})."
+            f"{head}the whole interval lies beyond {bound}, so the arms are not equivalent within it "
+            f"({interval}, {p})."
         )
+    why = "; the interval decides" if fields["p_value"] < request.alpha else ""
     return (
-        head + f"effects beyond {bound} are not rejected at alpha {request.alpha:g} ({interval}, "
-        f"{p_text(fields['p_value'])}), which does not show that there are any."
+        f"{head}effects beyond {bound} are not rejected at {alpha} ({interval}, {p}{why}), "
+        "which does not show that there are any."
     )

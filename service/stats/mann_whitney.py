@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -12,11 +13,21 @@ from scipy import special
 
 from service.errors import InvalidData
 from service.kernels import ranks
-from service.stats.common import Alternative, Analysis, Interval, Proportion, p_text
+from service.stats.common import (
+    Alternative,
+    Analysis,
+    Interval,
+    Proportion,
+    amount,
+    decision,
+    disagreement,
+    level_text,
+)
 from service.stats.registry import PlanUse, stat_test
 from service.stats.samples import TwoSamples, floored
 from service.stats.warnings import FLOOR_ABOVE_ALPHA, define
 
+METHODS = "the interval is that of ranks without ties, the p-value is by the method named and allows for ties"
 Method = Literal["auto", "exact", "asymptotic", "corrected"]
 EXACT_BY_DEFAULT = 100
 EXACT_AT_MOST = 200
@@ -46,7 +57,9 @@ class MannWhitneyAnalysis(Analysis):
 
     delta: float = Field(description="Hodges-Lehmann shift: median of all candidate - baseline, score units.")
     ci: Interval = Field(description="Interval of the shift, by order statistics of the differences.")
-    p_value: float = Field(description="Of the method used and the alternative.")
+    p_value: float = Field(
+        description="Of the method used and the alternative; two-sided: twice the smaller tail, at most 1."
+    )
     u: float = Field(description="U of the candidate: pairs it wins, ties counted half.")
     u_baseline: float = Field(description="U of the baseline; both add up to n_baseline n_candidate.")
     z: float | None = Field(description="Standardized U of the normal methods.")
@@ -86,7 +99,7 @@ def mann_whitney(request: MannWhitneyRequest) -> MannWhitneyAnalysis:
     Returns:
         delta: Hodges-Lehmann shift, the median of all differences candidate - baseline.
         ci: order statistics of these differences.
-        p_value: two-sided p is twice the smaller tail, at most 1.
+        p_value: two-sided p is twice the smaller tail, at most 1, also where ties make the tails unlike.
         common_language: chance that a candidate run beats a baseline run.
 
     Raises:
@@ -160,7 +173,7 @@ def mann_whitney(request: MannWhitneyRequest) -> MannWhitneyAnalysis:
         reasons=reasons,
         bounds=bounds,
         warnings=tuple(warnings),
-        sentence=_sentence(request, delta, ci, u / (n0 * n1), p_value, method),
+        sentence=_sentence(request, delta, ci, u / (n0 * n1), p_value, bounds.get("p_value"), method),
     )
 
 
@@ -218,16 +231,19 @@ def _interval(baseline: NDArray[np.float64], candidate: NDArray[np.float64], lev
 
 
 def _sentence(
-    request: MannWhitneyRequest, delta: float, ci: Interval, wins: float, p: float, method: str
+    request: MannWhitneyRequest,
+    delta: float,
+    ci: Interval,
+    wins: float,
+    p: float,
+    bound: str | None,
+    method: str,
 ) -> str:
-    ends = "unbounded" if ci.low is None else f"{ci.low:.4g} to {ci.high:.4g}"
-    verdict = (
-        f"so one common distribution is rejected at alpha {request.alpha:g}."
-        if p < request.alpha
-        else f"so one common distribution is not rejected at alpha {request.alpha:g}, which does not show it."
-    )
+    show = partial(amount, binary=False)
+    ends = "unbounded" if ci.low is None or ci.high is None else f"{show(ci.low)} to {show(ci.high)}"
     return (
-        f"A candidate run beats a baseline run with chance {wins:.3f}; typical shift {delta:+.4g} "
-        f"({100 * request.level:g}% CI {ends}); Mann-Whitney {method}, {request.alternative}, "
-        f"{p_text(p)}, {verdict}"
+        f"A candidate run beats a baseline run with chance {wins:.3f}; typical shift {show(delta)} "
+        f"({level_text(request.level)} CI {ends}); Mann-Whitney {method}, {request.alternative}, "
+        + decision(p, request.alpha, "one common distribution is", bound=bound, shows="it")
+        + disagreement(ci, p, request.alpha, request.alternative, METHODS)
     )

@@ -17,15 +17,25 @@ from service.stats.common import (
     Part,
     Proportion,
     StatWarning,
-    p_text,
+    decision,
+    disagreement,
+    level_text,
     percent,
 )
-from service.stats.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, PairsRequest
+from service.stats.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, PairsRequest, floored
 from service.stats.registry import PlanUse, stat_test
 from service.stats.warnings import FLOOR_ABOVE_ALPHA
 
 Method = Literal["exact", "midp", "asymptotic", "corrected"]
 IntervalMethod = Literal["tango", "newcombe", "wald"]
+
+METHODS: dict[Method, str | None] = {
+    "exact": "the interval is Tango's approximation, the p-value exact and so larger",
+    "midp": "the interval is Tango's approximation, the p-value exact but for half of its last step",
+    "asymptotic": None,
+    "corrected": "the p-value has a continuity correction, the interval has none",
+}
+"""What tells the p-value from Tango's interval, which is the asymptotic test turned around."""
 
 EXACT_SUMS = 60
 """Up to that many discordant items tails are sums of integers, so that p is the dyadic it should be."""
@@ -124,8 +134,8 @@ def mcnemar(request: McNemarRequest) -> McNemarAnalysis:
     counts = request.table
     b, c = counts.only_candidate, counts.only_baseline
     m, n, delta = b + c, counts.n, counts.delta
-    raw_p = p_of(b, c, request.method, request.alternative)
-    p_value = max(raw_p, P_FLOOR)
+    bounds: dict[str, str] = {}
+    p_value = floored(p_of(b, c, request.method, request.alternative), "p_value", bounds)
     z = float(special.ndtri(0.5 + request.level / 2))
     ends: dict[IntervalMethod, tuple[float, float]] = {
         "tango": tango_interval(b, c, n, z),
@@ -160,19 +170,15 @@ def mcnemar(request: McNemarRequest) -> McNemarAnalysis:
         cohens_g=None if m == 0 else b / m - 0.5,
         intervals=intervals,
         reasons=reasons,
-        bounds={} if raw_p >= P_FLOOR else {"p_value": f"< {P_FLOOR:g}"},
+        bounds=bounds,
         undecided=of_wald(m, delta, "tango"),
         warnings=_warnings(m, least, request.alpha),
         sentence=(
             f"The candidate differs from the baseline by {percent(delta)} "
-            f"({100 * request.level:g}% CI {percent(ci.low or 0)} to {percent(ci.high or 0)}, n = {n}, "
-            f"{m} discordant); McNemar {request.method}, {request.alternative}, {p_text(p_value)}, "
-            + (
-                f"so equal accuracy is rejected at alpha {request.alpha:g}."
-                if p_value < request.alpha
-                else f"so equal accuracy is not rejected at alpha {request.alpha:g}, "
-                "which does not show equality."
-            )
+            f"({level_text(request.level)} CI {percent(ends['tango'][0])} to {percent(ends['tango'][1])}, "
+            f"n = {n}, {m} discordant); McNemar {request.method}, {request.alternative}, "
+            + decision(p_value, request.alpha, "equal accuracy is", bound=bounds.get("p_value"))
+            + disagreement(ci, p_value, request.alpha, request.alternative, METHODS[request.method])
         ),
     )
 

@@ -75,7 +75,7 @@ class MultipleComparisonsAnalysis(Analysis):
     """Adjusted p-values in the order sent."""
 
     adjusted: tuple[float, ...] = Field(description="Adjusted p-values, in the order sent.")
-    reject: tuple[bool, ...] = Field(description="adjusted <= alpha, in the order sent.")
+    reject: tuple[bool, ...] = Field(description="adjusted < alpha, in the order sent.")
     n_rejected: int = Field(description="Hypotheses.")
     n: int = Field(description="Hypotheses in the family.")
     n_never_ran: int = Field(description="Hypotheses without a p-value, entered as 1.")
@@ -108,7 +108,7 @@ def _cost(request: MultipleComparisonsRequest) -> float:
 def multiple_comparisons(request: MultipleComparisonsRequest) -> MultipleComparisonsAnalysis:
     """Adjust the p-values of a family of hypotheses.
 
-    H0 of each is rejected when its adjusted p is at most alpha. Bonferroni, Holm, Hochberg,
+    H0 of each is rejected when its adjusted p is below alpha, as everywhere here. Bonferroni, Holm, Hochberg,
     Hommel and fixed sequence hold the chance of any false rejection, bh and by the expected
     share of false ones among the rejected.
 
@@ -137,7 +137,7 @@ def multiple_comparisons(request: MultipleComparisonsRequest) -> MultipleCompari
     """
     p = np.array([1.0 if value is None else value for value in request.p_values])
     adjusted = _ADJUST[request.method](p)
-    reject = adjusted <= request.alpha
+    reject = adjusted < request.alpha
     missing = sum(value is None for value in request.p_values)
     bounds: dict[str, str] = {}
     told = tuple(floored(float(value), f"adjusted.{index}", bounds) for index, value in enumerate(adjusted))
@@ -168,6 +168,6 @@ def multiple_comparisons(request: MultipleComparisonsRequest) -> MultipleCompari
         warnings=tuple(warnings),
         sentence=(
             f"{count} of {p.size} hypotheses are rejected by {request.method} at a {rate} rate of "
-            f"{request.alpha:g}; those not rejected are not shown to be true."
+            f"{request.alpha:.10g}; those not rejected are not shown to be true."
         ),
     )

@@ -12,7 +12,7 @@ from service.kernels.bootstrap_draws import Draws, seed_cluster_means, seed_mean
 from service.kernels.metric_bootstrap import MetricDraws, seed_differences
 from service.stats.arms import Arms, ArmsRequest, MetricName
 from service.stats.clustering import cluster_warnings
-from service.stats.common import Interval, StatWarning, p_text
+from service.stats.common import Interval, StatWarning, decision, disagreement, level_text
 from service.stats.drawing import (
     LOOK,
     Drawing,
@@ -41,6 +41,7 @@ from service.stats.resampling import (
 from service.stats.warnings import NOTHING_VARIES
 
 FEW = 20
+METHODS = "the interval is read off the resamples, the p-value off the resamples moved to no difference"
 
 
 class PairedBootstrapRequest(ArmsRequest, BootstrapOptions):
@@ -222,18 +223,14 @@ def _literal(request: PairedBootstrapRequest, arms: Arms) -> Draws:
 def _sentence(request: PairedBootstrapRequest, arms: Arms, ci: Interval, p: float, bound: str | None) -> str:
     show = arms.show
     interval = (
-        f"{100 * request.level:g}% {ci.method} bootstrap CI {show(ci.low)} to {show(ci.high)}"
+        f"{level_text(request.level)} {ci.method} bootstrap CI {show(ci.low)} to {show(ci.high)}"
         if ci.low is not None and ci.high is not None
         else f"no {ci.method} interval: too little spread"
     )
     clusters = "" if arms.codes is None else f" in {arms.units.n_units} clusters"
     return (
         f"The candidate differs from the baseline by {show(arms.delta)}{arms.named} ({interval}, n = {arms.n}"
-        f"{clusters}, {arms.n_discordant} discordant); bootstrap {request.alternative}, {p_text(p, bound)}, "
-        + (
-            f"so a difference of zero is rejected at alpha {request.alpha:g}."
-            if p < request.alpha
-            else f"so a difference of zero is not rejected at alpha {request.alpha:g}, "
-            "which does not show equality."
-        )
+        f"{clusters}, {arms.n_discordant} discordant); bootstrap {request.alternative}, "
+        + decision(p, request.alpha, "a difference of zero is", bound=bound)
+        + disagreement(ci, p, request.alpha, request.alternative, METHODS)
     )

@@ -10,12 +10,29 @@ from scipy import special
 
 from service.kernels.paired_intervals import newcombe_interval, tango_interval, tango_score, wald_interval
 from service.stats.certainty import of_wald
-from service.stats.common import Alternative, Analysis, Interval, Proportion, StatWarning, p_text, percent
+from service.stats.common import (
+    Alternative,
+    Analysis,
+    Interval,
+    Proportion,
+    StatWarning,
+    decision,
+    disagreement,
+    level_text,
+    percent,
+)
 from service.stats.pairs import NO_DISCORDANT, PairedCounts, PairsRequest, floored
 from service.stats.registry import PlanUse, stat_test
 from service.stats.warnings import define
 
 Method = Literal["tango", "newcombe", "wald"]
+
+METHODS: dict[Method, str | None] = {
+    "tango": None,
+    "newcombe": "the interval is Newcombe's, the p-value of Tango's score test",
+    "wald": "the interval is Wald's, the p-value of Tango's score test",
+}
+"""What tells the interval from the score test; Tango's is the test turned around."""
 
 FEW = 10
 
@@ -154,14 +171,12 @@ def paired_difference(request: PairedDifferenceRequest) -> PairedDifferenceAnaly
         undecided=of_wald(m, counts.delta, request.method),
         warnings=tuple(warnings),
         sentence=(
-            f"The candidate differs from the baseline by {percent(counts.delta)} ({100 * request.level:g}% "
+            f"The candidate differs from the baseline by {percent(counts.delta)} ({level_text(request.level)} "
             f"{request.method} CI {percent(low)} to {percent(high)}, n = {n}, {m} discordant); score test, "
-            f"{request.alternative}, {p_text(p)}, "
-            + (
-                f"so equal accuracy is rejected at alpha {request.alpha:g}."
-                if p < request.alpha
-                else f"so equal accuracy is not rejected at alpha {request.alpha:g}, "
-                "which does not show equality."
+            f"{request.alternative}, "
+            + decision(p, request.alpha, "equal accuracy is", bound=bounds.get("p_value"))
+            + disagreement(
+                intervals[request.method], p, request.alpha, request.alternative, METHODS[request.method]
             )
         ),
     )

@@ -22,6 +22,7 @@ from service.stats.common import (
     Proportion,
     Request,
     StatWarning,
+    level_text,
     require_equal_lengths,
 )
 from service.stats.registry import stat_test
@@ -92,7 +93,10 @@ class PassEstimate(Part):
     k: int = Field(description="Attempts allowed, a count.")
     value: float = Field(description="Mean over items of 1 - C(n - c, k) / C(n, k), a proportion.")
     se: float | None = Field(description="Standard error over items (CR1 with clusters), a proportion.")
-    ci: Interval = Field(description="t interval of the mean over items, within 0 and 1, proportions.")
+    ci: Interval = Field(
+        description="t interval of the mean over items, within 0 and 1, proportions; Clopper-Pearson where "
+        "the items do not vary."
+    )
 
 
 class PassAtKAnalysis(Analysis):
@@ -139,12 +143,14 @@ def pass_at_k(request: PassAtKRequest) -> PassAtKAnalysis:
     Edge cases:
         k = 1: the share correct, c/n.
         Fewer than 2 k attempts for some item: warning FEW_ATTEMPTS.
-        A single item, or items that all agree: no standard error or a width of zero would say too much;
-            the interval is null.
+        A single item: no standard error, the interval is null.
+        Items that all agree, such as none ever solved: Clopper-Pearson's bound on the share of items that are
+            unlike them, which may hold anything from 0 to 1; with clusters, of clusters.
 
     Sources:
         Chen et al. (2021), arXiv:2107.03374 (the estimator).
         Kulal et al. (2019), NeurIPS 32 (pass@k).
+        Clopper & Pearson (1934), Biometrika 26:404.
 
     Example:
         10 attempts, 3 correct: pass@5 = 1 - C(7, 5)/C(10, 5) = 1 - 21/252 = 11/12.
@@ -163,9 +169,9 @@ def pass_at_k(request: PassAtKRequest) -> PassAtKAnalysis:
         warnings.append(FEW_ATTEMPTS(k=max(request.k), least=int(attempts.min())))
     first = found[0]
     interval = (
-        f"{100 * request.level:g}% CI {first.ci.low:.1%} to {first.ci.high:.1%} over items"
+        f"{level_text(request.level)} CI {first.ci.low:.1%} to {first.ci.high:.1%} over items"
         if first.ci.low is not None and first.ci.high is not None
-        else "no interval: the items do not vary"
+        else "no interval: a single item"
     )
     return PassAtKAnalysis(
         estimates=found,
@@ -202,12 +208,17 @@ def _summary(
         error = float(values.std(ddof=1)) / math.sqrt(n) if np.ptp(values) > 0 else 0.0
     if error is None:
         reasons[f"{path}.se"] = "a single item"
-    if not error:
-        why = "a single item" if error is None else "the items do not vary"
-        reasons[f"{path}.ci.low"] = reasons[f"{path}.ci.high"] = why
-        return PassEstimate(
-            k=k, value=mean, se=error, ci=Interval(low=None, high=None, level=level, method=method)
-        )
+        reasons[f"{path}.ci.low"] = reasons[f"{path}.ci.high"] = "a single item"
+        ci = Interval(low=None, high=None, level=level, method=method)
+        return PassEstimate(k=k, value=mean, se=None, ci=ci)
+    if n > 1 and np.ptp(values) == 0:
+        error = 0.0
+        # of so many draws alike, other values have at most this share
+        other = -math.expm1(math.log((1 - level) / 2) / (n if codes is None else df + 1))
+        low, high = mean * (1 - other), mean * (1 - other) + other
+        unit = "items" if codes is None else "clusters"
+        ci = Interval(low=low, high=high, level=level, method=f"clopper-pearson over {unit}")
+        return PassEstimate(k=k, value=mean, se=error, ci=ci)
     half = t_quantile(0.5 + level / 2, df) * error
     ci = Interval(low=max(mean - half, 0.0), high=min(mean + half, 1.0), level=level, method=method)
     return PassEstimate(k=k, value=mean, se=error, ci=ci)

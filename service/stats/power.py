@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
 import numpy as np
 from pydantic import Field
+from scipy import special
 
 from service.errors import InvalidData
 from service.kernels import power as kernel
 from service.kernels.cluster_power import simulated_power
+from service.kernels.equivalence_power import tango_power
 from service.kernels.roots import rising_root
 from service.kernels.streams import BLOCK, block_count
 from service.stats.common import Alternative, Analysis, Part, Resampling
@@ -18,11 +21,12 @@ from service.stats.designs import (
     Design,
     PowerAt,
     Test,
+    guard_seconds,
     least_n,
+    mean_power,
     power_at,
     seconds_at,
     simulation,
-    sparse,
 )
 from service.stats.registry import Blocks, Drawn, stat_test
 from service.stats.warnings import define
@@ -44,11 +48,19 @@ ONE_TAILED_SHORTCUT = define(
 )
 
 
+STEPS = (0.5, 0.8, 1.0, 1.3, 2.0, 4.0)
+"""sign-flip: the true differences that are simulated, in multiples of the normal law's detectable one."""
+
+
 class PowerRequest(Design):
     """A design and the sizes to try."""
 
     n: Size | Annotated[list[Size], Field(min_length=1, max_length=500)] = Field(
         description="Runs per arm (welch, student), items, or clusters (sign-flip): one size or a list."
+    )
+
+    solve_effect: bool = Field(
+        False, description="sign-flip: simulate the detectable difference too, at six times the cost."
     )
 
     def sizes(self) -> list[int]:
@@ -66,8 +78,12 @@ class PowerPoint(Part):
     beta_one_tailed: float | None = Field(description="Means: chance to miss of the one-tailed test.")
     beta_colas: float | None = Field(description="welch: by the one-tailed shifted central t.")
     power_at_upper_sd: float | None = Field(description="Power at the upper 80 % bound of the pilot SDs.")
+    beta_noncentral_t: float | None = Field(
+        description="welch: by the noncentral t on the df of the true SDs, an approximation."
+    )
     detectable: float | None = Field(
-        description="Least |delta| with the target power, score units or a proportion."
+        description="Least |delta| with the target power, score units or a proportion; for tango the largest "
+        "|delta| at which equivalence is still shown with it."
     )
 
 
@@ -84,30 +100,58 @@ class PowerAnalysis(Analysis):
 
 
 def _cost(request: PowerRequest) -> float:
-    extra = {"mcnemar": 25, "welch": 12, "student": 12, "paired-t": 12}.get(request.test, 1)
+    extra = {"mcnemar": 25, "welch": 25, "student": 12, "paired-t": 12, "tango": 15}.get(request.test, 1)
+    if request.solve_effect:
+        extra *= 1 + len(STEPS)
     table = 1e-7 * max(request.sizes()) * request.discordant if request.test == "mcnemar" else 0.0
-    return 0.001 + table + extra * sum(seconds_at(request, n) for n in request.sizes())
+    guard = sum(guard_seconds(request, n) for n in request.sizes())
+    return 0.001 + table + guard + extra * sum(seconds_at(request, n) for n in request.sizes())
 
 
 def _count(request: PowerRequest, _drawn: Drawn | None) -> int:
     if min(request.sizes()) < (least := least_n(request)):
         raise InvalidData.field("n", f"{request.test} needs at least {least}", "send larger sizes")
-    return len(request.sizes()) * block_count(request.n_simulations) if request.test == "sign-flip" else 0
+    if request.test != "sign-flip":
+        return 0
+    return sum(len(_truths(request, n)) for n in request.sizes()) * block_count(request.n_simulations)
+
+
+def _truths(request: PowerRequest, n: int) -> list[float]:
+    """sign-flip: the true differences to simulate, the design's first, then those that bracket the detectable one."""
+    if not request.solve_effect:
+        return [request.effect]
+    size, share = request.cluster_size or 1, request.discordant
+    error = math.sqrt(share * (1 + (size - 1) * (request.icc or 0.0)) / (size * n))
+    tail = request.alpha / 2 if request.alternative == "two-sided" else request.alpha
+    about = error * float(special.ndtri(1 - tail) + special.ndtri(request.target_power))
+    sign = -1 if request.alternative == "less" else 1
+    return [request.effect, *(sign * min(step * about, share) for step in STEPS)]
 
 
 def _draw(request: PowerRequest, which: range) -> Drawn:
-    each = block_count(request.n_simulations)
+    each, share = block_count(request.n_simulations), request.discordant
     rejected = []
-    for place, n in enumerate(request.sizes()):
+    for place, (n, delta) in enumerate(_simulated(request)):
         own = range(max(which.start - place * each, 0), min(which.stop - place * each, each))
         if own:
-            rejected.append(simulation(request, n).rejects(own))
+            other = (max(share - delta, 0.0) / 2, max(share + delta, 0.0) / 2)
+            shares = None if delta == request.effect else other
+            rejected.append(simulation(request, n, shares).rejects(own))
     return {"rejected": np.concatenate(rejected)}
+
+
+def _simulated(request: PowerRequest) -> list[tuple[int, float]]:
+    """Sizes and true differences in the order in which they are simulated."""
+    return [(n, delta) for n in request.sizes() for delta in _truths(request, n)]
 
 
 def _power_at(request: PowerRequest, place: int, drawn: Drawn) -> PowerAt:
     if request.test != "sign-flip":
         return power_at(request, request.sizes()[place])
+    return _drawn_at(request, place * (1 + len(STEPS) if request.solve_effect else 1), drawn)
+
+
+def _drawn_at(request: PowerRequest, place: int, drawn: Drawn) -> PowerAt:
     start = place * block_count(request.n_simulations) * BLOCK
     return PowerAt(*simulated_power(drawn["rejected"][start : start + request.n_simulations]))
 
@@ -116,7 +160,8 @@ def _analysis(request: PowerRequest, drawn: Drawn) -> PowerAnalysis:
     sizes = request.sizes()
     reasons: dict[str, str] = {}
     points = tuple(
-        _point(request, n, _power_at(request, place, drawn), reasons) for place, n in enumerate(sizes)
+        _point(request, n, _power_at(request, place, drawn), _detectable(request, place, drawn), reasons)
+        for place, n in enumerate(sizes)
     )
     first = points[0]
     warnings = []
@@ -124,7 +169,6 @@ def _analysis(request: PowerRequest, drawn: Drawn) -> PowerAnalysis:
         warnings.append(PILOT_SD(pilot_n=request.pilot_n))
     if request.test == "welch" and request.alternative == "two-sided":
         warnings.append(ONE_TAILED_SHORTCUT())
-    warnings += sparse(request, min(sizes))
     simulated = request.test == "sign-flip"
     shown = 0.0 if first.power is None else first.power
     return PowerAnalysis(
@@ -148,9 +192,8 @@ def _analysis(request: PowerRequest, drawn: Drawn) -> PowerAnalysis:
             else Resampling(exact=True, error_bound=1e-9)
         ),
         sentence=(
-            f"With {first.n} {request.unit} and a true difference of {request.effect:+.4g}, {request.test} "
-            f"at alpha {request.alpha:g} ({request.alternative}) rejects with chance {shown:.3f}; "
-            "this speaks of the plan, not of any data."
+            f"With {first.n} {request.unit} and a true difference of {request.truth}, {request.claim} "
+            f"with chance {shown:.3f}; this speaks of the plan, not of any data."
         ),
     )
 
@@ -169,14 +212,16 @@ BLOCKS = Blocks(_count, _draw, _analysis)
 def power(request: PowerRequest) -> PowerAnalysis:
     """Compute the chance that a planned test rejects, if the stated difference is true.
 
-    Means (welch, student, paired-t): normal scores, noncentral t. Pairs (mcnemar, tango):
-    exact sum over the trinomial counts. Clusters (sign-flip): simulation of
-    Dirichlet-multinomial clusters, the test itself exact. A test rejects at p < alpha.
+    Means (student, paired-t): normal scores, noncentral t; welch: integrated over the ratio of the two
+    sample variances, on which its df depend. Pairs (mcnemar, tango): exact sum over the trinomial counts
+    of the test as it is applied. Clusters (sign-flip): simulation of Dirichlet-multinomial clusters, the
+    test itself exact. A test rejects at p < alpha; H0 of tango is a difference beyond the margin.
 
     Returns:
-        points: power and beta per size; for welch also the one-tailed beta of Colas et al.
-        detectable: least |delta| with the target power at that size; for mcnemar at the same
-            share of discordant items.
+        points: power and beta per size; for welch also by the noncentral t and by the one-tailed formula of
+            Colas et al., both approximations.
+        detectable: least |delta| with the target power at that size, for tango the largest one; of pairs and
+            clusters at the same share of discordant items.
         power_at_upper_sd: the same with pilot SDs at their upper 80 % confidence bound.
 
     Raises:
@@ -184,9 +229,10 @@ def power(request: PowerRequest) -> PowerAnalysis:
 
     Edge cases:
         No discordant items: McNemar has power 0.
-        Welch: df use the true SDs; the real test estimates them and has a little less power at small n.
-        tango: the asymptotic score test, without its safeguard below 10 discordant items.
-        detectable is null for tango and sign-flip, and where no difference reaches the target.
+        Welch at n = 2 or 3: far from the noncentral t, which takes the df of the true SDs as known.
+        tango below 10 discordant items: the exact p counts, as in the test.
+        sign-flip: detectable is simulated on request, and interpolated between six true differences.
+        detectable is null where no difference reaches the target.
 
     Sources:
         Colas, Sigaud & Oudeyer (2018), arXiv:1806.08295.
@@ -194,37 +240,38 @@ def power(request: PowerRequest) -> PowerAnalysis:
         Browne (1995), Stat Med 14:1933 (upper bound of a pilot SD).
 
     Example:
-        Means 3523 and 4905, SDs 1341 and 990: beta_colas .51 at 5 runs and .20 at 10; two-sided .63 and .31.
+        Means 3523 and 4905, SDs 1341 and 990: beta_colas .51 at 5 runs and .20 at 10; two-sided .65 and .31.
     """
     return BLOCKS.whole(request)
 
 
-def _point(request: PowerRequest, n: int, at: PowerAt, reasons: dict[str, str]) -> PowerPoint:
-    one_tailed = colas = upper = None
-    is_means = request.test in MEANS
-    if is_means:
+def _point(
+    request: PowerRequest, n: int, at: PowerAt, detectable: float | None, reasons: dict[str, str]
+) -> PowerPoint:
+    one_tailed = noncentral = colas = upper = None
+    if request.test in MEANS:
         side: Alternative = "greater" if request.effect >= 0 else "less"
         one_tailed = 1 - power_at(request, n, alternative=side).power
     else:
         reasons["points.beta_one_tailed"] = "for tests of means"
     if request.test == "welch":
-        colas = kernel.colas_beta(
-            request.effect, request.sd_baseline or 1.0, request.sd_candidate or 1.0, n, request.alpha
-        )
+        se, df = request.se_and_df(n)
+        noncentral = 1 - kernel.t_power(request.effect / se, df, request.alpha, request.alternative)
+        colas = kernel.colas_beta(request.effect, *request.sds, n, request.alpha)
     else:
-        reasons["points.beta_colas"] = "for Welch's test"
+        reasons["points.beta_noncentral_t"] = reasons["points.beta_colas"] = "for Welch's test"
     if request.pilot_n is not None:
         upper = power_at(request, n, inflation=kernel.upper_sd(1.0, request.pilot_n, 0.8)).power
     else:
         reasons["points.power_at_upper_sd"] = "no pilot_n was sent"
     if at.standard_error is None:
         reasons["points.standard_error"] = "computed, not simulated"
-    detectable = _detectable(request, n)
     if detectable is None:
+        asked = request.test != "sign-flip" or request.solve_effect
         reasons["points.detectable"] = (
             "no difference with this share of discordant items reaches the target"
-            if request.test == "mcnemar"
-            else f"not defined for {request.test}"
+            if asked
+            else "not simulated: ask by solve_effect"
         )
     return PowerPoint(
         n=n,
@@ -232,24 +279,67 @@ def _point(request: PowerRequest, n: int, at: PowerAt, reasons: dict[str, str]) 
         beta=1 - at.power,
         standard_error=at.standard_error,
         beta_one_tailed=one_tailed,
+        beta_noncentral_t=noncentral,
         beta_colas=colas,
         power_at_upper_sd=upper,
         detectable=detectable,
     )
 
 
-def _detectable(request: PowerRequest, n: int) -> float | None:
+def _detectable(request: PowerRequest, place: int, drawn: Drawn) -> float | None:
+    """The true difference at which the power of the size at `place` crosses the target."""
+    n, target = request.sizes()[place], request.target_power
     if request.test in MEANS:
-        se, df = request.se_and_df(n)
-        return se * kernel.detectable_nc(df, request.alpha, request.alternative, request.target_power)
-    if request.test != "mcnemar":
+        return _detectable_mean(request, n)
+    if request.test == "sign-flip":
+        return _detectable_drawn(request, place, drawn) if request.solve_effect else None
+    share = request.discordant
+    side: Alternative = "two-sided" if request.alternative == "two-sided" else "greater"
+
+    def power(delta: float) -> float:
+        low = max((share - delta) / 2, 0.0)
+        if request.margin is not None:
+            return tango_power(n, low, share - low, request.alpha, float(request.margin.exact()))
+        return kernel.mcnemar_power(n, low, share - low, request.alpha, request.method or "exact", side)
+
+    if request.margin is None:
+        return (
+            rising_root(lambda x: power(x) - target, 0.0, share, 1e-7)
+            if share and power(share) >= target
+            else None
+        )
+    if power(0.0) < target:
         return None
-    share, method = request.discordant, request.method or "exact"
+    most = min(share, float(request.margin.exact()))
+    return most if power(most) >= target else rising_root(lambda x: target - power(x), 0.0, most, 1e-7)
+
+
+def _detectable_mean(request: PowerRequest, n: int) -> float:
+    se, df = request.se_and_df(n)
+    nc = kernel.detectable_nc(df, request.alpha, request.alternative, request.target_power)
+    if request.test != "welch":
+        return se * nc
     side: Alternative = "two-sided" if request.alternative == "two-sided" else "greater"
 
     def gap(delta: float) -> float:
-        low = max((share - delta) / 2, 0.0)
-        found = kernel.mcnemar_power(n, low, share - low, request.alpha, method, side)
-        return found - request.target_power
+        return mean_power(request, n, delta, side) - request.target_power
 
-    return rising_root(gap, 0.0, share, 1e-7) if share and gap(share) >= 0 else None
+    high = se * nc
+    while gap(high) < 0:
+        high *= 2
+    return rising_root(gap, 0.0, high, 1e-9 * high)
+
+
+def _detectable_drawn(request: PowerRequest, place: int, drawn: Drawn) -> float | None:
+    """Interpolated between the simulated differences, on the scale on which a normal power curve is straight."""
+    first = place * (1 + len(STEPS))
+    delta = np.abs(_truths(request, request.sizes()[place])[1:])
+    power = [_drawn_at(request, first + 1 + step, drawn).power for step in range(len(STEPS))]
+    rising = np.maximum.accumulate([request.alpha, *power])
+    above = int(np.searchsorted(rising, request.target_power))
+    if above == len(rising):
+        return None
+    at = special.ndtri(np.clip(rising, 1 / (4 * request.n_simulations), 1 - 1 / (4 * request.n_simulations)))
+    delta = np.concatenate([[0.0], delta])
+    share = (special.ndtri(request.target_power) - at[above - 1]) / (at[above] - at[above - 1])
+    return float(delta[above - 1] + min(share, 1.0) * (delta[above] - delta[above - 1]))

@@ -25,7 +25,9 @@ from service.stats.common import (
     Proportion,
     Resampling,
     StatWarning,
-    p_text,
+    decision,
+    disagreement,
+    level_text,
 )
 from service.stats.drawing import LOOK, few_cells, looks_smooth
 from service.stats.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, floored, no_interval
@@ -49,6 +51,8 @@ DOMINANT_CLUSTER = define(
     "clusters, and for a mean difference of zero it is unreliable with such unequal clusters.",
     "Canay, Romano & Shaikh (2017), Econometrica 85:1013",
 )
+
+METHODS = "the interval is by a t of the linearized metric, the p-value by swapping the arms"
 
 
 class RandomizationRequest(ArmsRequest):
@@ -235,7 +239,7 @@ def _analysis(request: RandomizationRequest, drawn: Drawn) -> RandomizationAnaly
             seed=(DEFAULT_SEED if request.seed is None else request.seed) if was_drawn else None,
             bit_generator=BIT_GENERATOR if was_drawn else None,
         ),
-        sentence=_sentence(arms, ci, p, request),
+        sentence=_sentence(arms, ci, p, bounds.get("p_value"), request),
     )
 
 
@@ -347,20 +351,16 @@ def _interval(arms: Arms, level: float, reasons: dict[str, str]) -> Interval:
     )
 
 
-def _sentence(arms: Arms, ci: Interval, p: float, request: RandomizationRequest) -> str:
+def _sentence(arms: Arms, ci: Interval, p: float, bound: str | None, request: RandomizationRequest) -> str:
     interval = (
-        f"{100 * ci.level:g}% {ci.method} CI {arms.show(ci.low)} to {arms.show(ci.high)}"
+        f"{level_text(ci.level)} {ci.method} CI {arms.show(ci.low)} to {arms.show(ci.high)}"
         if ci.low is not None and ci.high is not None
         else "no interval: the difference does not vary"
     )
     within = "items" if arms.codes is None else f"items in {arms.units.n_units} clusters"
     return (
         f"The candidate differs from the baseline by {arms.show(arms.delta)}{arms.named} "
-        f"({interval}, {arms.n} {within}); randomization, {request.alternative}, {p_text(p)}, "
-        + (
-            f"so exchangeable arms are rejected at alpha {request.alpha:g}."
-            if p < request.alpha
-            else f"so exchangeable arms are not rejected at alpha {request.alpha:g}, "
-            "which does not show equality."
-        )
+        f"({interval}, {arms.n} {within}); randomization, {request.alternative}, "
+        + decision(p, request.alpha, "exchangeable arms are", bound=bound)
+        + disagreement(ci, p, request.alpha, request.alternative, METHODS)
     )

@@ -10,8 +10,17 @@ from scipy import special
 
 from service.kernels import power as kernel
 from service.kernels.roots import rising_root
-from service.stats.common import Alternative, Analysis, Resampling
-from service.stats.designs import MEANS, Design, Test, least_n, power_at, seconds_at, sparse
+from service.stats.common import Alternative, Analysis, Resampling, level_text
+from service.stats.designs import (
+    MEANS,
+    Design,
+    Test,
+    guard_seconds,
+    least_n,
+    mean_power,
+    power_at,
+    seconds_at,
+)
 from service.stats.registry import stat_test
 from service.stats.warnings import define
 
@@ -48,7 +57,9 @@ class SampleSizeAnalysis(Analysis):
     target_power: float = Field(description="A proportion.")
     delta: float = Field(description="True difference assumed, score units or a proportion.")
     searched_to: int = Field(description="Largest size looked at.")
-    n_continuous: float | None = Field(description="Means: the fractional size with exactly that power.")
+    n_continuous: float | None = Field(
+        description="Means: the fractional size with exactly the target power."
+    )
     n_one_tailed: int | None = Field(description="welch: size for the one-tailed test.")
     n_colas: int | None = Field(description="welch: size by the one-tailed shifted central t.")
     n_at_upper_sd: int | None = Field(description="Size at the upper 80 % bound of the pilot SDs.")
@@ -56,13 +67,14 @@ class SampleSizeAnalysis(Analysis):
 
 def _cost(request: SampleSizeRequest) -> float:
     if request.test in MEANS:
-        return 0.02
+        return 0.15 if request.test == "welch" else 0.02
     if not _reachable(request):
         return 0.001
     n = _expected(request)
     looked_at = 2.5 * math.log2(n + 2) + (2 * _ripple(request, n) if n < request.max_n else 0)
     table = 1e-7 * n * request.discordant if request.test == "mcnemar" else 0.0
-    return 0.002 + table + looked_at * seconds_at(request, n)
+    rare = n * request.discordant < 25  # else bounds of the power decide
+    return 0.002 + table + looked_at * (seconds_at(request, n) + rare * guard_seconds(request, n))
 
 
 def _expected(request: SampleSizeRequest) -> int:
@@ -72,8 +84,10 @@ def _expected(request: SampleSizeRequest) -> int:
     )
     z = float(special.ndtri(1 - request.alpha / 2) + special.ndtri(request.target_power))
     size = request.cluster_size or 1
+    # without a discordant item a difference of the margin is rejected from about this size on
+    never = math.log(request.alpha) / math.log1p(-float(request.margin.exact())) if request.margin else 10
     variance = request.discordant * (1 + (size - 1) * (request.icc or 0.0)) / size
-    return int(min(max(z * z * variance / max(room, 1e-9) ** 2, 10), request.max_n))
+    return int(min(max(z * z * variance / max(room, 1e-9) ** 2, never), request.max_n))
 
 
 def _ripple(request: SampleSizeRequest, size: int) -> int:
@@ -129,7 +143,7 @@ def sample_size(request: SampleSizeRequest) -> SampleSizeAnalysis:
             else "power against this difference does not grow with n"
         )
     continuous = one_tailed = colas = upper = None
-    if request.test in MEANS and n is not None:
+    if request.test in MEANS and n is not None and n > least_n(request):
         continuous = _continuous(request, n)
     if request.test == "welch" and n is not None:
         colas = _first(request, lambda size: 1 - _colas(request, size))
@@ -139,7 +153,7 @@ def sample_size(request: SampleSizeRequest) -> SampleSizeAnalysis:
         inflation = kernel.upper_sd(1.0, request.pilot_n, 0.8)
         upper = _first(request, lambda size: power_at(request, size, inflation=inflation).power)
     optional = {
-        "n_continuous": (continuous, "for tests of means that reach the target"),
+        "n_continuous": (continuous, "for tests of means that reach the target, and not with the least size"),
         "n_one_tailed": (one_tailed, "for Welch's test that reaches the target"),
         "n_colas": (colas, "for Welch's test that reaches the target"),
         "n_at_upper_sd": (upper, "no pilot_n was sent, or max_n does not reach the target"),
@@ -150,7 +164,6 @@ def sample_size(request: SampleSizeRequest) -> SampleSizeAnalysis:
         warnings.append(SAW_TOOTH(n=n, searched_to=searched))
     if upper is not None and n is not None and upper > n:
         warnings.append(PLAN_WITH_UPPER_SD(pilot_n=request.pilot_n, n_upper=upper, n=n))
-    warnings += sparse(request, n)
     simulated = request.test == "sign-flip"
     return SampleSizeAnalysis(
         test=request.test,
@@ -185,7 +198,7 @@ def _search(request: SampleSizeRequest) -> tuple[int | None, int]:
         return _first(request, lambda size: power_at(request, size).power), most
 
     return kernel.smallest_n(
-        lambda n: power_at(request, n).power,
+        lambda n: power_at(request, n, target=request.target_power).power,
         request.target_power,
         least,
         most,
@@ -209,28 +222,22 @@ def _first(request: SampleSizeRequest, power_of: kernel.PowerCurve) -> int | Non
     return found
 
 
-def _continuous(request: SampleSizeRequest, n: int) -> float | None:
+def _continuous(request: SampleSizeRequest, n: int) -> float:
     def gap(size: float) -> float:
-        se, df = request.se_and_df(size)
-        return (
-            kernel.t_power(request.effect / se, df, request.alpha, request.alternative) - request.target_power
-        )
+        return mean_power(request, size, request.effect, request.alternative) - request.target_power
 
-    low = max(n - 1.0, 1.01)
-    return rising_root(gap, low, float(n), 1e-9) if gap(low) < 0 else None
+    return rising_root(gap, n - 1.0, float(n), 1e-9)
 
 
 def _colas(request: SampleSizeRequest, n: int) -> float:
-    return kernel.colas_beta(
-        request.effect, request.sd_baseline or 1.0, request.sd_candidate or 1.0, n, request.alpha
-    )
+    return kernel.colas_beta(request.effect, *request.sds, n, request.alpha)
 
 
 def _sentence(request: SampleSizeRequest, n: int | None, reasons: dict[str, str]) -> str:
-    claim = f"{request.test} at alpha {request.alpha:g} ({request.alternative})"
     if n is None:
-        return f"No size is found for {claim}: {reasons['n']}."
+        return f"No size is found at which {request.claim}: {reasons['n']}."
+    harder = "smaller" if request.margin is None else "larger"
     return (
-        f"{claim} needs {n} {request.unit} for {request.target_power:.0%} power, if the true difference is "
-        f"{request.effect:+.4g}; a smaller true difference needs more."
+        f"With {n} {request.unit} {request.claim} with a power of {level_text(request.target_power)}, if the true "
+        f"difference is {request.truth}; a {harder} true difference needs more."
     )

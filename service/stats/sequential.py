@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -18,8 +19,9 @@ from service.stats.common import (
     Labels,
     Margin,
     StatWarning,
+    amount,
+    level_text,
     p_text,
-    percent,
     require_equal_lengths,
 )
 from service.stats.looks import MOST_LOOKS, Design, Look, judge_looks, planned, require_looks
@@ -261,7 +263,7 @@ def _reason(name: str, request: SequentialRequest) -> str:
 
 
 def _sentence(request: SequentialRequest, found: dict[str, Any], data: Ordered | None) -> str:
-    alpha = f"{request.alpha:g}"
+    alpha = f"{request.alpha:.10g}"
     if data is None:
         ends = ", ".join(
             "none" if side is None else f"{abs(side):.4f}"
@@ -274,15 +276,13 @@ def _sentence(request: SequentialRequest, found: dict[str, Any], data: Ordered |
             f"alpha {alpha} over all looks, the critical values of |z| are {ends}; nothing was tested."
         )
 
-    def show(x: float) -> str:
-        return percent(x) if data.binary else f"{x:+.4g}"
-
+    show = partial(amount, binary=data.binary)
     units = f"{len(data.sums)} {data.unit} {ORDER_WORDS[data.used]}"
     delta = "not yet known" if found["delta"] is None else show(found["delta"])
     ci = found["ci"]
-    interval = "no interval" if ci is None else f"{100 * ci.level:g}% CI {show(ci.low)} to {show(ci.high)}"
+    interval = "no interval" if ci is None else f"{level_text(ci.level)} CI {show(ci.low)} to {show(ci.high)}"
     if found["p_value"] is not None:
-        interval += f", {p_text(found['p_value'])}"
+        interval += f", {p_text(found['p_value'], None, request.alpha)}"
     verdict = {
         "reject": f"a difference of zero is rejected at alpha {alpha}"
         + (f" after {found['stopped_at']} {data.unit}" if found["stopped_at"] else ""),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -11,7 +12,18 @@ from pydantic import Field
 
 from service.kernels.moments import Moments
 from service.kernels.t_distribution import t_quantile, t_tail
-from service.stats.common import Alternative, Analysis, Interval, Part, Proportion, StatWarning, p_text
+from service.stats.common import (
+    Alternative,
+    Analysis,
+    Interval,
+    Part,
+    Proportion,
+    StatWarning,
+    amount,
+    decision,
+    disagreement,
+    level_text,
+)
 from service.stats.registry import PlanUse, stat_test
 from service.stats.samples import (
     CONSTANT_DATA,
@@ -167,7 +179,7 @@ def t_test(request: TTestRequest) -> TTestAnalysis:
         reasons=reasons,
         bounds=bounds,
         warnings=tuple(warnings),
-        sentence=_sentence(request, delta, ci, t, df, p_value, reason),
+        sentence=_sentence(request, delta, ci, t, df, p_value, reason, bounds.get("p_value")),
     )
 
 
@@ -223,16 +235,15 @@ def _sentence(
     df: float | None,
     p: float | None,
     reason: str,
+    bound: str | None,
 ) -> str:
-    start = f"The candidate's mean differs from the baseline's by {delta:+.4g}"
+    show = partial(amount, binary=False)
+    start = f"The candidate's mean differs from the baseline's by {show(delta)}"
     if ci is None or ci.low is None or ci.high is None or p is None:
         return f"{start}; the {request.method} t-test is undefined here ({reason}), so nothing is shown."
-    verdict = (
-        f"so equal means are rejected at alpha {request.alpha:g}."
-        if p < request.alpha
-        else f"so equal means are not rejected at alpha {request.alpha:g}, which does not show equality."
-    )
     return (
-        f"{start} ({100 * request.level:g}% CI {ci.low:.4g} to {ci.high:.4g}); "
-        f"{request.method} t = {t:.3g} on {df:.4g} df, {request.alternative}, {p_text(p)}, {verdict}"
+        f"{start} ({level_text(request.level)} CI {show(ci.low)} to {show(ci.high)}); "
+        f"{request.method} t = {t:.3g} on {df:.4g} df, {request.alternative}, "
+        + decision(p, request.alpha, "equal means are", bound=bound)
+        + disagreement(ci, p, request.alpha, request.alternative)
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Literal, NamedTuple, Self
 
 import numpy as np
@@ -13,11 +14,22 @@ from scipy import special
 from service.errors import InvalidData
 from service.kernels import ranks
 from service.kernels.moments import difference_noise
-from service.stats.common import Alternative, Analysis, Interval, PairedColumns, Proportion, p_text
+from service.stats.common import (
+    Alternative,
+    Analysis,
+    Interval,
+    PairedColumns,
+    Proportion,
+    amount,
+    decision,
+    disagreement,
+    level_text,
+)
 from service.stats.registry import PlanUse, stat_test
 from service.stats.samples import floored, require_values
 from service.stats.warnings import FLOOR_ABOVE_ALPHA, define
 
+METHODS = "the interval is that of ranks without ties, the p-value is by the method named and allows for ties and zeros"
 Method = Literal["auto", "exact", "asymptotic", "corrected"]
 ZeroMethod = Literal["wilcox", "pratt", "zsplit"]
 EXACT_BY_DEFAULT = 50
@@ -198,7 +210,7 @@ def wilcoxon(request: WilcoxonRequest) -> WilcoxonAnalysis:
         reasons=reasons,
         bounds=bounds,
         warnings=tuple(warnings),
-        sentence=_sentence(request, delta, ci, p_value, method),
+        sentence=_sentence(request, delta, ci, p_value, bounds.get("p_value"), method),
     )
 
 
@@ -273,15 +285,14 @@ def _interval(differences: NDArray[np.float64], level: float) -> Interval:
     return Interval(low=low, high=high, level=level, method="hodges-lehmann")
 
 
-def _sentence(request: WilcoxonRequest, delta: float, ci: Interval, p: float, method: str) -> str:
-    ends = "unbounded" if ci.low is None else f"{ci.low:.4g} to {ci.high:.4g}"
-    verdict = (
-        f"so symmetry around zero is rejected at alpha {request.alpha:g}."
-        if p < request.alpha
-        else f"so symmetry around zero is not rejected at alpha {request.alpha:g}, which does not show it."
-    )
+def _sentence(
+    request: WilcoxonRequest, delta: float, ci: Interval, p: float, bound: str | None, method: str
+) -> str:
+    show = partial(amount, binary=False)
+    ends = "unbounded" if ci.low is None or ci.high is None else f"{show(ci.low)} to {show(ci.high)}"
     return (
-        f"The candidate's typical difference from the baseline is {delta:+.4g} "
-        f"({100 * request.level:g}% CI {ends}); Wilcoxon signed-rank {method}, {request.alternative}, "
-        f"{p_text(p)}, {verdict}"
+        f"The candidate's typical difference from the baseline is {show(delta)} "
+        f"({level_text(request.level)} CI {ends}); Wilcoxon signed-rank {method}, {request.alternative}, "
+        + decision(p, request.alpha, "symmetry around zero is", bound=bound, shows="it")
+        + disagreement(ci, p, request.alpha, request.alternative, METHODS)
     )

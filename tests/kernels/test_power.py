@@ -4,16 +4,18 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.power import TTestIndPower, TTestPower
 
 from service.kernels import cluster_power, power
-from service.kernels.paired_intervals import tango_score
+from service.kernels.equivalence_power import tango_power
+from service.kernels.paired_intervals import tango_score, tango_scores
 from service.kernels.sign_flip import sign_flip
 from service.kernels.streams import block_count
 from service.stats.mcnemar import p_of
+from tests.stats.oracle import analyse
 
 PATIENT = settings(deadline=None, max_examples=60)
 
@@ -35,25 +37,48 @@ def test_mcnemar_power_by_enumeration(method, alternative, n, p_b, p_c):
 
 @pytest.mark.parametrize(
     ("n", "p_b", "p_c", "margin"),
-    [(60, 0.05, 0.1, 0.15), (40, 0.2, 0.1, 0.3), (70, 0.02, 0.02, 0.08), (30, 0.0, 0.0, 0.2)],
+    [
+        (60, 0.05, 0.1, 0.15),
+        (40, 0.2, 0.1, 0.3),
+        (70, 0.02, 0.02, 0.08),
+        (14, 0.0, 0.0, 0.2),
+        (7, 0.1, 0.0, 0.4),
+    ],
 )
 def test_tango_power_by_enumeration(n, p_b, p_c, margin):
-    z = stats.norm.isf(0.05)
-    expected = sum(
-        p
-        for b, c, p in tables(n, p_b, p_c)
-        if tango_score(b, c, n, -margin) > z and tango_score(b, c, n, margin) < -z
-    )
-    assert power.tango_power(n, p_b, p_c, 0.05, margin) == pytest.approx(expected, abs=1e-11)
+    expected = sum(p for b, c, p in tables(n, p_b, p_c) if shows_equivalence(b, c, n, margin))
+    assert tango_power(n, p_b, p_c, 0.05, margin) == pytest.approx(expected, abs=1e-11)
+
+
+def shows_equivalence(b, c, n, margin):
+    """Whether the test, as it is called, finds equivalence at .05."""
+    body = {"both_correct": 0, "only_baseline": c, "only_candidate": b, "both_wrong": n - b - c}
+    return analyse("equivalence", {**body, "margin": {"value": margin, "unit": "proportion"}}).equivalent
+
+
+def test_equivalence_power_counts_the_exact_p_below_ten_discordant_items():
+    # without it .766 for a power of 0: 200 items need a margin above 1.49 pp even without a discordant one
+    assert tango_power(148, 0.0, 0.0, 0.05, 0.02) == 0
+    assert tango_power(149, 0.0, 0.0, 0.05, 0.02) == 1
 
 
 @PATIENT
-@given(st.integers(1, 60), st.data())
-def test_tango_scores_agree_with_the_single_score(n, data):
-    b = data.draw(st.integers(0, n))
-    c = data.draw(st.integers(0, n - b))
-    difference = data.draw(st.floats(-0.99, 0.99))
-    found = float(power.tango_scores(np.array([b]), np.array([c]), n, difference)[0])
+@given(st.integers(1, 400), st.sampled_from([0.03, 0.08, 0.2]), st.floats(0, 0.1), st.floats(0, 0.1))
+def test_bounds_of_the_equivalence_power_lie_on_its_side(n, margin, p_b, p_c):
+    exact = tango_power(n, p_b, p_c, 0.05, margin)
+    for target in (0.1, 0.8):
+        assert (tango_power(n, p_b, p_c, 0.05, margin, target=target) >= target) == (exact >= target)
+
+
+@PATIENT
+@example(5, 0, 0, -1.4e-204)
+@example(5, 0, 0, 5e-324)
+@example(60, 0, 60, 1e-200)
+@given(st.integers(1, 60), st.integers(0, 60), st.integers(0, 60), st.floats(-0.99, 0.99))
+def test_tango_scores_agree_with_the_single_score(n, b, c, difference):
+    assume(b + c <= n)
+    found = float(tango_scores(np.array([b]), np.array([c]), n, difference)[0])
+    assert math.isfinite(found)
     assert found == pytest.approx(tango_score(b, c, n, difference), rel=1e-9, abs=1e-9)
 
 

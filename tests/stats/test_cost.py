@@ -97,8 +97,8 @@ SIZES = {
         lambda k: flips(n_simulations=1000 * k),
         lambda k: {
             "test": "tango",
-            "p_only_baseline": 0.05,
-            "p_only_candidate": 0.05,
+            "p_only_baseline": 0.2,
+            "p_only_candidate": 0.2,
             "margin": {"value": 10 / k**0.5, "unit": "pp"},
         },
     ],

@@ -15,7 +15,8 @@ from scipy import stats
 
 from service.errors import InvalidData
 from service.stats.ecs import ECSRequest, ecs
-from tests.stats.oracle import ask, cases, needs_oracle, table
+from tests.stats.oracle import analyse, ask, cases, needs_oracle, table
+from tests.stats.soundness import sound
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 X = [0.2, 0.5, 0.9, 1.4, -0.3, 0.7]
@@ -90,7 +91,7 @@ def test_against_strict_cases():
         ([2, 2, 2], [3, 3, 3], 0.0),
         ([1, 2, 3], [2, 2, 2], 0.0),
         ([1, 2], [1, 2], None),
-        ([], [], "refused"),
+        ([], [], 0.0),
     ],
 )
 def test_edges_of_concordance(human, agent, expected):
@@ -295,3 +296,22 @@ def test_an_interval_of_tiny_effects_does_not_underflow():
     tiny = {name: [value * 1e-200 for value in column] for name, column in effects.items()}
     one, other = (ask("ecs", body).analysis for body in (effects, tiny))
     assert (other.ecs, other.ci.low, other.ci.high) == pytest.approx((one.ecs, one.ci.low, one.ci.high))
+
+
+def test_no_findings_have_the_fallback_of_the_definition():
+    found = sound(ask("ecs", {"human": [], "agent": [], "study": []})).analysis
+    assert (found.ecs, found.fallback_used, found.n) == (0.0, True, 0)
+    assert "fallback" in found.sentence
+    assert not analyse("ecs", {"human": [1.0, 2.0], "agent": [1.0, 2.0]}).fallback_used
+
+
+@pytest.mark.parametrize("tiny", [1e-159, 1e-200, 1e-290])
+def test_a_column_far_smaller_than_the_other_keeps_its_correlation(tiny):
+    human, agent = [0.3, 1.1, 0.7, 0.2], [1.0, 3.0, 2.0, 1.5]
+    plain = analyse("ecs", {"human": human, "agent": agent})
+    small = sound(ask("ecs", {"human": human, "agent": [tiny * x for x in agent]})).analysis
+    assert small.pearson == pytest.approx(plain.pearson, rel=1e-12)
+    assert small.caricature.slope == pytest.approx(plain.caricature.slope * tiny, rel=1e-12)
+    assert abs(small.ecs) < 1e-150
+    both = analyse("ecs", {"human": [tiny * x for x in human], "agent": [tiny * x for x in agent]})
+    assert (both.ecs, both.ci.low) == pytest.approx((plain.ecs, plain.ci.low), rel=1e-10)

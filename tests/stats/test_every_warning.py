@@ -253,7 +253,6 @@ CASES = {
         {**table_of(400, 5, 4, 91), "margin": TWO_PP, "method": "tango"},
         {**table_of(400, 5, 5, 90), "margin": TWO_PP, "method": "tango"},
     ),
-    "SPARSE_POWER": ("power", RARE, {**RARE, "p_only_baseline": 0.05, "p_only_candidate": 0.05}),
     "SPARSE_UNGUARDED": (
         "equivalence",
         {**table_of(400, 12, 12, 76), "margin": TWO_PP, "method": "t"},

@@ -141,3 +141,14 @@ def test_a_zero_behind_a_failure_is_no_bound():
     answer = ask("multiple-comparisons", {"p_values": [0.5, 0.0]}, method="fixed_sequence")
     assert answer.analysis.adjusted == (0.5, 0.5)
     assert "ZERO_P" not in codes(answer)
+
+
+def test_an_adjusted_p_at_alpha_does_not_reject_as_in_every_test():
+    # exactly representable, so that nothing is rounded
+    body = {"p_values": [0.03125], "alpha": 0.03125}
+    assert not analyse("multiple-comparisons", body).reject[0]
+    same = {"both_correct": 0, "only_baseline": 0, "only_candidate": 6, "both_wrong": 0}
+    found = analyse("mcnemar", same, alpha=0.03125)
+    assert found.p_value == 0.03125
+    assert "not rejected" in found.sentence
+    assert analyse("multiple-comparisons", body, alpha=0.03126).reject[0]

@@ -71,9 +71,24 @@ def test_mean_error_and_interval_over_items(case):
         se = values.std(ddof=1) / math.sqrt(len(values))
         low, high = stats.t.interval(0.95, len(values) - 1, values.mean(), se)
         assert (estimate.ci.low, estimate.ci.high) == pytest.approx((max(low, 0), min(high, 1)), abs=1e-9)
-    else:
+    elif len(values) == 1:
         assert estimate.ci.low is None
         assert found.reasons["estimates.0.ci.low"]
+    else:
+        low, high = (stats.binomtest(k, len(values)).proportion_ci(0.95) for k in (0, len(values)))
+        expected = {0.0: (0, low.high), 1.0: (high.low, 1)}.get(
+            values[0], (values[0] * high.low, 1 - (1 - values[0]) * high.low)
+        )
+        assert (estimate.ci.low, estimate.ci.high) == pytest.approx(expected, abs=1e-12)
+
+
+def test_none_of_thirty_has_an_interval_that_covers_what_could_have_been_missed():
+    found = analyse(NAME, {"correct": [0] * 30, "attempts": 10, "k": [5]}).estimates[0]
+    # an upper end u is right when 30 draws all miss a share u of solved items once in 40 times
+    assert (1 - found.ci.high) ** 30 == pytest.approx(0.025)
+    assert (found.ci.low, found.ci.method, found.se) == (0, "clopper-pearson over items", 0)
+    clustered = analyse(NAME, {"correct": [0] * 30, "attempts": 10, "clusters": [i // 3 for i in range(30)]})
+    assert (1 - clustered.estimates[0].ci.high) ** 10 == pytest.approx(0.025)
 
 
 @given(items)

@@ -64,7 +64,7 @@ def test_methods_without_an_exact_safeguard_warn_on_sparse_pairs(method):
 def test_an_interval_beyond_the_margin_is_not_called_undecided():
     margin = {"value": 2, "unit": "pp"}
     found = analyse("equivalence", counts(15, 0, 15), margin=margin, method="bootstrap_ci")
-    assert "the whole interval lies beyond +-2 pp" in found.sentence
+    assert "the whole interval lies beyond ±2.00 pp" in found.sentence
     assert "does not show" not in found.sentence
 
 
