@@ -1,8 +1,9 @@
 """The verdict: every clause with what was observed, the outcome of every hypothesis, and a reading.
 
 The plan broken: `invalid`. The rule unknown: `inconclusive`. True: `supported`, or `equivalent` for
-an equivalence claim. False: `equivalent` where the hypothesis' equivalence test finds it, otherwise
-`not_supported`, which never says that there is no difference.
+an equivalence claim, as long as the claim follows from what holds (`claim_verdict`). False: `equivalent`
+where the hypothesis' equivalence test finds it, otherwise `not_supported`, which never says that there
+is no difference.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from fractions import Fraction
 
 from service.domain import verdict_words
 from service.domain.analyses import Analyses, JsonObject, analyse
+from service.domain.claim_verdict import Shortfall, shortfall
 from service.domain.family import Family, asks_small_p, is_secondary
 from service.domain.fields import Observation, observe
 from service.domain.judge_noise import judge_noise
@@ -109,8 +111,12 @@ def _judge(
         clause: _clause(clause, _observe(clause, delta, answers, violation), hypothesis, family)
         for clause in clauses(rule)
     }
-    truth = combine(rule, {clause: verdict.holds for clause, verdict in judged.items()})
+    truths = {clause: verdict.holds for clause, verdict in judged.items()}
+    truth = combine(rule, truths)
     outcome = _outcome(hypothesis, truth, violation, answers)
+    short = shortfall(plan, hypothesis, truths, delta, answers) if outcome != "invalid" and truth else None
+    if short is not None:
+        outcome = short.outcome
     population = plan.population(hypothesis.population)
     read = read_interval(plan, hypothesis, rule, answers)
     found = HypothesisVerdict(
@@ -123,7 +129,7 @@ def _judge(
         endpoint=hypothesis.endpoint,
         role="secondary" if is_secondary(plan, hypothesis) else "primary",
         outcome=outcome,
-        reason=violation if outcome == "invalid" else _unknown(judged) if outcome == "inconclusive" else None,
+        reason=_reason(outcome, violation, short, judged),
         sentence="",
         rule=sentence(rule),
         rule_holds=truth,
@@ -231,6 +237,17 @@ def _outcome(
     found = answers.get(hypothesis.equivalence or "", {}).get("analysis")
     equivalent = isinstance(found, Mapping) and found.get("equivalent") is True
     return "equivalent" if equivalent else "not_supported"
+
+
+def _reason(
+    outcome: Outcome,
+    violation: str | None,
+    short: Shortfall | None,
+    judged: Mapping[Clause, ClauseVerdict],
+) -> str | None:
+    if short is not None:
+        return short.reason
+    return violation if outcome == "invalid" else _unknown(judged) if outcome == "inconclusive" else None
 
 
 def _unknown(judged: Mapping[Clause, ClauseVerdict]) -> str:

@@ -87,6 +87,8 @@ def _number(value: object) -> float | None:
 def _why(found: HypothesisVerdict) -> str:
     if found.outcome == "invalid":
         return f"it cannot be judged as planned, because {found.reason}"
+    if found.rule_holds and found.reason:
+        return f"the rule `{found.rule}` holds, but {found.reason}"
     if found.outcome == "inconclusive":
         return f"the rule cannot be decided ({found.reason})"
     if found.rule_holds:

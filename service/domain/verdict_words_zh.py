@@ -61,6 +61,8 @@ def sentence_zh(plan: Plan, found: HypothesisVerdict, read: IntervalRead | None)
 def _why(found: HypothesisVerdict) -> str:
     if found.outcome == "invalid":
         return f"无法按计划判定,原因(原文)为“{found.reason}”"
+    if found.rule_holds and found.reason:
+        return f"规则 `{found.rule}` 成立,但主张并未由此得出,原因(原文)为“{found.reason}”"
     if found.outcome == "inconclusive":
         return f"规则无法判定,原因(原文)为“{found.reason}”"
     if found.rule_holds:
