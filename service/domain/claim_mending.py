@@ -13,15 +13,19 @@ from service.domain.assertion_clauses import Reader, explicit_margin
 from service.domain.claim import WANTED, Gap, Target
 from service.domain.claim_words import quantity, written
 from service.domain.feeding import parameter, takes_clusters
+from service.domain.findings import Finding
 from service.domain.lint_rules import rule_findings, weighs_clusters
 from service.domain.lint_settings import Setting, registered, settings
+from service.domain.lint_stopping import sequential_findings
+from service.domain.lint_tests import use_findings
 from service.domain.plan import Endpoint, Plan, TestUse
 from service.domain.rule import All, Rule, sentence
 from service.domain.rule_grammar import parse
 from service.errors import InvalidData
 from service.stats import registry
 from service.stats.registry import StatTest
-from service.stats.shows import Bounds, Covers, Finding, PValue
+from service.stats.shows import Bounds, Covers, PValue
+from service.stats.shows import Finding as Found
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +51,16 @@ def mended(plan: Plan, setting: Setting, gap: Gap) -> Mended | None:
         if new.rule is None or any(each.severity == "error" for each in rule_findings(new)):
             continue
         target, held = Target.of(changed, hypothesis), states(new.rule, Reader.of(changed, new))
-        if held and all(target.gap(each) is None for each in held):
+        asserted = held and all(target.gap(each) is None for each in held)
+        if asserted and not any(each.severity == "error" for each in _of_tests(changed, new)):
             given = None if test is None else json.dumps(test.model_dump(mode="json"))
             return Mended(clause, rule, given)
     return None
+
+
+def _of_tests(plan: Plan, setting: Setting) -> Iterator[Finding]:
+    yield from use_findings(plan, setting)
+    yield from sequential_findings(plan, setting)
 
 
 def _with(rule: Rule | None, clause: Rule) -> str:
@@ -101,8 +111,8 @@ def _bounds(plan: Plan, setting: Setting, target: Target) -> Iterator[tuple[str,
             yield from ((clause, None) for clause in _intervals_of(use, test, wanted, margin, endpoint))
     taken = {use.id for use in uses}
     for test in registry.latest().values():
-        if _fits(test, setting) and test.name not in taken:
-            use = TestUse(id=test.name, test=test.name, version=test.version)
+        if _fits(test, setting) and test.name.replace("-", "_") not in taken:
+            use = TestUse(id=test.name.replace("-", "_"), test=test.name, version=test.version)
             yield from ((clause, use) for clause in _tests_of(use, test, wanted))
 
 
@@ -118,7 +128,7 @@ def _fits(test: StatTest[Any, Any], setting: Setting) -> bool:
 def _tests_of(use: TestUse, test: StatTest[Any, Any], wanted: Bounds) -> Iterator[str]:
     shows = {} if test.plan is None else test.plan.shows
     for path, meaning in shows.items():
-        if isinstance(meaning, Finding) and meaning.ways == (wanted,):
+        if isinstance(meaning, Found) and meaning.ways == (wanted,):
             yield f"{use.id}.{path} is true"
     for path, meaning in shows.items():
         if isinstance(meaning, PValue) and meaning.ways(lambda name: parameter(use, name)) == (wanted,):
