@@ -166,15 +166,11 @@ def _one_side(parameter: Parameter) -> float:
     return float(parameter("alpha")) / (1 if alone else 2)
 
 
-def _looks(parameter: Parameter) -> bool:
-    """An e-process keeps what it has won when the difference turns; planned looks end with it."""
-    return bool(parameter("method") == "group_sequential")
-
-
 SHOWS: Shows = {
     "delta": Estimate(),
     "ci": Covers(_one_side, around=False),
-    "p_value": PValue(against_zero, fixes=_looks),
+    # what was won stays won when the difference turns, and rows may follow the look that ends a design
+    "p_value": PValue(against_zero, fixes=lambda _: False),
     "equivalent": Finding((INSIDE,), _one_side),
     **no_meaning("alpha", "delta_median_unbiased", "margin"),
     **no_meaning(*(f"e_process.{name}" for name in ("e_value", "log_e", "log_e_max", "threshold"))),
