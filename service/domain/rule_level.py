@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 
 import numpy as np
@@ -35,7 +35,7 @@ from service.domain.truth_sets import TRUE, combine_sets
 from service.kernels.rule_enumeration import discordant_window
 from service.kernels.simulated_pairs import SharedResamples, draw_binary, draw_continuous
 from service.stats.common import Margin
-from service.stats.shows import Covers, Finding, PValue, Share
+from service.stats.shows import Covers, Finding, PValue, Share, by_alpha
 
 DEFAULT_ALPHA = 0.05
 GRID = 25
@@ -131,13 +131,10 @@ def _alphas(setting: Setting) -> Iterator[float]:
         use = setting.uses.get(clause.field.test or "")
         if use is None:
             continue
-
-        def value(name: str, use: object = use.use) -> object:
-            return parameter(use, name)  # type: ignore[arg-type]
-
+        value = partial(parameter, use.use)
         match meaning_of(use, clause.field.path)[0]:
             case PValue() | Share():
-                yield float(value("alpha"))  # type: ignore[arg-type]
+                yield by_alpha(value)
             case Covers(error=error):
                 yield round((2 if isinstance(clause, Excludes) else 1) * error(value), 12)
             case Finding(ways=ways, error=error):
