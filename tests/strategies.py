@@ -128,13 +128,18 @@ def paired_scores(draw: st.DrawFn, max_items: int = 40) -> tuple[np.ndarray, np.
 
 @st.composite
 def plans(draw: st.DrawFn) -> dict[str, Any]:
-    """Whole plans as JSON whose names resolve, with one McNemar rule per hypothesis."""
+    """Whole plans as JSON whose names resolve, with one McNemar rule per hypothesis that asks for its claim."""
     population_ids = draw(st.lists(tokens(), min_size=1, max_size=2, unique=True))
     arms = draw(st.lists(tokens(), min_size=2, max_size=3, unique=True))
     endpoint = draw(tokens())
     test = draw(names())
     hypothesis_ids = draw(st.lists(names(), min_size=1, max_size=3, unique=True))
     margin = draw(st.integers(1, 50))
+    asked = {
+        "superiority": f"delta >= {margin} pp and {test}.p_value < 0.05 and {test}.ci excludes 0",
+        "non_inferiority": f"{test}.ci.low > -{margin} pp",
+        "equivalence": f"{test}.ci.low > -{margin} pp and {test}.ci.high < {margin} pp",
+    }
     return {
         "title": draw(lines()),
         "populations": [
@@ -149,13 +154,13 @@ def plans(draw: st.DrawFn) -> dict[str, Any]:
         "hypotheses": [
             {
                 "id": each,
-                "claim": draw(st.sampled_from(["superiority", "non_inferiority", "equivalence"])),
+                "claim": (claim := draw(st.sampled_from(sorted(asked)))),
                 "statement": f"differs by at least {margin} pp",
                 "population": draw(st.sampled_from(population_ids)),
                 "baseline": arms[0],
                 "candidate": draw(st.sampled_from(arms[1:])),
                 "endpoint": endpoint,
-                "rule": f"delta >= {margin} pp and {test}.p_value < 0.05 and {test}.ci excludes 0",
+                "rule": asked[claim],
             }
             for each in hypothesis_ids
         ],

@@ -17,6 +17,8 @@ from service.domain.lint import lint
 from service.domain.plan import Plan
 from service.domain.population import Manifest, ManifestFacts
 from service.domain.preregistration import Preregistration
+from service.domain.rule_level import levels as rule_levels
+from service.domain.rule_level_records import RuleLevel
 from service.domain.rule_power import rule_powers
 from service.domain.rule_power_records import RulePower
 from service.errors import Fault, InvalidData, NotFound
@@ -96,6 +98,11 @@ def findings(session: Session, record: Preregistration) -> tuple[Finding, ...]:
 def power(session: Session, record: Preregistration) -> tuple[RulePower, ...]:
     """What the rules of the plan can show; it depends on the plan and its items alone."""
     return rule_powers(record.plan, populations.facts(session, record.id))
+
+
+def levels(session: Session, record: Preregistration) -> tuple[RuleLevel, ...]:
+    """How often the rules hold where their claims are false; it depends on the plan and its items alone."""
+    return rule_levels(record.plan, populations.facts(session, record.id))
 
 
 def lock(

@@ -41,6 +41,7 @@ from service.domain.ledger import Receipt
 from service.domain.merge_patch import apply
 from service.domain.plan import Plan
 from service.domain.preregistration import Preregistration, State
+from service.domain.rule_level_records import RuleLevel
 from service.domain.rule_power_records import RulePower
 from service.errors import Conflict
 from service.reports.prereg_markdown import Gap, parse_plan
@@ -98,6 +99,9 @@ class LintReport(View):
     power: list[RulePower] = Field(
         [],
         description="What each hypothesis' rule can reach, and how often it would hold, in the plan's order.",
+    )
+    levels: list[RuleLevel] = Field(
+        [], description="How often at most each rule holds where its claim is false, in the plan's order."
     )
 
 
@@ -284,11 +288,13 @@ def lint_preregistration(caller: Planner, session: ReadSession, prereg_id: Recor
     """Lint a plan.
 
     Errors block the lock; warnings are acknowledged there by code. A locked plan answers what lint said at its lock.
-    `power` tells what the rules can show with the planned items, before there is any result.
+    `power` tells what the rules can show with the planned items, and `levels` how often they hold where their
+    claims are false, before there is any result.
     """
     record = preregistrations.get(session, caller.project_id, prereg_id)
     found, power = actions.findings(session, record), actions.power(session, record)
-    return answer(LintReport(findings=list(found), power=list(power)))
+    report = LintReport(findings=list(found), power=list(power), levels=list(actions.levels(session, record)))
+    return answer(report)
 
 
 @routes.post(

@@ -9,9 +9,11 @@ from datetime import datetime
 
 from pydantic import AwareDatetime, Field
 
+from service.domain.claim import WANTED
 from service.domain.deviation_rules import STRICTNESS, Classification
 from service.domain.evidence import Check, Piece, Record, piece, total, yes
 from service.domain.feeding import parameter
+from service.domain.lint_claim import asserts_claim
 from service.domain.lint_settings import Setting, Use, settings
 from service.domain.plan import Plan
 from service.domain.preregistration import Preregistration, State
@@ -153,6 +155,11 @@ def _paired_test(known: Known, primary: Sequence[Setting]) -> Piece:
                 "every primary hypothesis has a p-value of a paired test in its rule",
                 "每个主要假设的规则都含配对检验的 p 值",
             ),
+            yes(
+                bool(primary) and all(asserts_claim(known.record.plan, each) for each in primary),
+                "every primary rule holds only where its claim is borne out",
+                "每个主要规则只在其主张得到支持时成立",
+            ),
             _computed(known, [(each, "p_value", {use.use.id for use in _p_tests(each)}) for each in primary]),
         ],
         least=2,
@@ -186,6 +193,15 @@ def _equivalence(known: Known, primary: Sequence[Setting]) -> Piece:
                 bool(primary) and all(tests.values()),
                 "every primary hypothesis names an equivalence test",
                 "每个主要假设都指定了等价性检验",
+            ),
+            yes(
+                all(
+                    asserts_claim(known.record.plan, each)
+                    for each in primary
+                    if WANTED[each.hypothesis.claim]
+                ),
+                "a rule of equivalence or a margin holds only where that is shown",
+                "关于等价或界限的规则只在其得到证明时成立",
             ),
             _computed(known, [(each, "p_value", tests[each.index]) for each in primary]),
         ],

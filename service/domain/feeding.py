@@ -7,18 +7,20 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 from itertools import compress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import BaseModel, JsonValue, create_model
 
-from service.domain.outcomes import Paired
 from service.domain.plan import Endpoint, GroupSequential, Plan, Population, TestUse
 from service.domain.population import Manifest
 from service.domain.unit_order import look_units, ranks
 from service.stats import registry
 from service.stats.common import Margin, Request, is_binary
 from service.stats.registry import StatTest
+
+if TYPE_CHECKING:  # outcomes ask what a rule favours, and that asks for parameters here
+    from service.domain.outcomes import Paired
 
 DATA_FIELDS = frozenset(
     {

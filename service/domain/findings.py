@@ -6,8 +6,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-ADVICE = frozenset({"LOW_POWER"})
-"""Warnings that the record keeps and the lock does not ask about: a small study is its author's choice."""
+ADVICE = frozenset({"LOW_POWER", "SIZE_NOT_TESTED"})
+"""Warnings that the record keeps and the lock does not ask about: a small study is its author's choice, and so is
+a size that is asked of the observed difference alone."""
 
 
 class Finding(BaseModel):

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from service.domain.attainability import attainability_findings
 from service.domain.findings import Finding, error
 from service.domain.least_family import LeastFamily
+from service.domain.lint_claim import claim_findings
+from service.domain.lint_level import level_findings
 from service.domain.lint_policies import (
     endpoint_findings,
     judge_findings,
@@ -49,6 +51,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         found += _hypothesis_names(plan, setting)
         found += use_findings(plan, setting)
         found += rule_findings(setting)
+        found += claim_findings(plan, setting)
         found += missing_findings(plan, setting)
         found += multiplicity_findings(plan, setting)
         found += judge_findings(plan, setting)
@@ -58,6 +61,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         if not any(each.severity == "error" for each in attained):
             found += power_findings(plan, facts, setting)
         found += word_findings(setting)
+    found += level_findings(plan, facts, looked_up)
     unique = dict.fromkeys(found)
     return tuple(sorted(unique, key=lambda finding: finding.severity != "error"))
 

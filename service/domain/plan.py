@@ -117,6 +117,9 @@ class Endpoint(Section):
     bounds: Bounds | None = Field(
         None, description="Least and greatest value of a continuous endpoint; a binary one has 0 and 1."
     )
+    better: Literal["higher", "lower"] | None = Field(
+        None, description="Which way claims mean: larger values are better, or smaller ones; null: `higher`."
+    )
 
     def measured_on(self, population_id: str) -> bool:
         """True when items of that population have this endpoint."""

@@ -1,9 +1,10 @@
 """The verdict: every clause with what was observed, the outcome of every hypothesis, and a reading.
 
-The plan broken: `invalid`. The rule unknown: `inconclusive`. True: `supported`, or `equivalent` for
-an equivalence claim. False: `equivalent` where the hypothesis' equivalence test finds it, otherwise
-`not_supported`, which never says that there is no difference. Under `worst_case` a claim of equivalence, by
-the rule or by that test, must hold whichever way what is not ok is taken.
+The plan broken: `invalid`. The rule unknown: `inconclusive`. True: `supported`, or `equivalent` for an
+equivalence claim, as long as the claim follows from what holds (`claim_verdict`). False: `equivalent` where the
+hypothesis' equivalence test finds it, otherwise `not_supported`, which never says that there is no difference.
+Under `worst_case` a claim of equivalence, by the rule or by that test, must hold whichever way what is not ok
+is taken.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from fractions import Fraction
 
 from service.domain import verdict_facts, verdict_words
 from service.domain.analyses import Analyses, JsonObject, analyse
+from service.domain.claim_verdict import Shortfall, shortfall
 from service.domain.equivalence_fallback import equivalence_fallback, found_equivalent
 from service.domain.family import Family, asks_small_p, is_secondary
 from service.domain.fields import Observation, observe
@@ -143,6 +145,12 @@ def _judge(
     delta = paired.delta if paired else None
     fallback = None if violation else equivalence_fallback(hypothesis, analyses, family)
     outcome = _outcome(hypothesis, found.truth, violation, fallback)
+    short = None
+    if found.truth and outcome != "invalid":
+        truths = {clause: verdict.holds for clause, verdict in judged.items()}
+        short = shortfall(plan, hypothesis, truths, delta, found.answers)
+    if short is not None:
+        outcome = short.outcome
     population = plan.population(hypothesis.population)
     filled = paired is not None and paired.excluded.filled > 0
     interval = read_interval(plan, hypothesis, rule, found.answers, filled=filled)
@@ -156,7 +164,7 @@ def _judge(
         endpoint=hypothesis.endpoint,
         role="secondary" if is_secondary(plan, hypothesis) else "primary",
         outcome=outcome,
-        reason=violation if outcome == "invalid" else _unknown(judged) if outcome == "inconclusive" else None,
+        reason=_reason(outcome, violation, short, judged),
         sentence="",
         rule=sentence(rule),
         rule_holds=found.truth,
@@ -265,6 +273,17 @@ def _outcome(
     if truth:
         return "equivalent" if hypothesis.claim == "equivalence" else "supported"
     return "equivalent" if fallback is not None and found_equivalent(fallback) else "not_supported"
+
+
+def _reason(
+    outcome: Outcome,
+    violation: str | None,
+    short: Shortfall | None,
+    judged: Mapping[Clause, ClauseVerdict],
+) -> str | None:
+    if short is not None:
+        return short.reason
+    return violation if outcome == "invalid" else _unknown(judged) if outcome == "inconclusive" else None
 
 
 def _unknown(judged: Mapping[Clause, ClauseVerdict]) -> str:

@@ -69,7 +69,9 @@ class HypothesisVerdict(Record):
         "primary", description="Of its endpoint. Secondary outcomes are never counted as primary."
     )
     outcome: Outcome
-    reason: str | None = Field(None, description="Why it is invalid or inconclusive.")
+    reason: str | None = Field(
+        None, description="Why it is invalid or inconclusive, or not supported though the rule holds."
+    )
     sentence: str = Field(description="The outcome in plain English.")
     rule: str = Field(description="The canonical sentence.")
     rule_holds: bool | None = Field(description="Null: it cannot be decided.")

@@ -58,6 +58,8 @@ def _parts(found: HypothesisVerdict, read: IntervalRead | None, facts: Facts) ->
 def _why(found: HypothesisVerdict) -> str:
     if found.outcome == "invalid":
         return f"it cannot be judged as planned, because {found.reason}"
+    if found.rule_holds and found.reason:
+        return f"the rule `{found.rule}` holds, but {found.reason}"
     if found.outcome == "inconclusive":
         return f"the rule cannot be decided ({found.reason})"
     if found.rule_holds:

@@ -55,6 +55,8 @@ def _parts(found: HypothesisVerdict, read: IntervalRead | None, facts: Facts) ->
 def _why(found: HypothesisVerdict) -> str:
     if found.outcome == "invalid":
         return f"无法按计划判定,原因(原文)为“{found.reason}”"
+    if found.rule_holds and found.reason:
+        return f"规则 `{found.rule}` 成立,但主张并未由此得出,原因(原文)为“{found.reason}”"
     if found.outcome == "inconclusive":
         return f"规则无法判定,原因(原文)为“{found.reason}”"
     if found.rule_holds:

@@ -14,10 +14,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.fields import EFFECT_FIELDS
+from service.domain.assertion import states
+from service.domain.assertion_clauses import Reader
+from service.domain.claim import Target
+from service.domain.lint_settings import settings
 from service.domain.plan import Endpoint, Hypothesis, Plan
-from service.domain.rule import All, Comparison, Rule
-from service.domain.rule_grammar import parse
 
 Sign = Literal[1, -1]
 Way = Literal["up", "down"]
@@ -44,11 +45,18 @@ def extremes(endpoint: Endpoint) -> Extremes | None:
 def favoured(plan: Plan, hypothesis: Hypothesis) -> Sign | None:
     """1 when the rule asks for a larger candidate, -1 for a smaller one; None when it does not say.
 
-    It says so by a clause that must hold: `delta`, or an end of an interval of the difference, above or
-    below a number, or a p-value of a one-sided test.
+    It says so where every state in which it holds asks for one and the same direction, or bears out a
+    claim that has one.
     """
-    signs = {sign for part in _parts(parse(hypothesis.rule)) if (sign := _sign(plan, part)) is not None}
-    return signs.pop() if len(signs) == 1 else None
+    setting = next((each for each in settings(plan) if each.hypothesis == hypothesis), None)
+    if setting is None or setting.rule is None:
+        return None
+    held, target = states(setting.rule, Reader.of(plan, setting)), Target.of(plan, hypothesis)
+    asked = {each.asks for each in held}
+    if len(asked) == 1 and len(asked & {frozenset({1}), frozenset({-1})}) == 1:
+        return 1 if asked == {frozenset({1})} else -1
+    directed = hypothesis.claim != "equivalence" and held
+    return target.good if directed and all(target.gap(each) is None for each in held) else None
 
 
 def against(plan: Plan, hypothesis: Hypothesis) -> tuple[Way, ...]:
@@ -74,20 +82,3 @@ def fill(
     """Both arms, of any one shape, with an extreme value wherever a result is not ok."""
     before, after = (ends.low, ends.high) if way == "up" else (ends.high, ends.low)
     return np.where(ok[0], baseline, before), np.where(ok[1], candidate, after)
-
-
-def _parts(rule: Rule) -> tuple[Rule, ...]:
-    return rule.parts if isinstance(rule, All) else (rule,)
-
-
-def _sign(plan: Plan, part: Rule) -> Sign | None:
-    if not isinstance(part, Comparison) or part.operator in ("==", "!="):
-        return None
-    name = part.field
-    if name.test is None or (name.path[0] in EFFECT_FIELDS and name.path[-1] in ("delta", "low", "high")):
-        return 1 if part.operator in (">", ">=") else -1
-    use = plan.test(name.test)
-    if use is not None and name.path[-1] == "p_value" and part.operator in ("<", "<="):
-        alternative = use.parameters.get("alternative")
-        return 1 if alternative == "greater" else -1 if alternative == "less" else None
-    return None

@@ -107,6 +107,7 @@ FIELDS: Mapping[str, Mapping[str, Label]] = MappingProxyType(
             "populations": Label("Populations", "适用总体", "tokens"),
             "replicates": Label("Replicates", "重复次数", "number"),
             "collapse": Label("Collapse", "合并方式", "token"),
+            "better": Label("Better", "更优方向", "token"),
             "bounds.low": Label("Least value", "最小值", "number"),
             "bounds.high": Label("Greatest value", "最大值", "number"),
         },

@@ -41,6 +41,18 @@ from service.stats.samples import (
     how_obtained,
     type_one_error_at,
 )
+from service.stats.shows import (
+    ABOVE_ZERO,
+    BELOW_ZERO,
+    Covers,
+    Estimate,
+    Finding,
+    PValue,
+    Shows,
+    against_zero,
+    by_level,
+    no_meaning,
+)
 from service.stats.skewness import skewed
 from service.stats.warnings import MC_UNRESOLVED
 
@@ -222,13 +234,22 @@ def _analysis(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDif
 BLOCKS = Blocks(_count, _draw, _analysis)
 
 
+SHOWS: Shows = {
+    "delta": Estimate(),
+    "ci": Covers(by_level),
+    "p_value": PValue(against_zero),
+    "excludes_zero": Finding((ABOVE_ZERO, BELOW_ZERO), by_level),
+    **no_meaning("p_standard_error", "bootstrap_se", "z0", "acceleration", "min_attainable_p"),
+}
+
+
 @stat_test(
     name="bootstrap-difference",
     version=1,
     title="Bootstrap of a difference of means (independent arms)",
     example={"baseline": [73.0, 75.0, 77.0, 74.0, 76.0], "candidate": [85.0, 87.0, 86.0, 88.0, 84.0]},
     cost=_cost,
-    plan=PlanUse(endpoints=frozenset({"continuous", "binary"})),
+    plan=PlanUse(endpoints=frozenset({"continuous", "binary"}), shows=SHOWS),
     blocks=BLOCKS,
 )
 def bootstrap_difference(request: BootstrapDifferenceRequest) -> BootstrapDifferenceAnalysis:

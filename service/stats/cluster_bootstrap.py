@@ -37,6 +37,18 @@ from service.stats.resampling import (
     flat,
     resolution_of,
 )
+from service.stats.shows import (
+    SHARES,
+    Covers,
+    Estimate,
+    Parameter,
+    PValue,
+    Shows,
+    against_zero,
+    by_level,
+    either_side,
+    no_meaning,
+)
 from service.stats.warnings import NOTHING_VARIES
 
 Estimand = Literal["item_weighted", "cluster_weighted"]
@@ -167,6 +179,23 @@ BLOCKS = blocks_of(
 )
 
 
+def _counts_ties(parameter: Parameter) -> bool:
+    """Strictly compared, resamples that all tie with the data count as a small p of no difference at all."""
+    return bool(parameter("comparison") == ">=")
+
+
+SHOWS: Shows = {
+    "delta": Estimate(),
+    "estimates.*": Estimate(),
+    "ci": Covers(by_level),
+    "intervals.*": Covers(by_level),
+    "p_value": PValue(against_zero, fixes=_counts_ties),
+    "p_better": PValue(either_side, fixes=_counts_ties),
+    **SHARES,
+    **no_meaning("bootstrap_mean", "bootstrap_se", "p_mc_se", "min_attainable_p", "clusters.*"),
+}
+
+
 @stat_test(
     name="cluster-bootstrap",
     version=1,
@@ -177,7 +206,7 @@ BLOCKS = blocks_of(
         "clusters": [*["a"] * 4, *["b"] * 6, *["c"] * 10],
     },
     cost=_cost,
-    plan=PlanUse(endpoints=frozenset({"binary", "continuous"}), clusters="required"),
+    plan=PlanUse(endpoints=frozenset({"binary", "continuous"}), clusters="required", shows=SHOWS),
     blocks=BLOCKS,
 )
 def cluster_bootstrap(request: ClusterBootstrapRequest) -> ClusterBootstrapAnalysis:

@@ -33,6 +33,7 @@ from service.stats.common import (
 )
 from service.stats.pairs import NO_DISCORDANT, PairedCounts, floored, tabulate
 from service.stats.registry import PlanUse, stat_test
+from service.stats.shows import Covers, Estimate, PValue, Shows, against_zero, by_level, no_meaning
 from service.stats.warnings import DEGENERATE, FLOOR_ABOVE_ALPHA, define, unresolved
 
 Method = Literal["sign_flip", "obuchowski", "durkalski", "yang", "eliasziw_donner", "cr1_t", "cr2_t", "cv3_t"]
@@ -136,6 +137,15 @@ def _cost(request: ClusteredMcNemarRequest) -> float:
     return 0.0014 + 6e-7 * len(request.baseline)
 
 
+SHOWS: Shows = {
+    "delta": Estimate(),
+    "estimates.*": Estimate(),
+    "ci": Covers(by_level),
+    "p_value": PValue(against_zero),
+    **no_meaning("statistic", "df", "se", "ci_df", "standard_errors.*", "clusters.*", "min_attainable_p"),
+}
+
+
 @stat_test(
     name="clustered-mcnemar",
     version=1,
@@ -147,7 +157,7 @@ def _cost(request: ClusteredMcNemarRequest) -> float:
         "method": "sign_flip",
     },
     cost=_cost,
-    plan=PlanUse(endpoints=frozenset({"binary", "continuous"}), clusters="required"),
+    plan=PlanUse(endpoints=frozenset({"binary", "continuous"}), clusters="required", shows=SHOWS),
 )
 def clustered_mcnemar(request: ClusteredMcNemarRequest) -> ClusteredMcNemarAnalysis:
     """Test whether two arms do equally well on items that come in clusters.

@@ -50,6 +50,20 @@ from service.stats.resampling import (
     exact_paired,
     exact_ratio,
 )
+from service.stats.shows import (
+    ABOVE_LOWER,
+    ABOVE_UPPER,
+    ABOVE_ZERO,
+    BELOW_UPPER,
+    INSIDE,
+    Covers,
+    Estimate,
+    Finding,
+    PValue,
+    Shows,
+    by_alpha,
+    no_meaning,
+)
 from service.stats.skewness import skewed
 from service.stats.warnings import define
 
@@ -291,6 +305,20 @@ def _analysis(request: EquivalenceRequest, drawn: Drawn) -> EquivalenceAnalysis:
 BLOCKS = Blocks(_count, lambda request, which: request.drawing.draw(which), _analysis)
 
 
+SHOWS: Shows = {
+    "delta": Estimate(),
+    "ci": Covers(by_alpha),
+    "p_value": PValue(lambda _: (INSIDE,)),
+    "p_lower": PValue(lambda _: (ABOVE_LOWER,)),
+    "p_upper": PValue(lambda _: (BELOW_UPPER,)),
+    "equivalent": Finding((INSIDE,), by_alpha),
+    "noninferior": Finding((ABOVE_LOWER,), by_alpha),
+    "superior": Finding((ABOVE_ZERO,), by_alpha),
+    "minimum_effect": Finding((ABOVE_UPPER,), by_alpha),
+    **no_meaning("margin", "t_lower", "t_upper", "z_lower", "z_upper", "df", "se"),
+}
+
+
 @stat_test(
     name="equivalence",
     version=1,
@@ -304,7 +332,7 @@ BLOCKS = Blocks(_count, lambda request, which: request.drawing.draw(which), _ana
         "method": "tango",
     },
     cost=_cost,
-    plan=PlanUse(endpoints=frozenset({"binary", "continuous"}), clusters="when_planned"),
+    plan=PlanUse(endpoints=frozenset({"binary", "continuous"}), clusters="when_planned", shows=SHOWS),
     blocks=BLOCKS,
 )
 def equivalence(request: EquivalenceRequest) -> EquivalenceAnalysis:

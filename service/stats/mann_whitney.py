@@ -25,6 +25,7 @@ from service.stats.common import (
 )
 from service.stats.registry import PlanUse, stat_test
 from service.stats.samples import TwoSamples, floored
+from service.stats.shows import Covers, PValue, Shows, against_zero, by_level, no_meaning
 from service.stats.warnings import FLOOR_ABOVE_ALPHA, define
 
 METHODS = "the interval is that of ranks without ties, the p-value is by the method named and allows for ties"
@@ -81,13 +82,21 @@ def _cost(request: MannWhitneyRequest) -> float:
     return 0.001 + (5e-8 * runs**2 * 20 if runs <= EXACT_AT_MOST else 6e-6 * runs)
 
 
+SHOWS: Shows = {
+    # the shift and the order of runs can point the other way than the difference of means
+    "ci": Covers(by_level, around=False),
+    "p_value": PValue(against_zero, fixes=lambda _: False),
+    **no_meaning("delta", "u", "u_baseline", "z", "common_language", "rank_biserial", "min_attainable_p"),
+}
+
+
 @stat_test(
     name="mann-whitney",
     version=1,
     title="Mann-Whitney U test (independent arms)",
     example={"baseline": [73.0, 75.0, 77.0, 74.0, 76.0], "candidate": [85.0, 87.0, 86.0, 88.0, 84.0]},
     cost=_cost,
-    plan=PlanUse(endpoints=frozenset({"continuous"})),
+    plan=PlanUse(endpoints=frozenset({"continuous"}), shows=SHOWS),
 )
 def mann_whitney(request: MannWhitneyRequest) -> MannWhitneyAnalysis:
     """Test whether runs of one arm tend to score higher than runs of the other.

@@ -24,6 +24,7 @@ from service.stats.common import (
 )
 from service.stats.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, PairsRequest, floored
 from service.stats.registry import PlanUse, stat_test
+from service.stats.shows import Covers, Estimate, PValue, Shows, Signed, against_zero, by_level, no_meaning
 from service.stats.warnings import FLOOR_ABOVE_ALPHA
 
 Method = Literal["exact", "midp", "asymptotic", "corrected"]
@@ -92,13 +93,25 @@ def _cost(request: McNemarRequest) -> float:
     return 0.0003 + 2.2e-7 * len(request.baseline or ())
 
 
+SHOWS: Shows = {
+    "delta": Estimate(),
+    "ci": Covers(by_level),
+    "intervals.*": Covers(by_level),
+    "p_value": PValue(against_zero),
+    "odds_ratio.estimate": Signed(origin=1),
+    "odds_ratio.ci": Covers(by_level, origin=1),
+    "cohens_g": Signed(),
+    **no_meaning("statistic", "min_attainable_p"),
+}
+
+
 @stat_test(
     name="mcnemar",
     version=1,
     title="McNemar's test (paired binary)",
     example={"both_correct": 1, "only_baseline": 1, "only_candidate": 7, "both_wrong": 12},
     cost=_cost,
-    plan=PlanUse(endpoints=frozenset({"binary"})),
+    plan=PlanUse(endpoints=frozenset({"binary"}), shows=SHOWS),
 )
 def mcnemar(request: McNemarRequest) -> McNemarAnalysis:
     """Test whether two arms answer the same items correctly equally often.

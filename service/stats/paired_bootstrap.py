@@ -38,6 +38,18 @@ from service.stats.resampling import (
     flat,
     resolution_of,
 )
+from service.stats.shows import (
+    SHARES,
+    Covers,
+    Estimate,
+    Parameter,
+    PValue,
+    Shows,
+    against_zero,
+    by_level,
+    either_side,
+    no_meaning,
+)
 from service.stats.warnings import NOTHING_VARIES
 
 FEW = 20
@@ -147,6 +159,23 @@ BLOCKS = blocks_of(
 )
 
 
+def _counts_ties(parameter: Parameter) -> bool:
+    """Strictly compared, resamples that all tie with the data count as a small p of no difference at all."""
+    return bool(parameter("comparison") == ">=")
+
+
+SHOWS: Shows = {
+    "delta": Estimate(),
+    "ci": Covers(by_level),
+    "intervals.*": Covers(by_level),
+    "p_value": PValue(against_zero, fixes=_counts_ties),
+    "p_better": PValue(either_side, fixes=_counts_ties),
+    **SHARES,
+    **no_meaning("bootstrap_mean", "bootstrap_se", "p_mc_se", "min_attainable_p"),
+    **no_meaning("baseline_value", "candidate_value"),
+}
+
+
 @stat_test(
     name="paired-bootstrap",
     version=1,
@@ -156,7 +185,7 @@ BLOCKS = blocks_of(
         "candidate": [1, 0, 1, 1, 0, 1, 0, 1, 0, 0],
     },
     cost=_cost,
-    plan=PlanUse(endpoints=frozenset({"binary", "continuous"})),
+    plan=PlanUse(endpoints=frozenset({"binary", "continuous"}), shows=SHOWS),
     blocks=BLOCKS,
 )
 def paired_bootstrap(request: PairedBootstrapRequest) -> PairedBootstrapAnalysis:

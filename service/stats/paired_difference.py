@@ -23,6 +23,7 @@ from service.stats.common import (
 )
 from service.stats.pairs import NO_DISCORDANT, PairedCounts, PairsRequest, floored
 from service.stats.registry import PlanUse, stat_test
+from service.stats.shows import Covers, Estimate, PValue, Shows, Signed, against_zero, by_level, no_meaning
 from service.stats.warnings import define
 
 Method = Literal["tango", "newcombe", "wald"]
@@ -89,13 +90,23 @@ def _cost(request: PairedDifferenceRequest) -> float:
     return 0.0003 + 3e-7 * len(request.baseline or ())
 
 
+SHOWS: Shows = {
+    "delta": Estimate(),
+    "ci": Covers(by_level),
+    "intervals.*": Covers(by_level),
+    "p_value": PValue(against_zero),
+    "z": Signed(),
+    **no_meaning("baseline_rate", "candidate_rate", "min_attainable_p"),
+}
+
+
 @stat_test(
     name="paired-difference",
     version=1,
     title="Paired difference of proportions",
     example={"both_correct": 43, "only_baseline": 20, "only_candidate": 40, "both_wrong": 57},
     cost=_cost,
-    plan=PlanUse(endpoints=frozenset({"binary"})),
+    plan=PlanUse(endpoints=frozenset({"binary"}), shows=SHOWS),
 )
 def paired_difference(request: PairedDifferenceRequest) -> PairedDifferenceAnalysis:
     """Estimate how much more often one arm is right than the other on the same items.

@@ -33,6 +33,7 @@ from service.stats.drawing import LOOK, few_cells, looks_smooth
 from service.stats.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, floored, no_interval
 from service.stats.registry import Blocks, Drawn, PlanUse, stat_test
 from service.stats.resampling import DEFAULT_DRAWS, DEFAULT_SEED, MOST_DRAWS
+from service.stats.shows import Covers, Estimate, PValue, Shows, against_zero, by_level, no_meaning
 from service.stats.warnings import FLOOR_ABOVE_ALPHA, MC_UNRESOLVED, define, unresolved
 
 LARGE_SHARE = 0.3
@@ -246,6 +247,14 @@ def _analysis(request: RandomizationRequest, drawn: Drawn) -> RandomizationAnaly
 BLOCKS = Blocks(_count, _draw, _analysis)
 
 
+SHOWS: Shows = {
+    "delta": Estimate(),
+    "ci": Covers(by_level),
+    "p_value": PValue(against_zero),
+    **no_meaning("baseline_value", "candidate_value", "p_mc_se", "min_attainable_p"),
+}
+
+
 @stat_test(
     name="randomization",
     version=1,
@@ -256,7 +265,7 @@ BLOCKS = Blocks(_count, _draw, _analysis)
         "metric": "f1",
     },
     cost=_cost,
-    plan=PlanUse(endpoints=frozenset({"binary", "continuous"}), clusters="when_planned"),
+    plan=PlanUse(endpoints=frozenset({"binary", "continuous"}), clusters="when_planned", shows=SHOWS),
     blocks=BLOCKS,
 )
 def randomization(request: RandomizationRequest) -> RandomizationAnalysis:

@@ -9,7 +9,7 @@ import pkgutil
 import platform
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version as installed_version
 from typing import Any, Generic, Literal, TypeVar, get_type_hints
@@ -19,6 +19,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from service.errors import InvalidData, NotFound
 from service.stats.common import Analysis, Part, Request, Resampling, StatWarning
+from service.stats.shows import Shows
 
 A = TypeVar("A", bound=Analysis)
 R = TypeVar("R", bound=Request)
@@ -57,11 +58,12 @@ class PlanUse:
     """How a locked plan feeds the test: which endpoints it can judge and what it does with clusters.
 
     `clusters`: `never` (items are taken as independent), `required`, or `when_planned` (used when
-    the population has them).
+    the population has them). `shows`: what every field says of the difference, for rules that ask.
     """
 
     endpoints: frozenset[Literal["binary", "continuous"]]
     clusters: Literal["never", "required", "when_planned"] = "never"
+    shows: Shows = field(default_factory=dict)
 
 
 Drawn = Mapping[str, "np.ndarray[Any, np.dtype[Any]]"]

@@ -27,6 +27,17 @@ from service.stats.common import (
 from service.stats.looks import MOST_LOOKS, Design, Look, judge_looks, planned, require_looks
 from service.stats.orders import ORDER_WORDS, Ordered, OrderOptions, OrderUsed, arrange
 from service.stats.registry import PlanUse, stat_test
+from service.stats.shows import (
+    INSIDE,
+    Covers,
+    Estimate,
+    Finding,
+    Parameter,
+    PValue,
+    Shows,
+    against_zero,
+    no_meaning,
+)
 
 Method = Literal["boundaries", "group_sequential", "e_process", "confidence_sequence"]
 Decision = Literal["reject", "do_not_reject", "continue"]
@@ -151,13 +162,30 @@ def _cost(request: SequentialRequest) -> float:
     return 0.003 + 1e-6 * n + passes * float(5e-5 * len(nodes) + 2e-9 * (nodes[1:] * nodes[:-1]).sum())
 
 
+def _one_side(parameter: Parameter) -> float:
+    """Half of alpha, but all of it where a planned design looks to one side."""
+    alone = parameter("method") == "group_sequential" and parameter("alternative") != "two-sided"
+    return float(parameter("alpha")) / (1 if alone else 2)
+
+
+SHOWS: Shows = {
+    "delta": Estimate(),
+    "ci": Covers(_one_side, around=False),
+    # what was won stays won when the difference turns, and rows may follow the look that ends a design
+    "p_value": PValue(against_zero, fixes=lambda _: False),
+    "equivalent": Finding((INSIDE,), _one_side),
+    **no_meaning("alpha", "delta_median_unbiased", "margin"),
+    **no_meaning(*(f"e_process.{name}" for name in ("e_value", "log_e", "log_e_max", "threshold"))),
+}
+
+
 @stat_test(
     name="sequential",
     version=1,
     title="Sequential designs and anytime-valid tests",
     example={"method": "boundaries", "looks": [125, 250, 375, 500], "boundary": "obrien_fleming_spending"},
     cost=_cost,
-    plan=PlanUse(endpoints=frozenset({"binary", "continuous"}), clusters="when_planned"),
+    plan=PlanUse(endpoints=frozenset({"binary", "continuous"}), clusters="when_planned", shows=SHOWS),
 )
 def sequential(request: SequentialRequest) -> SequentialAnalysis:
     """Look at data more than once without losing the error rate.

@@ -35,6 +35,7 @@ from service.stats.samples import (
     effect_sizes,
     floored,
 )
+from service.stats.shows import Covers, Estimate, PValue, Shows, Signed, against_zero, by_level, no_meaning
 from service.stats.skewness import skewed
 from service.stats.warnings import define
 
@@ -89,13 +90,23 @@ def _cost(request: TTestRequest) -> float:
     return 0.003 + 4e-7 * (len(request.baseline) + len(request.candidate))
 
 
+SHOWS: Shows = {
+    "delta": Estimate(),
+    "ci": Covers(by_level),
+    "p_value": PValue(against_zero),
+    **dict.fromkeys(("t", "cohens_d", "hedges_g", "glass_delta", "cohens_dz"), Signed()),
+    **dict.fromkeys(("cohens_d_ci", "hedges_g_ci", "cohens_dz_ci"), Covers(by_level, origin=0)),
+    **no_meaning("df", "se", "baseline.*", "candidate.*", "improvement_pct"),
+}
+
+
 @stat_test(
     name="t-test",
     version=1,
     title="t-test of two means (Welch, Student, paired)",
     example={"baseline": [73.0, 75.0, 77.0, 74.0, 76.0], "candidate": [85.0, 87.0, 86.0, 88.0, 84.0]},
     cost=_cost,
-    plan=PlanUse(endpoints=frozenset({"continuous", "binary"})),
+    plan=PlanUse(endpoints=frozenset({"continuous", "binary"}), shows=SHOWS),
 )
 def t_test(request: TTestRequest) -> TTestAnalysis:
     """Test whether two arms have the same mean.

@@ -27,6 +27,7 @@ from service.stats.common import (
 )
 from service.stats.registry import PlanUse, stat_test
 from service.stats.samples import floored, require_values
+from service.stats.shows import Covers, PValue, Shows, against_zero, by_level, no_meaning
 from service.stats.warnings import FLOOR_ABOVE_ALPHA, define
 
 METHODS = "the interval is that of ranks without ties, the p-value is by the method named and allows for ties and zeros"
@@ -109,6 +110,14 @@ def _cost(request: WilcoxonRequest) -> float:
     return 0.0015 + 1.2e-5 * len(request.baseline)
 
 
+SHOWS: Shows = {
+    # the pseudo-median and the ranks can point the other way than the difference of means
+    "ci": Covers(by_level, around=False),
+    "p_value": PValue(against_zero, fixes=lambda _: False),
+    **no_meaning("delta", "w_plus", "w_minus", "z", "rank_biserial", "min_attainable_p"),
+}
+
+
 @stat_test(
     name="wilcoxon",
     version=1,
@@ -119,7 +128,7 @@ def _cost(request: WilcoxonRequest) -> float:
         "alternative": "less",
     },
     cost=_cost,
-    plan=PlanUse(endpoints=frozenset({"continuous"})),
+    plan=PlanUse(endpoints=frozenset({"continuous"}), shows=SHOWS),
 )
 def wilcoxon(request: WilcoxonRequest) -> WilcoxonAnalysis:
     """Test whether paired differences are symmetric around zero.

@@ -56,7 +56,8 @@ def test_a_missing_candidate_is_wrong_and_a_missing_baseline_right():
         ("m.p_value < 0.05 and m.ci excludes 0", {}, None),
         ("delta >= -2 pp and delta <= 2 pp", {}, None),
         ("delta >= 2 pp or m.p_value < 0.05", {}, None),
-        ("not delta >= 2 pp", {}, None),
+        ("not delta >= 2 pp", {}, -1),
+        ("not (delta < 2 pp or m.p_value > 0.05)", {}, 1),
     ],
 )
 def test_the_rule_says_which_arm_it_favours(rule, method, favoured):

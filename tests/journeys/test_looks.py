@@ -21,7 +21,7 @@ def plan(kind: str = "group_sequential", **changes: Any) -> dict[str, Any]:
     """Four looks at 80 items, or readings at any time."""
     value = small_plan(N, missing="fail")
     value["populations"][0]["order_seed"] = SEED
-    value["hypotheses"][0]["rule"] = "delta > 0 and seq.p_value < 0.05"
+    value["hypotheses"][0]["rule"] = "delta >= 2 pp and seq.p_value < 0.05"
     value["hypotheses"][0].pop("equivalence", None)
     methods = {"group_sequential": "group_sequential", "anytime_valid": "e_process"}
     value["tests"] = [

@@ -30,7 +30,7 @@ def test_lint_answers_the_power_of_every_rule(service: Service) -> None:
 
 def test_a_rule_that_no_outcome_meets_cannot_be_locked(service: Service) -> None:
     plan = small_plan(12)
-    plan["hypotheses"][0]["rule"] = "mcnemar.p_value < 0.05 and delta < 20 pp and delta > 0"
+    plan["hypotheses"][0]["rule"] = "mcnemar.p_value < 0.05 and delta < 20 pp and delta >= 2 pp"
     prereg_id = draft(service.client, plan)
     found = lint(service, prereg_id)
     assert [each["code"] for each in found["findings"] if each["severity"] == "error"] == [

@@ -1,0 +1,152 @@
+"""The clause that makes a rule assert its claim, in the rule's own words and units."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from service.domain.assertion import states
+from service.domain.assertion_clauses import Reader, explicit_margin
+from service.domain.claim import WANTED, Gap, Target
+from service.domain.claim_words import quantity, written
+from service.domain.feeding import parameter, takes_clusters
+from service.domain.findings import Finding
+from service.domain.lint_rules import rule_findings, weighs_clusters
+from service.domain.lint_settings import Setting, registered, settings
+from service.domain.lint_stopping import sequential_findings
+from service.domain.lint_tests import use_findings
+from service.domain.plan import Endpoint, Plan, TestUse
+from service.domain.rule import All, Rule, sentence
+from service.domain.rule_grammar import parse
+from service.errors import InvalidData
+from service.stats import registry
+from service.stats.registry import StatTest
+from service.stats.shows import Bounds, Covers, PValue
+from service.stats.shows import Finding as Found
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """A clause to add, the rule with it, and the test the plan needs for it (None: it has it)."""
+
+    clause: str
+    rule: str
+    test: str | None = None
+
+
+def mended(plan: Plan, setting: Setting, gap: Gap) -> Mended | None:
+    """The first clause whose addition leaves the rule possible, free of faults and asserting the claim."""
+    for clause, test in _candidates(plan, setting, gap):
+        tests = (*(plan.tests or ()), *([] if test is None else [test]))
+        try:
+            rule = _with(setting.rule, parse(clause))
+        except (InvalidData, ValueError):
+            continue
+        hypothesis = setting.hypothesis.model_copy(update={"rule": rule})
+        changed = plan.model_copy(update={"hypotheses": (hypothesis,), "tests": tests})
+        new = settings(changed)[0]
+        if new.rule is None or any(each.severity == "error" for each in rule_findings(new)):
+            continue
+        target, held = Target.of(changed, hypothesis), states(new.rule, Reader.of(changed, new))
+        asserted = held and all(target.gap(each) is None for each in held)
+        if asserted and not any(each.severity == "error" for each in _of_tests(changed, new)):
+            given = None if test is None else json.dumps(test.model_dump(mode="json"))
+            return Mended(clause, rule, given)
+    return None
+
+
+def _of_tests(plan: Plan, setting: Setting) -> Iterator[Finding]:
+    yield from use_findings(plan, setting)
+    yield from sequential_findings(plan, setting)
+
+
+def _with(rule: Rule | None, clause: Rule) -> str:
+    if rule is None:
+        return sentence(clause)
+    parts = rule.parts if isinstance(rule, All) else (rule,)
+    more = clause.parts if isinstance(clause, All) else (clause,)
+    return sentence(All(parts=(*parts, *more)))
+
+
+def _candidates(plan: Plan, setting: Setting, gap: Gap) -> Iterator[tuple[str, TestUse | None]]:
+    """Clauses in order of preference: of the rule's tests, of the plan's, of one to be added."""
+    endpoint, target = setting.endpoint, Target.of(plan, setting.hypothesis)
+    if endpoint is None:
+        return
+    sized = target.size is not None
+    least = target.good * (target.size or Fraction(0))
+    estimate = f"{'>' if target.good == 1 else '<'}{'=' if sized else ''} {quantity(endpoint, least) if sized else 0}"
+    estimates = ["delta", *(f"{name}.delta" for name in _by_cluster(setting))]
+    if gap != "bound":
+        yield from ((f"{each} {estimate}", None) for each in estimates)
+        return
+    for bound, test in _bounds(plan, setting, target):
+        yield bound, test
+        if sized:
+            yield from ((f"{bound} and {each} {estimate}", test) for each in estimates)
+
+
+def _by_cluster(setting: Setting) -> Iterator[str]:
+    for name, use in setting.uses.items():
+        if any(clause.field.test == name and weighs_clusters(use, clause) for clause in setting.clauses):
+            yield name
+
+
+def _bounds(plan: Plan, setting: Setting, target: Target) -> Iterator[tuple[str, TestUse | None]]:
+    endpoint = setting.endpoint
+    assert endpoint is not None  # noqa: S101 - callers have one
+    wanted = WANTED[target.claim]
+    if target.good == -1:
+        wanted = tuple(((-1 if side == 1 else 1), -k) for side, k in wanted)
+    uses = sorted(plan.tests or (), key=lambda use: use.id not in setting.uses)
+    fit = [(use, test) for use in uses if (test := registered(use)) is not None and _fits(test, setting)]
+    for use, test in fit:
+        yield from ((clause, None) for clause in _tests_of(use, test, wanted))
+    for use, test in fit:
+        margin = explicit_margin(use) or target.sesoi
+        if margin is not None:
+            yield from ((clause, None) for clause in _intervals_of(use, test, wanted, margin, endpoint))
+    taken = {use.id for use in uses}
+    for test in registry.latest().values():
+        if _fits(test, setting) and test.name.replace("-", "_") not in taken:
+            use = TestUse(id=test.name.replace("-", "_"), test=test.name, version=test.version)
+            yield from ((clause, use) for clause in _tests_of(use, test, wanted))
+
+
+def _fits(test: StatTest[Any, Any], setting: Setting) -> bool:
+    """True when the test can judge the endpoint, and sees the clusters where there are any."""
+    endpoint, population = setting.endpoint, setting.population
+    if test.plan is None or endpoint is None or population is None:
+        return False
+    clustered = population.clusters is not None
+    return endpoint.collapsed_kind in test.plan.endpoints and takes_clusters(test, population) == clustered
+
+
+def _tests_of(use: TestUse, test: StatTest[Any, Any], wanted: Bounds) -> Iterator[str]:
+    shows = {} if test.plan is None else test.plan.shows
+    for path, meaning in shows.items():
+        if isinstance(meaning, Found) and meaning.ways == (wanted,):
+            yield f"{use.id}.{path} is true"
+    for path, meaning in shows.items():
+        if isinstance(meaning, PValue) and meaning.ways(lambda name: parameter(use, name)) == (wanted,):
+            yield f"{use.id}.{path} < {written(Fraction(str(parameter(use, 'alpha'))))}"
+
+
+def _intervals_of(
+    use: TestUse,
+    test: StatTest[Any, Any],
+    wanted: Bounds,
+    margin: Fraction,
+    endpoint: Endpoint,
+) -> Iterator[str]:
+    shows = {} if test.plan is None else test.plan.shows
+    for path, meaning in shows.items():
+        if isinstance(meaning, Covers) and meaning.origin is None and "*" not in path:
+            parts = [
+                f"{use.id}.{path}.{'low >' if side == 1 else 'high <'} {quantity(endpoint, k * margin)}"
+                for side, k in wanted
+            ]
+            yield " and ".join(parts)

@@ -1,0 +1,113 @@
+"""Whether a rule that holds bears out its claim with the difference that was observed.
+
+Lint sees to that before the lock; plans locked by earlier versions are seen to here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from typing import Literal
+
+from service.domain.analyses import JsonObject
+from service.domain.assertion import Facts, Limit, States, states_seen
+from service.domain.assertion_clauses import Reader
+from service.domain.claim import TIE, Target
+from service.domain.claim_words import claimed, quantity
+from service.domain.fields import observe
+from service.domain.lint_rules import weighs_clusters
+from service.domain.lint_settings import Setting, settings
+from service.domain.plan import Hypothesis, Plan
+from service.domain.rule import Clause, Excludes
+from service.domain.rule_truth import Ends, Truth
+
+
+@dataclass(frozen=True, slots=True)
+class Shortfall:
+    """Why a rule holds and its claim does not follow."""
+
+    outcome: Literal["not_supported", "inconclusive"]
+    reason: str
+
+
+def shortfall(
+    plan: Plan,
+    hypothesis: Hypothesis,
+    truths: Mapping[Clause, Truth],
+    delta: Fraction | None,
+    answers: Mapping[str, JsonObject],
+) -> Shortfall | None:
+    """Of a rule that holds; None where the claim follows from it and the observed difference."""
+    setting = next((each for each in settings(plan) if each.hypothesis.id == hypothesis.id), None)
+    if setting is None or setting.rule is None or setting.endpoint is None or delta is None:
+        return None
+    target, endpoint = Target.of(plan, hypothesis), setting.endpoint
+    observed = _own_estimate(setting, delta, answers)
+    facts = _known(setting, Reader.of(plan, setting), truths, observed, answers)
+    missed = target.missed(observed, facts)
+    if missed == "size":
+        size = quantity(endpoint, target.good * (target.size or Fraction(0)))
+        return Shortfall(
+            "not_supported", f"the observed difference does not reach the {size} that the statement names"
+        )
+    if missed is not None:
+        return Shortfall("not_supported", "the observed difference does not go the way of the claim")
+    if target.claim == "superiority":
+        bare = not facts.says_something
+    else:
+        bare = target.gap(facts.meet(Facts(Limit(observed, False), Limit(observed, False)))) == "bound"
+    if bare:
+        return Shortfall("inconclusive", f"nothing in it shows {claimed(target, hypothesis, endpoint)}")
+    return None
+
+
+def _known(
+    setting: Setting,
+    reader: Reader,
+    truths: Mapping[Clause, Truth],
+    observed: Fraction,
+    answers: Mapping[str, JsonObject],
+) -> Facts:
+    """What all clauses that hold show together; a way that the observed values rule out is dropped."""
+    assert setting.rule is not None  # noqa: S101 - callers have a rule
+
+    def seen(clause: Clause) -> States:
+        ways = reader(clause)
+        if len(ways) > 1 and isinstance(clause, Excludes):
+            side = _side_of(clause, answers)
+            ways = tuple(way for way in ways if side is None or all(each.side == side for each in way.shown))
+        near = [way for way in ways if not _far(way, observed)]
+        return tuple(near) or ways
+
+    ways = states_seen(setting.rule, seen, truths)
+    return reduce(Facts.join, ways) if ways else Facts()
+
+
+def _far(facts: Facts, observed: Fraction) -> bool:
+    """True when the observed difference lies clearly outside the limits of a state."""
+    below = facts.low is not None and observed < facts.low.at - TIE
+    above = facts.high is not None and observed > facts.high.at + TIE
+    return below or above
+
+
+def _side_of(clause: Excludes, answers: Mapping[str, JsonObject]) -> int | None:
+    """Whether an interval that excludes a value lies above (1) or below it (-1)."""
+    ends = observe(answers.get(clause.field.test or "", {}), clause.field.path).value
+    if not isinstance(ends, Ends):
+        return None
+    value = float(clause.value.exact())
+    return 1 if ends.low is not None and ends.low > value else -1
+
+
+def _own_estimate(setting: Setting, delta: Fraction, answers: Mapping[str, JsonObject]) -> Fraction:
+    """The difference that the rule speaks of: where it weighs clusters alike, that of its test."""
+    for clause in setting.clauses:
+        use = setting.uses.get(clause.field.test or "")
+        if use is not None and weighs_clusters(use, clause):
+            for path in (("estimates", "cluster_weighted"), ("delta",)):
+                found = observe(answers.get(use.use.id, {}), path).value
+                if isinstance(found, float):
+                    return Fraction(found)
+    return delta

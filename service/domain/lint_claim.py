@@ -1,0 +1,136 @@
+"""Lint of what rules assert: whether every state in which a rule holds bears out its hypothesis' claim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from service.domain.assertion import OPPOSITE, States, states
+from service.domain.assertion_clauses import Reader, meaning_of
+from service.domain.claim import WANTED, Gap, Target
+from service.domain.claim_mending import mended
+from service.domain.claim_words import claimed, quantity
+from service.domain.findings import Finding, error, warning
+from service.domain.lint_settings import Setting
+from service.domain.plan import Endpoint, Plan
+from service.domain.rule import All, AnyOf, Clause, Comparison, Excludes, Is, Not, Rule
+from service.stats.shows import Covers, PValue
+from service.stats.shows import Finding as Found
+
+ABSENCE = (
+    "the absence of a finding is no evidence: a large p-value, or an interval that holds 0, is what too few items "
+    "give as well"
+)
+
+
+def claim_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
+    """An error where the rule can hold without the claim; advice where a size is observed and not tested."""
+    if setting.rule is None or setting.endpoint is None or setting.endpoint.kind == "counts":
+        return
+    if any(setting.shape(clause) in (None, "other") for clause in setting.clauses):
+        return
+    target, held = Target.of(plan, setting.hypothesis), states(setting.rule, Reader.of(plan, setting))
+    gap = first_gap(target, held)
+    path = f"{setting.path}.rule"
+    if gap is not None:
+        absent = absences(setting, setting.rule)
+        why = _why(setting, target, gap)
+        if absent and gap != "size":
+            named = ", ".join(f"`{clause}`" for clause in absent)
+            yield error(
+                "ABSENCE_OF_EVIDENCE", path, f"{why}. {named}: {ABSENCE}. {_way_out(plan, setting, gap)}"
+            )
+        else:
+            yield error("CLAIM_NOT_ASSERTED", path, f"{why}. {_way_out(plan, setting, gap)}")
+    elif held and not all(target.shows_size(each) for each in held):
+        size = quantity(setting.endpoint, target.good * (target.size or Fraction(0)))
+        yield warning(
+            "SIZE_NOT_TESTED",
+            path,
+            f"the statement says at least {size}: the rule asks that of the observed difference, and "
+            f"{_most(setting.endpoint, target, held)} of the true one. To show the size itself, ask an interval to lie "
+            f"beyond {size}",
+        )
+
+
+def _most(endpoint: Endpoint, target: Target, held: States) -> str:
+    """What is shown of the true difference in every state."""
+    turned = [each if target.good == 1 else each.turned() for each in held]
+    most = [max((each.at for each in facts.shown if each.side == 1), default=None) for facts in turned]
+    if None in most or not most:
+        return "shows nothing"
+    beyond = quantity(endpoint, target.good * min(each for each in most if each is not None))
+    return f"shows no more than {'above' if target.good == 1 else 'below'} {beyond}"
+
+
+def asserts_claim(plan: Plan, setting: Setting) -> bool:
+    """True when the rule can hold, and only where its claim follows."""
+    if setting.rule is None:
+        return False
+    held = states(setting.rule, Reader.of(plan, setting))
+    return bool(held) and first_gap(Target.of(plan, setting.hypothesis), held) is None
+
+
+def first_gap(target: Target, held: States) -> Gap | None:
+    """What some state in which the rule holds lacks; None when the claim follows in all of them."""
+    gaps = {target.gap(each) for each in held}
+    return next((gap for gap in ("bound", "direction", "size") if gap in gaps), None)
+
+
+def absences(setting: Setting, rule: Rule, *, denied: bool = False) -> tuple[Clause, ...]:
+    """The clauses that hold where a test finds nothing."""
+    match rule:
+        case All() | AnyOf():
+            found = [each for part in rule.parts for each in absences(setting, part, denied=denied)]
+            return tuple(dict.fromkeys(found))
+        case Not():
+            return absences(setting, rule.part, denied=not denied)
+        case _:
+            return (rule,) if _is_absence(setting, rule, denied=denied) else ()
+
+
+def _is_absence(setting: Setting, clause: Clause, *, denied: bool) -> bool:
+    use = setting.uses.get(clause.field.test or "")
+    meaning = None if use is None else meaning_of(use, clause.field.path)[0]
+    match clause, meaning:
+        case Comparison(), PValue():
+            operator = OPPOSITE[clause.operator] if denied else clause.operator
+            return operator in (">", ">=")
+        case Excludes(), Covers():
+            return denied
+        case Is(), Found():
+            return clause.value == denied
+        case _:
+            return False
+
+
+def _why(setting: Setting, target: Target, gap: Gap) -> str:
+    hypothesis, endpoint = setting.hypothesis, setting.endpoint
+    assert endpoint is not None  # noqa: S101 - callers have one
+    if gap == "size":
+        size = quantity(endpoint, target.good * (target.size or Fraction(0)))
+        return (
+            f"the statement says at least {size}, and the rule can hold where the observed difference is less"
+        )
+    if gap == "direction":
+        worse = "not above" if target.good == 1 else "not below"
+        return (
+            f"the claim is {claimed(target, hypothesis, endpoint)}, and the rule can hold where its observed "
+            f"difference from '{hypothesis.baseline}' is {worse} 0"
+        )
+    says = claimed(target, hypothesis, endpoint)
+    return f"the claim is {says}, and the rule can hold without a test or an interval that shows it"
+
+
+def _way_out(plan: Plan, setting: Setting, gap: Gap) -> str:
+    found = mended(plan, setting, gap)
+    if found is not None:
+        given = "" if found.test is None else f"add the test {found.test} and "
+        return f"To mend it, {given}add the clause `{found.clause}`: `{found.rule}`"
+    if WANTED[setting.hypothesis.claim]:
+        return "To mend it, ask a test of equivalence or an interval for it"
+    other = "'lower'" if Target.of(plan, setting.hypothesis).good == 1 else "'higher'"
+    return (
+        "It asks for a difference the other way: turn its clauses round, or say with the endpoint's "
+        f"`better`: {other} which way is better"
+    )

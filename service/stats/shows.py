@@ -1,0 +1,127 @@
+"""What the fields of a test's analysis say of the difference, for rules that ask for them.
+
+A test that a plan may use declares the meaning of every number, interval and truth of its analysis
+beside itself. Bounds are (side, k): the true effect lies above (1) or below (-1) k times the margin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Side = Literal[1, -1]
+Bound = tuple[Side, int]
+Bounds = tuple[Bound, ...]
+Parameter = Callable[[str], Any]
+"""The value of a parameter as the test will see it."""
+
+ABOVE_ZERO: Bounds = ((1, 0),)
+BELOW_ZERO: Bounds = ((-1, 0),)
+ABOVE_LOWER: Bounds = ((1, -1),)
+"""Above minus the margin."""
+BELOW_UPPER: Bounds = ((-1, 1),)
+INSIDE: Bounds = (*ABOVE_LOWER, *BELOW_UPPER)
+ABOVE_UPPER: Bounds = ((1, 1),)
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """Says nothing of the difference: a description, a count, a resolution, an effect of another kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The observed difference of means, candidate minus baseline, in outcome units."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """Above `origin` where the observed difference is above 0, and below it where that is below."""
+
+    origin: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Covers:
+    """A confidence interval; `error` is the chance of a miss on one side.
+
+    `around`: it holds the observed difference of means. `origin`: it is on a scale of its own, on
+    which this value stands for no difference and others say no size.
+    """
+
+    error: Callable[[Parameter], float]
+    around: bool = True
+    origin: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PValue:
+    """Small where the data reject that the effect lies outside these bounds: one of several ways.
+
+    `fixes`: the observed difference then lies inside them too.
+    """
+
+    ways: Callable[[Parameter], tuple[Bounds, ...]]
+    fixes: Callable[[Parameter], bool] = lambda _: True
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The share of resampled differences on one side of 0, with or without 0 itself."""
+
+    side: Side
+    with_zero: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """True where the effect is shown to lie inside bounds: one of several ways."""
+
+    ways: tuple[Bounds, ...]
+    error: Callable[[Parameter], float]
+
+
+Meaning = Nothing | Estimate | Signed | Covers | PValue | Share | Finding
+Shows = Mapping[str, Meaning]
+"""By dotted path; `intervals.*` stands for every name under `intervals`."""
+
+
+def against_zero(parameter: Parameter) -> tuple[Bounds, ...]:
+    """The ways of a test of no difference, by its alternative."""
+    ways = {"greater": (ABOVE_ZERO,), "less": (BELOW_ZERO,)}
+    return ways.get(parameter("alternative"), (ABOVE_ZERO, BELOW_ZERO))
+
+
+def either_side(_parameter: Parameter) -> tuple[Bounds, ...]:
+    """The ways of a test that is told no direction."""
+    return ABOVE_ZERO, BELOW_ZERO
+
+
+def by_level(parameter: Parameter) -> float:
+    """A two-sided interval of the given level misses by half the rest on each side."""
+    return (1 - float(parameter("level"))) / 2
+
+
+def by_alpha(parameter: Parameter) -> float:
+    """An interval or finding that belongs to one-sided tests at alpha."""
+    return float(parameter("alpha"))
+
+
+def no_meaning(*paths: str) -> dict[str, Meaning]:
+    """Fields that say nothing of the difference."""
+    return dict.fromkeys(paths, Nothing())
+
+
+SHARES: dict[str, Meaning] = {
+    "fraction_le_0": Share(-1, with_zero=True),
+    "fraction_lt_0": Share(-1, with_zero=False),
+    "fraction_ge_0": Share(1, with_zero=True),
+    "fraction_gt_0": Share(1, with_zero=False),
+}
+
+
+def meaning_at(shows: Shows, path: Iterable[str]) -> Meaning | None:
+    """The declared meaning of a field; None when there is none."""
+    dotted = ".".join(path)
+    return shows.get(dotted) or shows.get(f"{dotted.rpartition('.')[0]}.*")
