@@ -21,7 +21,7 @@ the equivalence test is not corrected, and is no outcome.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -111,9 +111,7 @@ class Family:
             if why is not None:
                 reasons[name] = why
             if hypothesis.equivalence is not None:
-                tested = [tost_p(each) for _, each in analyses.of_fallback(hypothesis)]
-                sure = [p for p in tested if p is not None]
-                equivalence[name] = max(sure) if sure and len(sure) == len(tested) else None
+                equivalence[name] = largest_tost_p(each for _, each in analyses.of_fallback(hypothesis))
         policy: MultiplicityPolicy = "none" if plan.multiplicity is None else plan.multiplicity.policy
         return cls(policy, found, reasons, equivalence, two_places(plan))
 
@@ -191,11 +189,11 @@ def why_uncorrected(policy: MultiplicityPolicy, places: int) -> str | None:
     return f"the policy `{policy}` does not correct it; `holm` and `bonferroni` do"
 
 
-def tost_p(answer: JsonObject) -> float | None:
-    """The p of two one-sided tests, the larger of both; None where a test has no such p-values."""
-    sides = [_number(observe(answer, (name,))) for name in ("p_lower", "p_upper")]
+def largest_tost_p(answers: Iterable[JsonObject]) -> float | None:
+    """The largest p of two one-sided tests, over both sides and all answers; None where one has no such p-values."""
+    sides = [_number(observe(each, (name,))) for each in answers for name in ("p_lower", "p_upper")]
     known = [p for p in sides if p is not None]
-    return max(known) if len(known) == len(sides) else None
+    return max(known) if known and len(known) == len(sides) else None
 
 
 def _p_of(hypothesis: Hypothesis, answers: Mapping[str, JsonObject]) -> tuple[float | None, str | None]:
