@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from service.domain.analyses import Analyses, JsonObject
-from service.domain.family import Family, tost_p
+from service.domain.family import Family, largest_tost_p
 from service.domain.fields import observe
 from service.domain.plan import Hypothesis
 from service.domain.verdict_parts import EquivalenceFallback, Span
@@ -27,7 +27,7 @@ def equivalence_fallback(
         return None
     way, answer = max(answers, key=lambda each: _hardness(each[1]))
     analysis = _analysis(answer)
-    p = tost_p(answer)
+    p = largest_tost_p(each for _, each in answers)
     ci = analysis.get("ci")
     ci = ci if isinstance(ci, Mapping) else {}
     level = _number(ci, "level")
@@ -65,7 +65,7 @@ def found_equivalent(fallback: EquivalenceFallback) -> bool:
 
 def _hardness(answer: JsonObject) -> tuple[int, float]:
     """Of two answers the larger one counts: false, undefined, true; then the larger p."""
-    found, p = observe(answer, ("equivalent",)).value, tost_p(answer)
+    found, p = observe(answer, ("equivalent",)).value, largest_tost_p([answer])
     return 0 if found is True else 2 if found is False else 1, 1.0 if p is None else p
 
 

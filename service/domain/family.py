@@ -21,7 +21,7 @@ the equivalence test is not corrected, and is no outcome.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -112,7 +112,7 @@ class Family:
             if why is not None:
                 reasons[name] = why
             if hypothesis.equivalence is not None:
-                equivalence[name] = _largest([_tost(each) for _, each in analyses.of_fallback(hypothesis)])
+                equivalence[name] = _tost(each for _, each in analyses.of_fallback(hypothesis))
         policy: MultiplicityPolicy = "none" if plan.multiplicity is None else plan.multiplicity.policy
         value, least, most = (
             cls(policy, _at(corner, found), reasons, _at(corner, equivalence), two_places(plan))
@@ -204,9 +204,9 @@ def why_uncorrected(policy: MultiplicityPolicy, places: int) -> str | None:
     return f"the policy `{policy}` does not correct it; `holm` and `bonferroni` do"
 
 
-def tost_p(answer: JsonObject) -> float | None:
-    """The p of two one-sided tests, the larger of both; None where a test has no such p-values."""
-    found = _tost(answer)
+def largest_tost_p(answers: Iterable[JsonObject]) -> float | None:
+    """The largest p of two one-sided tests, over both sides and all answers; None where one has no such p-values."""
+    found = _tost(answers)
     return None if found is None else found[0]
 
 
@@ -214,8 +214,8 @@ _Span = tuple[float, float, float]
 """A p-value, and the least and the most it may be where it is drawn."""
 
 
-def _tost(answer: JsonObject) -> _Span | None:
-    return _largest([_number(observe(answer, (name,))) for name in ("p_lower", "p_upper")])
+def _tost(answers: Iterable[JsonObject]) -> _Span | None:
+    return _largest([_number(observe(each, (name,))) for each in answers for name in ("p_lower", "p_upper")])
 
 
 def _p_of(hypothesis: Hypothesis, answers: Mapping[str, JsonObject]) -> tuple[_Span | None, str | None]:

@@ -136,7 +136,8 @@ LOOSE = {
 
 @settings(max_examples=10, deadline=None)
 @given(st.data())
-def test_the_tipping_point_begins_where_the_verdict_is(data: st.DataObject) -> None:
+@pytest.mark.parametrize("claim", ["superiority", "equivalence"])
+def test_the_tipping_point_begins_where_the_verdict_is(claim: str, data: st.DataObject) -> None:
     """Fewest missing items that change the outcome, the others filled as by the verdict: against trying all."""
     ahead, behind = data.draw(st.integers(2, 9)), data.draw(st.integers(1, 3))
     baseline, candidate = sample.binary(24, 24 - ahead - behind - 3, ahead, behind)
@@ -146,6 +147,12 @@ def test_the_tipping_point_begins_where_the_verdict_is(data: st.DataObject) -> N
         if data.draw(st.booleans()):
             baseline[position] = NAN
     changes = {**WORST, **LOOSE, "hypotheses.0.rule": "delta > 0 and m.p_value < 0.05"}
+    if claim == "equivalence":
+        changes |= {
+            "hypotheses.0.claim": claim,
+            "hypotheses.0.rule": "eq.equivalent is true",
+        }
+        changes.pop("hypotheses.0.equivalence")
     made = rows_of(baseline, candidate, changes)
     none = np.zeros(24, dtype=bool)
     found = tipping_point(made, made.plan.hypotheses[0], Doubts(none, none), budget=1e9)  # type: ignore[index]
