@@ -210,9 +210,22 @@ def opposed(claim, delta, better):
 
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("way", WAYS)
-@settings(deadline=None, max_examples=50, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=12, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_no_rule_that_lint_lets_pass_is_supported_by_data_that_show_the_opposite(world, way, data):
+    search(world, way, data)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("way", WAYS)
+@settings(deadline=None, max_examples=200, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_none_of_many_is(world, way, data):
+    search(world, way, data)
+
+
+def search(world, way, data):
     drawn_changes = data.draw(plans(world, way))
     changes = lintable(drawn_changes)
     assume(changes is not None and (way == "any" or changes is drawn_changes))

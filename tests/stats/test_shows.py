@@ -74,7 +74,7 @@ def test_twelve_tests_are_for_plans_and_an_end_belongs_to_its_interval():
 
 N = 24
 VARIED: dict[str, dict[str, list[Any]]] = {
-    "bootstrap-difference": {"method": ["percentile", "basic", "bca"], "n_resamples": [400]},
+    "bootstrap-difference": {"method": ["percentile", "bca"], "n_resamples": [200]},
     "cluster-bootstrap": {"comparison": [">=", "strict"], "method": ["percentile", "basic", "bca", "studentized"]},
     "clustered-mcnemar": {"method": ["sign_flip", "obuchowski", "durkalski", "yang", "eliasziw_donner", "cr2_t"]},
     "equivalence": {"method": ["tango", "bootstrap_ci", "t"], "margin": [{"value": 0.1, "unit": "proportion"}]},
