@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from service.domain.attainability import attainability_findings
 from service.domain.findings import Finding, error
+from service.domain.lint_assumptions import assumed_findings, assumption_findings
 from service.domain.lint_policies import endpoint_findings, missing_findings, multiplicity_findings
 from service.domain.lint_populations import population_findings
 from service.domain.lint_power import power_findings
@@ -37,6 +38,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         *stopping_findings(plan),
         *population_findings(plan, facts),
         *parameter_findings(plan),
+        *assumption_findings(plan),
     ]
     for setting in looked_up:
         found += _hypothesis_names(plan, setting)
@@ -45,6 +47,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         found += missing_findings(plan, setting)
         found += multiplicity_findings(plan, setting)
         found += sequential_findings(plan, setting)
+        found += assumed_findings(plan, setting)
         attained = list(attainability_findings(setting, facts))
         found += attained
         if not any(each.severity == "error" for each in attained):
