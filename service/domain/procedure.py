@@ -84,25 +84,20 @@ class Procedure:
         """Every hypothesis that is simulated."""
         return tuple(setting for group in self.groups for setting in group.settings)
 
-    def run(self, worlds: Mapping[str, World], n_sets: int, seed: int = SEED) -> dict[str, Decided] | None:
-        """The decisions by hypothesis; None where a rule has a field that is not simulated.
+    def run(self, worlds: Mapping[str, World], n_sets: int, seed: int = SEED) -> dict[str, Decided]:
+        """The decisions by hypothesis, without those whose rule has a field that is not simulated.
 
         The same seed gives the same randomness whatever is true, so that worlds can be compared.
         """
         lacks = self.plan.missing == "exclude_pair" and any(each.complete < 1 for each in worlds.values())
         blocks = PATTERNS if lacks else 1
-        found: list[dict[str, Decided]] = []
-        for index in range(blocks):
-            some = self._block(worlds, max(n_sets // blocks, 1), [seed, index])
-            if some is None:
-                return None
-            found.append(some)
+        found = [self._block(worlds, max(n_sets // blocks, 1), [seed, index]) for index in range(blocks)]
         return {
             name: Decided(*(np.concatenate([getattr(each[name], part) for each in found]) for part in PARTS))
             for name in found[0]
         }
 
-    def _block(self, worlds: Mapping[str, World], n_sets: int, seed: list[int]) -> dict[str, Decided] | None:
+    def _block(self, worlds: Mapping[str, World], n_sets: int, seed: list[int]) -> dict[str, Decided]:
         drawn = []
         for at, group in enumerate(self.groups):
             endpoint = group.settings[0].endpoint
@@ -119,8 +114,8 @@ class Procedure:
             )
         return self.judge(drawn, seed[0])
 
-    def judge(self, drawn: Sequence[Block], seed: int = SEED) -> dict[str, Decided] | None:
-        """The decisions on data sets at hand, one block per group; None as `run`."""
+    def judge(self, drawn: Sequence[Block], seed: int = SEED) -> dict[str, Decided]:
+        """The decisions on data sets at hand, one block per group."""
         evidence: dict[str, Evidence] = {}
         for group, block in zip(self.groups, drawn, strict=True):
             evidence |= _evidence(self.plan, group, block, seed)
@@ -161,8 +156,11 @@ def decide(
     chosen: Sequence[Setting],
     evidence: Mapping[str, Evidence],
     items: Mapping[str, Floats],
-) -> dict[str, Decided] | None:
-    """Every rule on its adjusted p-values, and every fallback, as `verdict.judge` decides them."""
+) -> dict[str, Decided]:
+    """Every rule on its adjusted p-values, and every fallback, as `verdict.judge` decides them.
+
+    A hypothesis with a field that is not simulated is left out.
+    """
     family = Shares.of(plan, chosen, evidence)
     found = {}
     for setting in chosen:
@@ -170,11 +168,10 @@ def decide(
         sets: dict[Clause, Sets] = {}
         for clause in clauses(rule) if rule is not None else ():
             truths = family.truths(name, clause, evidence[name])
-            if truths is None:
-                return None
-            sets[clause] = truths
-        if rule is None:
-            return None
+            if truths is not None:
+                sets[clause] = truths
+        if rule is None or len(sets) < len(set(clauses(rule))):
+            continue
         whole = combine_sets(rule, sets)
         fallback = family.equivalent(name)
         shown = np.zeros(len(whole), dtype=np.bool_) if fallback is None else fallback
