@@ -12,6 +12,7 @@ from typing import Any
 
 from forelock import files, settings, text
 from forelock.client import BATCH_SIZE, Client
+from forelock.power_text import power_text
 from forelock.problem import FileFault, ForelockError, ForelockProblem
 
 Handler = Callable[[argparse.Namespace, Client], int]
@@ -125,17 +126,21 @@ def _plan(commands: Any) -> None:
 
     create = _command(steps, "create", _create, "Make a draft of a plan, with its item manifests.")
     create.add_argument("file", help="the plan as JSON; - reads standard input")
-    create.add_argument(
-        "--items",
-        action="append",
-        default=[],
-        type=_manifest,
-        metavar="POPULATION=FILE",
-        help="a population's items, as CSV, NDJSON or JSON (item_id, cluster, stratum); may be repeated",
-    )
+    _items(create)
 
     lint = _command(steps, "lint", _lint, "List the gaps of a plan; status 1 when the lock would be refused.")
     lint.add_argument("id", help="the preregistration")
+
+    power = _command(
+        steps, "power", _power, "How often each rule would hold, by what the plan or a pilot says."
+    )
+    power.add_argument("plan", help="the preregistration, or a plan as JSON, of which no draft is kept")
+    power.add_argument(
+        "--pilot",
+        metavar="FILE",
+        help="pilot items as CSV, NDJSON or JSON: baseline, candidate, cluster; hypothesis, population, endpoint",
+    )
+    _items(power)
 
     lock = _command(steps, "lock", _lock, "Lock the plan for good.")
     lock.add_argument("id", help="the preregistration")
@@ -147,6 +152,17 @@ def _plan(commands: Any) -> None:
     show.add_argument("id", help="the preregistration")
 
 
+def _items(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--items",
+        action="append",
+        default=[],
+        type=_manifest,
+        metavar="POPULATION=FILE",
+        help="a population's items, as CSV, NDJSON or JSON (item_id, cluster, stratum); may be repeated",
+    )
+
+
 def _manifest(argument: str) -> tuple[str, str]:
     population, found, path = argument.partition("=")
     if not (population and found and path):
@@ -155,16 +171,39 @@ def _manifest(argument: str) -> tuple[str, str]:
 
 
 def _create(options: argparse.Namespace, client: Client) -> int:
-    plan = files.read_object(options.file)
-    manifests = [
-        (population, files.read_bytes(path), files.content_type(path)) for population, path in options.items
-    ]
+    plan, manifests = files.read_object(options.file), _contents(options)
     record = client.create_plan(plan)
-    for population, content, kind in manifests:
-        client.put_items(record["id"], population, content, kind)
     if manifests:
+        _put(client, record["id"], manifests)
         record = client.preregistration(record["id"])
     _print(options, record, text.record_text(record))
+    return 0
+
+
+def _contents(options: argparse.Namespace) -> list[tuple[str, bytes, str]]:
+    return [
+        (population, files.read_bytes(path), files.content_type(path)) for population, path in options.items
+    ]
+
+
+def _put(client: Client, prereg_id: str, manifests: Sequence[tuple[str, bytes, str]]) -> None:
+    for population, content, kind in manifests:
+        client.put_items(prereg_id, population, content, kind)
+
+
+def _power(options: argparse.Namespace, client: Client) -> int:
+    pilots = files.read_pilot(options.pilot) if options.pilot else []
+    if options.plan != "-" and Path(options.plan).suffix != ".json":
+        report = client.power(options.plan, pilots)
+    else:
+        plan, manifests = files.read_object(options.plan), _contents(options)
+        draft = client.create_plan(plan)["id"]
+        try:
+            _put(client, draft, manifests)
+            report = client.power(draft, pilots)
+        finally:
+            client.discard(draft)
+    _print(options, report, power_text(report))
     return 0
 
 

@@ -26,6 +26,7 @@ TYPES = {
     ".ndjson": "application/x-ndjson",
 }
 SCALARS = ("population", "arm", "endpoint", "run")
+PILOT_SCALARS = ("hypothesis", "population", "endpoint")
 COLUMNS = {
     "item_id": "item_ids",
     "value": "values",
@@ -77,6 +78,55 @@ def read_results(path: str, given: Mapping[str, str | None], *, column: str | No
     if not groups:
         raise FileFault(f"{path}: holds no result")
     return [_results(scalars, rows, path, column or "value") for scalars, rows in groups.items()]
+
+
+def read_pilot(path: str) -> list[dict[str, Any]]:
+    """Pilot columns from CSV or NDJSON rows, or from JSON: one object of columns, a list of them, or `pilot` with it.
+
+    Rows have `baseline`, `candidate` (empty or null: missing), perhaps `cluster`, and where the plan has
+    several, what they are for: `hypothesis`, `population`, `endpoint`.
+    """
+    kind = content_type(path)
+    text = _text(read_bytes(path), path)
+    if kind == "application/json":
+        document = _json(text, path)
+        if isinstance(document, dict):
+            document = document.get("pilot", document)
+        parts = document if isinstance(document, list) else [document]
+        if not parts or not all(isinstance(part, dict) for part in parts):
+            raise FileFault(f"{path}: holds no pilot columns")
+        return [dict(part) for part in parts if isinstance(part, dict)]
+    groups: dict[tuple[str | None, ...], dict[str, Any]] = {}
+    for number, row in enumerate(_rows(text, kind, path), start=1):
+        unknown = set(row) - {*PILOT_SCALARS, "baseline", "candidate", "cluster"}
+        if unknown or not {"baseline", "candidate"} <= set(row):
+            raise FileFault(
+                f"{path}: row {number} needs baseline and candidate, and may have cluster and what it is for"
+            )
+        key = tuple(None if row.get(name) is None else str(row[name]) for name in PILOT_SCALARS)
+        part = groups.setdefault(key, {"baseline": [], "candidate": []})
+        for name in ("baseline", "candidate"):
+            part[name].append(_number(row[name], f"{path}: row {number}"))
+        if row.get("cluster") is not None:
+            part.setdefault("clusters", []).append(str(row["cluster"]))
+    if not groups:
+        raise FileFault(f"{path}: holds no pilot item")
+    return [
+        part | {name: value for name, value in zip(PILOT_SCALARS, key, strict=True) if value is not None}
+        for key, part in groups.items()
+    ]
+
+
+def _number(value: object, where: str) -> float | None:
+    if value is None:
+        return None
+    try:
+        found = float(str(value)) if not isinstance(value, bool) else float(value)
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        raise FileFault(f"{where} holds something that is no number")
+    return found
 
 
 def _rows(text: str, kind: str, path: str) -> Iterator[Row]:
