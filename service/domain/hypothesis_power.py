@@ -31,12 +31,12 @@ from service.stats.common import Margin
 
 Others = Literal["not_true", "at_goal"]
 
-DATA_SETS, SEARCH_SETS, FEWEST_SETS = 1000, 500, 100
-ENTRIES, STEPS_OF_SEARCH = 15, 60
-"""About how many entries a table has, and its searches ask for: each gets half of the budget."""
+LINT_SETS, TABLE_SETS, SEARCH_SETS, FEWEST_SETS = 4000, 1000, 500, 100
+CORNERS, ENTRIES, STEPS_OF_SEARCH = 3.3, 15, 60
+"""About how many entries the lock needs, a table has, and its searches ask for."""
 
-ENTRY, LONGEST = 1.5e8, 5e8
-"""Nanoseconds that one entry should take at most, and may where fewer data sets would tell nothing."""
+LONGEST = 5e8
+"""Nanoseconds that one entry may take where fewer data sets would tell nothing."""
 
 TOO_LARGE = "too many units to simulate within the bound on lint's cost"
 NOT_SIMULATED = "the rule has a field that is not simulated here"
@@ -92,18 +92,22 @@ class HypothesisPower:
         )
 
     @property
+    def lint_sets(self) -> int:
+        """Data sets of what the lock needs."""
+        return self._affordable(LINT_SETS, self.budget.lint / CORNERS)
+
+    @property
     def table_sets(self) -> int:
-        """Data sets per entry of the table; what decides at the lock has `DATA_SETS`."""
-        return self._affordable(DATA_SETS, ENTRIES)
+        """Data sets per entry of the table; it gets half of what the lock leaves."""
+        return self._affordable(TABLE_SETS, self.budget.rest / 2 / ENTRIES)
 
     @property
     def search_sets(self) -> int:
-        """Data sets per step of a search."""
-        return self._affordable(SEARCH_SETS, STEPS_OF_SEARCH)
+        """Data sets per step of a search; all of them get the other half."""
+        return self._affordable(SEARCH_SETS, self.budget.rest / 2 / STEPS_OF_SEARCH)
 
-    def _affordable(self, most: int, many: int) -> int:
-        share = int(self.budget.total / 2 / (many * nanoseconds(self.procedure)))
-        return min(max(share, FEWEST_SETS), most)
+    def _affordable(self, most: int, share: float) -> int:
+        return min(max(int(share / nanoseconds(self.procedure)), FEWEST_SETS), most)
 
     @property
     def exact_only(self) -> bool:
@@ -146,14 +150,15 @@ class HypothesisPower:
         *,
         truth: float | None = None,
         scale: float | None = None,
-        n_sets: int = DATA_SETS,
+        n_sets: int | None = None,
     ) -> PowerAt:
-        """One entry of the table.
+        """One entry of the table, on `lint_sets` data sets unless said otherwise.
 
         Raises:
             OverBudgetError: it would have to be simulated, and the budget is spent.
         """
         world = self.own.at(corner, truth, scale)
+        n_sets = self.lint_sets if n_sets is None else n_sets
         alone = len(self.worlds) == 1
         key = (world, corner, others if not alone else None, n_sets)
         if key not in self._known:
@@ -195,8 +200,7 @@ class HypothesisPower:
 
     def _simulated(self, where: PowerAt, worlds: Mapping[str, World], n_sets: int) -> PowerAt:
         cost = nanoseconds(self.procedure)
-        n_sets = min(n_sets, max(int(ENTRY / cost), FEWEST_SETS))
-        if n_sets * cost > LONGEST:
+        if FEWEST_SETS * cost > LONGEST:
             return where.model_copy(update={"reason": TOO_LARGE})
         self.budget.spend(n_sets * cost)
         found = self.procedure.run(worlds, n_sets).get(self.name)

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
-from scipy import stats
+from scipy import special
 
 from service.domain.assumptions import Assumed, Assumptions, MissingByArm
 from service.domain.faults import Faults
@@ -213,7 +213,7 @@ def _inflation(codes: NDArray[np.int64] | None, icc: Estimate | None) -> float:
 
 def _share(share: float, n: float) -> Estimate:
     """Clopper-Pearson's upper end, at the number of items that would tell as much without clusters."""
-    upper = 1.0 if share >= 1 else float(stats.beta.ppf(LEVEL, share * n + 1, n - share * n))
+    upper = 1.0 if share >= 1 else float(special.betaincinv(share * n + 1, n - share * n, LEVEL))
     return Estimate(estimate=share, upper=upper)
 
 
@@ -221,7 +221,7 @@ def _sd(sd: float, df: float) -> Estimate:
     """The upper end for normal values: s sqrt(df / chi-square quantile)."""
     if df < 1:
         return Estimate(estimate=sd)
-    return Estimate(estimate=sd, upper=sd * float(np.sqrt(df / stats.chi2.ppf(1 - LEVEL, df))))
+    return Estimate(estimate=sd, upper=sd * float(np.sqrt(df / (2 * special.gammaincinv(df / 2, 1 - LEVEL)))))
 
 
 def anova_icc(d: Floats, codes: NDArray[np.int64]) -> Estimate | None:
@@ -241,7 +241,7 @@ def anova_icc(d: Floats, codes: NDArray[np.int64]) -> Estimate | None:
     if within == 0 and between == 0:
         return Estimate(estimate=0.0)
     ratio = between / within if within > 0 else np.inf
-    bound = ratio / float(stats.f.ppf(1 - LEVEL, g - 1, n - g))
+    bound = ratio / float(special.fdtri(g - 1, n - g, 1 - LEVEL))
 
     def icc(f: float) -> float:
         return 0.999 if np.isinf(f) else min(max((f - 1) / (f + n0 - 1), 0.0), 0.999)

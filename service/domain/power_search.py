@@ -19,13 +19,15 @@ class OverBudgetError(Exception):
 class Budget:
     """Nanoseconds of simulation, by estimate: the same plan is cut at the same place everywhere."""
 
-    total: float
+    lint: float
+    """What a lock needs may take this much, on the whole table as well, so that both say the same."""
+    rest: float = 0.0
     spent: float = 0.0
     cut: bool = False
 
     def spend(self, cost: float) -> None:
         """Raises OverBudgetError when there is not enough left."""
-        if self.spent + cost > self.total:
+        if self.spent + cost > self.lint + self.rest:
             self.cut = True
             raise OverBudgetError
         self.spent += cost

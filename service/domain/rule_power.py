@@ -36,8 +36,8 @@ MOST_HYPOTHESES = 20
 
 TOO_MANY = f"power is worked out for the first {MOST_HYPOTHESES} hypotheses of a plan"
 
-LINT_BUDGET, TABLE_BUDGET = 0.8e9, 2.4e9
-"""Nanoseconds of simulation for all hypotheses together: what a lock needs, and the whole table."""
+LINT_BUDGET, TABLE_BUDGET = 1e9, 1.6e9
+"""Nanoseconds of simulation for all hypotheses together: what a lock needs, and the rest of the table."""
 
 CUT = "the rest of the table would take longer than lint may"
 
@@ -146,7 +146,7 @@ def _of(
         return base.model_copy(update=changes)
     if any(_too_few(plan, facts, name) for name in worlds):
         return base.model_copy(update={**changes, "reason": "fewer than two clusters with items"})
-    budget = Budget((TABLE_BUDGET if whole else LINT_BUDGET) / share)
+    budget = Budget(LINT_BUDGET / share, TABLE_BUDGET / share if whole else 0.0)
     power = HypothesisPower(plan, facts, setting, worlds, size.n, budget)
     return base.model_copy(update={**changes, **_table(power, whole=whole)})
 
