@@ -22,6 +22,12 @@ EXACTNESS = 1e-5
 ROUGH = 0.02
 """Of a simulated n."""
 
+CHANCE, REGION = 0.7e6, 10e6
+"""Nanoseconds of weighing all outcomes, at the planned n and at another one."""
+
+ROOMY = 0.5e9
+"""With less than this for the table, differences are sought at the reference alone."""
+
 LONG = "lint may not take as long as the search does"
 LEAST_MASS = 1e-9
 
@@ -31,7 +37,7 @@ def detectable(power: HypothesisPower) -> Iterator[Detectable]:
     own = power.own
     exact = power.enumerable(own.at("reference"))
     for target in TARGETS:
-        for scale in own.scales if exact else (own.reference,):
+        for scale in own.scales if exact and power.budget.rest >= ROOMY else (own.reference,):
             yield _detectable(power, scale, target, exact=exact)
 
 
@@ -52,6 +58,7 @@ def _detectable(power: HypothesisPower, scale: float, target: float, *, exact: b
 
     def at(size: float) -> float | None:
         if exact:
+            power.budget.spend(CHANCE)
             return power.exact.power(own.at("reference", sign * size, scale))
         return power.at("reference", truth=sign * size, scale=scale, n_sets=power.search_sets).power
 
@@ -99,13 +106,21 @@ def _required(power: HypothesisPower, truth: float, target: float) -> RequiredN:
 
 def _computed(power: HypothesisPower, found: RequiredN, truth: float, target: float) -> RequiredN:
     world = power.own.at("reference", truth)
-    at = _once(lambda n: power.exact.bounds(world, n)[0])
-    least = first_reached(at, power.n, MOST_ITEMS, target)
-    if least is None:
-        why = f"at {MOST_ITEMS} items power is {at(MOST_ITEMS):.2g}: the rule itself sets the limit"
-        return found.model_copy(update={"searched_to": MOST_ITEMS, "reason": why})
-    # the saw-tooth of a threshold on the difference is 1 / SESOI items long
-    n, sizes = steady(at, least, max(int(1 / power.own.sesoi), 8), target)
+
+    def weighed(n: int) -> float:
+        power.budget.spend(REGION)
+        return power.exact.bounds(world, n)[0]
+
+    at = _once(weighed)
+    try:
+        least = first_reached(at, power.n, MOST_ITEMS, target)
+        if least is None:
+            why = f"at {MOST_ITEMS} items power is {at(MOST_ITEMS):.2g}: the rule itself sets the limit"
+            return found.model_copy(update={"searched_to": MOST_ITEMS, "reason": why})
+        # the saw-tooth of a threshold on the difference is 1 / SESOI items long
+        n, sizes = steady(at, least, max(int(1 / power.own.sesoi), 8), target)
+    except OverBudgetError:
+        return found.model_copy(update={"reason": LONG})
     why = f"exact power saw-tooths: {len(sizes)} larger sizes were looked at"
     return found.model_copy(update={"n": n, "searched_to": sizes[-1], "reason": why})
 

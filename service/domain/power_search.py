@@ -12,12 +12,12 @@ MOST_ITEMS = 20_000
 
 
 class OverBudgetError(Exception):
-    """No more may be simulated for this plan."""
+    """No more may be worked out for this plan."""
 
 
 @dataclass
 class Budget:
-    """Nanoseconds of simulation, by estimate: the same plan is cut at the same place everywhere."""
+    """Nanoseconds of work, by estimate: the same plan is cut at the same place everywhere."""
 
     lint: float
     """What a lock needs may take this much, on the whole table as well, so that both say the same."""
