@@ -141,6 +141,12 @@ class Client:
         findings: list[Json] = self._json("POST", f"{_record(preregistration_id)}/lint")["findings"]
         return findings
 
+    def power(self, preregistration_id: str, pilots: Iterable[Mapping[str, Any]] = ()) -> Json:
+        """The whole lint report: findings, the power of every rule, and what pilot columns say, if any are sent."""
+        sent = [dict(pilot) for pilot in pilots]
+        body = {"json": {"pilot": sent}} if sent else {}
+        return self._json("POST", f"{_record(preregistration_id)}/lint", **body)
+
     def lock(
         self,
         preregistration_id: str,

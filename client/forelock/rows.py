@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from forelock import files
@@ -31,8 +31,8 @@ class Row:
     """Such as `line 7`, or `entry 3` of a JSON array."""
 
 
-def read_rows(path: str) -> Iterator[Row]:
-    """The rows of a file whose suffix tells its format.
+def read_rows(path: str, *, known: Sequence[str] = KNOWN, such_as: str = "item_id,value") -> Iterator[Row]:
+    """The rows of a file whose suffix tells its format; a header names some of the `known` columns.
 
     Raises:
         FileFault: naming the line that cannot be read.
@@ -40,7 +40,7 @@ def read_rows(path: str) -> Iterator[Row]:
     kind = files.content_type(path)
     text = files.read_text(path)
     if kind == "text/csv":
-        yield from _delimited(text, path)
+        yield from _delimited(text, path, known, such_as)
     elif kind == "application/x-ndjson":
         for number, line in enumerate(text.split("\n"), start=1):
             if line.strip():
@@ -52,13 +52,13 @@ def read_rows(path: str) -> Iterator[Row]:
             yield _row(entry, f"entry {number}", path)
 
 
-def _delimited(text: str, path: str) -> Iterator[Row]:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
+def _delimited(text: str, path: str, known: Sequence[str], such_as: str) -> Iterator[Row]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text, known), strict=True)
     header: list[str] = []
     try:
         for cells in reader:
             if not header:
-                header = _header(cells, path)
+                header = _header(cells, path, known, such_as)
             elif cells:
                 if len(cells) != len(header):
                     raise FileFault(
@@ -71,21 +71,21 @@ def _delimited(text: str, path: str) -> Iterator[Row]:
         raise FileFault(f"{path} line {reader.line_num}: is not CSV ({error})") from None
 
 
-def _delimiter(text: str) -> str:
+def _delimiter(text: str, known: Sequence[str]) -> str:
     """The separator by which the first line names most known columns; a comma where none does."""
     head = text.split("\n", 1)[0].strip().replace('"', "")
-    return max(DELIMITERS, key=lambda each: sum(name.strip() in KNOWN for name in head.split(each)))
+    return max(DELIMITERS, key=lambda each: sum(name.strip() in known for name in head.split(each)))
 
 
-def _header(cells: list[str], path: str) -> list[str]:
+def _header(cells: list[str], path: str, known: Sequence[str], such_as: str) -> list[str]:
     header = [cell.strip() for cell in cells]
     if len(set(header)) < len(header):
         twice = next(name for name in header if header.count(name) > 1)
         raise FileFault(f"{path} line 1: names the column '{twice}' twice")
-    if not set(header) & set(KNOWN):
+    if not set(header) & set(known):
         likely = [name for name in header if name.lower() in ("item", "id", "question_id", "sample_id")]
-        said = f"rename '{likely[0]}' to item_id" if likely else "write one, such as item_id,value"
-        raise FileFault(f"{path} line 1: is no header with a column item_id; {said}")
+        said = f"rename '{likely[0]}' to item_id" if likely else f"write one, such as {such_as}"
+        raise FileFault(f"{path} line 1: is no header with a column {such_as.split(',')[0]}; {said}")
     return header
 
 

@@ -16,6 +16,7 @@ from service.domain.ledger import Receipt
 from service.domain.lint import lint
 from service.domain.plan import Plan
 from service.domain.population import Manifest, ManifestFacts
+from service.domain.power_pilot import PilotEstimates, PowerPilot, pasteable, require_few, with_pilot
 from service.domain.preregistration import Preregistration
 from service.domain.rule_level import levels as rule_levels
 from service.domain.rule_level_records import RuleLevel
@@ -103,6 +104,15 @@ def power(session: Session, record: Preregistration) -> tuple[RulePower, ...]:
 def levels(session: Session, record: Preregistration) -> tuple[RuleLevel, ...]:
     """How often the rules hold where their claims are false; it depends on the plan and its items alone."""
     return rule_levels(record.plan, populations.facts(session, record.id))
+
+
+def power_by_pilot(
+    session: Session, record: Preregistration, pilots: Sequence[PowerPilot]
+) -> tuple[tuple[RulePower, ...], tuple[PilotEstimates, ...], dict[str, Any] | None]:
+    """The same under what pilot data say; these, and the section of the plan that says it. Nothing is stored."""
+    require_few(pilots)
+    plan, found = with_pilot(record.plan, pilots)
+    return rule_powers(plan, populations.facts(session, record.id)), found, pasteable(plan)
 
 
 def lock(

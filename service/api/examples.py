@@ -105,6 +105,7 @@ FINDINGS: dict[str, Any] = {
         }
     ]
 }
+LINT_PILOT: dict[str, Any] = {"pilot": [{"baseline": [1, 0, 1, 1, None, 0], "candidate": [1, 1, 1, 0, 1, 1]}]}
 ITEMS: dict[str, Any] = {"item_ids": ["q1", "q2", "q3"], "clusters": ["conv-1", "conv-1", "conv-2"]}
 ITEMS_FACTS: dict[str, Any] = {"n": 3, "items_sha256": _SHA, "n_clusters": 2}
 BATCH_RECEIPT: dict[str, Any] = {

@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from datetime import date, datetime
 from typing import Annotated, Any, Literal
 
-from fastapi import Query, Request, Response
+from fastapi import Depends, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 from sqlalchemy.orm import Session
 
 from service.actions import preregistrations as actions
 from service.api import examples, markdown_examples
 from service.api.answers import Page, View, answer, shows
-from service.api.body import SMALL_BODY, Content, RawBody, StrictBody, validate
+from service.api.body import SMALL_BODY, Content, RawBody, StrictBody, json_reader, validate
 from service.api.deps import (
     Cursor,
     Limit,
@@ -40,6 +40,7 @@ from service.domain.findings import Finding
 from service.domain.ledger import Receipt
 from service.domain.merge_patch import apply
 from service.domain.plan import Plan
+from service.domain.power_pilot import LintRequest, PilotEstimates
 from service.domain.preregistration import Preregistration, State
 from service.domain.rule_level_records import RuleLevel
 from service.domain.rule_power_records import RulePower
@@ -102,6 +103,12 @@ class LintReport(View):
     )
     levels: list[RuleLevel] = Field(
         [], description="How often at most each rule holds where its claim is false, in the plan's order."
+    )
+    pilot: list[PilotEstimates] | None = Field(
+        None, description="What the pilot data say, where they were sent."
+    )
+    assumptions: dict[str, JsonValue] | None = Field(
+        None, description="With pilot data: the section of the plan that `power` rests on here, to be pasted."
     )
 
 
@@ -284,16 +291,30 @@ def delete_preregistration(
 @routes.post(
     "/preregistrations/{prereg_id}/lint", response_model=LintReport, responses=shows(examples.FINDINGS)
 )
-def lint_preregistration(caller: Planner, session: ReadSession, prereg_id: RecordId) -> Response:
+def lint_preregistration(
+    caller: Planner,
+    session: ReadSession,
+    prereg_id: RecordId,
+    body: Annotated[
+        LintRequest, Depends(json_reader(LintRequest, example=examples.LINT_PILOT, optional=True))
+    ],
+) -> Response:
     """Lint a plan.
 
     Errors block the lock; warnings are acknowledged there by code. A locked plan answers what lint said at its lock.
     `power` tells what the rules can show with the planned items, and `levels` how often they hold where their
-    claims are false, before there is any result.
+    claims are false, before there is any result. Power rests on the plan's `assumptions`, or, with `pilot` in the
+    body, on what these columns say; they are not stored, and must not be results of the plan.
     """
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    found, power = actions.findings(session, record), actions.power(session, record)
-    report = LintReport(findings=list(found), power=list(power), levels=list(actions.levels(session, record)))
+    found, levels = list(actions.findings(session, record)), list(actions.levels(session, record))
+    if body.pilot is None:
+        power = list(actions.power(session, record))
+        return answer(LintReport(findings=found, power=power, levels=levels))
+    told, pilot, assumptions = actions.power_by_pilot(session, record, body.pilot)
+    report = LintReport(
+        findings=found, power=list(told), levels=levels, pilot=list(pilot), assumptions=assumptions
+    )
     return answer(report)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from service.domain.attainability import attainability_findings
 from service.domain.findings import Finding, error
 from service.domain.least_family import LeastFamily
+from service.domain.lint_assumptions import assumed_findings, assumption_findings
 from service.domain.lint_claim import claim_findings
 from service.domain.lint_level import level_findings
 from service.domain.lint_policies import (
@@ -45,6 +46,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         *stopping_findings(plan),
         *population_findings(plan, facts),
         *parameter_findings(plan),
+        *assumption_findings(plan),
     ]
     family = LeastFamily.of(plan, looked_up, facts)
     for setting in looked_up:
@@ -56,6 +58,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         found += multiplicity_findings(plan, setting)
         found += judge_findings(plan, setting)
         found += sequential_findings(plan, setting)
+        found += assumed_findings(plan, setting)
         attained = list(attainability_findings(setting, facts, family))
         found += attained
         if not any(each.severity == "error" for each in attained):

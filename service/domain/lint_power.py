@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from service.domain.enumerated_rule import MOST_ROWS
-from service.domain.exact_power import TARGET
 from service.domain.findings import Finding, error, warning
 from service.domain.lint_settings import Setting
 from service.domain.plan import Plan
 from service.domain.population import ManifestFacts
+from service.domain.power_effects import TARGETS
 from service.domain.rule_power import enumerated, power_at_reference
 from service.domain.rule_power_records import PowerAt, RulePower
 
@@ -32,21 +32,51 @@ def power_findings(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Sett
                 f"`{reach.test}` cannot show equivalence within +-{reach.margin:g} with {found.n} items, whatever "
                 "they turn out to be: plan more items, or leave `equivalence` out",
             )
-    at = found.reference
-    if at is not None and at.power is not None and at.power < TARGET:
-        yield warning("LOW_POWER", path, _low(at))
+    low = found.low or found.reference
+    if low is not None and low.power is not None and low.power < TARGETS[0]:
+        yield warning("LOW_POWER", path, _low(found, low, low.power))
 
 
-def _low(at: PowerAt) -> str:
-    binary = at.discordance is not None
-    scale = f"{at.discordance:.0%} of items discordant" if binary else f"an SD of {at.spread:g}"
-    size = f"{100 * at.truth:g} pp" if binary else f"{at.truth:g}"
-    truth = "no true difference" if at.truth == 0 else f"a true difference of {size} (2 x SESOI)"
-    error = "" if at.standard_error is None else f" (simulated, SE {at.standard_error:.2g})"
+def _low(found: RulePower, low: PowerAt, least: float) -> str:
+    truth = "no true difference"
+    if low.truth != 0:
+        size = f"{100 * low.truth:g} pp" if low.discordance is not None else f"{low.truth:g}"
+        usual = found.sesoi is not None and abs(abs(low.truth) - 2 * found.sesoi) < 1e-12
+        truth = f"a true difference of {size}{' (2 x SESOI)' if usual else ''}"
+    more = "plan more items, or acknowledge that the rule will often miss it"
+    high = found.high
+    if found.low is None or high is None or high.power is None:
+        within = f"{_where(low)} the rule would hold with a chance of {_chance(low, least)}"
+        return f"with {truth} and {within}, below {TARGETS[0]:g}: {more}"
+    below = "below" if high.power < TARGETS[0] else "not everywhere at"
     return (
-        f"with {truth} and {scale} the rule would hold with a chance of {at.power:.2g}{error}, below "
-        f"{TARGET:g}: plan more items, or acknowledge that the rule will often miss it"
+        f"with {truth} the rule would hold with a chance from {_chance(low, least)} ({_where(low)}) to "
+        f"{_chance(high, high.power)} ({_where(high)}), {below} {TARGETS[0]:g}: state `assumptions` to narrow this; "
+        f"{more}"
     )
+
+
+def _chance(at: PowerAt, power: float) -> str:
+    error = "" if at.standard_error is None else f" +- {at.standard_error:.2g}"
+    return f"{power:.2g}{error}"
+
+
+def _where(at: PowerAt) -> str:
+    """What is true there, beside the difference."""
+    said = [
+        f"{at.discordance:.0%} of items discordant"
+        if at.discordance is not None
+        else f"an SD of {at.spread:g}"
+    ]
+    if at.icc is not None:
+        said.append(f"an ICC of {at.icc:g}")
+    if at.missing is not None:
+        said.append(f"{at.missing:.0%} of results not ok")
+    if at.others == "not_true":
+        said.append("no other hypothesis true")
+    if at.others == "at_goal":
+        said.append("the others true as well")
+    return ", ".join(said)
 
 
 def _never(plan: Plan, setting: Setting, found: RulePower) -> str:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
+from service.domain.assumptions import Assumptions
 from service.domain.canonical import canonical, sha256_hex
 from service.domain.population import ManifestFacts
 from service.domain.words import Line, Name, Paragraph, Token
@@ -233,6 +234,9 @@ class Plan(Section):
     stopping: Stopping | None = None
     missing: MissingPolicy | None = Field(None, description="What a result that is not `ok` does.")
     multiplicity: Multiplicity | None = None
+    assumptions: Assumptions | None = Field(
+        None, description="What power rests on: spread, correlation, missing results, true differences."
+    )
     import_mapping: ImportMapping | None = Field(None, alias="import")
     results_due: date | None = None
     visibility: Literal["private", "link", "public"] = "private"

@@ -19,7 +19,6 @@ from service.domain.assertion import states
 from service.domain.assertion_clauses import Reader, meaning_of
 from service.domain.claim import WANTED, Target
 from service.domain.enumerated_rule import EnumeratedRule
-from service.domain.exact_power import KNOWN, MOST_ITEMS, plausible
 from service.domain.feeding import parameter
 from service.domain.least_p import size_of
 from service.domain.lint_rules import rule_findings
@@ -27,6 +26,8 @@ from service.domain.lint_settings import Setting, settings
 from service.domain.lint_tests import parameter_findings, use_findings
 from service.domain.plan import Plan
 from service.domain.population import ManifestFacts
+from service.domain.power_search import MOST_ITEMS
+from service.domain.power_worlds import KNOWN, plausible
 from service.domain.rule import Excludes
 from service.domain.rule_level_records import RuleLevel
 from service.domain.rule_region import Region

@@ -1,34 +1,33 @@
-"""What the rule of each hypothesis can show with the planned data.
+"""What the rule of each hypothesis can show with the planned data, in the whole procedure of its plan.
 
-Independent binary pairs are enumerated, every possible outcome weighed; clusters and other endpoints are
-simulated with a fixed seed. What cannot be worked out is null beside its reason.
+Independent binary pairs are enumerated, every possible outcome weighed; clusters, other endpoints, families
+and looks are simulated with a fixed seed. What cannot be worked out is null beside its reason.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-
-import numpy as np
+from typing import TypeVar
 
 from service.domain.attainability import attainable, field_bounds
 from service.domain.enumerated_rule import EnumeratedRule
 from service.domain.enumerated_tests import BinaryTest
 from service.domain.equivalence_reach import equivalence_reach
-from service.domain.exact_power import ExactPower, plausible
+from service.domain.family import is_secondary, members
 from service.domain.feeding import parameter, takes_clusters
+from service.domain.hypothesis_power import HypothesisPower
 from service.domain.least_p import Size, least_p, size_of
 from service.domain.lint_rules import rule_findings
 from service.domain.lint_settings import Setting, settings
 from service.domain.lint_tests import parameter_findings, use_findings
-from service.domain.plan import Plan
+from service.domain.plan import Multiplicity, Plan
 from service.domain.population import ManifestFacts
-from service.domain.rule_power_records import EquivalenceReach, LeastP, RulePower
-from service.domain.simulated_power import ICC, SimulatedPower
+from service.domain.power_effects import detectable, required
+from service.domain.power_search import MOST_ITEMS, Budget, OverBudgetError
+from service.domain.power_worlds import plausible, worlds_of
+from service.domain.rule_power_records import EquivalenceReach, LeastP, PowerAt, RulePower
 from service.errors import InvalidData
-
-SWITCHED = ("equivalence", "non_inferiority")
-"""Claims that should come out where the arms do not differ."""
 
 REMEMBERED = 256
 
@@ -37,63 +36,88 @@ MOST_HYPOTHESES = 20
 
 TOO_MANY = f"power is worked out for the first {MOST_HYPOTHESES} hypotheses of a plan"
 
-MOST_ITEMS = 20_000
-"""Independent items up to which every outcome is weighed."""
+LINT_BUDGET, TABLE_BUDGET = 1e9, 1.6e9
+"""Nanoseconds of simulation for all hypotheses together: what a lock needs, and the rest of the table."""
+
+CUT = "the rest of the table would take longer than lint may"
+
+Found = TypeVar("Found")
 
 
 def rule_powers(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[RulePower, ...]:
     """The whole table, one entry per hypothesis."""
-    return tuple(
-        _remembered(*_key(plan, facts, index), whole=True)
-        if index < MOST_HYPOTHESES
-        else RulePower(hypothesis=each.id, method=None, reason=TOO_MANY)
-        for index, each in enumerate(plan.hypotheses or ())
-    )
+    return tuple(_power(plan, facts, each, whole=True) for each in settings(plan))
 
 
 def power_at_reference(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> RulePower:
     """What a lock needs to know: whether the rule can pass, and its power where the claim should come out."""
+    return _power(plan, facts, setting, whole=False)
+
+
+def _power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting, *, whole: bool) -> RulePower:
+    name = setting.hypothesis.id
     if setting.index >= MOST_HYPOTHESES:
-        return RulePower(hypothesis=setting.hypothesis.id, method=None, reason=TOO_MANY)
-    return _remembered(*_key(plan, facts, setting.index), whole=False)
+        return RulePower(hypothesis=name, method=None, reason=TOO_MANY)
+    share = min(len(plan.hypotheses or ()), MOST_HYPOTHESES)
+    return _remembered(*_key(plan, facts, setting), name, share, whole=whole)
 
 
-def _key(plan: Plan, facts: Mapping[str, ManifestFacts], index: int) -> tuple[str, str]:
-    """All that power depends on, as text."""
-    hypothesis = (plan.hypotheses or ())[index]
-    manifest = facts.get(hypothesis.population)
+def _key(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> tuple[str, str]:
+    """All that the power of a hypothesis depends on, as text: itself and those it interacts with."""
+    chosen = _together(plan, setting)
+    kept = tuple(each for each in plan.hypotheses or () if each.id in chosen)
+    populations = {each.population for each in kept}
     slim = plan.model_copy(
         update={
-            "hypotheses": (hypothesis,),
-            "populations": tuple(each for each in plan.populations or () if each.id == hypothesis.population),
+            "hypotheses": kept,
+            "populations": tuple(each for each in plan.populations or () if each.id in populations),
+            "multiplicity": Multiplicity(
+                policy=plan.multiplicity.policy if plan.multiplicity else "none", family=members(plan)
+            ),
             "thresholds": None,
             "title": None,
+            "results_due": None,
         }
     )
-    return slim.canonical_text(), "" if manifest is None else manifest.model_dump_json()
+    known = {name: each for name, each in facts.items() if name in populations}
+    return slim.canonical_text(), "\n".join(
+        f"{name} {each.model_dump_json()}" for name, each in sorted(known.items())
+    )
+
+
+def _together(plan: Plan, setting: Setting) -> set[str]:
+    """The hypotheses that decide with this one: its family under a policy, and all that hold up its end."""
+    name = setting.hypothesis.id
+    found = {name}
+    policy = "none" if plan.multiplicity is None else plan.multiplicity.policy
+    family = members(plan)
+    if policy != "none" and name in family and (policy != "bonferroni" or setting.hypothesis.equivalence):
+        found |= set(family)
+    if plan.stopping is not None and plan.stopping.kind != "fixed_n":
+        found |= {each.id for each in plan.hypotheses or () if not is_secondary(plan, each)}
+    return found
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _remembered(plan_text: str, facts_text: str, *, whole: bool) -> RulePower:
-    """Of the only hypothesis of a plan. The same text has the same numbers."""
+def _remembered(plan_text: str, facts_text: str, name: str, share: int, *, whole: bool) -> RulePower:
+    """Of one hypothesis of a plan. The same text has the same numbers."""
     plan = Plan.from_json(plan_text)
-    setting = settings(plan)[0]
-    manifest = ManifestFacts.model_validate_json(facts_text) if facts_text else None
-    return _of(plan, setting, manifest, whole=whole)
+    facts = {}
+    for line in facts_text.splitlines():
+        population, _, text = line.partition(" ")
+        facts[population] = ManifestFacts.model_validate_json(text)
+    setting = next(each for each in settings(plan) if each.hypothesis.id == name)
+    return _of(plan, setting, facts, share, whole=whole)
 
 
-def _of(plan: Plan, setting: Setting, manifest: ManifestFacts | None, *, whole: bool) -> RulePower:
+def _of(
+    plan: Plan, setting: Setting, facts: Mapping[str, ManifestFacts], share: int, *, whole: bool
+) -> RulePower:
     hypothesis, population, endpoint = setting.hypothesis, setting.population, setting.endpoint
-    sesoi = (plan.sesoi or {}).get(hypothesis.endpoint)
-    if (
-        setting.rule is None
-        or population is None
-        or endpoint is None
-        or endpoint.kind == "counts"
-        or not _ready(plan, setting)
-    ):
+    if population is None or endpoint is None or not _complete(plan, setting):
         return RulePower(hypothesis=hypothesis.id, method=None, reason="the plan is not complete here")
-    size = size_of(population, {population.id: manifest} if manifest else {})
+    size = size_of(population, facts)
+    sesoi = (plan.sesoi or {}).get(hypothesis.endpoint)
     base = RulePower(
         hypothesis=hypothesis.id,
         method=None,
@@ -102,28 +126,103 @@ def _of(plan: Plan, setting: Setting, manifest: ManifestFacts | None, *, whole: 
         sesoi=None if sesoi is None else float(sesoi.exact()),
         least_p=tuple(_least(setting, size)) if whole else (),
     )
-    binary = endpoint.collapsed_kind == "binary"
     changes: dict[str, object] = {}
-    rule: EnumeratedRule | None = None
-    if binary:
-        rule = EnumeratedRule(setting, sesoi)
-        changes |= _reached(plan, setting, rule, size.n)
-    if attainable(setting.rule, field_bounds(setting, size)) is False:
+    if endpoint.collapsed_kind == "binary":
+        changes |= _reached(plan, setting, EnumeratedRule(setting, sesoi), size.n)
+    if setting.rule is not None and attainable(setting.rule, field_bounds(setting, size)) is False:
         changes["can_pass"] = False
     if changes.get("can_pass") is False:
         why = "no outcome makes the rule true"
         return base.model_copy(update={**changes, "reason": why})
-    if sesoi is None:
+    worlds = {
+        each.hypothesis.id: known
+        for each in settings(plan)
+        if _complete(plan, each) and (known := worlds_of(plan, each)) is not None
+    }
+    if hypothesis.id not in worlds:
         return base.model_copy(update={**changes, "reason": "power needs a SESOI: give the endpoint one"})
-    if rule is not None and not _sees_clusters(setting) and size.n > MOST_ITEMS:
-        changes["reason"] = f"power is worked out up to {MOST_ITEMS} items"
-    elif rule is not None and not _sees_clusters(setting):
-        changes |= _exact(rule, float(sesoi.exact()), size.n, whole=whole)
-    elif endpoint.replicates > 1 and endpoint.kind == "binary" and not binary:
+    if endpoint.replicates > 1 and endpoint.kind == "binary" and endpoint.collapsed_kind != "binary":
         changes["reason"] = "a mean of replicates is neither right or wrong nor a free score: not simulated"
-    else:
-        changes |= _simulated(plan, setting, size, manifest, binary=binary, whole=whole)
-    return base.model_copy(update=changes)
+        return base.model_copy(update=changes)
+    if any(_too_few(plan, facts, name) for name in worlds):
+        return base.model_copy(update={**changes, "reason": "fewer than two clusters with items"})
+    budget = Budget(LINT_BUDGET / share, TABLE_BUDGET / share if whole else 0.0)
+    power = HypothesisPower(plan, facts, setting, worlds, size.n, budget)
+    return base.model_copy(update={**changes, **_table(power, whole=whole)})
+
+
+def _complete(plan: Plan, setting: Setting) -> bool:
+    """True when a hypothesis can be judged as it stands."""
+    if setting.rule is None or setting.population is None or setting.endpoint is None:
+        return False
+    return setting.endpoint.kind != "counts" and _ready(plan, setting)
+
+
+def _too_few(plan: Plan, facts: Mapping[str, ManifestFacts], name: str) -> bool:
+    hypothesis = plan.hypothesis(name)
+    population = None if hypothesis is None else plan.population(hypothesis.population)
+    if population is None or population.clusters is None:
+        return False
+    known = facts.get(population.id)
+    sizes = known.cluster_sizes if known else ()
+    return (len(sizes) < 2 or min(sizes) < 1) if sizes else not 2 <= population.clusters.n <= population.n
+
+
+def _table(power: HypothesisPower, *, whole: bool) -> dict[str, object]:
+    """The entries that a lock needs, then the others as far as the budget goes."""
+
+    def within(entry: Callable[[], Found], otherwise: Found) -> Found:
+        try:
+            return entry()
+        except OverBudgetError:
+            return otherwise
+
+    nothing = PowerAt(discordance=None, truth=power.own.goal, power=None, reason=CUT)
+    reference = within(lambda: power.at("reference"), nothing)
+    changes: dict[str, object] = {"stated": power.stated, "reference": reference, "reason": reference.reason}
+    if reference.power is not None:
+        changes["method"] = "exact" if reference.standard_error is None else "simulated"
+    ends: tuple[PowerAt, ...] = ()
+    if not power.stated and reference.power is not None:
+        ends = (
+            within(lambda: power.at("low"), nothing),
+            within(lambda: power.at("high", "at_goal"), nothing),
+        )
+        known = sorted((each for each in ends if each.power is not None), key=lambda each: each.power or 0.0)
+        if len(known) == 2:
+            changes |= {"low": known[0], "high": known[1]}
+    if power.budget.cut:
+        changes["cut"] = CUT
+    if power.exact_only:
+        unknown = "; ".join(dict.fromkeys(power.exact.rule.unknown.values()))
+        changes["reason"] = unknown or reference.reason
+    if not whole or (reference.power is None and not power.exact_only):
+        return changes
+    changes["assumptions"] = power.words()
+    if reference.power is not None:
+        changes |= {"detectable": tuple(detectable(power)), "required": tuple(required(power))}
+    changes["power"] = tuple(_entries(power, within, nothing))
+    if power.budget.cut:
+        changes["cut"] = CUT
+    return changes
+
+
+def _entries(
+    power: HypothesisPower, within: Callable[[Callable[[], PowerAt], PowerAt], PowerAt], otherwise: PowerAt
+) -> Iterator[PowerAt]:
+    """Without a difference, at the SESOI, at twice the SESOI and where the claim should come out, by scale."""
+    own = power.own
+    listed = [times * own.sesoi * own.sign for times in (0, 1, 2)]
+    if all(abs(own.goal - each) > 1e-12 for each in listed):
+        listed.append(own.goal)
+    for scale in own.scales:
+        for truth in listed:
+            where = {"truth": truth, "discordance" if own.binary else "spread": scale}
+
+            def entry(truth: float = truth, scale: float = scale) -> PowerAt:
+                return power.at("reference", truth=truth, scale=scale, n_sets=power.table_sets)
+
+            yield within(entry, otherwise.model_copy(update=where))
 
 
 def _ready(plan: Plan, setting: Setting) -> bool:
@@ -143,11 +242,6 @@ def _ready(plan: Plan, setting: Setting) -> bool:
     return True
 
 
-def _sees_clusters(setting: Setting) -> bool:
-    """True when items are drawn in clusters, whether or not the tests know."""
-    return setting.population is not None and setting.population.clusters is not None
-
-
 def _reached(plan: Plan, setting: Setting, rule: EnumeratedRule, n: int) -> dict[str, object]:
     """Whether some outcome passes, by the counts alone, and with how many discordant items."""
     likely = plausible(None if rule.sesoi is None else float(rule.sesoi.exact()))
@@ -157,65 +251,6 @@ def _reached(plan: Plan, setting: Setting, rule: EnumeratedRule, n: int) -> dict
         "least_discordant": least,
         "equivalence": tuple(_reach(plan, setting, n)),
     }
-
-
-def _exact(rule: EnumeratedRule, sesoi: float, n: int, *, whole: bool) -> dict[str, object]:
-    power = ExactPower(rule, n, sesoi, rule.setting.hypothesis.claim)
-    reference = power.at(power.reference, power.goal)
-    reasons = "; ".join(dict.fromkeys(rule.unknown.values()))
-    changes: dict[str, object] = {
-        "method": "exact" if reference.power is not None else None,
-        "reason": reasons or None,
-        "reference": reference,
-    }
-    if whole:
-        known = not rule.unknown
-        changes |= {
-            "assumptions": "items are independent and all of them are in",
-            "power": tuple(power.table()),
-            "detectable": tuple(power.detectable()) if known else (),
-            "required": tuple(power.required()) if known else (),
-        }
-    return changes
-
-
-def _simulated(
-    plan: Plan,
-    setting: Setting,
-    size: Size,
-    manifest: ManifestFacts | None,
-    *,
-    binary: bool,
-    whole: bool,
-) -> dict[str, object]:
-    sesoi = (plan.sesoi or {}).get(setting.hypothesis.endpoint)
-    if sesoi is None:
-        return {}
-    clustered = _sees_clusters(setting)
-    sizes = np.ones(size.n, dtype=np.int64)
-    if clustered:
-        g = size.n_clusters or 1
-        equal = np.full(g, size.n // g) + (np.arange(g) < size.n % g)
-        sizes = np.array(manifest.cluster_sizes) if manifest and manifest.cluster_sizes else equal
-        if len(sizes) < 2 or sizes.min() < 1:
-            return {"reason": "fewer than two clusters with items"}
-    times = 0 if setting.hypothesis.claim in SWITCHED else 2
-    power = SimulatedPower(setting, sesoi, sizes, clustered, binary, times)
-    reference = power.at(power.reference, times * power.direction)
-    changes: dict[str, object] = {
-        "method": "simulated" if reference.power is not None else None,
-        "reason": reference.reason,
-        "reference": reference,
-    }
-    if whole and reference.power is not None:
-        within = f"items of a cluster correlate by {ICC:g}" if clustered else "items are independent"
-        shape = "" if binary else "differences are normal; "
-        changes |= {
-            "assumptions": f"{shape}{within}; {power.n_sets} data sets per entry, intervals and p-values of "
-            "bootstraps and of swapped scores from 800 shared resamples where not listed",
-            "power": tuple(power.table()),
-        }
-    return changes
 
 
 def enumerated(plan: Plan, setting: Setting) -> EnumeratedRule | None:

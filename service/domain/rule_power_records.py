@@ -33,7 +33,7 @@ class EquivalenceReach(Record):
 
 
 class PowerAt(Record):
-    """The chance that the rule holds when this is true."""
+    """The chance that the rule holds, as the verdict decides it, when this is true."""
 
     discordance: float | None = Field(
         description="True share of items on which the arms differ (binary endpoints)."
@@ -41,27 +41,51 @@ class PowerAt(Record):
     spread: float | None = Field(
         None, description="True SD of the item differences, score units (continuous endpoints)."
     )
+    icc: float | None = Field(None, description="True correlation within a cluster; null without clusters.")
+    missing: float | None = Field(
+        None, description="Share of all results that are not ok; null: all of them are in."
+    )
+    others: Literal["stated", "not_true", "at_goal"] | None = Field(
+        None,
+        description="What is true of the hypotheses this one shares a family or a stopping rule with; null: none.",
+    )
     truth: float = Field(description="True difference: a proportion, or score units.")
     power: float | None = Field(description="A probability; null where it is not known.")
     standard_error: float | None = Field(None, description="Monte-Carlo standard error; null when computed.")
+    equivalent: float | None = Field(
+        None, description="The chance that the rule is false and `equivalence` finds equivalence."
+    )
+    invalid: float | None = Field(
+        None, description="The chance that a missing result breaks the plan, under `fail`."
+    )
+    expected_n: float | None = Field(
+        None, description="Items at which the collection ends, on average, under a stopping rule."
+    )
     reason: str | None = Field(None, description="Why power is null.")
 
 
 class Detectable(Record):
     """The smallest true difference at which the rule holds with the target power."""
 
-    discordance: float = Field(description="True share of items on which the arms differ.")
-    effect: float | None = Field(description="Signed like the claim, a proportion; null where there is none.")
+    discordance: float | None = Field(description="True share of items on which the arms differ.")
+    spread: float | None = Field(None, description="True SD of the item differences, score units.")
+    target: float = 0.8
+    effect: float | None = Field(
+        description="Signed like the claim, a proportion or score units; null where there is none."
+    )
     reason: str | None = None
 
 
 class RequiredN(Record):
     """Items needed for the target power."""
 
-    discordance: float = Field(description="True share of items on which the arms differ.")
-    truth: float = Field(description="True difference, a proportion.")
+    discordance: float | None = Field(description="True share of items on which the arms differ.")
+    spread: float | None = Field(None, description="True SD of the item differences, score units.")
+    target: float = 0.8
+    truth: float = Field(description="True difference, a proportion or score units.")
     n: int | None = Field(description="From here on power stays at the target at every size looked at.")
-    searched_to: int | None = Field(None, description="The largest size looked at.")
+    n_clusters: int | None = Field(None, description="The same in clusters of the planned sizes.")
+    searched_to: int | None = Field(None, description="The largest size looked at, in items.")
     reason: str | None = Field(None, description="Why n is null, or how it was looked for.")
 
 
@@ -84,7 +108,13 @@ class RulePower(Record):
     equivalence: tuple[EquivalenceReach, ...] = ()
     sesoi: float | None = Field(None, description="A proportion, or score units.")
     target_power: float = 0.8
-    reference: PowerAt | None = Field(None, description="The entry that LOW_POWER speaks of.")
+    cut: str | None = Field(None, description="What was left out to keep the cost of lint bounded.")
+    stated: bool = Field(False, description="The plan's assumptions leave nothing to a range.")
+    reference: PowerAt | None = Field(
+        None, description="Where the claim should come out, under what is assumed or else plausible."
+    )
+    low: PowerAt | None = Field(None, description="The least power over the plausible values, and at which.")
+    high: PowerAt | None = Field(None, description="The greatest.")
     power: tuple[PowerAt, ...] = ()
     detectable: tuple[Detectable, ...] = ()
     required: tuple[RequiredN, ...] = ()

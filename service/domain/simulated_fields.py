@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from service.domain.enumerated_fields import line_of
-from service.domain.enumerated_lines import ABOVE, BELOW, EQUAL, UNDEFINED, Sides, exact_delta
+from service.domain.enumerated_lines import (
+    ABOVE,
+    BELOW,
+    EQUAL,
+    UNDEFINED,
+    EndLines,
+    Line,
+    Sides,
+    exact_delta,
+)
 from service.domain.enumerated_tests import BinaryTest
 from service.domain.feeding import parameter, takes_clusters
 from service.domain.lint_settings import Setting, Use
@@ -51,18 +62,51 @@ class SimulatedSets:
         if self.won is not None and (use is None or not self._by_cluster(use)):
             return self._by_counts(clause, use)
         value = self._delta if use is None else self.value_of(use, clause.field.path)
-        return None if value is None else _clause(clause, value)
+        return None if value is None else clause_truths(clause, value)
 
     def _by_counts(self, clause: Clause, use: Use | None) -> Sets | None:
-        """From the total counts alone, as exactly as the test."""
-        if self.won is None or self.setting.endpoint is None:
+        """From the total counts alone, as exactly as the test; alike data sets are asked once."""
+        line = self._line(use, clause.field.path)
+        if line is None:
             return None
-        won, lost = (each.sum(axis=1) for each in self.won)
+        b, m, back = self._cells
+        return truths_of(clause, line, b, m)[back]
+
+    def _line(self, use: Use | None, path: Path) -> Line | EndLines | None:
         n = int(self.sizes.sum())
         if use is None:
-            return truths_of(clause, exact_delta(n), won, won + lost)
-        line = line_of(BinaryTest(use, self.setting.endpoint, n, self.sesoi), clause.field.path)
-        return None if line is None else truths_of(clause, line, won, won + lost)
+            return exact_delta(n)
+        if self.setting.endpoint is None:
+            return None
+        return line_of(BinaryTest(use, self.setting.endpoint, n, self.sesoi), path)
+
+    @cached_property
+    def _cells(self) -> tuple[Ints, Ints, NDArray[np.intp]]:
+        """The distinct (b, m) among the data sets, and which of them each has."""
+        won, lost = (each.sum(axis=1) for each in self.won or ())
+        cells, back = np.unique(np.stack([won, won + lost], axis=1), axis=0, return_inverse=True)
+        return cells[:, 0], cells[:, 1], back.reshape(-1)
+
+    def p_value(self, use: Use, path: Path, steps: Sequence[Fraction]) -> Floats | None:
+        """A p-value (T,); from counts it is only known between which of the `steps` (ascending) it lies.
+
+        Whatever compares it with the steps gets the answer that the test's own p would get.
+        """
+        if self.won is None or self._by_cluster(use):
+            found = self.value_of(use, path)
+            return None if isinstance(found, tuple) else found
+        line = self._line(use, path)
+        if not isinstance(line, Line):
+            return None
+        b, m, back = self._cells
+        ends = [0.0, *(float(each) for each in steps), 1.0]
+        between = [(low + high) / 2 for low, high in pairwise(ends)]
+        p = np.full(len(b), between[0])
+        for step, above in zip(steps, between[1:], strict=True):
+            side = line.sides(b, m, step, (0, 1))
+            p = np.where(side == ABOVE, above, np.where(side == EQUAL, float(step), p))
+            p[side == UNDEFINED] = np.nan
+        return p[back]
 
     def _by_cluster(self, use: Use) -> bool:
         population = self.setting.population
@@ -256,7 +300,8 @@ _FIELDS: dict[str, Callable[[SimulatedSets, Use, Path], Value | None]] = {
 }
 
 
-def _clause(clause: Clause, value: Value) -> Sets | None:
+def clause_truths(clause: Clause, value: Value) -> Sets | None:
+    """The truth of a clause on the values (T,) of its field, or on both ends of an interval."""
     low, high = value if isinstance(value, tuple) else (value, value)
     interval = isinstance(value, tuple)
     tie = TIE if interval or clause.field.path[-1] in ("delta", "low", "high") else 0.0

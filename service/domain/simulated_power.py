@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.exact_power import KNOWN, plausible
 from service.domain.lint_settings import Setting
+from service.domain.power_worlds import KNOWN, plausible
 from service.domain.rule_power_records import PowerAt
 from service.domain.simulated_fields import SimulatedSets
 from service.domain.truth_sets import TRUE, combine_sets

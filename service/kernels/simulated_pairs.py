@@ -25,6 +25,13 @@ LISTED_CLUSTERS = 6
 """Up to that many units every multiset of them is listed; above, `RESAMPLES` are drawn."""
 
 RESAMPLES = 800
+SWAPS = 1999
+LISTED_SIGNS = 11
+"""Up to that many units every pattern of signs is listed."""
+
+MOST_FLIPS = 1e7
+"""Cosines and terms of exact flips, about 50 ms, above which swaps are drawn."""
+
 WHOLE_UP_TO = 40
 """Up to that many units sign patterns are counted in whole numbers."""
 
@@ -35,15 +42,27 @@ def draw_binary(
     generator: np.random.Generator, n_sets: int, sizes: Ints, shares: tuple[float, float], icc: float
 ) -> tuple[Ints, Ints]:
     """Items won by the candidate and by the baseline, each (T, G): Dirichlet-multinomial in every cluster."""
-    p = np.array([*shares, 1 - sum(shares)])
+    counts = draw_categories(generator, n_sets, sizes, (*shares, 1 - sum(shares)), icc, np.eye(3))
+    return counts[..., 0], counts[..., 1]
+
+
+def draw_categories(
+    generator: np.random.Generator,
+    n_sets: int,
+    sizes: Ints,
+    shares: tuple[float, float, float],
+    icc: float,
+    falls: Floats,
+) -> Ints:
+    """Items per category, (T, G, K): states correlate within clusters; `falls` (3, K) is where each state falls."""
+    p = np.asarray(shares)
     size = (n_sets, len(sizes))
     if icc > 0:
         weights = generator.standard_gamma(np.maximum(p * (1 - icc) / icc, 1e-12), size=(*size, 3))
         total = weights.sum(axis=-1, keepdims=True)
         certain = np.eye(3)[generator.choice(3, size=size, p=p)]
         p = np.where(total > 0, weights / np.where(total > 0, total, 1.0), certain)
-    counts = generator.multinomial(np.broadcast_to(sizes, size), p)
-    return counts[..., 0], counts[..., 1]
+    return generator.multinomial(np.broadcast_to(sizes, size), p @ falls)
 
 
 def draw_continuous(
@@ -71,20 +90,37 @@ def t_tail(t: Floats, df: Floats | float, alternative: Alternative) -> Floats:
 
 
 def swap_p(sums: Floats, alternative: Alternative, generator: np.random.Generator) -> Floats:
-    """p of random signs: exact for whole numbers, else by `RESAMPLES` shared swaps, data counted as one."""
-    if np.array_equal(sums, np.rint(sums)):
+    """p of random signs: exact for whole numbers and for few units, else by `SWAPS` shared swaps.
+
+    Whole numbers too large for that in bounded time are swapped too; the data count as one of the swaps.
+    """
+    if np.array_equal(sums, np.rint(sums)) and flip_cost(sums) <= MOST_FLIPS:
         p = flip_p_values(sums.astype(np.int64), alternative)
         if sums.shape[1] <= WHOLE_UP_TO:
             p = np.rint(p * 2.0 ** sums.shape[1]) / 2.0 ** sums.shape[1]
         return np.where((sums == 0).all(axis=1), 1.0, p)
-    signs = generator.choice(np.array([-1.0, 1.0]), size=(RESAMPLES, sums.shape[1]))
+    units = sums.shape[1]
+    listed = units <= LISTED_SIGNS
+    if listed:
+        signs = 1.0 - 2.0 * (np.arange(2**units)[:, None] >> np.arange(units) & 1)
+    else:
+        signs = generator.choice(np.array([-1.0, 1.0]), size=(SWAPS, units))
     swapped, seen = sums @ signs.T, sums.sum(axis=1)[:, None]
+    slack = 1e-12 * np.abs(sums).sum(axis=1)[:, None]
     far = {
-        "two-sided": np.abs(swapped) >= np.abs(seen),
-        "greater": swapped >= seen,
-        "less": swapped <= seen,
-    }[alternative]
-    return np.asarray((1 + far.sum(axis=1)) / (RESAMPLES + 1))
+        "two-sided": np.abs(swapped) >= np.abs(seen) - slack,
+        "greater": swapped >= seen - slack,
+        "less": swapped <= seen + slack,
+    }[alternative].sum(axis=1)
+    return np.asarray(far / 2**units if listed else (1 + far) / (SWAPS + 1))
+
+
+def flip_cost(sums: Floats) -> float:
+    """Cosines that exact flips of whole numbers (T, G) take."""
+    sizes = np.abs(sums)
+    distinct = min(float(sizes.max(initial=0.0)) + 1, sizes.size)
+    length = 4 * float(sizes.sum(axis=1).max(initial=0.0)) + 4
+    return length * (distinct + len(sums) * (1 + distinct / 50))
 
 
 def chi_square_root(method: str, sums: Floats, sizes: Ints) -> Floats:

@@ -39,16 +39,6 @@ ZERO_P = define(
     "Phipson & Smyth (2010), Stat Appl Genet Mol Biol 9:39",
 )
 
-_ADJUST = {
-    "bonferroni": multiplicity.bonferroni,
-    "holm": multiplicity.holm,
-    "hochberg": multiplicity.hochberg,
-    "hommel": multiplicity.hommel,
-    "bh": multiplicity.benjamini_hochberg,
-    "by": multiplicity.benjamini_yekutieli,
-    "fixed_sequence": multiplicity.fixed_sequence,
-}
-
 
 class MultipleComparisonsRequest(Request):
     """The p-values of one family, fixed before the data."""
@@ -136,7 +126,7 @@ def multiple_comparisons(request: MultipleComparisonsRequest) -> MultipleCompari
         The 15 p-values of Benjamini & Hochberg (1995): bh rejects 4 at .05, Bonferroni 3.
     """
     p = np.array([1.0 if value is None else value for value in request.p_values])
-    adjusted = _ADJUST[request.method](p)
+    adjusted = multiplicity.ADJUST[request.method](p)
     reject = adjusted < request.alpha
     missing = sum(value is None for value in request.p_values)
     bounds: dict[str, str] = {}

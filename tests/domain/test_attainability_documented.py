@@ -54,10 +54,14 @@ def test_an_item_level_rule():
         assert row in PAGE
     at = next(each for each in first.power if (each.discordance, each.truth) == (0.1, 0.02))
     assert at.power == pytest.approx(0.249, abs=0.0005)
-    for each in first.detectable:
-        assert f"| {100 * each.discordance:.0f} % | {100 * each.effect:.2f} pp |" in PAGE
-    goal, at_sesoi = first.required
-    assert f"{goal.n} items" in PAGE
+    by_target = {
+        target: [each for each in first.detectable if each.target == target] for target in (0.8, 0.9)
+    }
+    for often, oftener in zip(*by_target.values(), strict=True):
+        effects = f"{100 * often.effect:.2f} pp | {100 * oftener.effect:.2f} pp"
+        assert f"| {100 * often.discordance:.0f} % | {effects} |" in PAGE
+    goal, at_sesoi, oftener = first.required
+    assert f"{goal.n} items, for 90 % {oftener.n}" in PAGE
     assert at_sesoi.n is None
     assert at_sesoi.reason in PAGE
 
@@ -79,8 +83,8 @@ def test_low_power_is_warned_about_with_its_numbers():
     assert [each.path for each in warned] == ["hypotheses[0].rule", "hypotheses[1].rule"]
     assert {each.severity for each in warned} == {"warning"}
     assert warned[0].message in PAGE
-    assert "SE" in warned[1].message
-    assert not [each for each in findings({"populations.0.n": 1000}) if each.code == "LOW_POWER"]
+    assert "+-" in warned[1].message
+    assert not [each for each in findings({"populations.0.n": 3000}) if each.code == "LOW_POWER"]
 
 
 REACHES = [

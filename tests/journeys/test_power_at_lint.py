@@ -55,3 +55,36 @@ def test_power_says_nothing_of_results(service: Service) -> None:
     posted = service.client.post(f"/v1/preregistrations/{prereg_id}/results", json=body, headers=headers)
     assert posted.status_code == 201, posted.text
     assert lint(service, prereg_id) == before
+
+
+def test_a_pilot_makes_one_number_of_the_range_and_leaves_nothing_behind(service: Service) -> None:
+    prereg_id = draft(service.client, small_plan(500))
+    before = service.client.get(f"/v1/preregistrations/{prereg_id}")
+    (unknown,) = lint(service, prereg_id)["power"]
+    assert (unknown["low"]["power"] < unknown["high"]["power"], unknown["stated"]) == (True, False)
+    columns = {"baseline": [1, 0, 1, 1, None] * 20, "candidate": [1, 1, 1, 1, 1] * 19 + [0, 0, 1, 1, 1]}
+    answer = service.client.post(f"/v1/preregistrations/{prereg_id}/lint", json={"pilot": [columns]})
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    (power,), (pilot,) = found["power"], found["pilot"]
+    assert (power["stated"], power["low"], pilot["n_pairs"]) == (True, None, 80)
+    assert power["reference"]["discordance"] == found["assumptions"]["discordance"]
+    assert pilot["discordance"]["estimate"] < pilot["discordance"]["upper"] < 0.4
+    after = service.client.get(f"/v1/preregistrations/{prereg_id}")
+    assert (after.headers["ETag"], after.json()) == (before.headers["ETag"], before.json())
+    assert lint(service, prereg_id)["power"] == [unknown]
+    # pasted, the section has the same power
+    pasted = {"assumptions": found["assumptions"]}
+    headers = {"If-Match": before.headers["ETag"], "Content-Type": "application/merge-patch+json"}
+    patched = service.client.patch(f"/v1/preregistrations/{prereg_id}", json=pasted, headers=headers)
+    assert patched.status_code == 200, patched.text
+    assert lint(service, prereg_id)["power"] == [power]
+
+
+def test_a_pilot_that_cannot_be_used_is_refused_by_row_and_without_its_values(service: Service) -> None:
+    prereg_id = draft(service.client, small_plan(50))
+    columns = {"baseline": [1, 0, 1, 0.375, 1, 1], "candidate": [1, 1, 1, 1, 1, 1]}
+    refused = service.client.post(f"/v1/preregistrations/{prereg_id}/lint", json={"pilot": [columns]})
+    assert (refused.status_code, refused.json()["errors"][0]["path"]) == (422, "pilot[0].baseline")
+    assert "row 4" in refused.text
+    assert "375" not in refused.text

@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 from tests.simulation.catalogue import NOTES, batches
-from tests.simulation.record import PAGE, read_page, render
+from tests.simulation.record import PAGE, read_page, render, split_page
 from tests.simulation.rows import Batch
 from tests.simulation.worlds import WORLDS
 
@@ -23,7 +23,8 @@ def main() -> None:
     parser.add_argument("worlds", nargs="*", metavar="WORLD", help=f"of {', '.join(WORLDS)}")
     options = parser.parse_args()
     some = options.worlds or options.workers == 0
-    rows = read_page(PAGE.read_text("utf-8")) if some else {}
+    before, plans = split_page(PAGE.read_text("utf-8"))
+    rows = read_page(before) if some else {}
     if options.workers:
         wanted = [batch for batch in batches() if not options.worlds or batch.world in options.worlds]
         with ProcessPoolExecutor(options.workers, mp_context=get_context("spawn")) as pool:
@@ -31,7 +32,8 @@ def main() -> None:
                 rows |= {row.key: row for row in measured}
     keys = [key for batch in batches() for key in batch.row_keys()]
     keys.sort(key=lambda key: list(WORLDS).index(key[0]))
-    PAGE.write_text(render([rows[key] for key in keys if key in rows], NOTES), "utf-8")
+    page = render([rows[key] for key in keys if key in rows], NOTES)
+    PAGE.write_text(f"{page}\n{plans}" if plans else page, "utf-8")
 
 
 if __name__ == "__main__":

@@ -101,6 +101,12 @@ def render(rows: Iterable[Record], notes: Mapping[Key, str]) -> str:
     return "\n".join(parts)
 
 
+def split_page(text: str) -> tuple[str, str]:
+    """The part that is made of `Record`s, and the one on whole plans, which `whole_plans` writes."""
+    before, heading, after = text.partition("## Power of whole plans")
+    return before.rstrip("\n") + "\n", heading + after
+
+
 def read_page(text: str) -> dict[Key, Record]:
     """The rows of the page by key."""
     rows: dict[Key, Record] = {}

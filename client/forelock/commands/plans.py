@@ -12,6 +12,8 @@ from typing import Any
 from forelock import files, text, wizard
 from forelock.client import Client
 from forelock.commands.common import bare, command, group, show, tell
+from forelock.pilot_files import read_pilot
+from forelock.power_text import power_text
 from forelock.problem import FileFault, ForelockError
 
 DOCUMENTS = ("prereg", "deviations", "evidence")
@@ -38,6 +40,17 @@ def add(commands: Any) -> None:
 
     lint = command(steps, "lint", _lint, "List the gaps of a plan; status 1 when the lock would be refused.")
     lint.add_argument("id", help="the preregistration")
+
+    power = command(
+        steps, "power", _power, "How often each rule would hold, by what the plan or a pilot says."
+    )
+    power.add_argument("plan", help="the preregistration, or a plan as JSON, of which no draft is kept")
+    power.add_argument(
+        "--pilot",
+        metavar="FILE",
+        help="pilot items as CSV, NDJSON or JSON: baseline, candidate, cluster; hypothesis, population, endpoint",
+    )
+    _takes_items(power)
 
     lock = command(steps, "lock", _lock, "Lock the plan for good.")
     lock.add_argument("id", help="the preregistration")
@@ -112,6 +125,23 @@ Manifests = list[tuple[str, bytes, str]]
 
 def _manifests(options: argparse.Namespace) -> Manifests:
     return [(name, files.read_bytes(path), files.content_type(path)) for name, path in options.items]
+
+
+def _power(options: argparse.Namespace, client: Client) -> int:
+    pilots = read_pilot(options.pilot) if options.pilot else []
+    if options.plan != "-" and Path(options.plan).suffix != ".json":
+        report = client.power(options.plan, pilots)
+    else:
+        plan, manifests = files.read_object(options.plan), _manifests(options)
+        draft = client.create_plan(plan)["id"]
+        try:
+            for population, content, kind in manifests:
+                client.put_items(draft, population, content, kind)
+            report = client.power(draft, pilots)
+        finally:
+            client.delete_draft(draft)
+    show(options, report, power_text(report))
+    return 0
 
 
 def _create(options: argparse.Namespace, client: Client) -> int:

@@ -1,0 +1,89 @@
+"""Power as a person reads it in a terminal: what it rests on, hypothesis by hypothesis, and what to paste."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from forelock.text import plain
+
+Json = Mapping[str, Any]
+
+
+def power_text(report: Json) -> str:
+    """The power of every rule, after what the pilot says of it."""
+    blocks = ["\n".join(_pilot(each)) for each in report.get("pilot") or ()]
+    blocks += ["\n".join(_hypothesis(each)) for each in report.get("power") or ()]
+    if report.get("assumptions"):
+        section = json.dumps({"assumptions": report["assumptions"]}, indent=2, ensure_ascii=False)
+        blocks.append("to paste into the plan:\n" + "\n".join(plain(line) for line in section.splitlines()))
+    return "\n\n".join(blocks) or "no hypotheses"
+
+
+def _pilot(pilot: Json) -> Iterator[str]:
+    clusters = f" in {pilot['n_clusters']} clusters" if pilot.get("n_clusters") else ""
+    names = ", ".join(plain(each) for each in pilot["hypotheses"])
+    yield f"pilot for {names}: {pilot['n']} items{clusters}, {pilot['n_pairs']} with both results"
+    for name, label in (("discordance", "discordant"), ("sd", "SD of the differences"), ("icc", "ICC")):
+        found = pilot.get(name)
+        if found:
+            upper = "" if found.get("upper") is None else f" (upper 80 % bound {found['upper']:.3g})"
+            yield f"  {label} {found['estimate']:.3g}{upper}"
+    missing = pilot["missing"]
+    shares = (
+        f"{missing['baseline']:.1%} of the baseline's, {missing['candidate']:.1%} of the candidate's results"
+    )
+    yield f"  missing {shares}"
+
+
+def _hypothesis(power: Json) -> Iterator[str]:
+    size = "" if power.get("n") is None else f", {power['n']} items"
+    clusters = f" in {power['n_clusters']} clusters" if power.get("n_clusters") else ""
+    yield f"{plain(power['hypothesis'])}: {power.get('method') or 'no power'}{size}{clusters}"
+    if power.get("reason"):
+        yield f"  {plain(power['reason'])}"
+    reference = power.get("reference")
+    if reference and reference.get("power") is not None:
+        yield f"  power {_at(reference)}"
+    for name in ("low", "high"):
+        if power.get(name):
+            yield f"  {name:>5} {_at(power[name])}"
+    for each in power.get("detectable") or ():
+        if each.get("effect") is not None:
+            yield f"  finds {_effect(each, each['effect'])} {each['target']:.0%} of the time ({_scale(each)})"
+    for each in power.get("required") or ():
+        clusters = f" in {each['n_clusters']} clusters" if each.get("n_clusters") else ""
+        found = plain(each.get("reason")) if each.get("n") is None else f"{each['n']} items{clusters}"
+        yield f"  needs for {each['target']:.0%} at {_effect(each, each['truth'])} ({_scale(each)}): {found}"
+    for name in ("assumptions", "cut"):
+        if power.get(name):
+            yield f"  {plain(power[name])}"
+
+
+def _at(entry: Json) -> str:
+    error = "" if entry.get("standard_error") is None else f" +- {entry['standard_error']:.2g}"
+    said = [_effect(entry, entry["truth"]), _scale(entry)]
+    if entry.get("icc") is not None:
+        said.append(f"ICC {entry['icc']:g}")
+    if entry.get("missing") is not None:
+        said.append(f"{entry['missing']:.1%} missing")
+    others = {"not_true": "no other hypothesis true", "at_goal": "the others true as well"}
+    if entry.get("others") in others:
+        said.append(others[entry["others"]])
+    more = "" if entry.get("equivalent") is None else f"; equivalent {entry['equivalent']:.3f}"
+    more += "" if entry.get("invalid") is None else f"; invalid {entry['invalid']:.3f}"
+    more += (
+        "" if entry.get("expected_n") is None else f"; ends after {entry['expected_n']:.0f} items on average"
+    )
+    return f"{entry['power']:.3f}{error} at {', '.join(said)}{more}"
+
+
+def _effect(entry: Json, value: float) -> str:
+    return f"{100 * value:+.2f} pp" if entry.get("discordance") is not None else f"{value:+.4g}"
+
+
+def _scale(entry: Json) -> str:
+    if entry.get("discordance") is not None:
+        return f"{100 * entry['discordance']:.3g} % discordant"
+    return f"SD {entry['spread']:.4g}"

@@ -1,0 +1,85 @@
+"""Searches along power: the smallest effect, and the least n, that reach a target; and a bound on the cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+LOOKS = 12
+"""Sizes looked at above the first that reaches the target, since exact power saw-tooths."""
+
+MOST_ITEMS = 20_000
+
+
+class OverBudgetError(Exception):
+    """No more may be worked out for this plan."""
+
+
+@dataclass
+class Budget:
+    """Nanoseconds of work, by estimate: the same plan is cut at the same place everywhere."""
+
+    lint: float
+    """What a lock needs may take this much, on the whole table as well, so that both say the same."""
+    rest: float = 0.0
+    spent: float = 0.0
+    cut: bool = False
+
+    def spend(self, cost: float) -> None:
+        """Raises OverBudgetError when there is not enough left."""
+        if self.spent + cost > self.lint + self.rest:
+            self.cut = True
+            raise OverBudgetError
+        self.spent += cost
+
+
+def smallest(
+    power: Callable[[float], float | None], largest: float, target: float, *, steps: int, exactness: float
+) -> float | None:
+    """The first size up to `largest` that reaches the target: a coarse walk, then bisection.
+
+    None where none does, or where power is not known.
+    """
+    low, high = 0.0, None
+    for step in range(1, steps + 1):
+        size = largest * step / steps
+        found = power(size)
+        if found is None:
+            return None
+        if found >= target:
+            high = size
+            break
+        low = size
+    if high is None:
+        return None
+    while high - low > exactness:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if (power(middle) or 0.0) >= target else (middle, high)
+    return high
+
+
+def first_reached(
+    power: Callable[[int], float], start: int, most: int, target: float, *, share: float = 0.0
+) -> int | None:
+    """Some size that reaches the target next to one that does not (or within a share of it), sought from `start`."""
+    low = high = min(max(start, 1), most)
+    while power(high) < target:
+        if high == most:
+            return None
+        low, high = high, most if high > 16 * start else min(2 * high, most)
+    while low > 1 and power(low) >= target:
+        low, high = low // 2, low
+    while high - low > max(1, share * high):
+        middle = (low + high) // 2
+        low, high = (low, middle) if power(middle) >= target else (middle, high)
+    return high
+
+
+def steady(
+    power: Callable[[int], float], found: int, tooth: int, target: float
+) -> tuple[int, tuple[int, ...]]:
+    """A size from which power stays at the target at all larger sizes looked at, and these."""
+    sizes = tuple(sorted({found + max(1, round(2 * tooth * each / LOOKS)) for each in range(1, LOOKS + 1)}))
+    short = [size for size in sizes if power(size) < target]
+    least = found if not short else next((each for each in sizes if each > short[-1]), sizes[-1])
+    return least, sizes

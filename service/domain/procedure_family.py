@@ -1,0 +1,137 @@
+"""The family of a plan on simulated data: what its policy makes of p-values, and which fallbacks it lets speak.
+
+As `family.Family`, for many data sets at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from service.domain.family import asks_small_p, members, p_clauses
+from service.domain.lint_settings import Setting
+from service.domain.plan import Plan
+from service.domain.procedure_evidence import Bools, Evidence, Fallback, Floats, alpha_of
+from service.domain.rule import Clause, Comparison
+from service.domain.simulated_fields import clause_truths
+from service.domain.truth_sets import Sets
+from service.kernels.multiplicity import ADJUST
+
+CLOSED = ("bonferroni", "holm")
+"""Policies that cover a rule and its fallback by one error budget; elsewhere a fallback decides nothing."""
+
+ONE_PLACE = ("superiority", "non_inferiority")
+"""Claims of which the rule and the fallback cannot both be wrong: they share one place in the family."""
+
+
+@dataclass(frozen=True)
+class Shares:
+    """The family of a plan on simulated data: p-values (T, m), a hypothesis without a p counting as 1."""
+
+    policy: str
+    names: tuple[str, ...]
+    p: Floats
+    steps: tuple[Fraction, ...]
+    fallbacks: Mapping[str, Fallback | None]
+    two_places: frozenset[str]
+
+    @classmethod
+    def of(cls, plan: Plan, chosen: Sequence[Setting], evidence: Mapping[str, Evidence]) -> Shares:
+        """From what each hypothesis shows."""
+        policy = "none" if plan.multiplicity is None else plan.multiplicity.policy
+        names = members(plan) if policy != "none" else ()
+        steps = steps_of(chosen, policy, len(names))
+        columns = []
+        for name in names:
+            setting = next((each for each in chosen if each.hypothesis.id == name), None)
+            columns.append(None if setting is None else _largest(setting, evidence[name], steps))
+        many = max((len(each) for each in columns if each is not None), default=0)
+        p = np.ones((many, len(names)))
+        for at, column in enumerate(columns):
+            if column is not None:
+                p[:, at] = np.where(np.isnan(column), 1.0, column)
+        shown = {each.hypothesis.id: evidence[each.hypothesis.id].fallback(steps) for each in chosen}
+        two = {
+            each.hypothesis.id
+            for each in chosen
+            if shown[each.hypothesis.id] is not None and each.hypothesis.claim not in ONE_PLACE
+        }
+        return cls(policy, names, p, steps, shown, frozenset(two & set(names)))
+
+    def truths(self, name: str, clause: Clause, evidence: Evidence) -> Sets | None:
+        """A clause's truth, on the adjusted p where the policy adjusts it."""
+        if name not in self.names or not asks_small_p(clause) or not isinstance(clause, Comparison):
+            return evidence.truths(clause)
+        p = evidence.p_value(clause, self.steps)
+        if p is None:
+            return None
+        return clause_truths(clause, np.where(np.isnan(p), np.nan, self._adjusted(name, p)))
+
+    def _adjusted(self, name: str, p: Floats, *, fallback: bool = False) -> Floats:
+        """What p-values become in the place of that hypothesis, or of its fallback."""
+        at = self.names.index(name)
+        places = self.p.copy()
+        extra: list[Floats] = []
+        for index, each in enumerate(self.names):
+            shown = self.fallbacks.get(each)
+            if shown is None or self.policy not in CLOSED:
+                continue
+            if each in self.two_places:
+                if fallback and each == name:
+                    at = len(self.names) + len(extra)
+                extra.append(shown.p)
+            elif each != name:
+                places[:, index] = np.maximum(places[:, index], shown.p)
+        both = np.column_stack([places, *extra])
+        both[:, at] = p
+        return np.asarray(ADJUST[self.policy](np.where(np.isnan(both), 1.0, both))[:, at])
+
+    def equivalent(self, name: str) -> Bools | None:
+        """Whether the fallback may say `equivalent` where the rule is false; None where it may not."""
+        own = self.fallbacks.get(name)
+        if own is None or name not in self.names or len(self.names) + len(self.two_places) == 1:
+            return None if own is None else own.holds
+        if self.policy not in CLOSED:
+            return None
+        adjusted = self._adjusted(name, own.p, fallback=True)
+        return np.asarray(own.holds & (adjusted < float(own.alpha)))
+
+
+def _largest(setting: Setting, evidence: Evidence, steps: Sequence[Fraction]) -> Floats | None:
+    """The family's p of a hypothesis: the largest of its clauses'; None where one is not simulated."""
+    found = (
+        [] if setting.rule is None else [evidence.p_value(each, steps) for each in p_clauses(setting.rule)]
+    )
+    known = [each for each in found if each is not None]
+    return np.asarray(np.maximum.reduce(known)) if found and len(known) == len(found) else None
+
+
+def steps_of(chosen: Sequence[Setting], policy: str, many: int) -> tuple[Fraction, ...]:
+    """Every p-value at which an adjusted one can cross a threshold of the rules."""
+    asked = {
+        clause.value.exact()
+        for setting in chosen
+        if setting.rule is not None
+        for clause in p_clauses(setting.rule)
+        if isinstance(clause, Comparison)
+    }
+    for setting in chosen:
+        use = setting.uses.get(setting.hypothesis.equivalence or "")
+        if use is not None and "alpha" in use.test.request.model_fields:
+            asked.add(alpha_of(use))
+            many += 1
+    ranks = range(1, many + 1)
+    shares = {Fraction(1)}
+    if policy in ("bonferroni", "holm", "hochberg"):
+        shares |= {Fraction(1, k) for k in ranks}
+    elif policy == "bh":
+        shares |= {Fraction(k, many) for k in ranks}
+    elif policy == "by":
+        harmonic = sum(Fraction(1, k) for k in ranks)
+        shares |= {Fraction(k, many) / harmonic for k in ranks}
+    elif policy == "hommel":
+        shares |= {Fraction(k, j) for j in ranks for k in range(1, j + 1)}
+    return tuple(sorted({alpha * share for alpha in asked for share in shares if 0 < alpha * share < 1}))
