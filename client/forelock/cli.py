@@ -253,7 +253,7 @@ def _verdicts(commands: Any) -> None:
         )
         lines = [
             f"{text.plain(each['judged_at'])}  {text.plain(each['preregistration_id'])}  "
-            f"{text.plain(each['hypothesis'])}: {each['outcome']}  {text.plain(each['title'])}"
+            f"{text.plain(each['hypothesis'])}: {each['outcome'] or 'altered'}  {text.plain(each['title'])}"
             for each in found
         ]
         _print(options, found, "\n".join(lines) or "no verdicts")

@@ -29,7 +29,7 @@ from service.domain.deviation_changes import ExcludedClusters, ExcludedItems
 from service.domain.deviation_direction import measured
 from service.domain.deviation_rules import Facts
 from service.domain.deviation_scope import check, touched
-from service.domain.ledger import Receipt
+from service.domain.ledger import Kind, Receipt
 from service.domain.outcomes import Outcomes
 from service.domain.preregistration import Preregistration, State
 from service.domain.stopping import up_to_stop
@@ -39,6 +39,8 @@ from service.store.recent import Recent
 
 OPEN: tuple[State, ...] = ("locked", "collecting", "complete", "judged")
 """States in which deviations are filed and decided."""
+UNBLINDING: tuple[Kind, ...] = ("unblinding", "reading", "look")
+"""Ledger entries after which something of the outcomes is known: the answer of a look is, even if it says go on."""
 MAX_ROWS = 1_000_000
 """Results that a request opens to compute with."""
 
@@ -96,7 +98,7 @@ def file(session: Session, caller: Key, prepared: Prepared, *, salt: bytes, now:
         rule=rule,
         filed_at=now,
     )
-    deviations.insert(session, deviation, caller.id, now)
+    deviation = deviations.insert(session, deviation, caller.id, now)
     said = {"deviation": number, "deviation_sha256": deviation.sha256(), "classification": classification}
     _audit(session, caller, record, "deviation.file", number, now)
     return Filed(deviation, _ledgered(session, record, said, salt, now))
@@ -129,7 +131,7 @@ def decide(
         gentler=require_may_decide(deviation, standing(deviation, made), wanted, caller.name, note),
         decided_at=now,
     )
-    deviations.decide(session, deviation, decision, caller.id, now)
+    decision = deviations.decide(session, deviation, decision, caller.id, now)
     _audit(session, caller, record, "deviation.decide", number, now)
     said = {
         "deviation": number,
@@ -198,7 +200,7 @@ def _facts(session: Session, record: Preregistration, *, outcomes_seen: bool) ->
         results_received=sum(count.received for count in coverage.counts(session, record.id)),
         results_expected=expected_total(record.plan),
         judged=record.judged_at is not None,
-        unblinded=any(ledger.receipts(session, record.id, kind=kind) for kind in ("unblinding", "reading")),
+        unblinded=any(ledger.receipts(session, record.id, kind=kind) for kind in UNBLINDING),
         outcomes_seen=outcomes_seen,
     )
 

@@ -79,8 +79,8 @@ class Decision(BaseModel):
     decided_at: AwareDatetime
 
     def sha256(self) -> str:
-        """SHA-256 of the canonical text."""
-        return sha256_hex(canonical(self.model_dump(mode="json")))
+        """SHA-256 of the canonical text, as it was stored: without fields that it did not have then."""
+        return sha256_hex(canonical(self.model_dump(mode="json", exclude_unset=True)))
 
 
 class Deviation(BaseModel):
@@ -100,8 +100,8 @@ class Deviation(BaseModel):
     filed_at: AwareDatetime
 
     def sha256(self) -> str:
-        """SHA-256 of the canonical text."""
-        return sha256_hex(canonical(self.model_dump(mode="json", by_alias=True)))
+        """SHA-256 of the canonical text, as it was stored: without fields that it did not have then."""
+        return sha256_hex(canonical(self.model_dump(mode="json", by_alias=True, exclude_unset=True)))
 
     @property
     def stated_agrees(self) -> bool:

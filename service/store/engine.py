@@ -5,7 +5,8 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
@@ -15,12 +16,16 @@ from sqlalchemy.engine import URL, Connection, Engine, ExceptionContext, make_ur
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from service.errors import ForelockError, Unavailable
+from service.errors import ForelockError, RecordAltered, Unavailable
+from service.store import integrity
+from service.store.integrity import Alteration
 
 BUSY_SECONDS = 30
 """How long a write waits for another one before it answers 503."""
 IDLE_SECONDS = 1.0
 """A connection to Postgres that was idle for longer is tried before it is used."""
+TOLD_SECONDS = 10.0
+"""A row that is found altered again within this time is not told again."""
 
 _WRITES = "forelock_writes"
 _RETRYABLE = (
@@ -60,6 +65,8 @@ class Database:
         self.url = _dialect_url(url)
         self.engine = _create_engine(self.url, pool_size)
         self._writing = self.engine.execution_options(**{_WRITES: True})
+        self._known = integrity.Known()
+        self._told: dict[Alteration, float] = {}
 
     @property
     def dialect(self) -> str:
@@ -69,7 +76,11 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Session]:
         """A session that sees one committed state on SQLite, committed rows on Postgres; it keeps nothing."""
-        with _unavailable_when_full(), _Session(self.engine, autoflush=False) as session:
+        with (
+            self._findings() as info,
+            _unavailable_when_full(),
+            _Session(self.engine, autoflush=False, info=info) as session,
+        ):
             yield session
 
     @contextmanager
@@ -78,8 +89,38 @@ class Database:
 
         The transaction begins with the first statement; on SQLite it takes the write lock there.
         """
-        with _unavailable_when_full(), _Session(self._writing, autoflush=False) as session, session.begin():
+        with (
+            self._findings() as info,
+            _unavailable_when_full(),
+            _Session(self._writing, autoflush=False, info=info) as session,
+            session.begin(),
+        ):
             yield session
+
+    @contextmanager
+    def _findings(self) -> Iterator[dict[str, Any]]:
+        """Keep what a session finds altered, in a transaction of its own: the session's may have been rolled back."""
+        found: set[Alteration] = set()
+        try:
+            yield {integrity.FOUND: found, integrity.KNOWN: self._known}
+        except RecordAltered as error:
+            found.add(Alteration(error.kind, error.subject))
+            raise
+        finally:
+            if found:
+                self._keep(found)
+
+    def _keep(self, found: set[Alteration]) -> None:
+        now = time.monotonic()
+        found = {each for each in found if now - self._told.get(each, -TOLD_SECONDS) >= TOLD_SECONDS}
+        self._told |= dict.fromkeys(found, now)
+        if not found:
+            return
+        for each in found:
+            integrity.tell(each)
+        # told above, whatever becomes of this; and found again at the next reading
+        with suppress(Exception), _Session(self._writing, autoflush=False) as session, session.begin():
+            integrity.keep(session, found, datetime.now(UTC))
 
     def dispose(self) -> None:
         """Close every pooled connection."""

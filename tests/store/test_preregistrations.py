@@ -37,6 +37,7 @@ def test_a_locked_record_comes_back_as_it_was(world):
             wrapped_private_key=b"wrapped",
             now=world.now,
         )
+        world.leaf(session, locked, "plan_locked", version=1, plan_sha256=plan.sha256())
     with world.database.read() as session:
         assert preregistrations.get(session, "project", draft.id) == locked
         assert plans.canonical(session, draft.id) == (plan.canonical_text(), plan.sha256())
@@ -154,9 +155,8 @@ def test_another_projects_record_is_not_found(world):
 def test_pages_are_filtered_by_state(world):
     with world.database.write() as session:
         draft, locked = world.draft(session), world.locked(session)
-        assert preregistrations.page(session, "project", state="draft")[0] == [draft]
-        assert preregistrations.page(session, "project", state="locked")[0] == [locked]
-        assert preregistrations.page(session, "project", state="judged")[0] == []
+        for state, wanted in (("draft", [draft.id]), ("locked", [locked.id]), ("judged", [])):
+            assert [each.id for each in preregistrations.page(session, "project", state=state)[0]] == wanted
 
 
 def together(threads, act):
