@@ -10,7 +10,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy.engine import Engine
 
 from service.errors import Unavailable
-from service.store import guards
+from service.store import guards, roles
 
 MIGRATION_LOCK = 0x666F72656C6F636B  # "forelock"
 
@@ -55,7 +55,7 @@ def require_current(engine: Engine) -> None:
 
 
 def upgrade(engine: Engine) -> None:
-    """Bring a database to this release's revision, in one transaction and one process at a time."""
+    """Bring a database and its grants to this release's revision, in one transaction and one process at a time."""
     with engine.execution_options(forelock_writes=True).connect() as connection, connection.begin():
         if connection.dialect.name == "postgresql":
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(MIGRATION_LOCK)))
@@ -63,6 +63,8 @@ def upgrade(engine: Engine) -> None:
         config = _config()
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
+        if connection.dialect.name == "postgresql":
+            roles.grant(connection)
 
 
 def _refuse_unknown(present: str | None) -> None:
