@@ -20,6 +20,7 @@ from service.domain.deviation import (
     Deviation,
     Filing,
     Measured,
+    Person,
     judge_filing,
     require_may_decide,
     require_person,
@@ -34,7 +35,17 @@ from service.domain.outcomes import Outcomes
 from service.domain.preregistration import Preregistration, State
 from service.domain.stopping import up_to_stop
 from service.errors import Conflict
-from service.store import audit, batches, coverage, deviations, ledger, plan_keys, preregistrations, verdicts
+from service.store import (
+    audit,
+    batches,
+    coverage,
+    deviations,
+    keys,
+    ledger,
+    plan_keys,
+    preregistrations,
+    verdicts,
+)
 from service.store.recent import Recent
 
 OPEN: tuple[State, ...] = ("locked", "collecting", "complete", "judged")
@@ -92,6 +103,7 @@ def file(session: Session, caller: Key, prepared: Prepared, *, salt: bytes, now:
         plan_sha256=record.plan_sha256 or "",
         filing=prepared.filing,
         author=caller.name,
+        author_key=caller.id,
         facts=facts,
         directions=directions,
         classification=classification,
@@ -123,12 +135,15 @@ def decide(
     made = deviations.decisions(session, record.id, [number])[number]
     if len(made) >= MAX_DECISIONS:
         raise Conflict(f"deviation {number} has {MAX_DECISIONS} decisions", code="too_many_decisions")
+    author = _person(session, deviation.author, deviation.author_key)
+    reviewer = _person(session, caller.name, caller.id)
     decision = Decision(
         number=len(made) + 1,
         classification=wanted,
         note=note,
         reviewer=caller.name,
-        gentler=require_may_decide(deviation, standing(deviation, made), wanted, caller.name, note),
+        reviewer_key=caller.id,
+        gentler=require_may_decide(author, reviewer, standing(deviation, made), wanted, note),
         decided_at=now,
     )
     decision = deviations.decide(session, deviation, decision, caller.id, now)
@@ -177,6 +192,12 @@ def open_rows(session: Session, record: Preregistration) -> Rows:
     manifests = manifests_of(session, record)
     outcomes, _ = up_to_stop(record.plan, manifests, outcomes)
     return Rows(record.plan, manifests, outcomes, record.judged_at)
+
+
+def _person(session: Session, name: str, key_id: str | None) -> Person:
+    """Who holds a key, and which keys led to it."""
+    makers = frozenset() if key_id is None else frozenset(keys.makers(session, key_id))
+    return Person(name, key_id, makers)
 
 
 def _measured(session: Session, record: Preregistration, filing: Filing) -> Measured | None:
