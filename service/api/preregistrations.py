@@ -44,7 +44,7 @@ from service.domain.preregistration import Preregistration, State
 from service.domain.rule_power_records import RulePower
 from service.errors import Conflict
 from service.reports.prereg_markdown import Gap, parse_plan
-from service.store import audit, clock, ledger, plans, preregistrations
+from service.store import audit, clock, ledger, preregistrations
 
 routes = router("preregistrations")
 _PLAN = TypeAdapter(Plan)
@@ -143,7 +143,9 @@ def respond(session: Session, record: Preregistration, status: int = 200, **head
     tagged = {"ETag": record.etag, **headers}
     if record.state == "draft":
         return answer(view(session, record), status, tagged)
-    return embedding(view(session, record), "plan", plans.canonical(session, record.id)[0], status, tagged)
+    return embedding(
+        view(session, record), "plan", preregistrations.locked_text(session, record), status, tagged
+    )
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from service.domain.plan import Plan
 from service.domain.preregistration import Preregistration, State
 from service.errors import Conflict, NotFound, PreconditionFailed, RecordAltered
 from service.store import integrity, ledger, paging, scope
+from service.store import plans as plans_store
 from service.store.pipeline import Later, Questions, Row
 from service.store.recent import Recent
 from service.store.tables import manifests, plan_keys, plans, preregistrations
@@ -52,6 +53,8 @@ CACHED_CHARACTERS = 4_000_000
 
 _plans: Recent[str, tuple[Plan, str]] = Recent(CACHED_CHARACTERS)
 """The plan and the hash of its text, by canonical text."""
+_texts: Recent[str, str] = Recent(CACHED_CHARACTERS)
+"""By hash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,11 @@ def project_of(session: Session, preregistration_id: str) -> str:
     if found is None:
         raise NotFound(f"there is no preregistration {preregistration_id}")
     return str(found)
+
+
+def locked_text(session: Session, record: Preregistration) -> str:
+    """The text of a locked plan, whose hash the record has."""
+    return _texts.get(record.plan_sha256 or "") or plans_store.canonical(session, record.id)[0]
 
 
 def unknown(preregistration_id: str) -> NotFound:
@@ -330,6 +338,7 @@ def _locked(prereg_id: str, canonical: str, sha256: str) -> Plan:
             integrity.require("plan", prereg_id, holds=integrity.same(canonical, sha256))
             known = Plan.from_json(canonical), sha256
             _plans.add(canonical, known, len(canonical))
+            _texts.add(sha256, canonical, len(canonical))
     integrity.require("plan", prereg_id, holds=known[1] == sha256)
     return known[0]
 
