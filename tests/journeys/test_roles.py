@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
 import sqlalchemy as sa
+import yaml
 from psycopg import sql
 from starlette.testclient import TestClient
 
@@ -26,34 +28,24 @@ from tests.pools import InlinePool
 from tests.postgres import Postgres
 
 N = 10
+EXAMPLE = {"both_correct": 9, "only_baseline": 1, "only_candidate": 7, "both_wrong": 4}
+
+
+OWNER = "forelock_owner"
+COMPOSE = Path(__file__).parents[2] / "docker-compose.yml"
 
 
 class Roles:
-    """A database whose owner is no superuser, and who may use it."""
-
-    OWNER = "forelock_owner"
+    """A migrated database whose owner is no superuser, and who may use it."""
 
     def __init__(self, server: Postgres) -> None:
         self.server, self.name = server, server.create()
-        self._administer(
-            *(
-                sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(role))
-                for role in (self.OWNER, roles.API, roles.RUNNER)
-                if role not in self._known()
-            ),
-            sql.SQL("ALTER DATABASE {} OWNER TO {}").format(
-                sql.Identifier(self.name), sql.Identifier(self.OWNER)
-            ),
-        )
-
-    def _known(self) -> set[str]:
         with self.connect(Postgres.USER) as connection:
-            return {row[0] for row in connection.execute("SELECT rolname FROM pg_roles")}
-
-    def _administer(self, *statements: sql.Composed) -> None:
-        with self.connect(Postgres.USER) as connection:
-            for statement in statements:
-                connection.execute(statement)
+            owned = sql.SQL("ALTER DATABASE {} OWNER TO {}")
+            connection.execute(owned.format(sql.Identifier(self.name), sql.Identifier(OWNER)))
+        owner = self.database(OWNER)
+        schema.upgrade(owner.engine)
+        owner.dispose()
 
     def connect(self, role: str) -> psycopg.Connection:
         return psycopg.connect(host=str(self.server.directory), user=role, dbname=self.name, autocommit=True)
@@ -62,15 +54,32 @@ class Roles:
         return Database(f"postgresql+psycopg://{role}@/{self.name}?host={self.server.directory}")
 
 
+@pytest.fixture(scope="module")
+def server() -> Iterator[Postgres]:
+    """A server with the roles that docker-compose.yml makes."""
+    script = yaml.safe_load(COMPOSE.read_text("utf-8"))["configs"]["roles"]["content"]
+    found = re.search("<<SQL\n(.*)^SQL$", script, re.DOTALL | re.MULTILINE)
+    assert found is not None
+    server = Postgres()
+    try:
+        server.start()
+        with psycopg.connect(
+            host=str(server.directory), user=Postgres.USER, dbname="postgres", autocommit=True
+        ) as admin:
+            admin.execute("CREATE DATABASE forelock")
+            for statement in found[1].split(";"):
+                admin.execute(statement)
+        yield server
+    finally:
+        server.stop()
+
+
 @pytest.fixture
-def apart(postgres: Postgres) -> Iterator[Roles]:
+def apart(server: Postgres) -> Iterator[Roles]:
     """A migrated database with the three roles."""
-    made = Roles(postgres)
-    owner = made.database(Roles.OWNER)
-    schema.upgrade(owner.engine)
-    owner.dispose()
+    made = Roles(server)
     yield made
-    postgres.drop(made.name)
+    server.drop(made.name)
 
 
 @pytest.fixture
@@ -78,7 +87,7 @@ def service(apart: Roles, tmp_path: Path) -> Iterator[Service]:
     """The service, its API and its runner each under its own role."""
     settings = Settings(data_dir=tmp_path, key_cache_seconds=0)
     keyring = Keyring.create(tmp_path / "keys")
-    owner, api, runs = (apart.database(role) for role in (Roles.OWNER, roles.API, roles.RUNNER))
+    owner, api, runs = (apart.database(role) for role in (OWNER, roles.API, roles.RUNNER))
     project_id = add_project(owner, "default")
     app = create_app(settings, api, Keyring.load(tmp_path / "keys"))
     alarm = Alarm(tmp_path / "runner.sock")
@@ -127,13 +136,14 @@ def test_the_api_and_the_runner_do_all_their_work(service: Service) -> None:
     filing = dict.fromkeys(("title", "original", "actual", "reason", "impact"), "Words.")
     filing |= {"direction": "unknown", "outcomes_seen": True}
     assert client.post(f"{path}/deviations", json=filing).status_code == 201
-    request = {"baseline": [0.1 * i for i in range(300)], "candidate": [0.2 * i for i in range(300)]}
-    body = request | {"resamples": 200_000}
-    started = client.post("/v1/tests/paired-bootstrap", json=body, headers={"Prefer": "respond-async"})
-    if started.status_code == 202:
-        job = started.json()["id"]
-        assert service.run_jobs() == 1
-        assert client.get(f"/v1/jobs/{job}").json()["state"] == "succeeded"
+    started = client.post("/v1/tests/mcnemar", json=EXAMPLE, headers={"Prefer": "respond-async"})
+    assert started.status_code == 202, started.text
+    assert service.run_jobs() == 1
+    assert client.get(started.headers["Location"]).json()["state"] == "succeeded"
+    again = client.post(
+        "/v1/tests/mcnemar", json=EXAMPLE | {"both_wrong": 3}, headers={"Prefer": "respond-async"}
+    )
+    assert client.delete(again.headers["Location"]).status_code == 204
     service.runner._tidied = 0
     service.runner._tidy()
 
@@ -164,7 +174,7 @@ def test_neither_can_touch_the_guards_nor_what_is_locked(apart: Roles, role: str
 
 def test_every_table_is_granted_to_somebody(apart: Roles) -> None:
     assert set(roles.GRANTS) == {*metadata.tables, "alembic_version"}
-    owner = apart.database(Roles.OWNER)
+    owner = apart.database(OWNER)
     with owner.read() as session:
         count = sa.text(
             "SELECT count(*) FROM pg_class WHERE relowner <> CAST('forelock_owner' AS regrole) "
