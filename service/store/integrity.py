@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import zlib
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -16,14 +17,14 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from service.errors import RecordAltered
+from service.errors import InvalidData, RecordAltered
 from service.store.recent import Recent
 from service.store.tables import alterations
 
 log = logging.getLogger("forelock.integrity")
 FOUND, KNOWN = "altered", "known"
 """Where a session has what was found in it, and what is known of its database."""
-MOST_KNOWN = 100_000
+MOST_KNOWN = 20_000
 
 
 class Alteration(NamedTuple):
@@ -55,14 +56,16 @@ def same(text: str | bytes, sha256: str) -> bool:
     return hashlib.sha256(data).hexdigest() == sha256
 
 
+UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, RecursionError, zlib.error, InvalidData)
+"""What parsing a stored text raises; a full memory or a database that is away is no fault of the text."""
+
+
 @contextmanager
-def reading(kind: str, subject: str) -> Iterator[None]:
+def reading(kind: str, subject: str, unreadable: tuple[type[Exception], ...] = UNREADABLE) -> Iterator[None]:
     """What cannot be read is as good as altered."""
     try:
         yield
-    except RecordAltered:
-        raise
-    except Exception as error:
+    except unreadable as error:
         raise RecordAltered(kind, subject) from error
 
 

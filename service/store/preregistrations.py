@@ -91,7 +91,7 @@ def get(
     if for_update:
         # A statement of its own: what is joined to the head must be read after the wait for it.
         session.execute(_HOLD, {"of_project": project_id, "of_id": preregistration_id})
-    with integrity.reading("record", preregistration_id):
+    with integrity.reading("record", preregistration_id, (ValueError,)):  # of a column that is no JSON
         found = session.execute(_ONE, {"of_project": project_id, "of_id": preregistration_id})
         row = found.mappings().one_or_none()
     if row is None:

@@ -167,7 +167,7 @@ def page(
 
 Said = Mapping[str, tuple[str, str, datetime]]
 """Title, outcome and time by hypothesis."""
-_said: Recent[tuple[str, str], Said] = Recent(100_000)
+_said: Recent[tuple[str, str], Said] = Recent(20_000)
 """By record and hash."""
 
 

@@ -9,8 +9,8 @@ import sqlalchemy as sa
 
 from service.domain.findings import error, warning
 from service.domain.population import Manifest
-from service.errors import Conflict, ForelockError, NotFound, PreconditionFailed
-from service.store import plan_keys, plans, populations, preregistrations
+from service.errors import Conflict, ForelockError, InvalidData, NotFound, PreconditionFailed, Unavailable
+from service.store import integrity, plan_keys, plans, populations, preregistrations
 from service.store.tables import plans as plans_table
 
 
@@ -45,6 +45,21 @@ def test_a_locked_record_comes_back_as_it_was(world):
         assert plan_keys.wrapped(session, draft.id) == b"wrapped"
     assert locked.revision == draft.revision + 1
     assert locked.plan.populations[0].items_sha256 == Manifest.create(("a", "b", "c", "d")).sha256()
+
+
+def test_a_database_that_is_away_or_an_odd_id_alters_no_record(world, monkeypatch):
+    def away(*_):
+        raise Unavailable("away")
+
+    with world.database.write() as session:
+        record = world.locked(session)
+        with pytest.raises(InvalidData):
+            preregistrations.get(session, "project", "\ud800")
+        monkeypatch.setattr(session, "execute", away)
+        with pytest.raises(Unavailable):
+            preregistrations.get(session, "project", record.id)
+    with world.database.read() as session:
+        assert integrity.standing(session) == []
 
 
 def test_the_record_walks_through_its_states(world):
