@@ -424,7 +424,8 @@ compose() {
     for program in podman /bin/echo; do
         if have "$program"; then break; fi
     done
-    POSTGRES_PASSWORD=check "$venv/bin/podman-compose" --podman-path "$program" -f docker-compose.yml \
+    POSTGRES_PASSWORD=check OWNER_PASSWORD=check API_PASSWORD=check RUNNER_PASSWORD=check \
+        "$venv/bin/podman-compose" --podman-path "$program" -f docker-compose.yml \
         --profile init --profile pool config
 }
 

@@ -1,4 +1,4 @@
-"""The server's subcommands of the `forelock` command: serve, runner, init, migrate."""
+"""The server's subcommands of the `forelock` command: serve, runner, init, migrate, and two for repairs."""
 
 from __future__ import annotations
 
@@ -33,6 +33,14 @@ def commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("runner", _runner, "Run a runner alone: it computes the jobs and holds the key that opens rows.")
     add("init", _init, "Create the database, the keys, the project 'default' and the first API key.")
     add("migrate", _migrate, "Bring the database's schema up to this version.")
+    altered = add("alterations", _alterations, "List stored records that were found altered.")
+    altered.add_argument(
+        "--forget", action="store_true", help="when you have looked: readiness is green again"
+    )
+    rebuild = add(
+        "rebuild-coverage", _rebuild_coverage, "Make what counts as in of a record anew from its batches."
+    )
+    rebuild.add_argument("id", help="the preregistration")
 
 
 def settings_from(arguments: argparse.Namespace) -> Settings:
@@ -83,6 +91,34 @@ def _migrate(arguments: argparse.Namespace) -> int:
 
     sys.stdout.write(f"The schema is at revision {main.migrate(settings_from(arguments))}\n")
     return 0
+
+
+def _alterations(arguments: argparse.Namespace) -> int:
+    from service import main
+
+    found = main.alterations(settings_from(arguments), forget=arguments.forget)
+    for each in found:
+        sys.stdout.write(f"{each.kind} of {each.subject}\n")
+    forgotten = " and forgotten" if arguments.forget else ""
+    sys.stdout.write(f"{len(found)} found{forgotten}\n")
+    return 0
+
+
+def _rebuild_coverage(arguments: argparse.Namespace) -> int:
+    from service import main
+
+    rebuilt = main.rebuild_coverage(settings_from(arguments), arguments.id)
+    sys.stdout.write(
+        f"{rebuilt.received} of {rebuilt.expected} results are in; cells made anew: {rebuilt.changed}\n"
+    )
+    if rebuilt.twice:
+        numbers = ", ".join(map(str, sorted(rebuilt.twice)))
+        sys.stdout.write(
+            f"These batches hold results that an earlier one has: {numbers}. Void them, then run this again.\n"
+        )
+    elif rebuilt.complete:
+        sys.stdout.write("Every planned result is in: the verdict is queued\n")
+    return 1 if rebuilt.twice else 0
 
 
 def _serve(arguments: argparse.Namespace) -> int:

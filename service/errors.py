@@ -119,6 +119,19 @@ class PreconditionRequired(ForelockError):
     status, code, title = 428, "precondition_required", "Send If-Match"
 
 
+class RecordAltered(ForelockError):
+    """What is stored is not what was locked, judged or answered, or cannot be read: it is neither used nor served."""
+
+    code, title = "record_altered", "A stored record was altered"
+
+    def __init__(self, kind: str, subject: str) -> None:
+        super().__init__(
+            f"the {kind} of {subject} is stored otherwise than it was locked, judged or answered, so it is not used; "
+            "whoever runs the service finds it in the log, and a backup has it whole"
+        )
+        self.kind, self.subject = kind, subject
+
+
 class TooMany(ForelockError):
     """More than the project may have at a time."""
 

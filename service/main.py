@@ -25,10 +25,12 @@ from service.domain.access import SCOPES, Key, Project, new_secret, secret_prefi
 from service.errors import Conflict, ForelockError
 from service.keyring import Keyring
 from service.starting import require_answer, require_keys, require_opens, require_whole, wait_for
-from service.store import keys, projects, schema
+from service.store import clock, integrity, keys, projects, schema
 from service.store.engine import Database
+from service.store.integrity import Alteration
 
 if TYPE_CHECKING:
+    from service.actions.coverage import Rebuilt
     from service.jobs.runner import Runner
 
 
@@ -38,6 +40,30 @@ def migrate(settings: Settings) -> str:
         require_answer(database)
         schema.upgrade(database.engine)
         return schema.revision(database.engine) or "none"
+
+
+def rebuild_coverage(settings: Settings, prereg_id: str) -> Rebuilt:
+    """Make what counts as in of a record anew from its batches."""
+    from service.actions import coverage
+    from service.wake import nudge
+
+    with _database(settings.url) as database:
+        schema.require_current(database.engine)
+        with database.write() as session:
+            rebuilt = coverage.rebuild(session, prereg_id, job_id=_id(), now=clock.now(session))
+    nudge(settings.runner_socket)
+    return rebuilt
+
+
+def alterations(settings: Settings, *, forget: bool) -> list[Alteration]:
+    """Stored rows that were found altered; with `forget` until they are found again."""
+    with _database(settings.url) as database:
+        schema.require_current(database.engine)
+        with database.write() as session:
+            found = integrity.standing(session)
+            if forget:
+                integrity.forget(session)
+    return found
 
 
 def initialise(settings: Settings) -> Path:

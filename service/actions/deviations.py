@@ -20,6 +20,7 @@ from service.domain.deviation import (
     Deviation,
     Filing,
     Measured,
+    Person,
     judge_filing,
     require_may_decide,
     require_person,
@@ -29,16 +30,28 @@ from service.domain.deviation_changes import ExcludedClusters, ExcludedItems
 from service.domain.deviation_direction import measured
 from service.domain.deviation_rules import Facts
 from service.domain.deviation_scope import check, touched
-from service.domain.ledger import Receipt
+from service.domain.ledger import Kind, Receipt
 from service.domain.outcomes import Outcomes
 from service.domain.preregistration import Preregistration, State
 from service.domain.stopping import up_to_stop
 from service.errors import Conflict
-from service.store import audit, batches, coverage, deviations, ledger, plan_keys, preregistrations, verdicts
+from service.store import (
+    audit,
+    batches,
+    coverage,
+    deviations,
+    keys,
+    ledger,
+    plan_keys,
+    preregistrations,
+    verdicts,
+)
 from service.store.recent import Recent
 
 OPEN: tuple[State, ...] = ("locked", "collecting", "complete", "judged")
 """States in which deviations are filed and decided."""
+UNBLINDING: tuple[Kind, ...] = ("unblinding", "reading", "look")
+"""Ledger entries after which something of the outcomes is known: the answer of a look is, even if it says go on."""
 MAX_ROWS = 1_000_000
 """Results that a request opens to compute with."""
 
@@ -90,13 +103,14 @@ def file(session: Session, caller: Key, prepared: Prepared, *, salt: bytes, now:
         plan_sha256=record.plan_sha256 or "",
         filing=prepared.filing,
         author=caller.name,
+        author_key=caller.id,
         facts=facts,
         directions=directions,
         classification=classification,
         rule=rule,
         filed_at=now,
     )
-    deviations.insert(session, deviation, caller.id, now)
+    deviation = deviations.insert(session, deviation, caller.id, now)
     said = {"deviation": number, "deviation_sha256": deviation.sha256(), "classification": classification}
     _audit(session, caller, record, "deviation.file", number, now)
     return Filed(deviation, _ledgered(session, record, said, salt, now))
@@ -121,15 +135,18 @@ def decide(
     made = deviations.decisions(session, record.id, [number])[number]
     if len(made) >= MAX_DECISIONS:
         raise Conflict(f"deviation {number} has {MAX_DECISIONS} decisions", code="too_many_decisions")
+    author = _person(session, deviation.author, deviation.author_key)
+    reviewer = _person(session, caller.name, caller.id)
     decision = Decision(
         number=len(made) + 1,
         classification=wanted,
         note=note,
         reviewer=caller.name,
-        gentler=require_may_decide(deviation, standing(deviation, made), wanted, caller.name, note),
+        reviewer_key=caller.id,
+        gentler=require_may_decide(author, reviewer, standing(deviation, made), wanted, note),
         decided_at=now,
     )
-    deviations.decide(session, deviation, decision, caller.id, now)
+    decision = deviations.decide(session, deviation, decision, caller.id, now)
     _audit(session, caller, record, "deviation.decide", number, now)
     said = {
         "deviation": number,
@@ -177,6 +194,12 @@ def open_rows(session: Session, record: Preregistration) -> Rows:
     return Rows(record.plan, manifests, outcomes, record.judged_at)
 
 
+def _person(session: Session, name: str, key_id: str | None) -> Person:
+    """Who holds a key, and which keys led to it."""
+    makers = frozenset() if key_id is None else frozenset(keys.makers(session, key_id))
+    return Person(name, key_id, makers)
+
+
 def _measured(session: Session, record: Preregistration, filing: Filing) -> Measured | None:
     """What leaving the items out does to each difference; None before the verdict or for other changes."""
     if record.state != "judged" or not isinstance(filing.change, ExcludedItems | ExcludedClusters):
@@ -198,7 +221,7 @@ def _facts(session: Session, record: Preregistration, *, outcomes_seen: bool) ->
         results_received=sum(count.received for count in coverage.counts(session, record.id)),
         results_expected=expected_total(record.plan),
         judged=record.judged_at is not None,
-        unblinded=any(ledger.receipts(session, record.id, kind=kind) for kind in ("unblinding", "reading")),
+        unblinded=any(ledger.receipts(session, record.id, kind=kind) for kind in UNBLINDING),
         outcomes_seen=outcomes_seen,
     )
 

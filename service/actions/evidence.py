@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
+from service.actions.manifests import facts_of
 from service.actions.results import expected_total
 from service.domain import deviation
 from service.domain.deviation_rules import Classification
@@ -14,7 +15,7 @@ from service.domain.rule_power import power_at_reference
 from service.domain.rule_power_records import RulePower
 from service.domain.verdict_notes import HypothesisSentences, sentences
 from service.domain.verdict_records import Verdict
-from service.store import batches, coverage, deviations, ledger, populations, verdicts
+from service.store import batches, coverage, deviations, ledger, verdicts
 
 
 def card(session: Session, record: Preregistration) -> EvidenceCard:
@@ -59,7 +60,7 @@ def _verdict(session: Session, record: Preregistration) -> Verdict | None:
 
 def _powers(session: Session, record: Preregistration) -> dict[str, RulePower]:
     """At the SESOI, from the plan and its items alone; remembered, since every reader asks for the same."""
-    facts = populations.facts(session, record.id)
+    facts = facts_of(session, record)
     return {
         each.hypothesis.id: power_at_reference(record.plan, facts, each) for each in settings(record.plan)
     }

@@ -26,17 +26,22 @@ def create(
     secret: str,
     now: datetime,
 ) -> Key:
-    """A new key of the project. Only the secret's hash is kept.
+    """A new key of the project, which ends with its maker at the latest. Only the secret's hash is kept.
 
     Raises:
         Forbidden: a scope the caller does not have itself.
-        InvalidData: an expiry in the past.
+        InvalidData: an expiry in the past, or later than the caller's own.
     """
     lacking = [scope for scope in scopes if not caller.allows(scope)]
     if lacking:
         raise Forbidden(f"a key cannot grant scopes it lacks: {', '.join(lacking)}", code="scope_not_held")
     if expires_at is not None and expires_at <= now:
         raise InvalidData.field("expires_at", "is in the past", "name a later time, or leave it out")
+    if caller.expires_at is not None:
+        expires_at = expires_at or caller.expires_at
+        if expires_at > caller.expires_at:
+            message = "is later than the end of the API key that asks"
+            raise InvalidData.field("expires_at", message, "name an earlier time, or leave it out")
     key = Key(
         id=key_id,
         project_id=project_id,
@@ -46,6 +51,7 @@ def create(
         prefix=secret_prefix(secret),
         created_at=now,
         expires_at=expires_at,
+        created_by=caller.id,
     )
     keys.insert(session, key, secret_sha256(secret))
     _audit(session, caller, "key.create", key, now)

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from sqlalchemy.orm import Session
 
+from service.actions.coverage import require_covered
 from service.actions.look_requests import Taken, enqueue_due, taken
 from service.actions.manifests import manifests_of
 from service.actions.results import enqueue_verdict
@@ -99,6 +100,7 @@ def record(
         decision = "stop" if seen.stop else "continue"
         bodies.append(("reading", {"decision": decision, "units": dict(seen.reading.units)}))
     if seen.stop and bodies:
+        require_covered(session, found, full=False)
         found = preregistrations.move(session, found, "complete", now)
         enqueue_verdict(session, found, job_id=job_ids[0], now=now)
     elif not seen.stop:

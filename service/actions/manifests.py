@@ -6,12 +6,18 @@ from collections.abc import Mapping
 
 from sqlalchemy.orm import Session
 
-from service.domain.population import Manifest
+from service.domain.population import Manifest, ManifestFacts
 from service.domain.preregistration import Preregistration
 from service.store import populations
 
 
 def manifests_of(session: Session, record: Preregistration) -> Mapping[str, Manifest]:
     """Every population's manifest."""
-    found = {each.id: populations.get(session, record.id, each.id) for each in record.plan.populations or ()}
-    return {name: manifest for name, manifest in found.items() if manifest is not None}
+    return populations.of_record(session, record)
+
+
+def facts_of(session: Session, record: Preregistration) -> dict[str, ManifestFacts]:
+    """What lint reads of them: of a locked record from the lists themselves, whose hashes the plan has."""
+    if record.state == "draft":
+        return populations.facts(session, record.id)
+    return {name: manifest.facts() for name, manifest in manifests_of(session, record).items()}

@@ -14,6 +14,7 @@ from datetime import datetime
 import numpy as np
 from sqlalchemy.orm import Session
 
+from service.actions.coverage import require_covered
 from service.actions.look_requests import enqueue_due
 from service.actions.results import Parts, Prepared, enqueue_verdict, expected_total
 from service.domain import sealing
@@ -318,6 +319,7 @@ class Group:
         if record.state == "locked":
             record = preregistrations.move(self._session, record, "collecting", now)
         if intake.state == "complete":
+            require_covered(self._session, record, full=True)
             record = preregistrations.move(self._session, record, "complete", now)
             enqueue_verdict(self._session, record, job_id=job_id, now=now)
             return True

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from service.actions.manifests import facts_of
 from service.domain import sealing
 from service.domain.access import Key
 from service.domain.findings import Finding
@@ -98,7 +99,7 @@ def findings(session: Session, record: Preregistration) -> tuple[Finding, ...]:
 
 def power(session: Session, record: Preregistration) -> tuple[RulePower, ...]:
     """What the rules of the plan can show; it depends on the plan and its items alone."""
-    return rule_powers(record.plan, populations.facts(session, record.id))
+    return rule_powers(record.plan, facts_of(session, record))
 
 
 def levels(session: Session, record: Preregistration) -> tuple[RuleLevel, ...]:

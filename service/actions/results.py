@@ -1,4 +1,4 @@
-"""Results around the posting of batches: checking one, voiding one, and what makes a plan complete.
+"""Results around the posting of batches: checking one, and what makes a plan complete.
 
 Nothing here may answer differently for different outcomes: faults name fields and items, never
 values, and what is stored beside the sealed columns follows from item ids alone.
@@ -14,17 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
-from service.actions.look_requests import require_unread
 from service.actions.manifests import manifests_of as manifests_of
 from service.domain import stopping
 from service.domain.access import Key
-from service.domain.filled import Filled
-from service.domain.ledger import Receipt
 from service.domain.plan import Plan
 from service.domain.population import Manifest
 from service.domain.preregistration import Preregistration
 from service.domain.results import PlacedBatch, ResultBatch, check, expected_cells
-from service.store import audit, batches, coverage, jobs, ledger, populations, preregistrations
+from service.store import jobs, populations, preregistrations
 from service.store.recent import Recent
 
 Parts = tuple[tuple[int, NDArray[np.int32]], ...]
@@ -108,48 +105,6 @@ class LockedPlans:
         return terms
 
 
-def void(
-    session: Session,
-    caller: Key,
-    record: Preregistration,
-    sequence: int,
-    reason: str,
-    *,
-    salt: bytes,
-    now: datetime,
-) -> Receipt:
-    """Void a whole batch, freeing its cells: the repair for a wrong upload, printed in the verdict."""
-    record.require("collecting")
-    facts = batches.get(session, record.id, sequence).facts(record.plan_sha256 or "")
-    positions = np.frombuffer(facts.positions, dtype="<i4")
-    require_unread(session, record, facts.population, positions)
-    batches.void(session, record.id, sequence, reason, caller.id, now)
-    replicates = np.frombuffer(facts.replicates, dtype="<u2")
-    for replicate in np.unique(replicates):
-        cell = (record.id, facts.population, facts.arm, facts.endpoint, int(replicate))
-        filled = Filled(coverage.bitmap(session, *cell, _size(record.plan, facts.population)))
-        filled.release(positions[replicates == replicate])
-        coverage.save(session, *cell, filled.bitmap(), filled.received)
-    audit.record(
-        session,
-        project_id=record.project_id,
-        key_id=caller.id,
-        action="batch.void",
-        subject=record.id,
-        facts={"batch": sequence},
-        now=now,
-    )
-    return ledger.append(
-        session,
-        "batch_voided",
-        {"preregistration_id": record.id, "batch": sequence, "reason": reason},
-        project_id=record.project_id,
-        preregistration_id=record.id,
-        salt=salt,
-        now=now,
-    )
-
-
 def enqueue_verdict(session: Session, record: Preregistration, *, job_id: str, now: datetime) -> jobs.Job:
     """Queue the verdict of a complete plan; one that waits or runs already is returned instead."""
     return jobs.enqueue(
@@ -166,8 +121,3 @@ def enqueue_verdict(session: Session, record: Preregistration, *, job_id: str, n
 def expected_total(plan: Plan) -> int:
     """Rows that make the plan complete."""
     return sum(cell.size for cell in expected_cells(plan))
-
-
-def _size(plan: Plan, population: str) -> int:
-    found = plan.population(population)
-    return 0 if found is None else found.n

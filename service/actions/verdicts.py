@@ -20,7 +20,7 @@ from service.domain.results import PlacedBatch
 from service.domain.stopping import is_sequential, up_to_stop
 from service.domain.verdict import Verdict, analyse, judge
 from service.domain.verdict_records import VoidedBatch
-from service.errors import Conflict
+from service.errors import Conflict, RecordAltered
 from service.store import batches, ledger, plan_keys, preregistrations, verdicts
 from service.store.batches import StoredBatch
 
@@ -45,10 +45,19 @@ def inputs(
     record = preregistrations.get(session, project_id, prereg_id)
     record.require("complete")
     outcomes, voided = opened(session, record, seal_private=seal_private)
-    if not is_sequential(record.plan):
+    if not _stopped(session, record):
         outcomes.require_complete()
     sha256 = record.plan_sha256 or ""
     return Inputs(prereg_id, sha256, record.plan, manifests_of(session, record), outcomes, voided, now)
+
+
+def _stopped(session: Session, record: Preregistration) -> bool:
+    """A look or a reading that is on record has ended it before every result was in."""
+    looks = (
+        *ledger.bodies(session, record.id, kind="look"),
+        *ledger.bodies(session, record.id, kind="reading"),
+    )
+    return is_sequential(record.plan) and any(each["decision"] == "stop" for each in looks)
 
 
 def opened(
@@ -67,8 +76,15 @@ def opened(
 
 
 def open_batch(batch: StoredBatch, plan_sha256: str, plan_private: bytes) -> PlacedBatch:
-    """A stored batch with its secret columns in the open."""
-    rows, _salt = sealing.open_rows(plan_private, batch.sealed, batch.facts(plan_sha256))
+    """A stored batch with its secret columns in the open.
+
+    Raises:
+        RecordAltered: the rows are not those that the batch was committed to.
+    """
+    facts = batch.facts(plan_sha256)
+    rows, salt = sealing.open_rows(plan_private, batch.sealed, facts)
+    if sealing.commitment_sha256(salt, facts, rows) != batch.commitment_sha256:
+        raise RecordAltered("batch", f"{batch.preregistration_id}/{batch.sequence}")
     return PlacedBatch(
         population=batch.population,
         arm=batch.arm,
@@ -108,7 +124,7 @@ def record(
         raise Conflict("this preregistration is judged already", code="already_judged")
     found.require("complete")
     private = _plan_private(session, found, seal_private)
-    verdicts.insert(session, project_id, verdict)
+    verdict_sha256 = verdicts.insert(session, project_id, verdict)
     preregistrations.move(session, found, "judged", now)
     plan_keys.release(session, found.id, private)
     ledger.append(
@@ -117,7 +133,7 @@ def record(
         {
             "preregistration_id": found.id,
             "plan_sha256": verdict.plan_sha256,
-            "verdict_sha256": verdict.sha256(),
+            "verdict_sha256": verdict_sha256,
         },
         project_id=project_id,
         preregistration_id=found.id,

@@ -35,6 +35,7 @@ DEVIATION: dict[str, Any] = {
         ],
     },
     "author": "ada",
+    "author_key": "9d0f3a5c1b7e4d2f8a6c5b4e3d2f1a0b",
     "filed_at": _AT,
     "facts": {
         "state": "collecting",
@@ -73,6 +74,7 @@ DECIDED: dict[str, Any] = FILED | {
             "classification": "reject",
             "note": "The categories were chosen too late.",
             "reviewer": "grace",
+            "reviewer_key": "2c8e5b7a9d1f4e3b8a7c6d5e4f3a2b1c",
             "gentler": False,
             "decided_at": _AT,
         }

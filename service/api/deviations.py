@@ -61,6 +61,7 @@ class DeviationView(View):
     direction: DirectionView
     change: Change
     author: str = Field(description="Name of the key that filed it.")
+    author_key: str | None = Field(description="Id of that key; null where an earlier release filed it.")
     filed_at: datetime
     facts: Facts
     classification: Classification = Field(description="By the rules.")
@@ -176,7 +177,8 @@ def decide_deviation(
     """Decide about a deviation.
 
     Anybody who may review can be as strict as what stands, or stricter. To be gentler takes a note, and a person
-    other than the deviation's author. Every decision stays on record; the latest counts.
+    other than the deviation's author: another name, and a key that neither made the author's nor was made by it. Every
+    decision stays on record; the latest counts.
     """
 
     def work() -> Response:
@@ -212,6 +214,7 @@ def _fields(deviation: Deviation, decisions: tuple[Decision, ...]) -> dict[str, 
         ),
         "change": filing.change,
         "author": deviation.author,
+        "author_key": deviation.author_key,
         "filed_at": deviation.filed_at,
         "facts": deviation.facts,
         "classification": deviation.classification,

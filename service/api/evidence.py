@@ -70,7 +70,7 @@ def get_verdict_sentences(caller: Reader, session: ReadSession, prereg_id: Recor
     return answer(
         VerdictInWords(
             preregistration_id=record.id,
-            verdict_sha256=verdict.sha256(),
-            hypotheses=list(actions.in_words(session, record, verdict)),
+            verdict_sha256=verdict.sha256,
+            hypotheses=list(actions.in_words(session, record, verdict.read())),
         )
     )

@@ -12,7 +12,7 @@ from service.api.logs import ERRORS, location
 from service.api.route import refuses, router
 from service.api.services import services
 from service.errors import Fault, ForelockError, Unavailable
-from service.store import schema
+from service.store import guards, integrity, schema
 
 routes = router("service", prefix="")
 
@@ -38,28 +38,28 @@ async def get_liveness() -> Health:
 def get_readiness(request: Request) -> Health:
     """Say whether the service can work.
 
-    200 when the database answers and has room, its schema is this version's, and every guarding trigger stands.
+    200 when the database answers and has room, its schema is this version's, every guard is as the migrations made it,
+    and no stored record was found altered.
     """
     database = services(request).database
     if database.is_full:
         raise Unavailable("the last write found the disk full", code="not_ready")
-    engine = database.engine
     try:
-        schema.require_current(engine)
-        missing = schema.missing_triggers(engine)
+        schema.require_current(database.engine)
+        changed = guards.faults(database.engine)
+        with database.read() as session:
+            altered = len(integrity.standing(session))
     except ForelockError as error:
         raise Unavailable(error.detail, code="not_ready") from error
     except Exception as error:
         ERRORS.error("not ready", extra={"fields": location(error)})
         raise Unavailable("the database cannot be reached", code="not_ready") from error
-    if missing:
-        faults = [
-            Fault(
-                "",
-                f"the trigger {name} is missing",
-                "restore a backup, or create it again from migrations/sql",
-            )
-            for name in missing
-        ]
-        raise Unavailable("triggers that protect locked records are missing", faults, code="not_ready")
+    if changed:
+        fix = "restore a backup, or make it again as in migrations/sql"
+        faults = [Fault("", each, fix) for each in changed]
+        raise Unavailable("the guards of locked records are not as they were made", faults, code="not_ready")
+    if altered:
+        fix = "restore a backup; `forelock alterations` lists them, and forgets them when you have looked"
+        fault = Fault("", f"{altered} found to be stored otherwise than locked, judged or answered", fix)
+        raise Unavailable("stored records were altered", [fault], code="not_ready")
     return Health()

@@ -19,10 +19,12 @@ from service.actions.calibration import KIND as CALIBRATION
 from service.api import examples
 from service.api.answers import View, answer, shows
 from service.api.deps import AnyCaller, ReadSession, RecordId, Shared, WriteSession, require_scope
+from service.api.headers import header
 from service.api.idempotency import Once
 from service.api.route import refuses, router
 from service.api.services import Services
 from service.domain.access import Key
+from service.errors import Unauthorized, Unavailable
 from service.store import clock, jobs, preregistrations
 from service.wake import nudge
 
@@ -32,6 +34,8 @@ STREAM_SECONDS = 900.0
 """A stream of events ends after this long; clients that want more connect again."""
 QUIET_SECONDS = 15.0
 """A stream without news says so this often, lest a proxy takes it for dead."""
+KEY_SECONDS = 5.0
+"""How often a stream asks whether its key still stands."""
 
 
 class JobView(View):
@@ -51,14 +55,22 @@ class JobView(View):
         description="What the test answers when it is computed at once. Null until it succeeded."
     )
     error: dict[str, Any] | None = Field(description="Null unless it failed.")
-    created_at: datetime
-    finished_at: datetime | None
+    created_at: datetime = Field(description="To the minute where the job works on sealed results.")
+    finished_at: datetime | None = Field(description="Likewise.")
 
 
 def job_view(job: jobs.Job, now: datetime | None = None) -> JobView:
     """The job as its project sees it."""
     fields = {name: getattr(job, name) for name in JobView.model_fields if name != "eta_seconds"}
+    if (
+        job.kind in jobs.OF_RECORDS
+    ):  # how long sealed rows took to compute with may follow from what they hold
+        fields |= {name: _coarse(fields[name]) for name in ("created_at", "finished_at")}
     return JobView(**fields, eta_seconds=_eta(job, now or datetime.now(UTC)))
+
+
+def _coarse(moment: datetime | None) -> datetime | None:
+    return None if moment is None else moment.replace(second=0, microsecond=0)
 
 
 def queued(
@@ -131,13 +143,27 @@ async def get_job_events(caller: AnyCaller, shared: Shared, request: Request, jo
     """Follow a job: an event named by its state at every change, the last one when it has ended.
 
     Each event's data is JSON with `state`, `progress` and `eta_seconds`. The answer itself is read
-    with `GET /v1/jobs/{id}`. The stream ends with the job, or after a quarter of an hour.
+    with `GET /v1/jobs/{id}`. The stream ends with the job, soon after the key is revoked or expires, or after a quarter
+    of an hour.
     """
     job = await to_thread.run_sync(_read, shared, caller, job_id)
     return EventSourceResponse(
         _events(shared, caller, job, request),
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
+
+
+async def _still_valid(shared: Services, request: Request) -> bool:
+    """Whether the key that asked may still ask; it is looked up as often as for requests."""
+    sent = header(request, b"authorization")
+    try:
+        if shared.keys.cached(sent) is None:
+            await to_thread.run_sync(shared.keys.look_up, sent)
+    except Unauthorized:
+        return False
+    except Unavailable:  # the database is away: whoever may ask is seen when it is back
+        return True
+    return True
 
 
 def _read(shared: Services, caller: Key, job_id: str) -> jobs.Job:
@@ -154,12 +180,16 @@ async def _events(shared: Services, caller: Key, job: jobs.Job, request: Request
         if job.state not in jobs.UNFINISHED or time.monotonic() > until:
             return
         number += 1
-        seen = (job.state, job.progress)
-        while (news := await shared.watch.change(job.id, seen, QUIET_SECONDS)) == seen:
+        seen, spoken = (job.state, job.progress), time.monotonic()
+        while (news := await shared.watch.change(job.id, seen, KEY_SECONDS)) == seen:
             if time.monotonic() > until or await request.is_disconnected():
                 return
-            yield format_sse_event(comment="waiting")
-        if news is None:  # it expired meanwhile
+            if not await _still_valid(shared, request):
+                return
+            if time.monotonic() - spoken >= QUIET_SECONDS:
+                spoken = time.monotonic()
+                yield format_sse_event(comment="waiting")
+        if news is None or not await _still_valid(shared, request):  # None: it expired meanwhile
             return
         await asyncio.sleep(0)
         job = await to_thread.run_sync(_read, shared, caller, job.id)

@@ -33,6 +33,7 @@ _EXAMPLE = {
     "expires_at": None,
     "revoked_at": None,
     "last_used_at": None,
+    "created_by": "2c8e5b7a9d1f4e3b8a7c6d5e4f3a2b1c",
 }
 
 
@@ -44,7 +45,10 @@ class KeyRequest(BaseModel):
     name: Annotated[str, Field(min_length=1, max_length=200, description="Who or what will use it.")]
     kind: Literal["person", "job"] = Field("job", description="A person, or an eval job.")
     scopes: Annotated[tuple[Scope, ...], Field(min_length=1, max_length=20, description="What it may do.")]
-    expires_at: AwareDatetime | None = Field(None, description="When it ends; null: when it is revoked.")
+    expires_at: AwareDatetime | None = Field(
+        None,
+        description="When it ends, no later than the caller's key; null: with that one, or when it is revoked.",
+    )
     project_id: Annotated[str, Field(max_length=64)] | None = Field(
         None, description="Another project than the caller's; needs scope `operator`."
     )

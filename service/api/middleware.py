@@ -21,7 +21,7 @@ CLIENT_GONE = 499
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{8,128}")
 _SAFE_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
+    (b"referrer-policy", b"same-origin"),
 )
 _NO_STORE = (b"cache-control", b"no-store")
 _REVALIDATE = (b"cache-control", b"private, no-cache")

@@ -30,5 +30,5 @@ def get_multiverse(caller: Reader, session: ReadSession, prereg_id: RecordId) ->
     there the answer is 409, as that of the verdict.
     """
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    verdict = require_verdict(session, record)
+    verdict = require_verdict(session, record).read()
     return answer(actions.of_verdict(session, record, verdict))

@@ -8,6 +8,7 @@ from fastapi import Path, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.actions import preregistrations as actions
+from service.actions.manifests import manifests_of
 from service.api import examples
 from service.api.answers import View, answer, shows
 from service.api.body import Content, RawBody
@@ -16,7 +17,7 @@ from service.api.preregistrations import refusals_audited
 from service.api.route import refuses, router
 from service.errors import NotFound
 from service.ingest import manifests
-from service.store import clock, populations, preregistrations
+from service.store import clock, preregistrations
 
 routes = router("preregistrations")
 
@@ -89,7 +90,7 @@ def get_items(
 ) -> Response:
     """Read a population's items in manifest order."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    manifest = populations.get(session, record.id, population)
+    manifest = manifests_of(session, record).get(population)
     if manifest is None:
         raise NotFound(f"population '{population}' of this preregistration has no items")
     return answer(

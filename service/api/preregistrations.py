@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from service.actions import preregistrations as actions
 from service.api import examples, markdown_examples
-from service.api.answers import Page, View, answer, shows
+from service.api.answers import Page, View, answer, embedding, shows
 from service.api.body import SMALL_BODY, Content, RawBody, StrictBody, json_reader, validate
 from service.api.deps import (
     Cursor,
@@ -81,7 +81,7 @@ class DraftFromMarkdown(PreregistrationView):
 
 
 class PreregistrationItem(View):
-    """A preregistration in a list."""
+    """A preregistration in a list. One whose plan was altered is marked, and answers 500 by itself."""
 
     id: str
     title: str | None
@@ -91,6 +91,9 @@ class PreregistrationItem(View):
     created_at: datetime
     locked_at: datetime | None
     judged_at: datetime | None
+    altered: bool = Field(
+        False, description="The stored plan is not what was locked: it is neither used nor shown."
+    )
 
 
 class LintReport(View):
@@ -147,8 +150,13 @@ def _fields(session: Session, record: Preregistration) -> dict[str, Any]:
 
 
 def respond(session: Session, record: Preregistration, status: int = 200, **headers: str) -> Response:
-    """The record's view with its ETag."""
-    return answer(view(session, record), status, {"ETag": record.etag, **headers})
+    """The record's view with its ETag; a locked plan as it was locked."""
+    tagged = {"ETag": record.etag, **headers}
+    if record.state == "draft":
+        return answer(view(session, record), status, tagged)
+    return embedding(
+        view(session, record), "plan", preregistrations.locked_text(session, record), status, tagged
+    )
 
 
 @contextmanager
@@ -222,14 +230,8 @@ def list_preregistrations(
     records, following = preregistrations.page(
         session, caller.project_id, state=state, cursor=cursor, limit=limit
     )
-    items = [
-        PreregistrationItem(title=record.plan.title, **{name: getattr(record, name) for name in _ITEM_FIELDS})
-        for record in records
-    ]
+    items = [PreregistrationItem.model_validate(each, from_attributes=True) for each in records]
     return answer(Page[PreregistrationItem](items=items, next_cursor=following))
-
-
-_ITEM_FIELDS = tuple(name for name in PreregistrationItem.model_fields if name != "title")
 
 
 @routes.get(

@@ -15,7 +15,7 @@ from fastapi import Path, Query, Request, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from service.actions import results as actions
-from service.actions import rows
+from service.actions import rows, voids
 from service.actions.posting import ROW_BYTES, Salts, Submission
 from service.actions.progress import progress
 from service.api import examples
@@ -101,6 +101,7 @@ class BatchView(View):
     key_id: str
     void_reason: str | None
     voided_at: datetime | None
+    altered: bool = Field(False, description="It is not the batch that the ledger has: it is not judged on.")
 
 
 class VoidRequest(BaseModel):
@@ -289,7 +290,7 @@ def void_batch(
     def work() -> Response:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
         salt, now = secrets.token_bytes(16), clock.now(session)
-        return answer(actions.void(session, caller, record, batch, body.reason, salt=salt, now=now))
+        return answer(voids.void(session, caller, record, batch, body.reason, salt=salt, now=now))
 
     with refusals_audited(shared, caller, prereg_id, "batch.void"), shared.database.write() as session:
         return once.run(session, work)

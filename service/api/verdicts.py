@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import Query, Response
-from pydantic import AwareDatetime
+from fastapi import Query, Request, Response
+from pydantic import AwareDatetime, Field
 from sqlalchemy.orm import Session
 
 from service.actions import results as actions
@@ -20,14 +20,17 @@ from service.api.deps import (
     ReadSession,
     RecordId,
     Shared,
+    not_modified,
 )
 from service.api.idempotency import OptionalOnce
 from service.api.jobs import JobView, queued
+from service.api.preregistrations import NOT_MODIFIED
 from service.api.route import refuses, router
 from service.domain.preregistration import Preregistration
 from service.domain.verdict import Outcome, Verdict
 from service.errors import Blinded, Conflict
 from service.store import jobs, preregistrations, verdicts
+from service.store.verdicts import StoredVerdict
 
 routes = router("verdicts")
 
@@ -38,30 +41,38 @@ class VerdictItem(View):
     preregistration_id: str
     title: str
     hypothesis: str
-    outcome: Outcome
+    outcome: Outcome | None = Field(description="Null where the stored verdict was altered.")
     judged_at: datetime
+    altered: bool = Field(
+        False, description="The stored verdict is not what was judged: nothing is shown of it."
+    )
 
 
 @routes.get(
     "/preregistrations/{prereg_id}/verdict",
     response_model=Verdict,
-    responses=shows(examples.VERDICT) | refuses(409),
+    responses=shows(examples.VERDICT) | NOT_MODIFIED | refuses(409),
 )
-def get_verdict(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
+def get_verdict(request: Request, caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
     """Read the verdict: every clause with what was observed, and the analyses behind it.
 
-    Before it is there: 409 with code `blinded` until the planned n is in, then `verdict_pending` or `verdict_failed`.
+    The answer is the stored text, byte for byte: its SHA-256 is its ETag, and what the ledger has of it. Before it is
+    there: 409 with code `blinded` until the planned n is in, then `verdict_pending` or `verdict_failed`.
     """
-    return answer(require_verdict(session, preregistrations.get(session, caller.project_id, prereg_id)))
+    verdict = require_verdict(session, preregistrations.get(session, caller.project_id, prereg_id))
+    etag = f'"{verdict.sha256}"'
+    unchanged = not_modified(request, etag)
+    return unchanged or Response(verdict.text, 200, {"ETag": etag}, "application/json")
 
 
-def require_verdict(session: Session, record: Preregistration) -> Verdict:
+def require_verdict(session: Session, record: Preregistration) -> StoredVerdict:
     """The record's verdict.
 
     Raises:
         Conflict: `blinded`, `verdict_pending` or `verdict_failed`.
+        RecordAltered: it is not what was judged.
     """
-    verdict = verdicts.get(session, record.project_id, record.id)
+    verdict = verdicts.stored(session, record.project_id, record.id)
     if verdict is None:
         raise _not_there(record, jobs.latest(session, record.project_id, kind="verdict", subject=record.id))
     return verdict

@@ -70,6 +70,9 @@ class Key(Record):
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
     last_used_at: datetime | None = None
+    created_by: str | None = Field(
+        None, description="Id of the key that made it, which knew its secret; null for the first one."
+    )
 
     def valid(self, now: datetime) -> bool:
         """Neither revoked nor expired."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
@@ -75,12 +76,15 @@ class Decision(BaseModel):
     classification: Decided
     note: str | None
     reviewer: str = Field(description="Name of the key that decided.")
+    reviewer_key: str | None = Field(
+        None, description="Id of that key; null in decisions of earlier releases."
+    )
     gentler: bool = Field(description="It took back some of what stood, which only another person may do.")
     decided_at: AwareDatetime
 
     def sha256(self) -> str:
-        """SHA-256 of the canonical text."""
-        return sha256_hex(canonical(self.model_dump(mode="json")))
+        """SHA-256 of the canonical text, as it was stored: without fields that it did not have then."""
+        return sha256_hex(canonical(self.model_dump(mode="json", exclude_unset=True)))
 
 
 class Deviation(BaseModel):
@@ -93,6 +97,9 @@ class Deviation(BaseModel):
     plan_sha256: str
     filing: Filing
     author: str = Field(description="Name of the key that filed it.")
+    author_key: str | None = Field(
+        None, description="Id of that key; null in deviations of earlier releases."
+    )
     facts: Facts
     directions: tuple[HypothesisDirection, ...]
     classification: Classification
@@ -100,8 +107,8 @@ class Deviation(BaseModel):
     filed_at: AwareDatetime
 
     def sha256(self) -> str:
-        """SHA-256 of the canonical text."""
-        return sha256_hex(canonical(self.model_dump(mode="json", by_alias=True)))
+        """SHA-256 of the canonical text, as it was stored: without fields that it did not have then."""
+        return sha256_hex(canonical(self.model_dump(mode="json", by_alias=True, exclude_unset=True)))
 
     @property
     def stated_agrees(self) -> bool:
@@ -147,18 +154,30 @@ def require_person(key: Key, action: str) -> None:
         )
 
 
-def same_person(one: str, other: str) -> bool:
-    """True when two keys bear one name, however it is spelt: several keys may name one person."""
-    return _person(one) == _person(other)
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Who acts, as far as a key tells: its name, and the ids of it and of the keys that led to it."""
+
+    name: str
+    key_id: str | None = None
+    makers: frozenset[str] = frozenset()
+    """The key that made it, the one that made that, and so on. Whoever makes a key knows its secret."""
+
+    def may_be(self, other: Person) -> bool:
+        """True when one person can be behind both: one name, however it is spelt, one key, or one made the other."""
+        ids = {self.key_id, *self.makers}, {other.key_id, *other.makers}
+        made = self.key_id in ids[1] or other.key_id in ids[0]
+        known = self.key_id is not None and other.key_id is not None
+        return _person(self.name) == _person(other.name) or (known and made)
 
 
 def require_may_decide(
-    deviation: Deviation, standing: Classification, wanted: Decided, reviewer: str, note: str | None
+    author: Person, reviewer: Person, standing: Classification, wanted: Decided, note: str | None
 ) -> bool:
     """Whether the decision is gentler than what stands; refuses what its reviewer may not decide.
 
-    Stricter, or the same again, anybody may who may review. Gentler needs a note, and a person other
-    than the author.
+    Stricter, or the same again, anybody may who may review. Gentler needs a note, and a person who cannot be
+    the author.
 
     Raises:
         Forbidden: `reviewer_is_author`.
@@ -166,10 +185,10 @@ def require_may_decide(
     """
     if not gentler(wanted, standing):
         return False
-    if same_person(deviation.author, reviewer):
+    if author.may_be(reviewer):
         raise Forbidden(
             f"'{wanted}' is gentler than '{standing}', and a deviation's author may only be stricter: ask another "
-            "person to decide",
+            "person to decide, with a key that neither made the author's key nor was made by it",
             code="reviewer_is_author",
         )
     if note is None:

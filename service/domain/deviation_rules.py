@@ -39,7 +39,9 @@ class Facts(BaseModel):
     results_received: int = Field(description="Results that were in, over all arms and endpoints.")
     results_expected: int
     judged: bool = Field(description="A verdict existed.")
-    unblinded: bool = Field(description="The rows had been opened before the verdict.")
+    unblinded: bool = Field(
+        description="The rows had been opened before the verdict, or a planned look had answered."
+    )
     outcomes_seen: bool = Field(
         description="The author's word that an outcome had been seen, here or elsewhere."
     )

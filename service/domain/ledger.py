@@ -24,6 +24,7 @@ Kind = Literal[
     "withdrawal",
     "unblinding",
     "key_rotation",
+    "erasure",
 ]
 
 KINDS: tuple[Kind, ...] = (
@@ -39,6 +40,7 @@ KINDS: tuple[Kind, ...] = (
     "withdrawal",
     "unblinding",
     "key_rotation",
+    "erasure",
 )
 
 SALT_BYTES = 16
@@ -52,7 +54,14 @@ class Receipt(BaseModel):
 
     sequence: int = Field(ge=0, description="Index of the leaf, from 0.")
     kind: Kind
-    leaf_sha256: str = Field(description="RFC 6962 leaf hash, hexadecimal.")
+    leaf_sha256: str = Field(
+        description="RFC 6962 leaf hash, hexadecimal: SHA-256 of a zero byte and the leaf."
+    )
+    leaf: str | None = Field(
+        None,
+        description="The leaf: RFC 8785 text of the event and a salt. The salt keeps those who have only the hash from "
+        "guessing the event, and is not the salt that seals results.",
+    )
     checkpoint: str | None = Field(None, description="Signed note of a tree that holds the leaf.")
     proof: str | None = Field(None, description="Inclusion proof of the leaf in that tree.")
 

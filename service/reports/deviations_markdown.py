@@ -117,15 +117,20 @@ def _deviation(each: Deviation, decisions: tuple[Decision, ...], words: _Words) 
     seen = words["readable"] if facts.readable else words["sealed"]
     received = f"{facts.results_received}/{facts.results_expected} {words['results']}"
     yield f"- **{words['known']}**{colon}`{facts.state}`; {received}; {seen}"
-    yield f"- **{words['filed']}**{colon}{each.filed_at.isoformat()}, {code(each.author)}"
+    yield f"- **{words['filed']}**{colon}{each.filed_at.isoformat()}, {_by(each.author, each.author_key)}"
     rule = f"{each.rule.id}, {each.rule.ruleset}"
     yield f"- **{words['rule']}**{colon}{words.value(each.classification)} (`{rule}`)"
     for decision in decisions:
         note = "" if decision.note is None else f"{colon}{written(decision.note)}"
-        when = f"{decision.decided_at.isoformat()}, {code(decision.reviewer)}"
+        when = f"{decision.decided_at.isoformat()}, {_by(decision.reviewer, decision.reviewer_key)}"
         yield f"- **{words['decided']}**{colon}{words.value(decision.classification)} ({when}){note}"
     yield f"- **{words['standing']}**{colon}{words.value(standing(each, decisions))}"
     yield f"- **{words['sha256']}**{colon}`{each.sha256()}`"
+
+
+def _by(name: str, key_id: str | None) -> str:
+    """Who it was, by name and key."""
+    return code(name) if key_id is None else f"{code(name)} ({code(key_id)})"
 
 
 def _consequences(found: Consequences, words: _Words) -> Iterator[str]:

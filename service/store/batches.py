@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -11,9 +12,9 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from service.domain.sealing import BatchFacts
-from service.errors import Conflict, NotFound
-from service.store import paging
-from service.store.tables import batch_voids, batches
+from service.errors import Conflict, NotFound, RecordAltered
+from service.store import integrity, ledger, paging
+from service.store.tables import batch_voids, batches, ledger_entries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +79,8 @@ class PublicBatch:
     key_id: str
     void_reason: str | None
     voided_at: datetime | None
+    altered: bool
+    """It is not the batch that the ledger has."""
 
 
 _WITH_VOIDS = batches.outerjoin(
@@ -106,12 +109,28 @@ def append(session: Session, *new: NewBatch) -> None:
 
 def every(session: Session, preregistration_id: str, *, include_void: bool = False) -> Iterator[StoredBatch]:
     """The record's batches in order, one at a time: they can be large."""
-    sequences = sa.select(batches.c.sequence).select_from(_WITH_VOIDS)
-    sequences = sequences.where(batches.c.preregistration_id == preregistration_id)
-    if not include_void:
-        sequences = sequences.where(batch_voids.c.sequence.is_(None))
-    for sequence in session.scalars(sequences.order_by(batches.c.sequence)).all():
+    for sequence in _all(session, preregistration_id, include_void=include_void):
         yield get(session, preregistration_id, sequence)
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedItems:
+    """Which items a batch holds results of."""
+
+    sequence: int
+    population: str
+    arm: str
+    endpoint: str
+    positions: bytes
+    replicates: bytes
+
+
+def placed(session: Session, preregistration_id: str) -> Iterator[PlacedItems]:
+    """What the batches that count hold, one at a time and without a sealed byte."""
+    shown = [batches.c[name] for name in PlacedItems.__dataclass_fields__]
+    for sequence in sequences(session, preregistration_id):
+        this = sa.and_(batches.c.preregistration_id == preregistration_id, batches.c.sequence == sequence)
+        yield PlacedItems(*session.execute(sa.select(*shown).where(this)).one())
 
 
 def get(session: Session, preregistration_id: str, sequence: int) -> StoredBatch:
@@ -125,7 +144,11 @@ def get(session: Session, preregistration_id: str, sequence: int) -> StoredBatch
     if row is None:
         raise NotFound(f"preregistration {preregistration_id} has no batch {sequence}")
     known = {name: row[name] for name in NewBatch.__dataclass_fields__}
-    return StoredBatch(**known, void_reason=row["reason"])
+    batch = StoredBatch(**known, void_reason=row["reason"])
+    integrity.require(
+        "batch", f"{preregistration_id}/{sequence}", holds=_on_record(session, preregistration_id, batch)
+    )
+    return batch
 
 
 def page(
@@ -138,7 +161,16 @@ def page(
         .select_from(_WITH_VOIDS)
         .where(batches.c.preregistration_id == preregistration_id)
     )
-    return paging.page(session, statement, (batches.c.sequence,), _public, cursor=cursor, limit=limit)
+
+    def public(row: sa.RowMapping) -> PublicBatch:
+        known: dict[str, Any] = {name: row[name] for name in PublicBatch.__dataclass_fields__ if name in row}
+        batch = PublicBatch(**known, altered=False)
+        if _on_record(session, preregistration_id, batch):
+            return batch
+        integrity.note(session, RecordAltered("batch", f"{preregistration_id}/{batch.sequence}"))
+        return replace(batch, altered=True)
+
+    return paging.page(session, statement, (batches.c.sequence,), public, cursor=cursor, limit=limit)
 
 
 def sequences(session: Session, preregistration_id: str, *, start: int = 1) -> list[int]:
@@ -202,6 +234,59 @@ def void(
     )
 
 
-def _public(row: sa.RowMapping) -> PublicBatch:
-    known: dict[str, Any] = {name: row[name] for name in PublicBatch.__dataclass_fields__}
-    return PublicBatch(**known)
+_Said = tuple[dict[int, dict[str, Any]], dict[int, str], int]
+"""What the ledger has of a record: batches and reasons of voids by number, and the last leaf that was read."""
+_ON_RECORD = ("population", "arm", "endpoint", "run", "n", "commitment_sha256")
+
+
+def _said(session: Session, preregistration_id: str) -> _Said:
+    """Only leaves that came since the last time are read."""
+    known = integrity.known(session).leaves
+    batch, reason, last = known.get(preregistration_id) or ({}, {}, -1)
+    new = ledger.numbered(session, preregistration_id, kind="batch", after=last)
+    voided = ledger.numbered(session, preregistration_id, kind="batch_voided", after=last)
+    said = (
+        batch | {body["batch"]: body for _, body in new},
+        reason | {body["batch"]: body["reason"] for _, body in voided},
+        max([last, *(number for number, _ in (*new, *voided))]),
+    )
+    known.add(preregistration_id, said, len(said[0]) + len(said[1]) + 1)
+    return said
+
+
+def _on_record(session: Session, preregistration_id: str, batch: StoredBatch | PublicBatch) -> bool:
+    """Whether the ledger has this very batch, and its void if it is void."""
+
+    def has(said: _Said) -> bool:
+        body, reason = said[0].get(batch.sequence), said[1].get(batch.sequence)
+        named = body is not None and all(body[name] == getattr(batch, name) for name in _ON_RECORD)
+        return named and batch.void_reason in (None, reason)
+
+    known = integrity.known(session).leaves.get(preregistration_id)
+    return (known is not None and has(known)) or has(_said(session, preregistration_id))
+
+
+def _all(session: Session, preregistration_id: str, *, include_void: bool) -> list[int]:
+    """The numbers of a record's batches, which are those that the ledger has."""
+    nothing = sa.null()
+    rows = (
+        sa.select(batches.c.sequence, batch_voids.c.sequence, nothing)
+        .select_from(_WITH_VOIDS)
+        .where(batches.c.preregistration_id == preregistration_id)
+    )
+    leaves = sa.select(nothing, nothing, ledger_entries.c.leaf).where(
+        ledger_entries.c.preregistration_id == preregistration_id,
+        ledger_entries.c.kind.in_(("batch", "batch_voided")),
+    )
+    stored: dict[int, bool] = {}
+    said: dict[int, bool] = {}
+    # one statement sees one state: between two of them a batch could come in
+    for sequence, void, leaf in session.execute(rows.union_all(leaves)):
+        if leaf is None:
+            stored[sequence] = void is not None
+        else:
+            entry = json.loads(leaf)
+            number = entry["body"]["batch"]
+            said[number] = said.get(number, False) or entry["kind"] == "batch_voided"
+    integrity.require("batches", preregistration_id, holds=stored == said)
+    return sorted(number for number, void in stored.items() if include_void or not void)

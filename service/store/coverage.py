@@ -6,16 +6,22 @@ Bit i, least significant first, is the item at manifest position i. Hold the rec
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import cast
 
+import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from service.store.pipeline import Later, Questions
+from service.store import integrity
+from service.store.pipeline import Later, Questions, Row
 from service.store.tables import coverage
+
+Cell = tuple[str, str, str, int]
+"""Population, arm, endpoint, replicate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +45,13 @@ def bitmap(
     size: int,
 ) -> bytearray:
     """The bitmap of a cell of `size` items; all zero before its first batch."""
-    stored = session.scalar(_BITMAP, _key(preregistration_id, population, arm, endpoint, replicate))
-    return bytearray((size + 7) // 8) if stored is None else bytearray(stored)
+    cell = preregistration_id, population, arm, endpoint, replicate
+    return bytearray(_counted(cell, list(session.execute(_BITMAP, _key(*cell))), size))
 
 
 def asked(questions: Questions, cell: tuple[str, str, str, str, int], size: int) -> Later[bytes]:
     """The same, beside other questions; `cell` is record, population, arm, endpoint and replicate."""
-    return questions.ask(
-        _BITMAP, _key(*cell), lambda rows: bytes(rows[0][0]) if rows else bytes((size + 7) // 8)
-    )
+    return questions.ask(_BITMAP, _key(*cell), lambda rows: _counted(cell, rows, size))
 
 
 def save(
@@ -65,6 +69,22 @@ def save(
     row = {name.removeprefix("of_"): value for name, value in key.items()}
     save = _SAVE[session.get_bind().dialect.name]
     session.execute(save, row | {"bitmap": bytes(bitmap), "received": count})
+
+
+def every(session: Session, preregistration_id: str) -> dict[Cell, tuple[bytes, int]]:
+    """Bitmaps and counts of a record's cells, whatever they say."""
+    found = session.execute(_EVERY, {"id": preregistration_id})
+    return {(row[0], row[1], row[2], row[3]): (bytes(row[4]), row[5]) for row in found}
+
+
+def _counted(cell: tuple[str, str, str, str, int], rows: Sequence[Row], size: int) -> bytes:
+    """A bitmap with as many bits as were counted when it was stored: one that flipped is seen before it counts."""
+    if not rows:
+        return bytes((size + 7) // 8)
+    bitmap, received = bytes(rows[0][0]), rows[0][1]
+    bits = int(np.bitwise_count(np.frombuffer(bitmap, dtype=np.uint8)).sum(dtype=np.int64))
+    integrity.require("coverage", cell[0], holds=bits == received and len(bitmap) == (size + 7) // 8)
+    return bitmap
 
 
 def counts(session: Session, preregistration_id: str) -> list[CoverageCount]:
@@ -95,7 +115,10 @@ _COUNTS = (
     .where(coverage.c.preregistration_id == sa.bindparam("id"))
     .order_by(*(coverage.c[name] for name in _NAMES[:-1]))
 )
-_BITMAP = sa.select(coverage.c.bitmap).where(_CELL)
+_BITMAP = sa.select(coverage.c.bitmap, coverage.c.received).where(_CELL)
+_EVERY = sa.select(*(coverage.c[name] for name in (*_NAMES[:-1], "bitmap", "received"))).where(
+    coverage.c.preregistration_id == sa.bindparam("id")
+)
 
 
 def _save(dialect: ModuleType) -> sa.Insert:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
@@ -16,12 +17,16 @@ from sqlalchemy.engine import URL, Connection, Engine, ExceptionContext, make_ur
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from service.errors import ForelockError, StorageFull, Unavailable
+from service.errors import ForelockError, RecordAltered, StorageFull, Unavailable
+from service.store import integrity
+from service.store.integrity import Alteration
 
 BUSY_SECONDS = 30
 """How long a write waits for another one before it answers 503."""
 IDLE_SECONDS = 1.0
 """A connection to Postgres that was idle for longer is tried before it is used."""
+TOLD_SECONDS = 10.0
+"""A row that is found altered again within this time is not told again."""
 
 _PASSING = ("starting up", "shutting down", "recovery mode", "too many", "remaining connection slots")
 """Refusals of a Postgres that will soon take connections again."""
@@ -81,6 +86,8 @@ class Database:
         self._writing = self.engine.execution_options(**{_WRITES: True})
         self.is_full = False
         """The last write found no room on the disk."""
+        self._known = integrity.Known()
+        self._told: dict[Alteration, float] = {}
 
     @property
     def dialect(self) -> str:
@@ -90,7 +97,11 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Session]:
         """A session that sees one committed state on SQLite, committed rows on Postgres; it keeps nothing."""
-        with _unavailable_when_full(), _Session(self.engine, autoflush=False) as session:
+        with (
+            self._findings() as info,
+            _unavailable_when_full(),
+            _Session(self.engine, autoflush=False, info=info) as session,
+        ):
             yield session
 
     @contextmanager
@@ -101,8 +112,9 @@ class Database:
         """
         try:
             with (
+                self._findings() as info,
                 _unavailable_when_full(),
-                _Session(self._writing, autoflush=False) as session,
+                _Session(self._writing, autoflush=False, info=info) as session,
                 session.begin(),
             ):
                 yield session
@@ -121,6 +133,31 @@ class Database:
         except sa.exc.DBAPIError as error:
             return _silence(self.url, error.orig or error)
         return None
+
+    @contextmanager
+    def _findings(self) -> Iterator[dict[str, Any]]:
+        """Keep what a session finds altered, in a transaction of its own: the session's may have been rolled back."""
+        found: set[Alteration] = set()
+        try:
+            yield {integrity.FOUND: found, integrity.KNOWN: self._known}
+        except RecordAltered as error:
+            found.add(Alteration(error.kind, error.subject))
+            raise
+        finally:
+            if found:
+                self._keep(found)
+
+    def _keep(self, found: set[Alteration]) -> None:
+        now = time.monotonic()
+        found = {each for each in found if now - self._told.get(each, -TOLD_SECONDS) >= TOLD_SECONDS}
+        self._told |= dict.fromkeys(found, now)
+        if not found:
+            return
+        for each in found:
+            integrity.tell(each)
+        # told above, whatever becomes of this; and found again at the next reading
+        with suppress(Exception), _Session(self._writing, autoflush=False) as session, session.begin():
+            integrity.keep(session, found, datetime.now(UTC))
 
     def dispose(self) -> None:
         """Close every pooled connection."""

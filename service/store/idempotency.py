@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +12,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
-from service.errors import Conflict, InvalidData
+from service.errors import Conflict, InvalidData, RecordAltered
+from service.store import integrity
 from service.store.pipeline import Later, Questions, Row, reading
 from service.store.tables import idempotency
 
@@ -60,6 +62,8 @@ class Earlier:
 
     fingerprint: str | None
     response: StoredResponse | None
+    altered: bool = False
+    """The answer is not the one that was given."""
 
     def answer_to(self, attempt: Attempt) -> StoredResponse:
         """Its answer, to one that repeats it.
@@ -67,7 +71,10 @@ class Earlier:
         Raises:
             InvalidData: `idempotency_key_reused`: this is another request.
             Conflict: `idempotency_in_flight`: there is no answer yet.
+            RecordAltered: the stored answer is not the one that was given.
         """
+        if self.altered:
+            raise _altered(attempt.scope)
         if self.fingerprint is not None:
             attempt.require_same(self.fingerprint)
         if self.response is None:
@@ -101,6 +108,8 @@ def asked(questions: Questions, attempts: Iterable[Attempt]) -> Later[dict[Scope
         known: dict[Scope, Earlier] = {}
         for answer in answers:
             known |= answer.get()
+        for scope in (scope for scope, earlier in known.items() if earlier.altered):
+            integrity.note(questions.session, _altered(scope))
         return known | dict.fromkeys(elsewhere.get(), Earlier(None, None))
 
     return Later(list, found)
@@ -118,6 +127,7 @@ def keep(session: Session, answers: Sequence[tuple[Attempt, StoredResponse]], no
             "headers": dict(answer.headers),
             "body": answer.body,
             "created_at": now,
+            "sha256": _digest(attempt.scope, attempt.fingerprint, answer),
         }
         for attempt, answer in answers
     ]
@@ -140,6 +150,7 @@ _FIND = sa.select(
     idempotency.c.status,
     idempotency.c.headers,
     idempotency.c.body,
+    idempotency.c.sha256,
 ).where(
     idempotency.c.key_id == sa.bindparam("of_key_id"),
     idempotency.c.route == sa.bindparam("of_route"),
@@ -152,10 +163,23 @@ _HELD = sa.select(_NUMBER).where(sa.not_(sa.func.pg_try_advisory_xact_lock(_NUMB
 
 def _earlier(rows: list[Row]) -> dict[Scope, Earlier]:
     found = {}
-    for key_id, route, name, fingerprint, status, headers, body in rows:
+    for key_id, route, name, fingerprint, status, headers, body, sha256 in rows:
+        scope = key_id, route, name
         answer = None if status is None else StoredResponse(status, dict(headers or {}), bytes(body or b""))
-        found[key_id, route, name] = Earlier(fingerprint, answer)
+        altered = sha256 is not None and sha256 != _digest(scope, fingerprint, answer)
+        found[scope] = Earlier(fingerprint, answer, altered)
     return found
+
+
+def _altered(scope: Scope) -> RecordAltered:
+    return RecordAltered("answer", f"an earlier {scope[1]}")
+
+
+def _digest(scope: Scope, fingerprint: str, answer: StoredResponse | None) -> str:
+    """SHA-256 of an answer and of what it is kept under."""
+    head = None if answer is None else [answer.status, sorted(answer.headers.items())]
+    text = json.dumps([scope, fingerprint, head], ensure_ascii=True)
+    return hashlib.sha256(text.encode() + b"\n" + (b"" if answer is None else answer.body)).hexdigest()
 
 
 def _elsewhere(questions: Questions, scopes: Iterable[Scope]) -> Later[list[Scope]]:

@@ -39,6 +39,17 @@ def get(session: Session, project_id: str, key_id: str) -> Key:
     return _read(row)
 
 
+def makers(session: Session, key_id: str) -> set[str]:
+    """The key that made a key, the one that made that, and so on to the first."""
+    found: set[str] = set()
+    maker: str | None = key_id
+    while maker is not None and maker not in found:
+        if maker != key_id:
+            found.add(maker)
+        maker = session.scalar(sa.select(keys.c.created_by).where(keys.c.id == maker))
+    return found
+
+
 def page(
     session: Session, project_id: str, *, cursor: str | None = None, limit: int = 50
 ) -> tuple[list[Key], str | None]:

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from service.domain.ledger import Frontier, Kind, Receipt, leaf_bytes, leaf_hash
+from service.store import integrity
 from service.store.pipeline import together
 from service.store.tables import ledger_entries, ledger_head
 
@@ -62,7 +63,7 @@ def next_leaves(session: Session, events: Sequence[Event], *, now: datetime) -> 
     receipts, entries = [], []
     for event, leaf in zip(events, leaves, strict=True):
         hashed = leaf_hash(leaf)
-        receipt = Receipt(sequence=log.size, kind=event.kind, leaf_sha256=hashed.hex())
+        receipt = Receipt(sequence=log.size, kind=event.kind, leaf_sha256=hashed.hex(), leaf=leaf.decode())
         receipts.append(receipt)
         entries.append(
             {
@@ -70,7 +71,7 @@ def next_leaves(session: Session, events: Sequence[Event], *, now: datetime) -> 
                 "kind": event.kind,
                 "project_id": event.project_id,
                 "preregistration_id": event.preregistration_id,
-                "leaf": leaf.decode(),
+                "leaf": receipt.leaf,
                 "leaf_sha256": receipt.leaf_sha256,
                 "created_at": now,
             }
@@ -101,22 +102,39 @@ _GROW = sa.update(ledger_head).values(size=sa.bindparam("new_size"), peaks=sa.bi
 
 def receipts(session: Session, preregistration_id: str, *, kind: Kind | None = None) -> list[Receipt]:
     """The record's receipts in order. Reach it through a record that was read in its project."""
-    statement = sa.select(
-        ledger_entries.c.sequence, ledger_entries.c.kind, ledger_entries.c.leaf_sha256
-    ).where(ledger_entries.c.preregistration_id == preregistration_id)
+    return [Receipt.model_validate(each) for each in _entries(session, preregistration_id, kind)]
+
+
+def bodies(session: Session, preregistration_id: str, *, kind: Kind, after: int = -1) -> list[dict[str, Any]]:
+    """What the record's entries of a kind say, in order. Reach it through a record that was read in its project."""
+    return [body for _, body in numbered(session, preregistration_id, kind=kind, after=after)]
+
+
+def numbered(
+    session: Session, preregistration_id: str, *, kind: Kind, after: int = -1
+) -> list[tuple[int, dict[str, Any]]]:
+    """The same with the sequence of each leaf, of those after one."""
+    return [
+        (each["sequence"], json.loads(each["leaf"])["body"])
+        for each in _entries(session, preregistration_id, kind, after)
+    ]
+
+
+def _entries(
+    session: Session, preregistration_id: str, kind: Kind | None, after: int = -1
+) -> list[dict[str, Any]]:
+    """Entries whose leaves are what was hashed."""
+    wanted = [ledger_entries.c[name] for name in ("sequence", "kind", "leaf", "leaf_sha256")]
+    statement = sa.select(*wanted).where(
+        ledger_entries.c.preregistration_id == preregistration_id, ledger_entries.c.sequence > after
+    )
     if kind is not None:
         statement = statement.where(ledger_entries.c.kind == kind)
-    rows = session.execute(statement.order_by(ledger_entries.c.sequence)).mappings()
-    return [Receipt.model_validate(dict(row)) for row in rows]
-
-
-def bodies(session: Session, preregistration_id: str, *, kind: Kind) -> list[dict[str, Any]]:
-    """What the record's entries of a kind say, in order. Reach it through a record that was read in its project."""
-    statement = sa.select(ledger_entries.c.leaf).where(
-        ledger_entries.c.preregistration_id == preregistration_id, ledger_entries.c.kind == kind
-    )
-    found = session.scalars(statement.order_by(ledger_entries.c.sequence))
-    return [json.loads(leaf)["body"] for leaf in found]
+    found = [dict(row) for row in session.execute(statement.order_by(ledger_entries.c.sequence)).mappings()]
+    for each in found:
+        holds = leaf_hash(each["leaf"].encode()).hex() == each["leaf_sha256"]
+        integrity.require("ledger entry", str(each["sequence"]), holds=holds)
+    return found
 
 
 def leaves(session: Session, start: int, end: int) -> list[str]:

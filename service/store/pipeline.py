@@ -38,14 +38,14 @@ class Questions:
     """Statements that read, and the rows that each found."""
 
     def __init__(self, session: Session) -> None:
-        self._session = session
+        self.session = session
         self._asked: list[tuple[Compiled, psycopg.Cursor[Any]]] = []
         self._found: list[list[Row]] = []
 
     @property
     def dialect(self) -> Dialect:
         """Of the database."""
-        return self._session.get_bind().dialect
+        return self.session.get_bind().dialect
 
     def ask(
         self, statement: sa.Select[Any], params: Mapping[str, Any], become: Callable[[list[Row]], T]
@@ -55,7 +55,7 @@ class Questions:
         if self.dialect.name == "postgresql":
             self._send(statement, params)
         else:
-            self._found.append(list(self._session.execute(statement, params)))
+            self._found.append(list(self.session.execute(statement, params)))
         return Later(lambda: self._found[index], become)
 
     def _send(self, statement: sa.Select[Any], params: Mapping[str, Any]) -> None:
@@ -66,7 +66,7 @@ class Questions:
             name: binds[name](value) if name in binds else value
             for name, value in expanded.parameters.items()
         }
-        cursor = _raw(self._session).cursor()
+        cursor = _raw(self.session).cursor()
         cursor.execute(expanded.statement.encode(), values)
         self._asked.append((compiled, cursor))
 

@@ -6,6 +6,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from service.errors import NotFound
+from service.store import integrity
 from service.store.tables import plans
 
 
@@ -17,4 +18,5 @@ def canonical(session: Session, preregistration_id: str) -> tuple[str, str]:
     row = session.execute(statement.order_by(plans.c.version.desc()).limit(1)).one_or_none()
     if row is None:
         raise NotFound(f"preregistration {preregistration_id} has no locked plan")
+    integrity.require("plan", preregistration_id, holds=integrity.same(row.canonical, row.sha256))
     return row.canonical, row.sha256

@@ -11,6 +11,8 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from service.domain.population import Manifest, ManifestFacts
+from service.domain.preregistration import Preregistration
+from service.store import integrity
 from service.store.recent import Recent
 from service.store.tables import manifests
 
@@ -60,9 +62,24 @@ def get(session: Session, preregistration_id: str, population_id: str) -> Manife
         )
         if content is None:
             return None
-        manifest = _unpack(content)
+        with integrity.reading("items", preregistration_id):
+            manifest = _unpack(content)
+        integrity.require("items", preregistration_id, holds=manifest.sha256() == sha256)
         _recent.add(sha256, manifest, manifest.n)
         return manifest
+
+
+def of_record(session: Session, record: Preregistration) -> dict[str, Manifest]:
+    """The manifest of every population; those that the plan names by hash, once it is locked."""
+    found: dict[str, Manifest] = {}
+    for population in record.plan.populations or ():
+        manifest = get(session, record.id, population.id)
+        if record.state != "draft":
+            holds = manifest is not None and manifest.sha256() == population.items_sha256
+            integrity.require("items", record.id, holds=holds)
+        if manifest is not None:
+            found[population.id] = manifest
+    return found
 
 
 def at_hand(sha256: str) -> Manifest | None:

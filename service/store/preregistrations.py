@@ -13,8 +13,9 @@ from sqlalchemy.orm import Session
 from service.domain.findings import Finding
 from service.domain.plan import Plan
 from service.domain.preregistration import Preregistration, State
-from service.errors import Conflict, NotFound, PreconditionFailed
-from service.store import paging, scope
+from service.errors import Conflict, NotFound, PreconditionFailed, RecordAltered
+from service.store import integrity, ledger, paging, scope
+from service.store import plans as plans_store
 from service.store.pipeline import Later, Questions, Row
 from service.store.recent import Recent
 from service.store.tables import manifests, plan_keys, plans, preregistrations
@@ -29,6 +30,8 @@ _RECORD = sa.select(preregistrations, plans.c.canonical).join_from(
     isouter=True,
 )
 
+_LINE = ("id", "title", "state", "version", "plan_sha256", "created_at", "locked_at", "judged_at")
+_LINES = _RECORD.with_only_columns(*(preregistrations.c[name] for name in _LINE), plans.c.canonical)
 _COLUMNS = tuple(_RECORD.selected_columns.keys())
 _ID = _COLUMNS.index("id")
 
@@ -48,8 +51,26 @@ _HOLD_FREE = _IDS.with_for_update(key_share=True, skip_locked=True)
 CACHED_CHARACTERS = 4_000_000
 """Text of locked plans kept in memory in its parsed form: every batch asks for its plan."""
 
-_plans: Recent[str, Plan] = Recent(CACHED_CHARACTERS)
-"""By canonical text."""
+_plans: Recent[str, tuple[Plan, str]] = Recent(CACHED_CHARACTERS)
+"""The plan and the hash of its text, by canonical text."""
+_texts: Recent[str, str] = Recent(CACHED_CHARACTERS)
+"""By hash."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A record in a list."""
+
+    id: str
+    title: str | None
+    state: State
+    version: int
+    plan_sha256: str | None
+    created_at: datetime
+    locked_at: datetime | None
+    judged_at: datetime | None
+    altered: bool
+    """The locked plan is not what was locked; nothing here is shown of it."""
 
 
 def insert(session: Session, record: Preregistration) -> Preregistration:
@@ -70,11 +91,32 @@ def get(
     if for_update:
         # A statement of its own: what is joined to the head must be read after the wait for it.
         session.execute(_HOLD, {"of_project": project_id, "of_id": preregistration_id})
-    found = session.execute(_ONE, {"of_project": project_id, "of_id": preregistration_id})
-    row = found.mappings().one_or_none()
+    with integrity.reading("record", preregistration_id, (ValueError,)):  # of a column that is no JSON
+        found = session.execute(_ONE, {"of_project": project_id, "of_id": preregistration_id})
+        row = found.mappings().one_or_none()
     if row is None:
         raise unknown(preregistration_id)
-    return _read(row)
+    record = _read(row)
+    if record.state != "draft":
+        reached = record.judged_at is not None
+        compared = "plan", record.id, record.plan_sha256, reached
+        integrity.once(session, *compared, holds=lambda: _on_record(session, record))
+    return record
+
+
+def project_of(session: Session, preregistration_id: str) -> str:
+    """Whose record it is: for the operator, who stands outside of every project."""
+    found = session.scalar(
+        sa.select(preregistrations.c.project_id).where(preregistrations.c.id == preregistration_id)
+    )
+    if found is None:
+        raise NotFound(f"there is no preregistration {preregistration_id}")
+    return str(found)
+
+
+def locked_text(session: Session, record: Preregistration) -> str:
+    """The text of a locked plan, whose hash the record has."""
+    return _texts.get(record.plan_sha256 or "") or plans_store.canonical(session, record.id)[0]
 
 
 def unknown(preregistration_id: str) -> NotFound:
@@ -125,13 +167,24 @@ def page(
     state: State | None = None,
     cursor: str | None = None,
     limit: int = 50,
-) -> tuple[list[Preregistration], str | None]:
-    """The project's records, newest first."""
-    statement = scope.of_project(_RECORD, preregistrations, project_id)
+) -> tuple[list[Line], str | None]:
+    """The project's records, newest first; an altered one is marked, and the others are there."""
+    statement = scope.of_project(_LINES, preregistrations, project_id)
     if state is not None:
         statement = statement.where(preregistrations.c.state == state)
     order = (preregistrations.c.created_at, preregistrations.c.id)
-    return paging.page(session, statement, order, _read, cursor=cursor, limit=limit)
+
+    def line(row: sa.RowMapping) -> Line:
+        shown = {name: row[name] for name in _LINE}
+        try:
+            if row["state"] != "draft":
+                shown["title"] = _locked(row["id"], row["canonical"], row["plan_sha256"]).title
+        except RecordAltered as error:
+            integrity.note(session, error)
+            return Line(**shown, altered=True)
+        return Line(**shown, altered=False)
+
+    return paging.page(session, statement, order, line, cursor=cursor, limit=limit)
 
 
 def replace_draft(session: Session, record: Preregistration, plan: Plan) -> Preregistration:
@@ -258,21 +311,41 @@ def _write(session: Session, record: Preregistration, **changes: Any) -> Preregi
 
 
 def _read(row: sa.RowMapping | Mapping[str, Any]) -> Preregistration:
-    known = {name: row[name] for name in Preregistration.model_fields if name in row}
+    prereg_id = row["id"]
+    if row["state"] == "draft":
+        with integrity.reading("draft", prereg_id):
+            plan = Plan.from_json(row["draft"])
+    else:
+        plan = _locked(prereg_id, row["canonical"], row["plan_sha256"])
     findings = row["lint"]
-    return Preregistration.model_validate(
-        known
-        | {
-            "plan": _locked(row["canonical"]) if row["draft"] is None else Plan.from_json(row["draft"]),
-            "lint": None if findings is None else tuple(Finding.model_validate(each) for each in findings),
-            "acknowledged": tuple(row["acknowledged"]),
-        }
-    )
+    known = {name: row[name] for name in Preregistration.model_fields if name in row}
+    with integrity.reading("record", prereg_id):
+        return Preregistration.model_validate(
+            known
+            | {
+                "plan": plan,
+                "lint": None if findings is None else tuple(map(Finding.model_validate, findings)),
+                "acknowledged": tuple(row["acknowledged"]),
+            }
+        )
 
 
-def _locked(canonical: str) -> Plan:
-    plan = _plans.get(canonical)
-    if plan is None:
-        plan = Plan.from_json(canonical)
-        _plans.add(canonical, plan, len(canonical))
-    return plan
+def _locked(prereg_id: str, canonical: str, sha256: str) -> Plan:
+    """The plan of a locked text, whose hash is taken once."""
+    with integrity.reading("plan", prereg_id):
+        known = _plans.get(canonical)
+        if known is None:
+            integrity.require("plan", prereg_id, holds=integrity.same(canonical, sha256))
+            known = Plan.from_json(canonical), sha256
+            _plans.add(canonical, known, len(canonical))
+            _texts.add(sha256, canonical, len(canonical))
+    integrity.require("plan", prereg_id, holds=known[1] == sha256)
+    return known[0]
+
+
+def _on_record(session: Session, record: Preregistration) -> bool:
+    """The ledger says that this plan was locked, and that there is a verdict where the record has one."""
+    locks = ledger.bodies(session, record.id, kind="plan_locked")
+    said = {"preregistration_id": record.id, "version": record.version, "plan_sha256": record.plan_sha256}
+    judged = record.judged_at is None or bool(ledger.bodies(session, record.id, kind="verdict"))
+    return said in locks and judged

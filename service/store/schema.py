@@ -1,9 +1,6 @@
-"""The schema: which revision a database has, how it gets to ours, and whether its guards stand."""
+"""The schema: which revision a database has, and how it gets to ours."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
 
 import sqlalchemy as sa
 from alembic import command
@@ -13,23 +10,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy.engine import Engine
 
 from service.errors import Unavailable
-
-GUARDED = (
-    "audit_events",
-    "batch_voids",
-    "batches",
-    "deviation_decisions",
-    "deviations",
-    "ledger_entries",
-    "ledger_head",
-    "manifests",
-    "plan_keys",
-    "plans",
-    "preregistrations",
-    "verdict_hypotheses",
-    "verdicts",
-)
-"""Tables that triggers keep from being rewritten."""
+from service.store import guards, roles
 
 MIGRATION_LOCK = 0x666F72656C6F636B  # "forelock"
 
@@ -74,7 +55,7 @@ def require_current(engine: Engine) -> None:
 
 
 def upgrade(engine: Engine) -> None:
-    """Bring a database to this release's revision, in one transaction and one process at a time."""
+    """Bring a database and its grants to this release's revision, in one transaction and one process at a time."""
     with engine.execution_options(forelock_writes=True).connect() as connection, connection.begin():
         if connection.dialect.name == "postgresql":
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(MIGRATION_LOCK)))
@@ -82,6 +63,8 @@ def upgrade(engine: Engine) -> None:
         config = _config()
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
+        if connection.dialect.name == "postgresql":
+            roles.grant(connection)
 
 
 def _refuse_unknown(present: str | None) -> None:
@@ -93,48 +76,7 @@ def _refuse_unknown(present: str | None) -> None:
         )
 
 
-def missing_triggers(engine: Engine) -> list[str]:
-    """Guards that are absent or switched off, as `table.trigger`."""
-    with engine.connect() as connection:
-        dialect = connection.dialect.name
-        if dialect == "sqlite":
-            found = connection.exec_driver_sql(
-                "SELECT tbl_name, name FROM sqlite_master WHERE type = 'trigger'"
-            )
-        else:
-            found = connection.exec_driver_sql(
-                "SELECT c.relname, t.tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid "
-                "WHERE c.relnamespace = current_schema()::regnamespace AND t.tgenabled = 'A'"
-            )
-        present = {f"{table}.{trigger}" for table, trigger in found}
-    return sorted(set(expected_triggers(dialect)) - present)
-
-
-def expected_triggers(dialect: str) -> Iterator[str]:
-    """Every guard of a database, as `table.trigger`."""
-    events = (
-        ("insert", "update", "delete") if dialect == "sqlite" else ("insert", "update", "delete", "truncate")
-    )
-    for table in GUARDED:
-        for event in events:
-            if (dialect, table, event) != ("postgresql", "audit_events", "insert"):
-                yield f"{table}.{table}_guard_{event}"
-    if dialect == "postgresql":
-        yield "batches.batches_guard_insert_number"
-        yield "deviation_decisions.deviation_decisions_guard_insert_number"
-        yield "deviations.deviations_guard_insert_number"
-        yield "manifests.manifests_guard_update_key"
-        yield "plan_keys.plan_keys_guard_insert_form"
-
-
 def _config() -> Config:
     config = Config()
-    config.set_main_option("script_location", str(_directory()).replace("%", "%%"))
+    config.set_main_option("script_location", str(guards.directory()).replace("%", "%%"))
     return config
-
-
-def _directory() -> Path:
-    """Inside an installed package, or beside the package in a checkout."""
-    package = Path(__file__).resolve().parents[1]
-    installed = package / "_migrations"
-    return installed if installed.is_dir() else package.parent / "migrations"

@@ -42,6 +42,7 @@ keys = Table(
     Column("expires_at", Moment),
     Column("revoked_at", Moment),
     Column("last_used_at", Moment),
+    Column("created_by", Words),  # the key that made it; null for the first one
     Index(None, "project_id", "created_at", "id"),
 )
 
@@ -262,6 +263,7 @@ idempotency = Table(
     Column("headers", sa.JSON(none_as_null=True)),
     Column("body", LargeBinary),
     Column("created_at", Moment, nullable=False),
+    Column("sha256", Words),  # of the answer; null where it was kept before answers had one
     Index(None, "created_at"),
 )
 
@@ -289,4 +291,12 @@ deviation_decisions = Table(
     sa.ForeignKeyConstraint(
         ["preregistration_id", "deviation"], [deviations.c.preregistration_id, deviations.c.number]
     ),
+)
+
+alterations = Table(  # rows that were found not to be what was stored; they stay until somebody forgets them
+    "alterations",
+    metadata,
+    Column("kind", Words, primary_key=True),
+    Column("subject", Words, primary_key=True),
+    Column("found_at", Moment, nullable=False),
 )

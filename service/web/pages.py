@@ -23,9 +23,10 @@ from service.api.deps import ReadSession, require_scope
 from service.api.services import Services, services
 from service.domain.access import Key
 from service.domain.preregistration import Preregistration
-from service.domain.verdict_records import Verdict
-from service.errors import Forbidden, ForelockError, InvalidData, NotFound, Unauthorized
-from service.store import coverage, jobs, keys, preregistrations, verdicts
+from service.domain.verdict_records import HypothesisVerdict, Verdict
+from service.errors import Forbidden, ForelockError, InvalidData, NotFound, RecordAltered, Unauthorized
+from service.store import coverage, integrity, jobs, keys, preregistrations, verdicts
+from service.store.verdicts import StoredVerdict
 from service.web import session as sessions
 from service.web import view
 
@@ -113,8 +114,9 @@ def home() -> Response:
 def listed(session: ReadSession, visitor: Visitor, cursor: str | None = None) -> Response:
     """The project's preregistrations, newest first."""
     records, next_cursor = preregistrations.page(session, visitor.project_id, cursor=cursor, limit=50)
-    judged = {each.id: _verdict(session, each) for each in records}
-    lines = [view.line_of(each, judged[each.id]) for each in records]
+    judged = [each.id for each in records if each.judged_at is not None]
+    found = verdicts.several(session, visitor.project_id, judged) if judged else {}
+    lines = [view.line_of(each, _outcomes(session, found.get(each.id))) for each in records]
     return _html("list.html", signed_in=True, lines=lines, next_cursor=next_cursor)
 
 
@@ -175,6 +177,17 @@ async def _key(shared: Services, secret: str) -> Key:
     return key
 
 
+def _outcomes(
+    session: Session, verdict: StoredVerdict | RecordAltered | None
+) -> tuple[HypothesisVerdict, ...] | None:
+    """What a verdict says of its hypotheses; None when it was altered."""
+    try:
+        return verdict.read().hypotheses if isinstance(verdict, StoredVerdict) else None if verdict else ()
+    except RecordAltered as error:
+        integrity.note(session, error)
+        return None
+
+
 def _verdict(session: Session, record: Preregistration) -> Verdict | None:
     """The verdict of a record that has been judged; a withdrawal does not hide it."""
     if record.judged_at is None:
@@ -202,9 +215,8 @@ def _own(path: str) -> str:
 
 def _refuse_other_sites(request: Request) -> None:
     """Refuse a form that another site submits in the visitor's name."""
-    site = request.headers.get("sec-fetch-site")
-    origin = request.headers.get("origin", "null")
-    if site is None and origin != "null":
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    if site is None and origin is not None:  # `null` is one too: of a frame that keeps to itself who sends it
         host = request.headers.get("host")
         site = "same-origin" if origin in (f"http://{host}", f"https://{host}") else "cross-site"
     if site not in (None, "same-origin", "none"):

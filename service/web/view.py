@@ -14,6 +14,7 @@ from service.domain.rule import Comparison, Excludes, Within, clauses, sentence
 from service.domain.rule_grammar import parse
 from service.domain.verdict_records import ClauseVerdict, HypothesisVerdict, Span, Verdict
 from service.errors import ForelockError
+from service.store.preregistrations import Line as Listed
 
 STATES: Mapping[State, str] = {
     "draft": "Draft. The plan can still change, and no result is accepted.",
@@ -132,6 +133,7 @@ class Line:
     created: Moment
     outcomes: tuple[tuple[str, str, str], ...]
     """Hypothesis, outcome and its label."""
+    altered: bool
 
 
 def page_of(
@@ -142,7 +144,7 @@ def page_of(
     judged = {} if verdict is None else {each.id: each for each in verdict.hypotheses}
     return Page(
         id=record.id,
-        title=title_of(plan),
+        title=title_of(plan.title),
         state=record.state,
         state_sentence=FAILED if failed else STATES[record.state],
         version=record.version,
@@ -161,21 +163,21 @@ def page_of(
     )
 
 
-def line_of(record: Preregistration, verdict: Verdict | None) -> Line:
-    """The record's line in the list."""
-    judged = () if verdict is None else verdict.hypotheses
+def line_of(record: Listed, judged: tuple[HypothesisVerdict, ...] | None) -> Line:
+    """The record's line in the list; `judged` is None when its verdict was altered."""
     return Line(
         id=record.id,
-        title=title_of(record.plan),
+        title=title_of(record.title),
         state=record.state,
         created=moment("Created", record.created_at),
-        outcomes=tuple((each.id, each.outcome, OUTCOMES[each.outcome]) for each in judged),
+        outcomes=tuple((each.id, each.outcome, OUTCOMES[each.outcome]) for each in judged or ()),
+        altered=record.altered or judged is None,
     )
 
 
-def title_of(plan: Plan) -> str:
-    """The plan's title; a draft may lack one."""
-    return plan.title or "Without title"
+def title_of(title: str | None) -> str:
+    """A plan's title; a draft may lack one."""
+    return title or "Without title"
 
 
 def moment(what: str, when: datetime) -> Moment:

@@ -13,10 +13,10 @@ from service.domain.access import Key
 from service.domain.deviation import (
     Deviation,
     Filing,
+    Person,
     judge_filing,
     require_may_decide,
     require_person,
-    same_person,
     standing,
 )
 from service.domain.deviation_rules import RULES, STRICTNESS, Facts, gentler
@@ -291,6 +291,9 @@ def deviation(classification: str = "needs_review", author: str = "Ada") -> Devi
     )
 
 
+ADA = Person("Ada")
+
+
 @pytest.mark.parametrize(
     ("standing_now", "wanted"), list(itertools.product(STRICTNESS, ["accept", "new_registration", "reject"]))
 )
@@ -300,17 +303,17 @@ def test_an_author_may_be_stricter_and_never_gentler(standing_now, wanted):
     for name in ("Ada", " ada ", "\uff21DA"):
         if milder:
             with pytest.raises(Forbidden) as refused:
-                require_may_decide(deviation(), standing_now, wanted, name, "because")
+                require_may_decide(ADA, Person(name), standing_now, wanted, "because")
             assert refused.value.problem_code == "reviewer_is_author"
         else:
-            assert require_may_decide(deviation(), standing_now, wanted, name, None) is False
+            assert require_may_decide(ADA, Person(name), standing_now, wanted, None) is False
 
 
 def test_another_person_may_be_gentler_with_a_note():
     with pytest.raises(InvalidData) as refused:
-        require_may_decide(deviation(), "reject", "accept", "Grace", None)
+        require_may_decide(ADA, Person("Grace"), "reject", "accept", None)
     assert refused.value.faults[0].path == "note"
-    assert require_may_decide(deviation(), "reject", "accept", "Grace", "the log shows why") is True
+    assert require_may_decide(ADA, Person("Grace"), "reject", "accept", "the log shows why") is True
 
 
 def test_a_job_is_nobody():
@@ -324,8 +327,32 @@ def test_a_job_is_nobody():
 
 
 def test_names_are_compared_as_people_write_them():
-    assert same_person("Ada  Lovelace", "ada lovelace")
-    assert not same_person("Ada", "Adam")
+    assert Person("Ada  Lovelace").may_be(Person("ada lovelace"))
+    assert not Person("Ada").may_be(Person("Adam"))
+
+
+def test_a_key_and_those_it_made_are_one_person():
+    ada, grace = Person("Ada", "a", frozenset({"root"})), Person("Grace", "g", frozenset({"root"}))
+    puppet = Person("Nobody", "p", frozenset({"a", "root"}))
+    root, unknown = Person("Root", "root"), Person("Earlier")
+    pairs = {
+        (one.name, other.name)
+        for one in (ada, grace, puppet, root, unknown)
+        for other in (ada, grace)
+        if one.may_be(other)
+    }
+    assert pairs == {
+        ("Ada", "Ada"),
+        ("Grace", "Grace"),
+        ("Nobody", "Ada"),
+        ("Root", "Ada"),
+        ("Root", "Grace"),
+    }
+    assert all(
+        one.may_be(other) == other.may_be(one)
+        for one in (ada, grace, puppet, root)
+        for other in (ada, grace, unknown)
+    )
 
 
 def test_without_decisions_the_rules_stand():

@@ -364,11 +364,18 @@ def test_pages_after_the_first_hold_no_consequences(service: Service) -> None:
     assert rest["consequences"] is None
 
 
+def erase(service: Service, prereg_id: str) -> None:
+    """Destroy the key of the rows, which the ledger tells first."""
+    with service.database.write() as session:
+        told = {"project_id": service.project_id, "preregistration_id": prereg_id, "salt": bytes(16)}
+        ledger.append(session, "erasure", {}, now=clock.now(session), **told)
+        plan_keys.erase(session, prereg_id)
+
+
 def test_erased_rows_leave_the_deviations_readable(service: Service) -> None:
     prereg_id = judged(service)
     file(service, prereg_id)
-    with service.database.write() as session:
-        plan_keys.erase(session, prereg_id)
+    erase(service, prereg_id)
     listed = service.client.get(deviations(prereg_id)).json()
     assert len(listed["items"]) == 1
     assert "erased" in listed["consequences"]["reasons"][0]
@@ -390,8 +397,7 @@ def test_rows_are_opened_once_for_the_same_deviations_and_never_after_erasure(
     file(service, prereg_id)
     assert service.client.get(deviations(prereg_id)).status_code == 200
     assert len(opened) == 2
-    with service.database.write() as session:
-        plan_keys.erase(session, prereg_id)
+    erase(service, prereg_id)
     assert "erased" in service.client.get(deviations(prereg_id)).json()["consequences"]["reasons"][0]
 
 

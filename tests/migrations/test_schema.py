@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
+from alembic.command import upgrade as upgrade_to
 from alembic.config import main as alembic_main
 from alembic.migration import MigrationContext
 
-from service.store import schema
+from service.store import guards, keys, schema
 from service.store.engine import Database
 from service.store.tables import metadata
 
@@ -53,21 +55,47 @@ def test_an_upgrade_leaves_every_guard_standing(empty):
     assert schema.revision(empty.engine) is None
     schema.upgrade(empty.engine)
     assert schema.revision(empty.engine) == schema.newest()
-    assert schema.missing_triggers(empty.engine) == []
+    assert guards.faults(empty.engine) == []
     schema.require_current(empty.engine)
 
 
-def test_the_guards_expected_are_the_guards_made(database):
-    if database.dialect == "sqlite":
-        query = "SELECT tbl_name || '.' || name FROM sqlite_master WHERE type = 'trigger'"
-    else:
-        query = (
-            "SELECT c.relname || '.' || t.tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid "
-            "WHERE NOT t.tgisinternal"
-        )
-    with database.read() as session:
-        made = set(session.scalars(sa.text(query)))
-    assert made == set(schema.expected_triggers(database.dialect))
+def test_who_made_a_key_is_found_in_the_audit_log(empty):
+    """Keys of earlier releases do not say it themselves."""
+    with empty.engine.begin() as connection:
+        config = schema._config()
+        config.attributes["connection"] = connection
+        upgrade_to(config, "0004")
+        now = {"created_at": "2027-01-04T09:00:00.000000+00:00"}
+        tables = {name: sa.Table(name, sa.MetaData(), autoload_with=connection) for name in LINEAGE}
+        if connection.dialect.name == "postgresql":
+            now = {"created_at": datetime(2027, 1, 4, 9, tzinfo=UTC)}
+        connection.execute(sa.insert(tables["projects"]).values(id="p", name="p", **now))
+        for key_id in ("first", "second"):
+            row = {
+                "id": key_id,
+                "project_id": "p",
+                "name": "n",
+                "kind": "person",
+                "scopes": "read",
+                "prefix": "x",
+            }
+            connection.execute(sa.insert(tables["keys"]).values(**row, secret_sha256=key_id, **now))
+        event = {
+            "project_id": "p",
+            "key_id": "first",
+            "action": "key.create",
+            "subject": "second",
+            "facts": {},
+        }
+        connection.execute(sa.insert(tables["audit_events"]).values(**event, **now))
+    schema.upgrade(empty.engine)
+    with empty.read() as session:
+        assert keys.get(session, "p", "second").created_by == "first"
+        assert keys.get(session, "p", "first").created_by is None
+    assert guards.faults(empty.engine) == []
+
+
+LINEAGE = ("projects", "keys", "audit_events")
 
 
 def test_a_second_upgrade_changes_nothing(database):
@@ -79,7 +107,7 @@ def test_upgrades_at_once_do_it_once(empty):
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(schema.upgrade, [empty.engine] * 4))
     schema.require_current(empty.engine)
-    assert schema.missing_triggers(empty.engine) == []
+    assert guards.faults(empty.engine) == []
 
 
 def test_a_failed_upgrade_leaves_nothing(empty, monkeypatch):
@@ -124,7 +152,7 @@ def test_the_command_line_of_alembic_upgrades(empty, monkeypatch):
     monkeypatch.setenv("FORELOCK_DATABASE_URL", empty.url.render_as_string(hide_password=False))
     alembic_main(["upgrade", "head"])
     schema.require_current(empty.engine)
-    assert schema.missing_triggers(empty.engine) == []
+    assert guards.faults(empty.engine) == []
     with pytest.raises(SystemExit, match="--sql"):
         alembic_main(["upgrade", "head", "--sql"])
 

@@ -13,6 +13,7 @@ from service.domain import sealing
 from service.domain.access import Key, Project, new_secret, secret_prefix, secret_sha256
 from service.domain.deviation import Decision, Deviation, Filing, judge_filing
 from service.domain.deviation_rules import Facts
+from service.domain.ledger import Kind, Receipt
 from service.domain.plan import Plan
 from service.domain.population import Manifest
 from service.domain.preregistration import Preregistration
@@ -89,7 +90,7 @@ class World:
         plan = record.plan.with_items(populations.facts(session, record.id))
         public, private = sealing.new_keypair()
         wrapped = sealing.wrap_key(private, self.runner_public, sealing.key_info(record.id, plan.sha256()))
-        return preregistrations.lock(
+        locked = preregistrations.lock(
             session,
             record,
             plan=plan,
@@ -101,23 +102,30 @@ class World:
             wrapped_private_key=wrapped,
             now=NOW + timedelta(hours=1),
         )
+        self.leaf(session, locked, "plan_locked", version=locked.version, plan_sha256=locked.plan_sha256)
+        return locked
 
     def locked(self, session: Session, **draft: str) -> Preregistration:
-        record = self.lock(session, self.draft(session, **draft))
-        body = {"preregistration_id": record.id, "plan_sha256": record.plan_sha256}
-        ledger.append(
+        return self.lock(session, self.draft(session, **draft))
+
+    def leaf(self, session: Session, record: Preregistration, kind: Kind, **body: object) -> Receipt:
+        return ledger.append(
             session,
-            "plan_locked",
-            body,
+            kind,
+            {"preregistration_id": record.id, **body},
             project_id=record.project_id,
             preregistration_id=record.id,
             salt=SALT,
             now=NOW,
         )
-        return record
 
     def batch(
-        self, session: Session, record: Preregistration, arm: str = "C1", rows: SecretRows | None = None
+        self,
+        session: Session,
+        record: Preregistration,
+        arm: str = "C1",
+        rows: SecretRows | None = None,
+        status_counts: dict[str, int] | None = None,
     ) -> NewBatch:
         if rows is None:
             rows = SecretRows(np.array([1.0, 0.0, 1.0, np.nan]), np.array([0, 0, 0, 2], dtype=np.uint8))
@@ -146,20 +154,28 @@ class World:
             replicates=facts.replicates,
             sealed=sealed.ciphertext,
             commitment_sha256=sealed.commitment_sha256,
-            status_counts=None,
+            status_counts=status_counts,
             received_at=NOW,
             key_id=self.key.id,
         )
         batches.append(session, batch)
+        said = {name: getattr(batch, name) for name in ("population", "arm", "endpoint", "run", "n")}
+        said |= {"batch": batch.sequence, "commitment_sha256": batch.commitment_sha256}
+        self.leaf(session, record, "batch", **said)
         return batch
+
+    def void(self, session: Session, record: Preregistration, sequence: int, reason: str) -> None:
+        batches.void(session, record.id, sequence, reason, self.key.id, NOW)
+        self.leaf(session, record, "batch_voided", batch=sequence, reason=reason)
 
     def complete(self, session: Session) -> Preregistration:
         record = self.locked(session)
         record = preregistrations.move(session, record, "collecting", NOW)
         for arm in ("C1", "C2", "C2"):
             self.batch(session, record, arm)
-        batches.void(session, record.id, 3, "uploaded twice", self.key.id, NOW)
-        coverage.save(session, record.id, "p", "C1", "accuracy", 1, b"\x0f", 4)
+        self.void(session, record, 3, "uploaded twice")
+        for arm in ("C1", "C2"):
+            coverage.save(session, record.id, "p", arm, "accuracy", 1, b"\x0f", 4)
         return preregistrations.move(session, record, "complete", NOW + timedelta(hours=2))
 
     def verdict(self, record: Preregistration, *hypotheses: dict[str, object]) -> Verdict:
@@ -179,7 +195,8 @@ class World:
 
     def judged(self, session: Session) -> Preregistration:
         record = self.complete(session)
-        verdicts.insert(session, record.project_id, self.verdict(record))
+        sha256 = verdicts.insert(session, record.project_id, self.verdict(record))
+        self.leaf(session, record, "verdict", plan_sha256=record.plan_sha256, verdict_sha256=sha256)
         record = preregistrations.move(session, record, "judged", NOW + timedelta(hours=3))
         info = sealing.key_info(record.id, record.plan_sha256 or "")
         private = sealing.unwrap_key(plan_keys.wrapped(session, record.id), self.runner_private, info)
@@ -228,7 +245,7 @@ class World:
             rule=rule,
             filed_at=NOW,
         )
-        deviations.insert(session, deviation, self.key.id, NOW)
+        deviation = deviations.insert(session, deviation, self.key.id, NOW)
         decision = Decision(
             number=1, classification="accept", note="Fine.", reviewer="grace", gentler=True, decided_at=NOW
         )

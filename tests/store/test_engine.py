@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 import sqlalchemy as sa
 
+from service.domain.access import Project
 from service.errors import ForelockError, InvalidData, Unavailable
-from service.store import clock, engine, pipeline, preregistrations, projects
+from service.store import clock, engine, keys, pipeline, preregistrations, projects
 from service.store.engine import Database
 from service.store.tables import projects as projects_table
 
@@ -39,9 +40,9 @@ def test_a_write_that_fails_leaves_nothing(world):
 
 def test_a_read_session_keeps_nothing(world):
     with world.database.read() as session:
-        session.execute(sa.update(projects_table).values(name=sa.func.upper(projects_table.c.name)))
+        keys.touch(session, world.key.id, world.now)
     with world.database.read() as session:
-        assert projects.get(session, "project").name == "default"
+        assert keys.get(session, "project", world.key.id).last_used_at is None
 
 
 @ON_SQLITE
@@ -122,12 +123,12 @@ def test_a_connection_that_is_cut_among_statements_sent_together_is_said(databas
 def test_statements_sent_together_see_what_came_before_them(world):
     with world.database.write() as session, pipeline.reading(session) as questions:
         before = questions.ask(sa.select(projects_table.c.name), {}, len)
-        session.execute(sa.update(projects_table).values(name=projects_table.c.id))
+        projects.create(session, Project(id="third", name="third", created_at=world.now))
         statement = sa.select(projects_table.c.name, projects_table.c.created_at).where(
             projects_table.c.id.in_(sa.bindparam("ids", expanding=True))
         )
-        after = questions.ask(statement, {"ids": ["project", "nobody"]}, list)
-    assert (before.get(), [tuple(row) for row in after.get()]) == (2, [("project", world.project.created_at)])
+        after = questions.ask(statement, {"ids": ["third", "nobody"]}, list)
+    assert (before.get(), [tuple(row) for row in after.get()]) == (2, [("third", world.now)])
 
 
 def test_a_server_that_is_away_is_said(tmp_path):

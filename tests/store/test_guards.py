@@ -8,8 +8,9 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from service.store import schema
+from service.store import coverage, guards, idempotency, jobs, preregistrations
 from service.store.tables import metadata
+from tests.store.conftest import NOW
 
 ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 ON_POSTGRES = pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
@@ -84,6 +85,7 @@ CHANGES = {
     "verdict_hypotheses": "outcome = 'supported'",
     "ledger_entries": "leaf = 'x'",
     "audit_events": "action = 'x'",
+    "projects": "name = 'x'",
     "manifests": "n = 3",
     "plan_keys": "public_key = wrapped_key",
     "ledger_head": "size = 0",
@@ -93,8 +95,14 @@ CHANGES = {
 LOCKED_ROWS = {"manifests": "WHERE preregistration_id = 'r2'"}
 
 
+INSERT_ONLY = (*CHANGES, "preregistrations")
+"""Tables whose rows, once locked, take no change at all."""
+FOLLOWING = ("keys", "coverage", "jobs", "idempotency")
+"""Tables that take some changes, and are attacked one by one."""
+
+
 def test_every_guarded_table_is_attacked(database):
-    assert {*CHANGES, "preregistrations"} == set(schema.GUARDED)
+    assert {*INSERT_ONLY, *FOLLOWING} == set(guards.tables(database.dialect))
 
 
 def test_rows_resist_update_and_delete(database, judged, attacker):
@@ -109,7 +117,7 @@ def test_rows_resist_update_and_delete(database, judged, attacker):
 
 def test_rows_resist_upserts(database, judged, attacker):
     before = contents(database)
-    for table in schema.GUARDED:
+    for table in INSERT_ONLY:
         names, keys = columns_of(table)
         last = names[-1]
         attacker.try_to(
@@ -122,7 +130,7 @@ def test_rows_resist_upserts(database, judged, attacker):
 @ON_SQLITE
 def test_rows_resist_replacement(database, judged, attacker):
     before = contents(database)
-    for table in schema.GUARDED:
+    for table in INSERT_ONLY:
         names, _keys = columns_of(table)
         row = f"INTO {table} ({', '.join(names)}) SELECT {', '.join(names)} FROM {table}"
         for verb in (
@@ -142,7 +150,7 @@ def test_rows_resist_replacement(database, judged, attacker):
 def test_rows_resist_replacement_by_rowid(database, judged, attacker):
     """A new key under an old rowid pushes the old row out."""
     before = contents(database)
-    for table in schema.GUARDED:
+    for table in INSERT_ONLY:
         names, keys = columns_of(table)
         if table not in ("ledger_entries", "ledger_head", "audit_events"):  # their key is the rowid
             fresh = [name if name != keys[-1] else f"'new' || {name}" for name in names]
@@ -170,7 +178,7 @@ def test_a_draft_under_a_locked_rowid_is_refused(database, judged, attacker):
 @ON_POSTGRES
 def test_tables_resist_truncate(database, judged, attacker):
     before = contents(database)
-    for table in (*schema.GUARDED, "projects", "keys"):
+    for table in (*INSERT_ONLY, *FOLLOWING):
         attacker.try_to(f"TRUNCATE {table} CASCADE")
     assert contents(database) == before
 
@@ -324,11 +332,14 @@ def test_a_key_is_not_released_before_judgement(world, attacker):
     attacker.try_to("UPDATE plan_keys SET released_key = wrapped_key")
 
 
-def test_a_released_key_stays_until_it_is_erased_in_every_form(database, judged, attacker):
+def test_a_released_key_stays_until_it_is_erased_on_record_in_every_form(database, world, judged, attacker):
     attacker.try_to("UPDATE plan_keys SET released_key = wrapped_key")
     attacker.try_to("UPDATE plan_keys SET released_key = NULL")
     attacker.try_to("UPDATE plan_keys SET wrapped_key = NULL")
     attacker.try_to("UPDATE plan_keys SET wrapped_key = public_key")
+    attacker.try_to("UPDATE plan_keys SET wrapped_key = NULL, released_key = NULL")
+    with database.write() as session:
+        world.leaf(session, judged, "erasure")
     attacker.succeed("UPDATE plan_keys SET wrapped_key = NULL, released_key = NULL")
     attacker.try_to("UPDATE plan_keys SET wrapped_key = public_key, released_key = public_key")
 
@@ -362,16 +373,85 @@ def test_replication_mode_does_not_switch_the_guards_off(database, judged, attac
     attacker.try_to("UPDATE verdicts SET canonical = '{}'")
 
 
-def test_missing_triggers_are_named(database):
-    assert schema.missing_triggers(database.engine) == []
-    with database.write() as session:
-        on_table = "" if database.dialect == "sqlite" else " ON batches"
-        session.execute(sa.text(f"DROP TRIGGER batches_guard_update{on_table}"))
-    assert schema.missing_triggers(database.engine) == ["batches.batches_guard_update"]
+def test_a_key_is_used_and_revoked_and_nothing_else(database, world, attacker):
+    for change in (
+        "name = 'x'",
+        "kind = 'job'",
+        "scopes = 'operator'",
+        "project_id = 'other'",
+        "secret_sha256 = 'x'",
+        "expires_at = created_at",
+        "created_by = 'x'",
+        "prefix = 'x'",
+    ):
+        attacker.try_to(f"UPDATE keys SET {change}")
+    attacker.try_to("DELETE FROM keys")
+    attacker.succeed("UPDATE keys SET last_used_at = created_at")
+    attacker.succeed("UPDATE keys SET revoked_at = created_at")
+    attacker.try_to("UPDATE keys SET revoked_at = NULL")
+    attacker.try_to(
+        "INSERT INTO keys SELECT * FROM keys ON CONFLICT (id) DO UPDATE SET scopes = 'operator'"
+        if database.dialect == "postgresql"
+        else "INSERT OR REPLACE INTO keys SELECT * FROM keys"
+    )
 
 
-@ON_POSTGRES
-def test_a_disabled_trigger_counts_as_missing(database):
+def test_coverage_stays_once_a_record_is_complete(database, judged, attacker):
+    attacker.try_to("UPDATE coverage SET received = 3")
+    attacker.try_to("DELETE FROM coverage")
+    attacker.try_to(
+        "INSERT INTO coverage SELECT preregistration_id, population, arm, endpoint, 2, bitmap, received FROM coverage"
+    )
+
+
+def test_a_cell_of_coverage_stays_where_it_is(world, attacker):
+    with world.database.write() as session:
+        record = world.locked(session)
+        coverage.save(session, record.id, "p", "C1", "accuracy", 1, b"\x0f", 4)
+    for column in ("preregistration_id", "population", "arm", "endpoint"):
+        attacker.try_to(f"UPDATE coverage SET {column} = 'x'")
+    attacker.try_to("UPDATE coverage SET replicate = 2")
+    attacker.try_to("DELETE FROM coverage")
+
+
+def test_a_record_is_not_complete_before_coverage_says_so(world, attacker):
+    with world.database.write() as session:
+        record = preregistrations.move(session, world.locked(session), "collecting", NOW)
+    complete = (
+        "UPDATE preregistrations SET state = 'complete', complete_at = locked_at, revision = revision + 1"
+    )
+    attacker.try_to(complete)
+    with world.database.write() as session:
+        world.batch(session, record)
+    attacker.try_to(complete)
+    with world.database.write() as session:
+        coverage.save(session, record.id, "p", "C1", "accuracy", 1, b"\x07", 3)
+    attacker.try_to(complete)
+    with world.database.write() as session:
+        coverage.save(session, record.id, "p", "C1", "accuracy", 1, b"\x0f", 4)
+    attacker.succeed(complete)
+
+
+def test_an_ended_job_stays_as_it_ended(world, attacker):
+    with world.database.write() as session:
+        jobs.enqueue(session, project_id="project", kind="mcnemar", params={}, now=NOW, job_id="j")
+    for change in ("kind = 'x'", "params = '[]'", "project_id = 'other'", "created_at = NULL"):
+        attacker.try_to(f"UPDATE jobs SET {change}")
+    attacker.try_to("DELETE FROM jobs")
+    attacker.succeed("UPDATE jobs SET state = 'succeeded', result = '{}'")
+    attacker.try_to("UPDATE jobs SET result = '[]'")
+    attacker.try_to("UPDATE jobs SET state = 'queued'")
+    attacker.try_to(
+        "INSERT INTO jobs (id, project_id, kind, state, params, attempts, created_at, result) "
+        "SELECT 'forged', project_id, kind, 'succeeded', params, 0, created_at, '{}' FROM jobs"
+    )
+    attacker.succeed("DELETE FROM jobs")
+
+
+def test_a_kept_answer_stays_as_it_was_given(database, world, attacker):
+    attempt = idempotency.Attempt("key", "POST /v1/keys", "once", "abc")
     with database.write() as session:
-        session.execute(sa.text("ALTER TABLE plans DISABLE TRIGGER plans_guard_delete"))
-    assert schema.missing_triggers(database.engine) == ["plans.plans_guard_delete"]
+        idempotency.keep(session, [(attempt, idempotency.StoredResponse(201, {}, b"{}"))], NOW)
+    for change in ("body = body", "status = 200", "fingerprint = 'x'", "sha256 = NULL"):
+        attacker.try_to(f"UPDATE idempotency SET {change}")
+    attacker.succeed("DELETE FROM idempotency")

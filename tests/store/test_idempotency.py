@@ -4,10 +4,12 @@ from datetime import timedelta
 from threading import Event, Thread
 
 import pytest
+import sqlalchemy as sa
 
 from service.errors import Conflict, InvalidData
 from service.store import idempotency
 from service.store.idempotency import Attempt, StoredResponse
+from service.store.tables import idempotency as table
 
 ANSWER = StoredResponse(201, {"Location": "/v1/x/1"}, b"\x00{}")
 
@@ -88,8 +90,9 @@ def test_a_write_that_failed_may_be_repeated(world):
 def test_a_row_without_an_answer_is_in_flight(world):
     """Earlier releases noted that a request had begun."""
     with world.database.write() as session:
-        keep(session, world, attempt())
-        session.connection().exec_driver_sql("UPDATE idempotency SET status = NULL")
+        begun = {"key_id": "key", "route": attempt().route, "idempotency_key": attempt().idempotency_key}
+        begun |= {"fingerprint": attempt().fingerprint, "created_at": world.now}
+        session.execute(sa.insert(table).values(begun))
     with world.database.write() as session:
         assert ask(session, attempt()) == ["idempotency_in_flight"]
         assert ask(session, attempt(fingerprint="g")) == ["idempotency_key_reused"]

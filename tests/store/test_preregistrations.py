@@ -9,8 +9,8 @@ import sqlalchemy as sa
 
 from service.domain.findings import error, warning
 from service.domain.population import Manifest
-from service.errors import Conflict, ForelockError, NotFound, PreconditionFailed
-from service.store import plan_keys, plans, populations, preregistrations
+from service.errors import Conflict, ForelockError, InvalidData, NotFound, PreconditionFailed, Unavailable
+from service.store import integrity, plan_keys, plans, populations, preregistrations
 from service.store.tables import plans as plans_table
 
 
@@ -37,6 +37,7 @@ def test_a_locked_record_comes_back_as_it_was(world):
             wrapped_private_key=b"wrapped",
             now=world.now,
         )
+        world.leaf(session, locked, "plan_locked", version=1, plan_sha256=plan.sha256())
     with world.database.read() as session:
         assert preregistrations.get(session, "project", draft.id) == locked
         assert plans.canonical(session, draft.id) == (plan.canonical_text(), plan.sha256())
@@ -44,6 +45,21 @@ def test_a_locked_record_comes_back_as_it_was(world):
         assert plan_keys.wrapped(session, draft.id) == b"wrapped"
     assert locked.revision == draft.revision + 1
     assert locked.plan.populations[0].items_sha256 == Manifest.create(("a", "b", "c", "d")).sha256()
+
+
+def test_a_database_that_is_away_or_an_odd_id_alters_no_record(world, monkeypatch):
+    def away(*_):
+        raise Unavailable("away")
+
+    with world.database.write() as session:
+        record = world.locked(session)
+        with pytest.raises(InvalidData):
+            preregistrations.get(session, "project", "\ud800")
+        monkeypatch.setattr(session, "execute", away)
+        with pytest.raises(Unavailable):
+            preregistrations.get(session, "project", record.id)
+    with world.database.read() as session:
+        assert integrity.standing(session) == []
 
 
 def test_the_record_walks_through_its_states(world):
@@ -154,9 +170,8 @@ def test_another_projects_record_is_not_found(world):
 def test_pages_are_filtered_by_state(world):
     with world.database.write() as session:
         draft, locked = world.draft(session), world.locked(session)
-        assert preregistrations.page(session, "project", state="draft")[0] == [draft]
-        assert preregistrations.page(session, "project", state="locked")[0] == [locked]
-        assert preregistrations.page(session, "project", state="judged")[0] == []
+        for state, wanted in (("draft", [draft.id]), ("locked", [locked.id]), ("judged", [])):
+            assert [each.id for each in preregistrations.page(session, "project", state=state)[0]] == wanted
 
 
 def together(threads, act):

@@ -55,7 +55,7 @@ def test_a_voided_batch_stays_and_is_left_out(world):
         record = world.locked(session)
         for arm in ("C1", "C2", "C3"):
             world.batch(session, record, arm)
-        batches.void(session, record.id, 2, "wrong file", "key", world.now)
+        world.void(session, record, 2, "wrong file")
         with pytest.raises(Conflict):
             batches.void(session, record.id, 2, "again", "key", world.now)
         with pytest.raises(NotFound):
@@ -112,11 +112,8 @@ def raw_values(database):
 def test_status_counts_are_kept_only_when_given(world):
     with world.database.write() as session:
         record = world.locked(session)
-        first = world.batch(session, record)
-        counted = {name: getattr(first, name) for name in type(first).__dataclass_fields__}
-        batches.append(
-            session, type(first)(**counted | {"sequence": 2, "status_counts": {"ok": 3, "error": 1}})
-        )
+        world.batch(session, record)
+        world.batch(session, record, status_counts={"ok": 3, "error": 1})
         assert batches.get(session, record.id, 1).status_counts is None
         assert batches.get(session, record.id, 2).status_counts == {"ok": 3, "error": 1}
 
@@ -192,6 +189,7 @@ def test_rows_stay_sealed_until_the_verdict_and_can_be_erased(world):
         assert sealing.public_half(private) == plan_keys.public(session, record.id)
         for batch in batches.every(session, record.id):
             sealing.open_rows(private, batch.sealed, batch.facts(record.plan_sha256))
+        world.leaf(session, record, "erasure")
         plan_keys.erase(session, record.id)
         for read in (plan_keys.released, plan_keys.wrapped):
             with pytest.raises(Conflict) as refusal:

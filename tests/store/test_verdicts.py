@@ -15,7 +15,8 @@ def record(world):
         verdict = world.verdict(
             record, {"id": "H1", "outcome": "supported"}, {"id": "H2", "outcome": "inconclusive"}
         )
-        verdicts.insert(session, "project", verdict)
+        sha256 = verdicts.insert(session, "project", verdict)
+        world.leaf(session, record, "verdict", plan_sha256=record.plan_sha256, verdict_sha256=sha256)
         return preregistrations.move(session, record, "judged", world.now)
 
 

@@ -14,11 +14,13 @@ from service.api.app import create_app
 from service.config import Settings
 from service.domain.access import Key, Project, Scope, new_secret, secret_prefix, secret_sha256
 from service.domain.findings import Finding
+from service.domain.ledger import Kind
 from service.domain.population import Manifest
 from service.domain.preregistration import Preregistration, State
 from service.domain.verdict_records import Verdict
 from service.keyring import Keyring
-from service.store import keys, populations, preregistrations, projects, verdicts
+from service.store import batches, coverage, keys, ledger, populations, preregistrations, projects, verdicts
+from service.store.batches import NewBatch
 from service.store.engine import Database
 from tests.web.samples import NOW, draft_of, verdict_of
 
@@ -85,7 +87,9 @@ def reader(browser: TestClient, new_key: Callable[..., tuple[Key, str]]) -> Test
 
 
 @pytest.fixture
-def keep(database: Database, project: Project) -> Callable[..., Preregistration]:
+def keep(
+    database: Database, project: Project, new_key: Callable[..., tuple[Key, str]]
+) -> Callable[..., Preregistration]:
     """Store a preregistration and take it to a state; the verdict comes with `judged`."""
 
     def put(
@@ -96,7 +100,7 @@ def keep(database: Database, project: Project) -> Callable[..., Preregistration]
         verdict: Verdict | None = None,
         of: str = project.id,
     ) -> Preregistration:
-        record = draft_of(of, name, plan)
+        record, (poster, _) = draft_of(of, name, plan), new_key("results:write")
         with database.write() as session:
             preregistrations.insert(session, record)
             if state != "draft":
@@ -104,8 +108,11 @@ def keep(database: Database, project: Project) -> Callable[..., Preregistration]
             for step in ("collecting", "complete", "judged"):
                 if record.state == state:
                     break
+                if step == "complete":
+                    _batch(session, record, poster)
                 if step == "judged":
-                    verdicts.insert(session, of, verdict or verdict_of(name))
+                    sha256 = verdicts.insert(session, of, verdict or verdict_of(name))
+                    _leaf(session, record, "verdict", verdict_sha256=sha256)
                 record = preregistrations.move(session, record, step, NOW + timedelta(days=2))
         return record
 
@@ -121,7 +128,7 @@ def _locked(session: Session, record: Preregistration) -> Preregistration:
         clusters = [f"cluster {number % 8}" for number in range(each.n)] if each.clusters else None
         populations.put(session, record.id, each.id, Manifest.create(ids, clusters, None))
     plan = record.plan.with_items(populations.facts(session, record.id))
-    return preregistrations.lock(
+    locked = preregistrations.lock(
         session,
         record,
         plan=plan,
@@ -133,3 +140,44 @@ def _locked(session: Session, record: Preregistration) -> Preregistration:
         wrapped_private_key=bytes(80),
         now=NOW + timedelta(days=1),
     )
+    _leaf(session, locked, "plan_locked", version=1, plan_sha256=plan.sha256())
+    return locked
+
+
+def _leaf(session: Session, record: Preregistration, kind: Kind, **body: object) -> None:
+    ledger.append(
+        session,
+        kind,
+        {"preregistration_id": record.id, **body},
+        project_id=record.project_id,
+        preregistration_id=record.id,
+        salt=bytes(16),
+        now=NOW,
+    )
+
+
+def _batch(session: Session, record: Preregistration, key: Key) -> None:
+    """One batch of one result, which completes the record as far as coverage is asked."""
+    batch = NewBatch(
+        preregistration_id=record.id,
+        sequence=1,
+        population="dev",
+        arm="C1",
+        endpoint="accuracy",
+        run=None,
+        n=1,
+        positions=bytes(4),
+        replicates=b"\x01\x00",
+        sealed=b"sealed",
+        commitment_sha256="ab" * 32,
+        status_counts=None,
+        received_at=NOW,
+        key_id=key.id,
+    )
+    batches.append(session, batch)
+    coverage.save(session, record.id, "dev", "C1", "accuracy", 1, b"\x01", 1)
+    said = {
+        name: getattr(batch, name)
+        for name in ("population", "arm", "endpoint", "run", "n", "commitment_sha256")
+    }
+    _leaf(session, record, "batch", batch=1, **said)

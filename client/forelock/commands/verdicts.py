@@ -34,7 +34,7 @@ def _verdicts(options: argparse.Namespace, client: Client) -> int:
     found = list(client.verdicts(hypothesis=options.hypothesis, outcome=options.outcome, since=options.since))
     lines = [
         f"{text.plain(each['judged_at'])}  {text.plain(each['preregistration_id'])}  "
-        f"{text.plain(each['hypothesis'])}: {each['outcome']}  {text.plain(each['title'])}"
+        f"{text.plain(each['hypothesis'])}: {each['outcome'] or 'altered'}  {text.plain(each['title'])}"
         for each in found
     ]
     show(options, found, "\n".join(lines) or "no verdicts")

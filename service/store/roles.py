@@ -1,0 +1,55 @@
+"""What the roles of Postgres may do: the owner migrates, the API and the runner get what each of them needs.
+
+The two roles are made by whoever runs the server (docs/deployment.md); where they are not, nothing is granted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+API, RUNNER = "forelock_api", "forelock_runner"
+
+GRANTS: Mapping[str, tuple[str, str]] = {
+    "alembic_version": ("SELECT", "SELECT"),
+    "alterations": ("SELECT, INSERT, DELETE", "SELECT, INSERT"),
+    "audit_events": ("SELECT, INSERT", ""),
+    "batch_voids": ("SELECT, INSERT", "SELECT"),
+    "batches": ("SELECT, INSERT", "SELECT"),
+    "coverage": ("SELECT, INSERT, UPDATE", "SELECT"),
+    "deviation_decisions": ("SELECT, INSERT", ""),
+    "deviations": ("SELECT, INSERT", ""),
+    "idempotency": ("SELECT, INSERT, DELETE", ""),
+    "job_inputs": ("SELECT, INSERT, DELETE", "SELECT, DELETE"),
+    "job_shards": ("SELECT, DELETE", "SELECT, INSERT, DELETE"),
+    "jobs": ("SELECT, INSERT, UPDATE", "SELECT, INSERT, UPDATE, DELETE"),
+    "keys": ("SELECT, INSERT, UPDATE (revoked_at, last_used_at)", ""),
+    "ledger_entries": ("SELECT, INSERT", "SELECT, INSERT"),
+    "ledger_head": ("SELECT, UPDATE", "SELECT, UPDATE"),
+    "manifests": ("SELECT, INSERT, UPDATE, DELETE", "SELECT"),
+    "plan_keys": ("SELECT, INSERT", "SELECT, UPDATE (released_key)"),
+    "plans": ("SELECT, INSERT", "SELECT"),
+    "preregistrations": ("SELECT, INSERT, UPDATE, DELETE", "SELECT, UPDATE"),
+    "projects": ("SELECT, INSERT", ""),
+    "verdict_hypotheses": ("SELECT", "INSERT"),
+    "verdicts": ("SELECT", "SELECT, INSERT"),
+}
+"""By table: of the API, and of the runner."""
+
+
+def grant(connection: Connection) -> None:
+    """Give the roles that there are what the table says, and nothing else, in this schema."""
+    here = connection.scalar(sa.text("SELECT quote_ident(current_schema())"))
+    known = connection.scalars(
+        sa.text("SELECT rolname FROM pg_roles WHERE rolname LIKE 'forelock\\_%'")
+    ).all()
+    for column, role in enumerate((API, RUNNER)):
+        if role not in known:
+            continue
+        connection.exec_driver_sql(f"GRANT USAGE ON SCHEMA {here} TO {role}")
+        connection.exec_driver_sql(f"REVOKE ALL ON ALL TABLES IN SCHEMA {here} FROM {role}")
+        for table, granted in GRANTS.items():
+            if granted[column]:
+                connection.exec_driver_sql(f"GRANT {granted[column]} ON {here}.{table} TO {role}")
