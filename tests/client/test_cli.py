@@ -455,7 +455,7 @@ def test_plan_power_of_a_file_keeps_no_draft(service, command, tmp_path):
 
 
 def test_pilot_files_say_what_they_are_for(tmp_path):
-    from forelock.files import read_pilot
+    from forelock.pilot_files import read_pilot
 
     (tmp_path / "a.ndjson").write_text(
         '{"baseline": 1, "candidate": null, "hypothesis": "H1"}\n{"baseline": 0, "candidate": 1, "hypothesis": "H2"}\n'
@@ -467,6 +467,6 @@ def test_pilot_files_say_what_they_are_for(tmp_path):
     (tmp_path / "b.json").write_text('{"pilot": [{"baseline": [1], "candidate": [0]}]}')
     assert read_pilot(str(tmp_path / "b.json")) == [{"baseline": [1], "candidate": [0]}]
     (tmp_path / "c.csv").write_text("baseline,candidate\n1,secret\n")
-    with pytest.raises(FileFault, match="row 1 holds") as fault:
+    with pytest.raises(FileFault, match="line 2: candidate is no number") as fault:
         read_pilot(str(tmp_path / "c.csv"))
     assert "secret" not in str(fault.value)

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import fields
 from datetime import timedelta
 
 import pytest
 
 from service.domain.findings import Finding
 from service.domain.outcomes import Excluded
+from service.store.preregistrations import Line
 from service.web import view
 from tests.web.samples import NOW, PLAN, RULE, draft_of, hypothesis_verdict, verdict_of
 
@@ -132,7 +134,10 @@ def test_the_timeline_tells_what_happened():
 
 @pytest.mark.parametrize("outcome", sorted(view.OUTCOMES))
 def test_every_outcome_has_a_label(outcome):
-    line = view.line_of(draft_of("project1"), verdict_of("p1", hypothesis_verdict(outcome=outcome)))
+    record = draft_of("project1")
+    shown = {"title": record.plan.title, "altered": False}
+    listed = Line(**{each.name: getattr(record, each.name, None) for each in fields(Line)} | shown)
+    line = view.line_of(listed, (hypothesis_verdict(outcome=outcome),))
     assert line.outcomes == (("H1a", outcome, view.OUTCOMES[outcome]),)
 
 
