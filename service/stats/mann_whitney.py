@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,12 @@ ALL_TIED = define(
 
 class MannWhitneyRequest(TwoSamples):
     """Two independent arms of runs."""
+
+    elsewhere: ClassVar = {
+        "clusters": "randomization",
+        "margin": "equivalence",
+        "n_resamples": "bootstrap-difference",
+    }
 
     method: Method = Field(
         "auto",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -44,6 +45,8 @@ FEW = 20
 
 class PairedBootstrapRequest(ArmsRequest, BootstrapOptions):
     """Two arms on the same items: columns, counts that are summed, or the four counts of binary outcomes."""
+
+    elsewhere: ClassVar = {"margin": "equivalence"}
 
     @cached_property
     def exact(self) -> BootstrapDistribution | None:

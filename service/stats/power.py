@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -46,6 +46,8 @@ ONE_TAILED_SHORTCUT = define(
 
 class PowerRequest(Design):
     """A design and the sizes to try."""
+
+    elsewhere: ClassVar = {"max_n": "sample-size"}
 
     n: Size | Annotated[list[Size], Field(min_length=1, max_length=500)] = Field(
         description="Runs per arm (welch, student), items, or clusters (sign-flip): one size or a list."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -52,6 +52,8 @@ DOMINANT_CLUSTER = define(
 
 class RandomizationRequest(ArmsRequest):
     """Two arms on the same items, and optionally each item's cluster."""
+
+    elsewhere: ClassVar = {"margin": "equivalence"}
 
     alternative: Alternative = "two-sided"
     convention: Literal["standard", "seed"] = Field(
