@@ -18,12 +18,13 @@ MADE = (
 WORDS = """\
 # The plan
 
-What `POST /v1/preregistrations` and `forelock plan create` take: one JSON object. A draft may lack any section; lint says
-which of them the lock asks for. Unknown fields are refused, and a null field is the same as an absent one. An `id` that
-rules name (of a hypothesis or a test) has letters, digits and `_`, begins with a letter and is at most 64 long; other
-ids and names may hold `.` and `-` too. What a rule may say is in [what a rule can show](../power-of-a-rule.md) and
-[stopping rules](../stopping-rules.md); the parameters of each test are on [its page](../tests/README.md). The
-[quickstart](../quickstart.md) has a whole plan. The files that follow it are [items and results](files.md)."""
+What `POST /v1/preregistrations` and `forelock plan create` take: one JSON object. A draft may lack any
+section; lint says which of them the lock asks for. Unknown fields are refused, and a null field is the same
+as an absent one. An `id` that rules name (of a hypothesis or a test) has letters, digits and `_`, begins with
+a letter and is at most 64 long; other ids and names may hold `.` and `-` too. What a rule may say is in [what
+a rule can show](../power-of-a-rule.md) and [stopping rules](../stopping-rules.md); the parameters of each
+test are on [its page](../tests/README.md). The [quickstart](../quickstart.md) has a whole plan. The files
+that follow it are [items and results](files.md)."""
 
 
 def plan_page() -> str:
