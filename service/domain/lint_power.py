@@ -45,7 +45,7 @@ def _low(at: PowerAt) -> str:
     error = "" if at.standard_error is None else f" (simulated, SE {at.standard_error:.2g})"
     return (
         f"with {truth} and {scale} the rule would hold with a chance of {at.power:.2g}{error}, below "
-        f"{TARGET:g}: plan more items, or acknowledge that the rule will often miss it"
+        f"{TARGET:g}: plan more items, or accept that the rule will often miss it"
     )
 
 
