@@ -123,7 +123,7 @@ def _rebuild_coverage(arguments: argparse.Namespace) -> int:
 
 def _serve(arguments: argparse.Namespace) -> int:
     from service import main
-    from service.supervise import Child, Supervisor, listen
+    from service.supervise import Child, Supervisor, leave, listen
 
     settings = settings_from(arguments)
     created = main.prepare_embedded(settings)
@@ -163,14 +163,15 @@ def _serve(arguments: argparse.Namespace) -> int:
         "FORELOCK_HOST": settings.host,
         "FORELOCK_PORT": str(settings.port),
     }
-    return Supervisor(children, environment).run(announce)
+    return leave(Supervisor(children, environment).run(announce))
 
 
 def _runner(arguments: argparse.Namespace) -> int:
     from service import main
+    from service.supervise import leave
 
     runner = main.build_runner(settings_from(arguments))
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: runner.stop())
     runner.run()
-    return 0
+    return leave(0)

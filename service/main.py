@@ -168,7 +168,7 @@ def serve_api(settings: Settings, descriptor: int) -> None:
     from service.api.app import create_app
     from service.api.http import LimitedProtocol
     from service.api.logs import configure
-    from service.supervise import follow_parent
+    from service.supervise import REQUEST_SECONDS, follow_parent
 
     configure()
     database = Database(settings.url, pool_size=settings.pool_size)
@@ -176,7 +176,13 @@ def serve_api(settings: Settings, descriptor: int) -> None:
     schema.require_current(database.engine)
     app = create_app(settings, database, _keyring(settings, private=False))
     config = uvicorn.Config(
-        app, http=LimitedProtocol, log_config=None, access_log=False, server_header=False, lifespan="on"
+        app,
+        http=LimitedProtocol,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="on",
+        timeout_graceful_shutdown=REQUEST_SECONDS,
     )
     server = uvicorn.Server(config)
     follow_parent(lambda: os.kill(os.getpid(), signal.SIGTERM))
@@ -259,5 +265,7 @@ def _main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    from service.supervise import leave
+
     logging.captureWarnings(capture=True)
-    sys.exit(_main(sys.argv[1:]))
+    leave(_main(sys.argv[1:]))

@@ -7,6 +7,8 @@ parent dies, however it dies, the children read end-of-file and stop.
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import logging
 import os
 import signal
@@ -18,6 +20,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
+from typing import NoReturn
 
 log = logging.getLogger("forelock.serve")
 
@@ -27,6 +30,10 @@ STEADY_SECONDS = 10.0
 MOST_FAILURES = 8
 """A child that ended by itself this often in a row, without ever having lived long, will not get well alone."""
 GRACE_SECONDS = 20.0
+REQUEST_SECONDS = 5
+"""How long an API worker that stops waits for answers under way; a stream or half a request has no end of its own."""
+ORPHAN_SECONDS = 8.0
+"""A child whose parent is gone ends by then, whatever it waits for."""
 PARENT_PIPE = "FORELOCK_PARENT_PIPE"
 
 
@@ -147,7 +154,10 @@ class Supervisor:
 
 
 def follow_parent(stop: Callable[[], None]) -> None:
-    """In a child: call `stop` when the parent is gone. Does nothing without a supervising parent."""
+    """In a child: call `stop` when the parent is gone, and end the process if that has not after `ORPHAN_SECONDS`.
+
+    Does nothing without a supervising parent.
+    """
     pipe = os.environ.get(PARENT_PIPE)
     if pipe is None:
         return
@@ -155,5 +165,16 @@ def follow_parent(stop: Callable[[], None]) -> None:
     def watch() -> None:
         os.read(int(pipe), 1)
         stop()
+        time.sleep(ORPHAN_SECONDS)
+        os._exit(1)
 
     threading.Thread(target=watch, name="follow-parent", daemon=True).start()
+
+
+def leave(status: int) -> NoReturn:
+    """End a process that has closed what it held, without taking the interpreter apart: that costs half a second."""
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(status)

@@ -14,6 +14,7 @@ from starlette.requests import ClientDisconnect
 
 from service.api import faults, strict_json
 from service.api.closed_types import is_closed
+from service.api.field_fixes import model_of
 from service.api.headers import header
 from service.api.problems import may_answer
 from service.api.services import services
@@ -145,7 +146,9 @@ def validate(adapter: TypeAdapter[T], body: bytes, closed: bool = False) -> T:
         document = strict_json.parse(body)  # a fault of the text itself is named first
         if error.error_count() > MAX_FAULTS:  # each would become a dict
             raise faults.too_many(error.error_count()) from None
-        raise faults.invalid(error.errors(include_url=False, include_input=False), document) from None
+        raise faults.invalid(
+            error.errors(include_url=False, include_input=False), document, model_of(adapter.core_schema)
+        ) from None
     except ForelockError:
         strict_json.parse(body)
         raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from functools import cache
+from typing import Literal
 
 from fastapi import Request
 from starlette.responses import HTMLResponse, Response
@@ -22,6 +23,7 @@ PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="/static/forelock.svg">
 <link rel="stylesheet" href="/static/swagger-ui/swagger-ui.css">
+<link rel="stylesheet" href="/static/docs.css">
 </head>
 <body>
 <noscript>This page needs JavaScript; the document itself is at <a href="/openapi.json">/openapi.json</a>.</noscript>
@@ -34,15 +36,15 @@ PAGE = """<!doctype html>
 
 
 @cache
-def _document() -> tuple[bytes, str]:
-    body = openapi.text().encode()
+def _document(only_json: bool) -> tuple[bytes, str]:
+    body = (openapi.json_only() if only_json else openapi.text()).encode()
     return body, f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
 
 @routes.get("/openapi.json", include_in_schema=False)
-def document(request: Request) -> Response:
-    """The OpenAPI 3.1 document of this version."""
-    body, etag = _document()
+def document(request: Request, bodies: Literal["json"] | None = None) -> Response:
+    """The OpenAPI 3.1 document of this version; with `?bodies=json`, every body in that form alone."""
+    body, etag = _document(bodies == "json")
     headers = {"ETag": etag, "Cache-Control": "no-cache"}
     return not_modified(request, etag) or Response(body, 200, headers, "application/json")
 

@@ -6,8 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
+from service.api.field_fixes import fix_of
 from service.api.strict_json import shown
 from service.errors import Fault, InvalidData
 
@@ -50,9 +52,14 @@ _KINDS: tuple[tuple[tuple[str, ...], str], ...] = (
 _FIXES = {"extra_forbidden": "remove it, or see /docs for the fields", "missing": "add it"}
 
 
-def invalid(errors: Sequence[ErrorDetails], value: Any = None) -> InvalidData:
-    """One error for a whole refused document; `value` is the document, used for paths only."""
-    faults = list(_merged((path_of(error["loc"], value), error) for error in errors))
+def invalid(
+    errors: Sequence[ErrorDetails], value: Any = None, model: type[BaseModel] | None = None
+) -> InvalidData:
+    """One error for a whole refused document.
+
+    `value` is the document, used for paths only; `model`, what it was to be, tells the ways out.
+    """
+    faults = list(_merged(((path_of(error["loc"], value), error) for error in errors), model))
     first = faults[0]
     more = len(faults) - 1
     detail = f"{first.path or 'the body'} {first.message}" + (
@@ -110,7 +117,7 @@ class _Limits(dict[str, Any]):
         return "what the schema says"
 
 
-def _merged(found: Iterable[tuple[str, ErrorDetails]]) -> Iterable[Fault]:
+def _merged(found: Iterable[tuple[str, ErrorDetails]], model: type[BaseModel] | None) -> Iterable[Fault]:
     """One fault per path: the branches of a union become `must be a string or must be an integer`."""
     found = list(found)
     messages: dict[str, dict[str, None]] = {}
@@ -119,5 +126,5 @@ def _merged(found: Iterable[tuple[str, ErrorDetails]]) -> Iterable[Fault]:
         if error["type"] == "too_short" and any(other.startswith(f"{path}[") for other, _ in found):
             continue  # refused entries do not count; they are named themselves
         messages.setdefault(path, {})[message_of(error)] = None
-        fixes.setdefault(path, _FIXES.get(error["type"], ""))
+        fixes[path] = fixes.get(path) or fix_of(error, model) or _FIXES.get(error["type"], "")
     return (Fault(path, " or ".join(texts), fixes[path]) for path, texts in messages.items())

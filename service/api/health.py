@@ -8,7 +8,7 @@ from fastapi import Request
 from pydantic import BaseModel, ConfigDict
 
 from service.api.answers import shows
-from service.api.logs import ERRORS, location
+from service.api.logs import location
 from service.api.route import refuses, router
 from service.api.services import services
 from service.errors import Fault, ForelockError, Unavailable
@@ -52,7 +52,7 @@ def get_readiness(request: Request) -> Health:
     except ForelockError as error:
         raise Unavailable(error.detail, code="not_ready") from error
     except Exception as error:
-        ERRORS.error("not ready", extra={"fields": location(error)})
+        request.state.told = location(error)
         raise Unavailable("the database cannot be reached", code="not_ready") from error
     if changed:
         fix = "restore a backup, or make it again as in migrations/sql"

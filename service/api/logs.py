@@ -68,5 +68,13 @@ def configure(stream: TextIO = sys.stdout, level: int = logging.INFO) -> None:
         logger = logging.getLogger(name)
         logger.handlers.clear()
         logger.propagate = True
+    quiet_libraries()
+
+
+def quiet_libraries() -> None:
+    """Leave out what other libraries say that is no news, or that could quote a value."""
+    logging.getLogger("alembic.runtime.migration").setLevel(
+        logging.WARNING
+    )  # else a line for every look at it
     logging.getLogger("psycopg").disabled = True  # prints the server's text, which may quote a row
     logging.getLogger("uvicorn.access").disabled = True  # ours says more, and no query values

@@ -6,6 +6,7 @@ import os
 import re
 import time
 from collections.abc import Awaitable, MutableMapping
+from http import HTTPStatus
 from typing import Any
 
 from starlette.requests import ClientDisconnect
@@ -17,6 +18,9 @@ from service.api.metrics import Metrics
 
 CLIENT_GONE = 499
 """What the log says when the caller hung up before the answer."""
+
+PROBES = frozenset({"/health/live", "/health/ready"})
+"""Asked every few seconds by machines: an answer that all is well is counted, and leaves no line."""
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{8,128}")
 _SAFE_HEADERS = (
@@ -107,6 +111,8 @@ class _Exchange:
         route = getattr(self._scope.get("route"), "path", "unmatched")
         caller = self._scope["state"].get("caller")
         self._metrics.count(route, self._method, self._status, seconds)
+        if route in PROBES and self._status == HTTPStatus.OK:
+            return
         log_access(
             {
                 "method": self._method,
@@ -116,6 +122,7 @@ class _Exchange:
                 "request_id": self._id.decode(),
                 "key": caller.prefix if caller else None,
                 "project": caller.project_id if caller else None,
+                **self._scope["state"].get("told", {}),
             }
         )
 

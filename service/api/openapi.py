@@ -73,6 +73,7 @@ def document() -> dict[str, Any]:
         components["schemas"].pop(name, None)
     _define(components["schemas"], Problem, "Problem")
     _drop_unused(result)
+    _say_defaults(components["schemas"])
     components["responses"] = {_name(status): _response(status) for status in sorted(statuses)}
     components["securitySchemes"] = {"bearer": _SECURITY}
     used = {
@@ -85,6 +86,17 @@ def document() -> dict[str, Any]:
 def text() -> str:
     """The document as it is committed."""
     return json.dumps(document(), indent=1, ensure_ascii=False) + "\n"
+
+
+def json_only() -> str:
+    """The document with one way to send each body, as JSON: some generators of clients write broken code for more."""
+    result = document()
+    for operations in result["paths"].values():
+        for operation in operations.values():
+            body = operation.get("requestBody")
+            if body is not None and "application/json" in body["content"]:
+                body["content"] = {"application/json": body["content"]["application/json"]}
+    return json.dumps(result, indent=1, ensure_ascii=False) + "\n"
 
 
 def _complete(operation: dict[str, Any], route: Route, schemas: dict[str, Any]) -> set[int]:
@@ -116,6 +128,11 @@ def _request_body(operation: dict[str, Any], route: Route, schemas: dict[str, An
     first, *others = doc.content
     body: dict[str, Any] = operation["requestBody"]
     described = next(iter(body["content"].values()))
+    if described["schema"].get("type") == "object":  # generators make a class of each place it stands in
+        name = f"{operation['operationId']}Body"
+        name = name[0].upper() + name[1:]
+        schemas[name] = described["schema"] | {"title": name}
+        described = {**described, "schema": {"$ref": f"{_REF}schemas/{name}"}}
     content = {first: described}
     for media_type in others:
         same = doc.content[media_type] is doc.content[first]
@@ -123,6 +140,20 @@ def _request_body(operation: dict[str, Any], route: Route, schemas: dict[str, An
     for media_type, example in doc.examples.items():
         content[media_type] = content[media_type] | {"example": example}
     return {"required": doc.required, "content": content}
+
+
+def _say_defaults(part: Any) -> None:
+    """Tell the default of a field that holds an object in its words: generators refuse it as a value, and drop the
+    whole operation."""
+    if isinstance(part, dict):
+        if isinstance(part.get("default"), dict) and ({"$ref", "oneOf", "anyOf"} & part.keys()):
+            default = json.dumps(part.pop("default"))
+            part["description"] = f"{part.get('description', '')} Default: `{default}`.".strip()
+        for inner in part.values():
+            _say_defaults(inner)
+    elif isinstance(part, list):
+        for inner in part:
+            _say_defaults(inner)
 
 
 def _leave_null_out(schema: dict[str, Any]) -> None:

@@ -43,7 +43,7 @@ def _low(found: RulePower, low: PowerAt, least: float) -> str:
         size = f"{100 * low.truth:g} pp" if low.discordance is not None else f"{low.truth:g}"
         usual = found.sesoi is not None and abs(abs(low.truth) - 2 * found.sesoi) < 1e-12
         truth = f"a true difference of {size}{' (2 x SESOI)' if usual else ''}"
-    more = "plan more items, or acknowledge that the rule will often miss it"
+    more = "plan more items, or accept that the rule will often miss it"
     high = found.high
     if found.low is None or high is None or high.power is None:
         within = f"{_where(low)} the rule would hold with a chance of {_chance(low, least)}"

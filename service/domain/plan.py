@@ -49,7 +49,7 @@ class Clusters(Section):
 class Population(Section):
     """The items the hypotheses speak of."""
 
-    id: Token
+    id: Token = Field(description="What hypotheses and results call it.")
     dataset: Line = Field(description="Name and version of the data.")
     n: int = Field(ge=1, le=MAX_ITEMS, description="Items planned.")
     items_sha256: str | None = Field(
@@ -57,44 +57,55 @@ class Population(Section):
         pattern="^[0-9a-f]{64}$",
         description="SHA-256 of the item manifest. The lock fills it in; sent earlier, it pins the manifest.",
     )
-    clusters: Clusters | None = None
+    clusters: Clusters | None = Field(
+        None, description="Which items belong together; null: every item stands alone."
+    )
     independence: Paragraph | None = Field(None, description="Why items are independent, without clusters.")
-    order_seed: int | None = Field(None, ge=0, le=2**53 - 1)
+    order_seed: int | None = Field(
+        None,
+        ge=0,
+        le=2**53 - 1,
+        description="Seed of the order in which items are looked at; null: the manifest's own.",
+    )
     strata: Line | None = Field(None, description="What the manifest's strata are.")
 
 
 class Hypothesis(Section):
     """A claim about two arms of a population, and the rule that decides it."""
 
-    id: Name
-    claim: Claim
-    statement: Paragraph
-    population: Token
-    baseline: Token
-    candidate: Token
-    endpoint: Token
+    id: Name = Field(description="What the verdict and the family call it.")
+    claim: Claim = Field(description="What kind of claim the rule decides.")
+    statement: Paragraph = Field(description="The claim in words.")
+    population: Token = Field(description="`id` of the population.")
+    baseline: Token = Field(description="Arm that is compared with.")
+    candidate: Token = Field(
+        description="Arm that the claim is about; differences are candidate minus baseline."
+    )
+    endpoint: Token = Field(description="`id` of the endpoint.")
     rule: str = Field(
         min_length=1, max_length=MAX_RULE_LENGTH, description="One sentence of the rule language."
     )
     equivalence: Name | None = Field(
         None, description="Test that may find equivalence where the rule is false."
     )
-    falsified_if: Paragraph | None = None
+    falsified_if: Paragraph | None = Field(
+        None, description="What would refute it, in words; no rule reads this."
+    )
 
 
 class Judge(Section):
     """The model that scores answers."""
 
-    model: Line
-    version: Line | None = None
-    prompt_sha256: Line | None = None
+    model: Line = Field(description="Its name.")
+    version: Line | None = Field(None, description="Which release of the model.")
+    prompt_sha256: Line | None = Field(None, description="SHA-256 of its prompt.")
 
 
 class Bounds(Section):
     """The scale of a continuous endpoint: no value lies outside."""
 
-    low: Finite
-    high: Finite
+    low: Finite = Field(description="Least value.")
+    high: Finite = Field(description="Greatest value; above `low`.")
 
     @model_validator(mode="after")
     def _is_ordered(self) -> Self:
@@ -106,10 +117,12 @@ class Bounds(Section):
 class Endpoint(Section):
     """What is measured on every item."""
 
-    id: Token
-    kind: Literal["binary", "continuous", "counts"]
-    role: Literal["primary", "secondary"]
-    judge: Judge | None = None
+    id: Token = Field(description="What hypotheses and results call it.")
+    kind: Literal["binary", "continuous", "counts"] = Field(
+        description="`binary`: 0 or 1; `continuous`: a score; `counts` cannot be judged yet."
+    )
+    role: Literal["primary", "secondary"] = Field(description="`primary` for what the study is about.")
+    judge: Judge | None = Field(None, description="The model that scores answers; null: no model does.")
     populations: tuple[Token, ...] | None = Field(
         None, min_length=1, max_length=MAX_LIST, description="Where it is measured; null: everywhere."
     )
@@ -139,42 +152,49 @@ class TestUse(Section):
 
     __test__ = False
 
-    id: Name
-    test: Token
-    version: int = Field(ge=1, le=10_000)
-    parameters: Annotated[dict[str, JsonValue], AfterValidator(_exact_json)] = Field(default_factory=dict)
+    id: Name = Field(description="What rules call it.")
+    test: Token = Field(description="Name of the statistical test.")
+    version: int = Field(ge=1, le=10_000, description="Version of the test, pinned.")
+    parameters: Annotated[dict[str, JsonValue], AfterValidator(_exact_json)] = Field(
+        default_factory=dict,
+        description="Settings of the test, as its page lists them; what is left out has the default there.",
+    )
 
 
 class Threshold(Section):
     """A tuned number such as a confidence cut-off, and how it was chosen."""
 
-    name: Line
-    population: Token | None = None
-    value: Finite
-    chosen_by: Line
-    split: Line | None = None
-    split_sha256: Line | None = None
-    sweep: tuple[Finite, ...] | None = Field(None, min_length=1, max_length=MAX_LIST)
+    name: Line = Field(description="What it is called.")
+    population: Token | None = Field(None, description="`id` of the population it is for; null: all.")
+    value: Finite = Field(description="The number.")
+    chosen_by: Line = Field(description="How it was chosen.")
+    split: Line | None = Field(None, description="The data it was chosen on.")
+    split_sha256: Line | None = Field(None, description="SHA-256 of that data.")
+    sweep: tuple[Finite, ...] | None = Field(
+        None, min_length=1, max_length=MAX_LIST, description="Every value that was tried."
+    )
 
 
 class FixedN(Section):
     """One look, when every planned result is in."""
 
-    kind: Literal["fixed_n"]
+    kind: Literal["fixed_n"] = Field(description="Names this rule.")
 
 
 class GroupSequential(Section):
     """Planned looks with an error-spending function."""
 
-    kind: Literal["group_sequential"]
-    looks: int | None = Field(None, ge=2, le=100)
-    spending: Literal["obrien_fleming", "pocock"] | None = None
+    kind: Literal["group_sequential"] = Field(description="Names this rule.")
+    looks: int | None = Field(None, ge=2, le=100, description="How many, the last one included.")
+    spending: Literal["obrien_fleming", "pocock"] | None = Field(
+        None, description="How alpha is spent over them."
+    )
 
 
 class AnytimeValid(Section):
     """An e-process that may be read after every item."""
 
-    kind: Literal["anytime_valid"]
+    kind: Literal["anytime_valid"] = Field(description="Names this rule.")
 
 
 Stopping = Annotated[FixedN | GroupSequential | AnytimeValid, Field(discriminator="kind")]
@@ -183,16 +203,18 @@ Stopping = Annotated[FixedN | GroupSequential | AnytimeValid, Field(discriminato
 class Multiplicity(Section):
     """How many hypotheses are tested together and what is done about it."""
 
-    policy: Literal["none", "bonferroni", "holm", "hochberg", "hommel", "bh", "by", "fixed_sequence"]
+    policy: Literal["none", "bonferroni", "holm", "hochberg", "hommel", "bh", "by", "fixed_sequence"] = Field(
+        description="The correction; `none`: each hypothesis at its own alpha."
+    )
     family: tuple[Name, ...] = Field((), max_length=MAX_LIST, description="Hypotheses of the family.")
 
 
 class ImportMapping(Section):
     """How result files of an eval harness are read."""
 
-    format: Token
-    scorer: Line | None = None
-    cluster_key: Line | None = None
+    format: Token = Field(description="Name of the format.")
+    scorer: Line | None = Field(None, description="Which scorer's values are read.")
+    cluster_key: Line | None = Field(None, description="Field that holds the cluster.")
 
 
 T = TypeVar("T")
@@ -220,26 +242,32 @@ _Listed = Annotated[tuple[T, ...], Field(max_length=MAX_LIST), AfterValidator(_u
 class Plan(Section):
     """A preregistration's content. A draft may lack sections; what is present is of the right type."""
 
-    title: Line | None = None
-    populations: _Listed[Population] | None = None
-    hypotheses: _Listed[Hypothesis] | None = None
-    endpoints: _Listed[Endpoint] | None = None
-    tests: _Listed[TestUse] | None = None
+    title: Line | None = Field(None, description="One line.")
+    populations: _Listed[Population] | None = Field(None, description="The items the hypotheses speak of.")
+    hypotheses: _Listed[Hypothesis] | None = Field(None, description="The claims and their rules.")
+    endpoints: _Listed[Endpoint] | None = Field(None, description="What is measured.")
+    tests: _Listed[TestUse] | None = Field(None, description="Statistical tests that rules ask.")
     sesoi: dict[Token, Margin] | None = Field(
         None, max_length=MAX_LIST, description="Smallest effect size of interest, by endpoint."
     )
     thresholds: _Listed[Threshold] | None = Field(
         None, description="Tuned numbers; an empty list says there are none."
     )
-    stopping: Stopping | None = None
+    stopping: Stopping | None = Field(None, description="When results are looked at.")
     missing: MissingPolicy | None = Field(None, description="What a result that is not `ok` does.")
-    multiplicity: Multiplicity | None = None
+    multiplicity: Multiplicity | None = Field(None, description="What several hypotheses cost.")
     assumptions: Assumptions | None = Field(
         None, description="What power rests on: spread, correlation, missing results, true differences."
     )
-    import_mapping: ImportMapping | None = Field(None, alias="import")
-    results_due: date | None = None
-    visibility: Literal["private", "link", "public"] = "private"
+    import_mapping: ImportMapping | None = Field(
+        None, alias="import", description="How result files of an eval harness are read."
+    )
+    results_due: date | None = Field(
+        None, description="Day by which results are expected, such as 2027-03-31."
+    )
+    visibility: Literal["private", "link", "public"] = Field(
+        "private", description="Who may read the record."
+    )
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Plan:

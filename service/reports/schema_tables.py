@@ -80,7 +80,7 @@ def type_words(field: Schema) -> str:
         case "object":
             keys = field.get("propertyNames", {}).get("enum")
             by = ", ".join(f"`{key}`" for key in keys) if keys else "name"
-            inner = field.get("additionalProperties")
+            inner = field.get("additionalProperties", *field.get("patternProperties", {}).values())
             return f"{type_words(inner)} by {by}" if isinstance(inner, dict) else "object"
         case "string":
             return "text"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,8 @@ RAISED_UP_TO = 8
 
 class BootstrapDifferenceRequest(TwoSamples):
     """Two independent arms of runs."""
+
+    elsewhere: ClassVar = {"clusters": "cluster-bootstrap", "margin": "equivalence"}
 
     method: bootstrap_intervals.Method = Field("percentile", description="How the interval is read off.")
     alternative: Alternative = "two-sided"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -56,6 +56,8 @@ Estimand = Literal["item_weighted", "cluster_weighted"]
 
 class ClusterBootstrapRequest(ClusteredColumns, BootstrapOptions):
     """Two arms on the same items, and each item's cluster."""
+
+    elsewhere: ClassVar = {"margin": "equivalence", "metric": "randomization"}
 
     estimand: Estimand = Field(
         "item_weighted",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,8 @@ class ClusteredMcNemarRequest(ClusteredColumns):
 
     `sign_flip` and the `*_t` methods take scores too.
     """
+
+    elsewhere: ClassVar = {"margin": "equivalence", "metric": "randomization"}
 
     method: Method = Field("sign_flip", description="Which clustered test; a plan names one.")
     estimand: Estimand | None = Field(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,8 @@ class Request(BaseModel):
     """A statistical test's request: strict, closed and immutable."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+    elsewhere: ClassVar[Mapping[str, str]] = {}
+    """Fields that are often sent here, and the test that takes them."""
 
     def json_bytes(self) -> bytes:
         """As compact JSON in schema order, defaults included."""
@@ -106,6 +108,8 @@ class Analysis(Part):
 
 class Margin(Request):
     """A difference with its unit, such as a smallest effect size of interest."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"value": 2, "unit": "pp"}]})
 
     value: Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False, description="Above 0.")]
     unit: Literal["pp", "proportion", "score"] = Field(

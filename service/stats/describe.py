@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -40,6 +40,13 @@ BOOTSTRAP_FEW_VALUES = define(
 
 class DescribeRequest(OneSample):
     """One column, and how the interval of its mean is made."""
+
+    elsewhere: ClassVar = {
+        "baseline": "effect-size",
+        "candidate": "effect-size",
+        "clusters": "variance-components",
+        "threshold": "outliers",
+    }
 
     method: CIMethod = Field("t", description="Interval of the mean: Student's t, or a bootstrap.")
     level: Proportion = Field(0.95, description="Two-sided level of the interval, a proportion.")

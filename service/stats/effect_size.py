@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -14,6 +14,8 @@ from service.stats.samples import EffectSizes, LabelScheme, TwoSamples, arms_of,
 
 class EffectSizeRequest(TwoSamples):
     """Two arms; `paired` needs one value per item in both, in the same order."""
+
+    elsewhere: ClassVar = {"alternative": "t-test", "alpha": "t-test"}
 
     design: Literal["independent", "paired"] = Field("independent", description="Are the columns paired?")
     level: Proportion = Field(0.95, description="Two-sided level of the intervals, a proportion.")

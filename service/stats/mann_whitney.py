@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,12 @@ ALL_TIED = define(
 
 class MannWhitneyRequest(TwoSamples):
     """Two independent arms of runs."""
+
+    elsewhere: ClassVar = {
+        "clusters": "randomization",
+        "margin": "equivalence",
+        "n_resamples": "bootstrap-difference",
+    }
 
     method: Method = Field(
         "auto",

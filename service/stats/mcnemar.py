@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 from scipy import special
@@ -44,6 +44,12 @@ EXACT_SUMS = 60
 
 class McNemarRequest(PairsRequest):
     """Two arms on the same items, each right (1) or wrong (0): two columns, or the four counts."""
+
+    elsewhere: ClassVar = {
+        "clusters": "clustered-mcnemar",
+        "margin": "equivalence",
+        "metric": "randomization",
+    }
 
     method: Method = Field("exact", description="How the p-value is computed.")
     alternative: Alternative = "two-sided"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,8 @@ OUTLIERS_LISTED = define(
 
 class OutliersRequest(OneSample):
     """One column and a rule for what stands apart."""
+
+    elsewhere: ClassVar = {"level": "describe"}
 
     method: Method = Field("iqr", description="iqr: fences at 1.5 IQR; zscore: |z| above 3; mad: above 3.5.")
     threshold: Finite | None = Field(

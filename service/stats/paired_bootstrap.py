@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -58,6 +59,8 @@ METHODS = "the interval is read off the resamples, the p-value off the resamples
 
 class PairedBootstrapRequest(ArmsRequest, BootstrapOptions):
     """Two arms on the same items: columns, counts that are summed, or the four counts of binary outcomes."""
+
+    elsewhere: ClassVar = {"margin": "equivalence"}
 
     @cached_property
     def exact(self) -> BootstrapDistribution | None:

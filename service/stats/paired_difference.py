@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 from scipy import special
@@ -56,6 +56,12 @@ WALD_NEEDS = 20
 
 class PairedDifferenceRequest(PairsRequest):
     """Two arms on the same items, each right (1) or wrong (0): two columns, or the four counts."""
+
+    elsewhere: ClassVar = {
+        "clusters": "cluster-bootstrap",
+        "margin": "equivalence",
+        "metric": "randomization",
+    }
 
     method: Method = Field("tango", description="The interval in `ci`; the others stand beside it.")
     alternative: Alternative = "two-sided"

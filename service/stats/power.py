@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -54,6 +54,8 @@ STEPS = (0.5, 0.8, 1.0, 1.3, 2.0, 4.0)
 
 class PowerRequest(Design):
     """A design and the sizes to try."""
+
+    elsewhere: ClassVar = {"max_n": "sample-size"}
 
     n: Size | Annotated[list[Size], Field(min_length=1, max_length=500)] = Field(
         description="Runs per arm (welch, student), items, or clusters (sign-flip): one size or a list."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -58,6 +58,8 @@ METHODS = "the interval is by a t of the linearized metric, the p-value by swapp
 
 class RandomizationRequest(ArmsRequest):
     """Two arms on the same items, and optionally each item's cluster."""
+
+    elsewhere: ClassVar = {"margin": "equivalence"}
 
     alternative: Alternative = "two-sided"
     convention: Literal["standard", "seed"] = Field(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 from scipy import special
@@ -41,6 +41,8 @@ PLAN_WITH_UPPER_SD = define(
 
 class SampleSizeRequest(Design):
     """A design and how far to search."""
+
+    elsewhere: ClassVar = {"n": "power"}
 
     max_n: Annotated[int, Field(ge=2, le=1_000_000)] = Field(
         100_000, description="Largest size searched: runs per arm, items or clusters."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,13 @@ FEW_RUNS_T = define(
 
 class TTestRequest(TwoSamples):
     """Two arms of runs; `paired` needs one value per item in both, in the same order."""
+
+    elsewhere: ClassVar = {
+        "clusters": "cluster-bootstrap",
+        "margin": "equivalence",
+        "design": "effect-size",
+        "n_resamples": "bootstrap-difference",
+    }
 
     method: Method = Field("welch", description="welch: unequal variances; student: pooled; paired.")
     alternative: Alternative = "two-sided"

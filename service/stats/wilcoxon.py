@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Literal, NamedTuple, Self
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,8 @@ ROUNDING_TIES = define(
 
 class WilcoxonRequest(PairedColumns):
     """Two arms on the same items."""
+
+    elsewhere: ClassVar = {"clusters": "randomization", "margin": "equivalence", "metric": "randomization"}
 
     method: Method = Field(
         "auto",

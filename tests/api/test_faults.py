@@ -9,6 +9,8 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter
 
 from service.api.body import validate
 from service.errors import InvalidData
+from service.stats import registry
+from service.stats.common import Margin
 
 
 class Fixed(BaseModel):
@@ -108,3 +110,58 @@ def test_thousands_of_faults_become_a_short_list():
         validate(TypeAdapter(list[bool]), json.dumps([5] * 3000).encode())
     assert len(refused.value.faults) == 20
     assert "2999 more faults" in refused.value.detail
+
+
+def fixes_of(test: str, **changes: Any) -> dict[str, str]:
+    found = registry.find(test)
+    with pytest.raises(InvalidData) as refused:
+        validate(TypeAdapter(found.request), json.dumps({**found.example, **changes}).encode())
+    return {fault.path: fault.fix for fault in refused.value.faults}
+
+
+def test_a_field_of_a_known_model_says_what_to_send():
+    (fix,) = (fix for path, fix in fixes_of("equivalence", margin=0.05).items() if path == "margin")
+    sent = json.loads(fix.removeprefix("send "))
+    assert Margin.model_validate_json(json.dumps(sent))
+    found = registry.find("equivalence")
+    assert validate(TypeAdapter(found.request), json.dumps({**found.example, "margin": sent}).encode())
+
+
+class Holder(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    margins: list[Margin] | None = None
+    by_name: dict[str, Margin] = {}
+    plan: Annotated[Fixed | Grouped, Field(discriminator="kind")] | None = None
+    needed: Grouped
+
+
+@pytest.mark.parametrize(
+    ("document", "path", "fix"),
+    [
+        ({"margins": 2}, "margins", 'send [{"value": 2, "unit": "pp"}]'),
+        ({"margins": [2]}, "margins[0]", 'send {"value": 2, "unit": "pp"}'),
+        ({"by_name": {"a": 2}}, "by_name.a", 'send {"value": 2, "unit": "pp"}'),
+        ({"margins": [{"value": 2, "unt": "pp"}]}, "margins[0].unt", "is 'unit' meant?"),
+        ({}, "needed", 'add {"kind": ..., "looks": ...}'),
+        ({"needed": {"kind": "grouped", "looks": 3}, "plan": {"kind": "grouped"}}, "plan.looks", "add it"),
+        ({"quite_another": 1}, "quite_another", "remove it, or see /docs for the fields"),
+    ],
+)
+def test_the_way_out_follows_from_the_model(document, path, fix):
+    with pytest.raises(InvalidData) as refused:
+        validate(TypeAdapter(Holder), json.dumps(document).encode())
+    assert {fault.path: fault.fix for fault in refused.value.faults}[path] == fix
+
+
+def test_a_field_that_another_test_takes_names_that_test():
+    fix = fixes_of("mcnemar", clusters=["a"])["clusters"]
+    assert fix == "send the request to 'clustered-mcnemar', which takes it"
+
+
+@pytest.mark.parametrize("name", sorted(registry.latest()))
+def test_what_is_said_to_belong_elsewhere_does(name):
+    here = registry.find(name).request
+    for field, test in here.elsewhere.items():
+        assert field not in here.model_fields
+        assert field in registry.find(test).request.model_fields

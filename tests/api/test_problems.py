@@ -6,10 +6,11 @@ import logging
 
 import anyio
 import pytest
+from sqlalchemy import event
 from starlette.responses import StreamingResponse
 
 from service.actions import compute
-from service.api import problems
+from service.api import logs, problems
 from service.api.logs import JsonLines
 from service.api.route import Route
 
@@ -242,3 +243,23 @@ def test_every_answer_has_safe_headers(client):
     assert client.get("/v1/limits").headers["cache-control"] == "no-store"
     assert "default-src 'none'" in client.get("/docs").headers["content-security-policy"]
     assert "server" not in client.get("/v1/limits").headers
+
+
+def test_a_probe_that_is_fine_leaves_no_line_and_one_that_is_not_leaves_one(anonymous, database, logged):
+    logs.quiet_libraries()
+    assert anonymous.get("/health/live").status_code == 200
+    assert anonymous.get("/health/ready").status_code == 200
+    ours = ("forelock", "alembic")
+    assert [line for line in logged() if line["logger"].startswith(ours)] == []
+
+    def fail(*_call):
+        raise OSError(CANARY)
+
+    event.listen(database.engine, "do_connect", fail)
+    database.engine.dispose()
+    assert anonymous.get("/health/ready").status_code == 503
+    event.remove(database.engine, "do_connect", fail)
+    (line,) = [line for line in logged() if line["logger"].startswith("forelock")]
+    assert (line["route"], line["status"]) == ("/health/ready", 503)
+    assert line["exception"]
+    assert CANARY not in json.dumps(line)

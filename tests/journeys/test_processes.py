@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -81,6 +82,27 @@ def children(pid: int) -> dict[str, int]:
     return found
 
 
+def gone(pid: int, seconds: float) -> bool:
+    """Whether the process has ended within that time; its parent need not have read its status."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":
+                return True
+        except OSError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def queue_test(client: httpx.Client) -> str:
+    """The path of a job that computes a test in the pool."""
+    example = client.get("/v1/tests/mcnemar").json()["example"]
+    answer = client.post("/v1/tests/mcnemar", json=example, headers={"Prefer": "respond-async"})
+    assert answer.status_code == 202, answer.text
+    return answer.headers["location"]
+
+
 def wait_for_verdict(client: httpx.Client, prereg_id: str) -> dict:
     while True:
         answer = client.get(f"/v1/preregistrations/{prereg_id}/verdict")
@@ -105,6 +127,44 @@ def test_a_served_plan_gets_its_verdict_from_the_runner_even_one_that_was_killed
         served.process.terminate()
         assert served.process.wait(60) == 0
         assert not [pid for pid in left if Path(f"/proc/{pid}").exists()]
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("held", ["stream", "half a request", "nothing"])
+def test_the_api_ends_by_itself_when_its_parent_is_killed_whatever_is_open(tmp_path: Path, held: str) -> None:
+    with contextlib.ExitStack() as open_, serving(tmp_path / "data", "--no-runner") as served:
+        client = open_.enter_context(served.client())
+        path, api = queue_test(client), children(served.process.pid)["api"]
+        if held == "stream":
+            stream = open_.enter_context(client.stream("GET", f"{path}/events"))
+            assert "queued" in next(stream.iter_lines())
+        elif held == "half a request":
+            address = (client.base_url.host, client.base_url.port)
+            half = open_.enter_context(socket.create_connection(address))
+            half.sendall(
+                b"POST /v1/tests/mcnemar HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                + f"Authorization: {client.headers['Authorization']}\r\nContent-Length: 99\r\n\r\n".encode()
+                + b'{"both_correct":'
+            )
+            assert client.get("/health/live").status_code == 200
+        os.kill(served.process.pid, signal.SIGKILL)
+        assert gone(api, 30), "the API still runs half a minute after its parent"
+
+
+@pytest.mark.timeout(120)
+def test_an_idle_service_ends_at_once_even_after_its_pool_has_worked(tmp_path: Path) -> None:
+    with serving(tmp_path / "data") as served, served.client() as client:
+        path = queue_test(client)
+        while client.get(path).json()["state"] != "succeeded":
+            time.sleep(0.05)
+        left = list(children(served.process.pid).values())
+        began = time.monotonic()
+        served.process.terminate()
+        assert served.process.wait(60) == 0
+        took = time.monotonic() - began
+        assert all(gone(pid, 0.1) for pid in left)
+        assert not [line for line in served.lines if "still alive" in line or "leaked" in line]
+        assert took < 2 + float(os.getloadavg()[0] / (os.cpu_count() or 1)) / 2, f"it took {took:.1f} s"
 
 
 @pytest.mark.timeout(120)

@@ -1,0 +1,107 @@
+"""The way out of a fault, from the model of the field it is in: what to send there, or where the field belongs."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic_core import ErrorDetails
+
+_WRAPPERS = frozenset({"nullable", "default", "function-after", "function-before", "function-wrap"})
+_OBJECT, _LIST = ("dict_", "model_", "mapping_"), ("list_", "tuple_", "iterable_")
+
+
+def model_of(core_schema: Mapping[str, Any]) -> type[BaseModel] | None:
+    """The model that a whole document is read as; None where it is not one model."""
+    node, known = core_schema, dict[str, Any]()
+    while node["type"] != "model":
+        if node["type"] == "definitions":
+            known |= {each["ref"]: each for each in node["definitions"]}
+        elif node["type"] == "definition-ref":
+            node = known[node["schema_ref"]]
+            continue
+        elif node["type"] not in _WRAPPERS:
+            return None
+        node = node["schema"]
+    found: type[BaseModel] = node["cls"]
+    return found
+
+
+def fix_of(error: ErrorDetails, model: type[BaseModel] | None) -> str:
+    """What to do about one error of a document that is read as `model`; empty where nothing is known."""
+    if model is None:
+        return ""
+    kind, loc = error["type"], error["loc"]
+    if kind == "extra_forbidden":
+        return _without(str(loc[-1]), _models(_types_at(model, loc[:-1])))
+    types = _types_at(model, loc)
+    if kind.startswith(_LIST):
+        inside = [get_args(each)[0] for each in types if get_origin(each) in (list, tuple) and get_args(each)]
+        return next((f"send [{_shape(each)}]" for each in _models(_plain(inside))), "")
+    if kind.startswith(_OBJECT) or kind == "missing":
+        verb = "add" if kind == "missing" else "send"
+        return next((f"{verb} {_shape(each)}" for each in _models(types)), "")
+    return ""
+
+
+def _without(name: str, models: Sequence[type[BaseModel]]) -> str:
+    """Where a field belongs that the model does not have: to another test, or under another name."""
+    for model in models:
+        test = getattr(model, "elsewhere", {}).get(name)
+        if test is not None:
+            return f"send the request to '{test}', which takes it"
+    close = difflib.get_close_matches(name, [field for model in models for field in model.model_fields], 1)
+    return f"is '{close[0]}' meant?" if close else ""
+
+
+def _types_at(model: type[BaseModel], loc: Iterable[int | str]) -> list[Any]:
+    """The types a value at that place may have. Names of union branches, which pydantic mixes in, lead nowhere."""
+    types: list[Any] = [model]
+    for part in loc:
+        types = _plain([inner for each in types for inner in _inside(each, part)]) or types
+    return types
+
+
+def _inside(kind: Any, part: int | str) -> list[Any]:
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        field = kind.model_fields.get(str(part))
+        return [] if field is None else [field.annotation]
+    origin, arguments = get_origin(kind), get_args(kind)
+    if isinstance(part, int) and origin in (list, tuple) and arguments:
+        return [arguments[0]]
+    if isinstance(part, str) and origin in (dict, Mapping) and arguments:
+        return [arguments[1]]
+    return []
+
+
+def _plain(types: Iterable[Any]) -> list[Any]:
+    """Without `Annotated`, the choices of a union one by one."""
+    found: list[Any] = []
+    for each in types:
+        origin = get_origin(each)
+        if origin is Annotated:
+            found += _plain(get_args(each)[:1])
+        elif origin in (Union, UnionType):
+            found += _plain(get_args(each))
+        else:
+            found.append(each)
+    return found
+
+
+def _models(types: Iterable[Any]) -> list[type[BaseModel]]:
+    return [each for each in types if isinstance(each, type) and issubclass(each, BaseModel)]
+
+
+def _shape(model: type[BaseModel]) -> str:
+    """The model's own example, else the fields it cannot do without."""
+    extra = model.model_config.get("json_schema_extra")
+    examples = extra.get("examples") if isinstance(extra, dict) else None
+    if isinstance(examples, list) and examples:
+        return json.dumps(examples[0])
+    needed = [name for name, field in model.model_fields.items() if field.is_required()]
+    names = ", ".join(f'"{name}": ...' for name in needed or model.model_fields)
+    return "{" + names + "}"
