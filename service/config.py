@@ -80,7 +80,7 @@ class Settings(BaseSettings):
     seal_private_key: SecretStr | None = Field(
         None, description="Base64 X25519 private key; the runner only."
     )
-    signing_key_file: Path | None = Field(None, description="Ed25519 key that signs the ledger.")
+    signing_key_file: Path | None = Field(None, description="Ed25519 key kept for signing the ledger.")
 
     @model_validator(mode="after")
     def _pool_is_encrypted(self) -> Self:

@@ -1,7 +1,7 @@
 """The deployment's own keys, as files that only its user can read.
 
 `seal.pub` is what plan keys are wrapped to; `seal.key` opens them and is read by the runner
-alone; `signing.key` signs the ledger; `server.key` keys fingerprints and cache keys.
+alone; `signing.key` is kept for signing the ledger; `server.key` keys fingerprints and cache keys.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Keyring:
         return self.seal_private
 
     def signing_key(self) -> Ed25519PrivateKey:
-        """The key that signs the ledger."""
+        """The key kept for signing the ledger."""
         return Ed25519PrivateKey.from_private_bytes(self.signing)
 
     def fingerprint(self, purpose: str, *parts: bytes) -> str:
