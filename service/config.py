@@ -35,7 +35,7 @@ class Settings(BaseSettings):
     workers: int = Field(1, ge=1, le=64, description="Uvicorn worker processes.")
     pool_size: int = Field(20, ge=1, le=500, description="Database connections of one API process.")
     max_body_bytes: int = Field(64 * MIB, ge=1024, description="Largest request body, as sent.")
-    max_expanded_bytes: int = Field(256 * MIB, ge=1024, description="Largest body after gzip.")
+    max_expanded_bytes: int = Field(64 * MIB, ge=1024, description="Largest body after gzip.")
     max_rows: int = Field(
         1_000_000, ge=1, le=1_000_000, description="Rows of one batch, and items of one manifest."
     )

@@ -5,47 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy.orm import Session
 
 from service.errors import Conflict, TooMany
 from service.keyring import Keyring
-from service.stats.common import Request
-from service.stats.registry import StatTest, library_versions
+from service.stats.registry import library_versions
 from service.store import job_work, jobs
 from service.store.jobs import Job
-
-
-def request_body(request: Request) -> bytes:
-    """A validated request as it can be read again: what was sent, without defaults."""
-    return request.model_dump_json(by_alias=True, exclude_unset=True).encode()
-
-
-def enqueue_test(
-    session: Session,
-    test: StatTest[Any, Any],
-    request: Request,
-    *,
-    project_id: str,
-    keyring: Keyring,
-    most: int,
-    job_id: str,
-    now: datetime,
-) -> Job:
-    """The job of this request: one that ended with an answer, one that is under way, or a new one."""
-    return enqueue_once(
-        session,
-        kind=test.name,
-        version=test.version,
-        body=request_body(request),
-        work=lambda: (test.block_count(request), test.cost(request)),
-        project_id=project_id,
-        keyring=keyring,
-        most=most,
-        job_id=job_id,
-        now=now,
-    )
 
 
 def enqueue_once(

@@ -65,6 +65,13 @@ def delete(session: Session, caller: Key, record: Preregistration, *, now: datet
     _audit(session, caller, "preregistration.delete", record.id, {}, now)
 
 
+def require_population(record: Preregistration, population: str) -> None:
+    """Refuse items for anything but a population of a draft."""
+    record.require("draft")
+    if record.plan.population(population) is None:
+        raise NotFound(f"the plan has no population '{population}'; it has {_names(record.plan)}")
+
+
 def put_items(
     session: Session,
     caller: Key,
@@ -75,9 +82,7 @@ def put_items(
     now: datetime,
 ) -> tuple[Preregistration, ManifestFacts]:
     """Give a draft's population its item manifest; replacing one is an edit of the record."""
-    record.require("draft")
-    if record.plan.population(population) is None:
-        raise NotFound(f"the plan has no population '{population}'; it has {_names(record.plan)}")
+    require_population(record, population)
     earlier = populations.facts(session, record.id).get(population)
     facts = populations.put(session, record.id, population, manifest)
     if earlier not in (None, facts):  # what somebody may have reviewed is another list now: another ETag

@@ -24,7 +24,7 @@ async def beside(services: Services) -> AsyncIterator[None]:
     """Sizes the thread pool, keeps house while the application runs, and once more at its end."""
     to_thread.current_default_thread_limiter().total_tokens = services.settings.pool_size
     task = asyncio.create_task(_keep_house(services))
-    warm = asyncio.create_task(to_thread.run_sync(_load_scipy))
+    warm = asyncio.create_task(to_thread.run_sync(_load, services))
     try:
         yield
     finally:
@@ -32,12 +32,14 @@ async def beside(services: Services) -> AsyncIterator[None]:
         with contextlib.suppress(asyncio.CancelledError):
             await task
         await warm
+        services.calculators.close()
         await _quietly(services.posting.close)
         await _quietly(services.keys.write_last_use)
 
 
-def _load_scipy() -> None:
+def _load(services: Services) -> None:
     """Before the first test asks for it on the event loop, where it would hold up everybody for seconds."""
+    services.calculators.warm()
     importlib.import_module("scipy.stats")
 
 

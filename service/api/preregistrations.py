@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from service.actions import preregistrations as actions
 from service.api import examples, markdown_examples
 from service.api.answers import Page, View, answer, shows
-from service.api.body import SMALL_BODY, Content, RawBody, StrictBody, validate
+from service.api.body import SMALL_BODY, Content, RawBody, StrictBody
 from service.api.deps import (
     Cursor,
     Limit,
@@ -33,6 +33,7 @@ from service.api.deps import (
 )
 from service.api.idempotency import OptionalOnce, RequiredOnce
 from service.api.markdown_body import MARKDOWN, markdown_text
+from service.api.parsing import validate
 from service.api.route import refuses, router
 from service.api.services import Services
 from service.domain.access import Key

@@ -6,10 +6,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from service.api.answers import shows
-from service.api.body import MAX_CONTAINERS, SMALL_BODY
+from service.api.body import SMALL_BODY
 from service.api.deps import AnyCaller, Operator, ReadSession, Shared
 from service.api.housekeeping import KEEP_ANSWERS
 from service.api.metrics import MEDIA_TYPE
+from service.api.parsing import MAX_CONTAINERS, MAX_VALUES
 from service.api.prefer import MOST_WAIT_SECONDS
 from service.api.route import router
 from service.api.strict_json import MAX_DEPTH
@@ -33,6 +34,7 @@ class Limits(BaseModel):
     small_body_bytes: int = Field(description="The same for bodies without columns, after gzip too.")
     json_depth: int = Field(description="Deepest nesting of a JSON body.")
     json_containers: int = Field(description="Arrays and objects in one JSON body.")
+    json_values: int = Field(description="Values in one JSON body, by its commas.")
     items: int = Field(description="Longest column of a statistical test's request.")
     batch_rows: int = Field(description="Results in one batch, and items of a manifest.")
     text_characters: int = Field(description="Longest id, name or label of results and items.")
@@ -61,10 +63,11 @@ class Version(BaseModel):
     responses=shows(
         {
             "body_bytes": 67108864,
-            "expanded_bytes": 268435456,
+            "expanded_bytes": 67108864,
             "small_body_bytes": 8388608,
             "json_depth": 64,
             "json_containers": 1000100,
+            "json_values": 8000000,
             "items": 1000000,
             "batch_rows": 1000000,
             "text_characters": 512,
@@ -86,6 +89,7 @@ async def get_limits(_caller: AnyCaller, shared: Shared) -> Limits:
         small_body_bytes=min(SMALL_BODY, shared.settings.max_body_bytes),
         json_depth=MAX_DEPTH,
         json_containers=MAX_CONTAINERS,
+        json_values=MAX_VALUES,
         items=MAX_ITEMS,
         batch_rows=shared.settings.max_rows,
         text_characters=MAX_TEXT,

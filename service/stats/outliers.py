@@ -74,6 +74,7 @@ def _cost(request: OutliersRequest) -> float:
     title="Outliers (IQR fences, z-score, MAD)",
     example={"values": [75.0, 76.0, 74.0, 77.0, 95.0]},
     cost=_cost,
+    closed_form=True,
 )
 def outliers(request: OutliersRequest) -> OutliersAnalysis:
     """List the values that stand apart from the rest, with their positions.

@@ -113,6 +113,9 @@ class StatTest(Generic[R, A]):
     cost: Callable[[R], float]
     plan: PlanUse | None
     blocks: Blocks[R, A] | None = None
+    closed_form: bool = False
+    """Computed in steps that grow no faster than the request's bytes, and with small constants: a small
+    request may be answered where nothing else can go on meanwhile."""
 
     @property
     def words(self) -> str:
@@ -131,12 +134,12 @@ class StatTest(Generic[R, A]):
 
     def answer(self, request: R) -> Answer[A]:
         """Compute, and wrap the analysis with its warnings and provenance."""
-        self._require_affordable(request)
+        self.require_affordable(request)
         return self._answer(lambda: self.compute(request), request)
 
     def block_count(self, request: R, drawn: Drawn | None = None) -> int:
         """How many blocks the request needs in all, given what is drawn already; 0: computed whole."""
-        self._require_affordable(request)
+        self.require_affordable(request)
         return 0 if self.blocks is None else self.blocks.count(request, drawn)
 
     def draw(self, request: R, which: range) -> Drawn:
@@ -151,7 +154,8 @@ class StatTest(Generic[R, A]):
         assert blocks is not None  # noqa: S101 - callers ask block_count first
         return self._answer(lambda: blocks.finish(request, drawn), request)
 
-    def _require_affordable(self, request: R) -> None:
+    def require_affordable(self, request: R) -> None:
+        """Refuse what would compute for hours."""
         seconds = self.cost(request)
         if seconds > MOST_SECONDS:
             raise InvalidData(
@@ -220,11 +224,13 @@ def stat_test(
     cost: Callable[[R], float] = lambda _request: 0.001,
     plan: PlanUse | None = None,
     blocks: Blocks[R, Any] | None = None,
+    closed_form: bool = False,
 ) -> Callable[[Callable[[R], A]], Callable[[R], A]]:
     """Register a function `(Request) -> Analysis` as a statistical test.
 
-    `cost` estimates seconds from the request: below .002 the test runs on the event loop,
-    below 1 in a thread, above as a job. `blocks` lets a job's drawing be cut into shards.
+    `cost` estimates seconds from the request: below 1 the test is answered at once, above it becomes a job.
+    `closed_form` tests answer small requests on the event loop; the others run in a calculator.
+    `blocks` lets a job's drawing be cut into shards.
     """
 
     def register(compute: Callable[[R], A]) -> Callable[[R], A]:
@@ -243,6 +249,7 @@ def stat_test(
             cost=cost,
             plan=plan,
             blocks=blocks,
+            closed_form=closed_form,
         )
         return compute
 

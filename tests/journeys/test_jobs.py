@@ -74,7 +74,7 @@ def test_every_test_computes_the_same_as_a_job(service: Service, test: registry.
 
 
 def test_a_costly_request_becomes_a_job_unasked(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.actions.compute.THREAD_SECONDS", 0.0)
+    monkeypatch.setattr("service.api.stats.AT_ONCE_SECONDS", 0.0)
     queued = run(service, {})
     assert queued.status_code == 202
     assert "Preference-Applied" not in queued.headers
