@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy.orm import Session
@@ -15,6 +16,14 @@ from service.store import job_work, jobs
 from service.store.jobs import Job
 
 
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """What the unfinished jobs of one project may amount to."""
+
+    jobs: int
+    input_bytes: int
+
+
 def enqueue_once(
     session: Session,
     *,
@@ -24,25 +33,31 @@ def enqueue_once(
     work: Callable[[], tuple[int, float]],
     project_id: str,
     keyring: Keyring,
-    most: int,
+    quota: Quota,
     job_id: str,
     now: datetime,
 ) -> Job:
     """One job for equal bodies of a project; `work` tells blocks and seconds where a new one is needed.
 
     Raises:
-        TooMany: `too_many_jobs`.
+        TooMany: `too_many_jobs`, `too_many_job_bytes`.
     """
     about = json.dumps([project_id, kind, version, library_versions()], sort_keys=True)
     subject = keyring.fingerprint("job", about.encode(), body)  # nobody else can tell which body it was
     known = jobs.latest(session, project_id, kind=kind, subject=subject)
     if known is not None and known.state in (*jobs.UNFINISHED, "succeeded"):
         return known
-    if jobs.unfinished(session, project_id, most) >= most:
+    if jobs.unfinished(session, project_id, quota.jobs) >= quota.jobs:
         raise TooMany(
-            f"this project has {most} jobs waiting or running, as many as it may; wait for some to end, "
+            f"this project has {quota.jobs} jobs waiting or running, as many as it may; wait for some to end, "
             "or cancel them with DELETE /v1/jobs/{id}",
             code="too_many_jobs",
+        )
+    if job_work.input_bytes(session, project_id) + len(body) > quota.input_bytes:
+        raise TooMany(
+            f"the jobs of this project that wait or run hold requests of {quota.input_bytes} bytes, as many as "
+            "they may; wait for some to end, or cancel them with DELETE /v1/jobs/{id}",
+            code="too_many_job_bytes",
         )
     blocks, seconds = work()
     params = {"version": version, "blocks": blocks, "seconds": seconds}

@@ -17,9 +17,7 @@ from service.domain.lint import lint
 from service.domain.plan import Plan
 from service.domain.population import Manifest, ManifestFacts
 from service.domain.preregistration import Preregistration
-from service.domain.rule_power import rule_powers
-from service.domain.rule_power_records import RulePower
-from service.errors import Fault, InvalidData, NotFound
+from service.errors import Fault, InvalidData, NotFound, TooMany
 from service.store import audit, ledger, populations, preregistrations
 
 
@@ -45,6 +43,14 @@ def create(session: Session, caller: Key, plan: Plan, *, prereg_id: str, now: da
     preregistrations.insert(session, record)
     _audit(session, caller, "preregistration.create", prereg_id, {}, now)
     return record
+
+
+def require_room(session: Session, project_id: str, most: int) -> None:
+    """Refuse one draft more than a project may have."""
+    if preregistrations.drafts(session, project_id, most) >= most:
+        raise TooMany(
+            f"this project has {most} drafts, as many as it may; lock or delete some", code="too_many_drafts"
+        )
 
 
 def replace_plan(
@@ -91,22 +97,30 @@ def put_items(
     return record, facts
 
 
-def findings(session: Session, record: Preregistration) -> tuple[Finding, ...]:
+@dataclass(frozen=True, slots=True)
+class Linted:
+    """What lint said of one revision of a draft and its items."""
+
+    revision: int
+    facts: Mapping[str, ManifestFacts]
+    findings: tuple[Finding, ...]
+
+
+def linted(record: Preregistration, facts: Mapping[str, ManifestFacts]) -> Linted:
+    """Lint a draft. It may take seconds, and needs no database."""
+    return Linted(record.revision, facts, lint(record.plan, facts))
+
+
+def findings(record: Preregistration, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
     """What lint says of a draft now; what it said at the lock afterwards."""
-    if record.lint is not None:
-        return record.lint
-    return lint(record.plan, populations.facts(session, record.id))
-
-
-def power(session: Session, record: Preregistration) -> tuple[RulePower, ...]:
-    """What the rules of the plan can show; it depends on the plan and its items alone."""
-    return rule_powers(record.plan, populations.facts(session, record.id))
+    return lint(record.plan, facts) if record.lint is None else record.lint
 
 
 def lock(
     session: Session,
     caller: Key,
     record: Preregistration,
+    linted: Linted,
     acknowledge: Sequence[str] | str,
     material: LockMaterial,
     *,
@@ -114,13 +128,15 @@ def lock(
 ) -> tuple[Preregistration, Receipt]:
     """Lock the plan: from here on its text cannot change, and results may be posted.
 
+    `linted` is of this revision; items that have changed since are refused.
+
     Raises:
         Conflict: the record is no draft.
+        PreconditionFailed: the items are not those that were linted.
         InvalidData: lint errors (`lint_failed`), or warnings nobody acknowledged.
     """
     record.require("draft")
-    facts = populations.facts(session, record.id)
-    found = lint(record.plan, facts)
+    found, facts = linted.findings, linted.facts
     _refuse_errors(found)
     acknowledged = _acknowledged(found, acknowledge)
     plan = record.plan.with_items(facts)

@@ -23,9 +23,9 @@ from service.domain.ledger import Receipt
 from service.domain.plan import Plan
 from service.domain.population import Manifest
 from service.domain.preregistration import Preregistration
+from service.domain.recent import Recent
 from service.domain.results import PlacedBatch, ResultBatch, check, expected_cells
 from service.store import audit, batches, coverage, jobs, ledger, populations, preregistrations
-from service.store.recent import Recent
 
 Parts = tuple[tuple[int, NDArray[np.int32]], ...]
 """Each replicate in a batch with the positions it fills."""

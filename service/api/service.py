@@ -12,6 +12,7 @@ from service.api.housekeeping import KEEP_ANSWERS
 from service.api.metrics import MEDIA_TYPE
 from service.api.parsing import MAX_CONTAINERS, MAX_VALUES
 from service.api.prefer import MOST_WAIT_SECONDS
+from service.api.preregistrations import MAX_PLAN
 from service.api.route import router
 from service.api.strict_json import MAX_DEPTH
 from service.ingest.columns import MAX_REPLICATE, MAX_TEXT
@@ -43,6 +44,9 @@ class Limits(BaseModel):
     idempotency_days: int = Field(description="How long an answer to an Idempotency-Key is kept.")
     key_cache_seconds: float = Field(description="How long a revoked key may still work.")
     project_jobs: int = Field(description="Jobs that one project may have waiting or running.")
+    project_job_bytes: int = Field(description="Bytes of requests that those jobs may keep.")
+    project_drafts: int = Field(description="Drafts that one project may have.")
+    plan_bytes: int = Field(description="Largest plan, as JSON.")
     wait_seconds: int = Field(description="Longest `Prefer: wait=N` that is honoured.")
     job_result_days: float = Field(
         description="How long a finished job and its answer are kept; verdicts stay."
@@ -76,6 +80,9 @@ class Version(BaseModel):
             "idempotency_days": 7,
             "key_cache_seconds": 5.0,
             "project_jobs": 10000,
+            "project_job_bytes": 1073741824,
+            "project_drafts": 1000,
+            "plan_bytes": 1048576,
             "wait_seconds": 60,
             "job_result_days": 7.0,
         }
@@ -98,6 +105,9 @@ async def get_limits(_caller: AnyCaller, shared: Shared) -> Limits:
         idempotency_days=KEEP_ANSWERS.days,
         key_cache_seconds=shared.settings.key_cache_seconds,
         project_jobs=shared.settings.project_jobs,
+        project_job_bytes=shared.settings.project_job_bytes,
+        project_drafts=shared.settings.project_drafts,
+        plan_bytes=MAX_PLAN,
         wait_seconds=MOST_WAIT_SECONDS,
         job_result_days=shared.settings.job_result_days,
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from fastapi import Request
 
+from service.actions.jobs import Quota
 from service.actions.results import LockedPlans
 from service.api.authentication import KeyCache
 from service.api.calculators import Calculators
@@ -40,6 +41,11 @@ class Services:
     """Small batches that are in memory side by side; others wait as the bytes they came as."""
     calculators: Calculators = field(default_factory=Calculators)
     room: Room = field(default_factory=Room)
+
+    @property
+    def quota(self) -> Quota:
+        """Of one project's jobs."""
+        return Quota(self.settings.project_jobs, self.settings.project_job_bytes)
 
 
 def services(request: Request) -> Services:

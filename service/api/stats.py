@@ -213,7 +213,7 @@ def _enqueue(shared: Services, key: Key, test: StatTest[Any, Any], found: aside.
             work=lambda: (found.blocks, found.seconds),
             project_id=key.project_id,
             keyring=shared.keyring,
-            most=shared.settings.project_jobs,
+            quota=shared.quota,
             job_id=uuid.uuid4().hex,
             now=clock.now(session),
         )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from types import MappingProxyType
 from typing import Literal
 
@@ -37,6 +39,21 @@ ALLOWED: Mapping[State, tuple[str, ...]] = MappingProxyType(
     }
 )
 """What a person may do in each state, for sentences."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What a list shows of a record: nothing that has to be read from its plan."""
+
+    id: str
+    project_id: str
+    title: str | None
+    state: State
+    version: int
+    plan_sha256: str | None
+    created_at: datetime
+    locked_at: datetime | None
+    judged_at: datetime | None
 
 
 class Preregistration(BaseModel):

@@ -6,8 +6,8 @@ simulated with a fixed seed. What cannot be worked out is null beside its reason
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from service.domain.lint_settings import Setting, settings
 from service.domain.lint_tests import parameter_findings, use_findings
 from service.domain.plan import Plan
 from service.domain.population import ManifestFacts
+from service.domain.recent import Recent
 from service.domain.rule_power_records import EquivalenceReach, LeastP, RulePower
 from service.domain.simulated_power import ICC, SimulatedPower
 from service.errors import InvalidData
@@ -73,9 +74,20 @@ def _key(plan: Plan, facts: Mapping[str, ManifestFacts], index: int) -> tuple[st
     return slim.canonical_text(), "" if manifest is None else manifest.model_dump_json()
 
 
-@lru_cache(maxsize=REMEMBERED)
 def _remembered(plan_text: str, facts_text: str, *, whole: bool) -> RulePower:
-    """Of the only hypothesis of a plan. The same text has the same numbers."""
+    """Of the only hypothesis of a plan. The same text has the same numbers; its hash is kept, not the text."""
+    key = hashlib.sha256(f"{whole}{len(plan_text)}{plan_text}{facts_text}".encode()).digest()
+    found = _known.get(key)
+    if found is None:
+        found = _computed(plan_text, facts_text, whole=whole)
+        _known.add(key, found, 1)
+    return found
+
+
+_known: Recent[bytes, RulePower] = Recent(REMEMBERED)
+
+
+def _computed(plan_text: str, facts_text: str, *, whole: bool) -> RulePower:
     plan = Plan.from_json(plan_text)
     setting = settings(plan)[0]
     manifest = ManifestFacts.model_validate_json(facts_text) if facts_text else None

@@ -154,6 +154,8 @@ class DaskPool:
                 worker_dashboard_address="127.0.0.1:0",
                 local_directory=tempfile.gettempdir(),
             )
+            cluster = self._cluster
+            cluster.loop.add_callback(lambda: cluster.scheduler.http_server.stop())  # nobody reads its pages
         return Client(self._cluster, security=self._cluster.security, set_as_default=False)
 
     def _security(self) -> Security:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from service.domain.population import Manifest, ManifestFacts
-from service.store.recent import Recent
+from service.domain.recent import Recent
 from service.store.tables import manifests
 
 CACHED_ITEMS = 2_000_000

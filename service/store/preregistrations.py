@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
@@ -12,11 +12,11 @@ from sqlalchemy.orm import Session
 
 from service.domain.findings import Finding
 from service.domain.plan import Plan
-from service.domain.preregistration import Preregistration, State
+from service.domain.preregistration import Heading, Preregistration, State
+from service.domain.recent import Recent
 from service.errors import Conflict, NotFound, PreconditionFailed
 from service.store import paging, scope
 from service.store.pipeline import Later, Questions, Row
-from service.store.recent import Recent
 from service.store.tables import manifests, plan_keys, plans, preregistrations
 
 _RECORD = sa.select(preregistrations, plans.c.canonical).join_from(
@@ -118,6 +118,16 @@ def asked(
     return questions.ask(_SEVERAL, wanted, become)
 
 
+_HEADING = sa.select(*(preregistrations.c[each.name] for each in fields(Heading)))
+
+
+def drafts(session: Session, project_id: str, most: int) -> int:
+    """How many drafts the project has, counted no further than `most`."""
+    found = scope.of_project(sa.select(preregistrations.c.id), preregistrations, project_id)
+    limited = found.where(preregistrations.c.state == "draft").limit(most).subquery()
+    return session.scalar(sa.select(sa.func.count()).select_from(limited)) or 0
+
+
 def page(
     session: Session,
     project_id: str,
@@ -125,13 +135,15 @@ def page(
     state: State | None = None,
     cursor: str | None = None,
     limit: int = 50,
-) -> tuple[list[Preregistration], str | None]:
+) -> tuple[list[Heading], str | None]:
     """The project's records, newest first."""
-    statement = scope.of_project(_RECORD, preregistrations, project_id)
+    statement = scope.of_project(_HEADING, preregistrations, project_id)
     if state is not None:
         statement = statement.where(preregistrations.c.state == state)
     order = (preregistrations.c.created_at, preregistrations.c.id)
-    return paging.page(session, statement, order, _read, cursor=cursor, limit=limit)
+    return paging.page(
+        session, statement, order, lambda row: Heading(**dict(row)), cursor=cursor, limit=limit
+    )
 
 
 def replace_draft(session: Session, record: Preregistration, plan: Plan) -> Preregistration:

@@ -22,7 +22,7 @@ from service.api.body import read_content
 from service.api.deps import ReadSession, require_scope
 from service.api.services import Services, services
 from service.domain.access import Key
-from service.domain.preregistration import Preregistration
+from service.domain.preregistration import Heading, Preregistration
 from service.domain.verdict_records import Verdict
 from service.errors import Forbidden, ForelockError, InvalidData, NotFound, Unauthorized
 from service.store import coverage, jobs, keys, preregistrations, verdicts
@@ -175,7 +175,7 @@ async def _key(shared: Services, secret: str) -> Key:
     return key
 
 
-def _verdict(session: Session, record: Preregistration) -> Verdict | None:
+def _verdict(session: Session, record: Preregistration | Heading) -> Verdict | None:
     """The verdict of a record that has been judged; a withdrawal does not hide it."""
     if record.judged_at is None:
         return None

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from service.domain.fields import EFFECT_FIELDS
 from service.domain.plan import Hypothesis, Plan
-from service.domain.preregistration import Preregistration, State
+from service.domain.preregistration import Heading, Preregistration, State
 from service.domain.rule import clauses, sentence
 from service.domain.rule_grammar import parse
 from service.domain.verdict_records import ClauseVerdict, HypothesisVerdict, Span, Verdict
@@ -31,6 +31,8 @@ OUTCOMES = {
     "invalid": "Invalid",
 }
 TRUTHS = {True: "holds", False: "fails", None: "unknown"}
+
+UNTITLED = "Without title"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +161,12 @@ def page_of(
     )
 
 
-def line_of(record: Preregistration, verdict: Verdict | None) -> Line:
+def line_of(record: Heading, verdict: Verdict | None) -> Line:
     """The record's line in the list."""
     judged = () if verdict is None else verdict.hypotheses
     return Line(
         id=record.id,
-        title=title_of(record.plan),
+        title=record.title or UNTITLED,
         state=record.state,
         created=moment("Created", record.created_at),
         outcomes=tuple((each.id, each.outcome, OUTCOMES[each.outcome]) for each in judged),
@@ -173,7 +175,7 @@ def line_of(record: Preregistration, verdict: Verdict | None) -> Line:
 
 def title_of(plan: Plan) -> str:
     """The plan's title; a draft may lack one."""
-    return plan.title or "Without title"
+    return plan.title or UNTITLED
 
 
 def moment(what: str, when: datetime) -> Moment:

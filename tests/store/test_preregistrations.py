@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from service.domain.findings import error, warning
 from service.domain.population import Manifest
+from service.domain.preregistration import Heading
 from service.errors import Conflict, ForelockError, NotFound, PreconditionFailed
 from service.store import plan_keys, plans, populations, preregistrations
 from service.store.tables import plans as plans_table
@@ -154,8 +155,10 @@ def test_another_projects_record_is_not_found(world):
 def test_pages_are_filtered_by_state(world):
     with world.database.write() as session:
         draft, locked = world.draft(session), world.locked(session)
-        assert preregistrations.page(session, "project", state="draft")[0] == [draft]
-        assert preregistrations.page(session, "project", state="locked")[0] == [locked]
+        for record in (draft, locked):
+            (found,) = preregistrations.page(session, "project", state=record.state)[0]
+            shown = {name: getattr(record, name, record.plan.title) for name in Heading.__slots__}
+            assert {name: getattr(found, name) for name in Heading.__slots__} == shown
         assert preregistrations.page(session, "project", state="judged")[0] == []
 
 
