@@ -52,9 +52,8 @@ def main(descriptor: int) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system buries the children
     with contextlib.suppress(OSError):
         os.nice(NICENESS)
-    for name in ("service.api.aside", "scipy.stats"):
-        importlib.import_module(name)
-    importlib.import_module("service.stats.registry").latest()
+    importlib.import_module("service.api.aside")
+    importlib.import_module("service.stats.registry").warm_up()
     gc.freeze()  # what is loaded stays shared with the children
     with socket.socket(fileno=descriptor) as requests:
         while True:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib
 from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 
@@ -12,6 +11,7 @@ from anyio import to_thread
 
 from service.api.logs import ERRORS, location
 from service.api.services import Services
+from service.stats import registry
 from service.store import clock, idempotency
 
 EVERY_SECONDS = 60.0
@@ -38,9 +38,9 @@ async def beside(services: Services) -> AsyncIterator[None]:
 
 
 def _load(services: Services) -> None:
-    """Before the first test asks for it on the event loop, where it would hold up everybody for seconds."""
+    """Before the first request asks for it on the event loop, where it would hold up everybody."""
     services.calculators.warm()
-    importlib.import_module("scipy.stats")
+    registry.warm_up()
 
 
 async def _keep_house(services: Services) -> None:

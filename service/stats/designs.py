@@ -186,7 +186,7 @@ def seconds_at(design: Design, n: int) -> float:
     """Rough cost of the power at one n."""
     spread = math.sqrt(n * design.discordant)
     if design.test == "sign-flip":
-        return design.n_simulations * simulation(design, n).seconds
+        return 0.005 + 2 * design.n_simulations * simulation(design, n).seconds
     if design.test == "tango":
         return 1e-3 + 7e-5 * spread
     # a table of critical counts, made once for sizes up to a power of two

@@ -27,7 +27,7 @@ from service.stats.common import (
     p_text,
     percent,
 )
-from service.stats.drawing import LOOK, Drawing, of_ratio, scores_seconds
+from service.stats.drawing import LOOK, Drawing, of_ratio, scores_seconds, table_seconds
 from service.stats.margins import STATISTICS, Conclusion, Evidence, decide, of_bootstrap, of_t, of_tests
 from service.stats.pairs import PairedCounts, PairsRequest, floored
 from service.stats.registry import Blocks, Drawn, PlanUse, stat_test
@@ -200,11 +200,12 @@ def _cost(request: EquivalenceRequest) -> float:
     if request.method == "bootstrap_ci" and (request.clusters is not None or not request.binary):
         draws = request.n_resamples or DEFAULT_DRAWS
         if request.groups is not None:
-            return (
-                scores_seconds(request.groups.groups.sums[:LOOK], request.groups.groups.n_clusters, draws)
-                + 1e-6 * n
-            )
+            groups = request.groups.groups
+            alike = bool(np.all(groups.sizes == groups.sizes[0]))
+            return scores_seconds(groups.sums[:LOOK], groups.n_clusters, draws, alike=alike) + 1e-6 * n
         return scores_seconds((request.arrays[1] - request.arrays[0])[:LOOK], n, draws) + 6e-7 * n
+    if request.method == "bootstrap_ci":
+        return table_seconds(request.table.n_discordant) + 6e-7 * n
     if request.method == "tango" and request.clusters is None:
         return 0.4 if request.table.n_discordant < SPARSE else 0.0005 + 3e-7 * n
     return 0.001 + (1e-6 if request.clusters is not None else 5e-7) * n

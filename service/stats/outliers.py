@@ -65,7 +65,7 @@ class OutliersAnalysis(Analysis):
 
 
 def _cost(request: OutliersRequest) -> float:
-    return 0.0005 + 4e-7 * len(request.values)
+    return 0.0005 + 7e-7 * len(request.values) + 2.5e-6 * min(len(request.values), 100_000)
 
 
 @stat_test(

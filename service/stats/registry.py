@@ -274,6 +274,12 @@ def latest() -> dict[str, StatTest[Any, Any]]:
     return {test.name: test for test in every()}
 
 
+def warm_up() -> None:
+    """Compute every example once: what is made at the first answer then keeps nobody waiting."""
+    for test in every():
+        test.answer(test.request.model_validate(dict(test.example)))
+
+
 def find(name: str, version: int | None = None) -> StatTest[Any, Any]:
     """The test of that name, newest version unless one is given."""
     _load()

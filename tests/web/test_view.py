@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from service.domain.findings import Finding
+from service.domain.preregistration import Heading
 from service.web import view
 from tests.web.samples import NOW, PLAN, RULE, draft_of, hypothesis_verdict, verdict_of
 
@@ -118,7 +119,9 @@ def test_the_timeline_tells_what_happened():
 
 @pytest.mark.parametrize("outcome", sorted(view.OUTCOMES))
 def test_every_outcome_has_a_label(outcome):
-    line = view.line_of(draft_of("project1"), verdict_of("p1", hypothesis_verdict(outcome=outcome)))
+    draft = draft_of("project1")
+    heading = Heading(**{name: getattr(draft, name, draft.plan.title) for name in Heading.__slots__})
+    line = view.line_of(heading, verdict_of("p1", hypothesis_verdict(outcome=outcome)))
     assert line.outcomes == (("H1a", outcome, view.OUTCOMES[outcome]),)
 
 
