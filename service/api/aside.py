@@ -12,7 +12,7 @@ from typing import Any, cast
 from pydantic import TypeAdapter
 
 from service.api import parsing
-from service.api.calculator import allow
+from service.api.calculator import begin
 from service.api.closed_types import is_closed
 from service.domain.population import Manifest
 from service.domain.results import ResultBatch
@@ -70,10 +70,10 @@ def test(
     request = parsing.validate(adapter, _plain(body, limit), closed)
     seconds = found.cost(request)
     if seconds < most_seconds:
-        allow(max(LEAST_SECONDS, MARGIN * seconds))
+        begin(max(LEAST_SECONDS, MARGIN * seconds))
         answer = found.answer(request)
         return Computed(answer.__pydantic_serializer__.to_json(answer, by_alias=True))
-    allow(COUNT_SECONDS)
+    begin(COUNT_SECONDS)
     found.require_affordable(request)
     return Long(request.sent_bytes(), found.block_count(request) if count else 0, seconds)
 

@@ -35,6 +35,22 @@ class Broken(NamedTuple):
     location: dict[str, object]
 
 
+class Begun(NamedTuple):
+    """The body is read; what follows may take its time."""
+
+
+_api: socket.socket | None = None
+"""In a calculator, who asked."""
+
+
+def begin(seconds: float) -> None:
+    """Say that the body is read, and compute for so long from now on."""
+    if _api is not None:
+        for piece in packed(Begun()):
+            _api.sendall(piece)
+    allow(seconds)
+
+
 def allow(seconds: float) -> None:
     """Let this process compute for so long from now on; the system ends it after that. 0: without end."""
     signal.setitimer(signal.ITIMER_PROF, seconds)
@@ -68,9 +84,11 @@ def main(descriptor: int) -> None:
 
 def _serve(descriptor: int) -> None:
     """Answer calls until the API closes the socket."""
+    global _api  # noqa: PLW0603 - a process serves one socket
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _limit_memory()
     with contextlib.suppress(OSError, EOFError), socket.socket(fileno=descriptor) as api:
+        _api = api
         api.sendall(struct.pack("!Q", os.getpid()))
         while True:
             head, payload = LENGTH.unpack(_receive(api, LENGTH.size))

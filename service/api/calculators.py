@@ -22,9 +22,9 @@ from anyio import to_thread
 from fastapi import Request
 from starlette.requests import ClientDisconnect
 
-from service.api.calculator import LENGTH, Broken, packed
+from service.api.calculator import LENGTH, Begun, Broken, packed
 from service.api.logs import ERRORS
-from service.errors import ForelockError, Unavailable
+from service.errors import ForelockError, TooLarge
 
 T = TypeVar("T")
 
@@ -36,6 +36,11 @@ CHUNK = 256 * 1024
 class CalculatorLost(Exception):
     """The calculator ended: it computed for longer than it was allowed, or took too much memory."""
 
+    def __init__(self, *, begun: bool) -> None:
+        super().__init__()
+        self.begun = begun
+        """The body was read by then."""
+
 
 @dataclass(slots=True)
 class _Calculator:
@@ -46,16 +51,21 @@ class _Calculator:
 
     async def call(self, pieces: Sequence[bytes]) -> object:
         """Send a call and wait for its outcome."""
-        loop = asyncio.get_running_loop()
+        loop, begun = asyncio.get_running_loop(), False
         try:
             if not self.process_id:
                 (self.process_id,) = struct.unpack("!Q", await self._receive(loop, 8))
             for piece in pieces:
                 await loop.sock_sendall(self.socket, piece)
-            head, _payload = LENGTH.unpack(await self._receive(loop, LENGTH.size))
-            pickled = await self._receive(loop, head)
+            while isinstance(outcome := await self._message(loop), Begun):
+                begun = True
         except (OSError, EOFError):
-            raise CalculatorLost from None
+            raise CalculatorLost(begun=begun) from None
+        return outcome
+
+    async def _message(self, loop: asyncio.AbstractEventLoop) -> object:
+        head, _payload = LENGTH.unpack(await self._receive(loop, LENGTH.size))
+        pickled = await self._receive(loop, head)
         if len(pickled) > KEPT_BYTES:
             return await to_thread.run_sync(pickle.loads, pickled)
         return pickle.loads(pickled)  # noqa: S301 - made by our own process
@@ -236,6 +246,6 @@ def project_of(request: Request) -> str:
     return caller.project_id if caller else ""
 
 
-def unreadable() -> Unavailable:
+def unreadable() -> TooLarge:
     """What a request is answered that no calculator could even read."""
-    return Unavailable("the body could not be read within the time and memory there are; send less at once")
+    return TooLarge("the body takes more time or memory to read than one request may have; send it in parts")

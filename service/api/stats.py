@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import uuid
 from functools import partial
@@ -188,7 +187,7 @@ async def _found(
 ) -> aside.Computed | aside.Long:
     """The answer, or what its job needs. What outruns its estimate becomes a job too, at last one that is not cut."""
     for most, count in ((seconds, True), (0.0, True), (0.0, False)):
-        with contextlib.suppress(CalculatorLost):
+        try:
             return await services(request).calculators.run(
                 request,
                 aside.test,
@@ -200,6 +199,9 @@ async def _found(
                 body=content.pieces,
                 seconds=READ_SECONDS,
             )
+        except CalculatorLost as lost:
+            if not lost.begun:
+                break
     raise unreadable()
 
 
