@@ -15,10 +15,11 @@ from service.domain.findings import Finding
 from service.domain.ledger import Receipt
 from service.domain.lint import lint
 from service.domain.plan import Plan
-from service.domain.population import Manifest, ManifestFacts
+from service.domain.population import ManifestFacts
 from service.domain.preregistration import Preregistration
 from service.errors import Fault, InvalidData, NotFound, TooMany
 from service.store import audit, ledger, populations, preregistrations
+from service.store.populations import Packed
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def put_items(
     caller: Key,
     record: Preregistration,
     population: str,
-    manifest: Manifest,
+    manifest: Packed,
     *,
     now: datetime,
 ) -> tuple[Preregistration, ManifestFacts]:

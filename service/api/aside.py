@@ -14,11 +14,11 @@ from pydantic import TypeAdapter
 from service.api import parsing
 from service.api.calculator import begin
 from service.api.closed_types import is_closed
-from service.domain.population import Manifest
 from service.domain.results import ResultBatch
 from service.ingest import manifests as manifest_ingest
 from service.ingest import results as result_ingest
 from service.stats import registry
+from service.store.populations import Packed, packed
 
 LEAST_SECONDS, MARGIN = 1.0, 3.0
 """A test may compute for so long, or so many times what it was estimated to take."""
@@ -53,9 +53,10 @@ def results(body: bytes, limit: int | None, media_type: str, most: int) -> Resul
     return result_ingest.parse(_json_checked(_plain(body, limit), media_type), media_type, max_items=most)
 
 
-def manifest(body: bytes, limit: int | None, media_type: str, most: int) -> Manifest:
-    """An item manifest."""
-    return manifest_ingest.parse(_json_checked(_plain(body, limit), media_type), media_type, max_items=most)
+def manifest(body: bytes, limit: int | None, media_type: str, most: int) -> Packed:
+    """An item manifest, ready to be stored."""
+    found = manifest_ingest.parse(_json_checked(_plain(body, limit), media_type), media_type, max_items=most)
+    return packed(found)
 
 
 def test(

@@ -18,9 +18,9 @@ from service.api.problems import may_answer
 from service.api.route import refuses, router
 from service.api.services import Services
 from service.domain.access import Key
-from service.domain.population import Manifest
 from service.errors import NotFound
 from service.store import clock, populations, preregistrations
+from service.store.populations import Packed
 
 routes = router("preregistrations")
 
@@ -55,7 +55,7 @@ _body = raw_reader(
 @may_answer(400, 413, 415, 422)
 async def _manifest(
     request: Request, caller: Planner, shared: Shared, prereg_id: RecordId, population: PopulationId
-) -> Manifest:
+) -> Packed:
     """The manifest in the body, which is read for a record that takes it alone."""
     await to_thread.run_sync(_require_draft, shared, caller, prereg_id, population)
     content = await _body(request)
@@ -82,7 +82,7 @@ def put_items(
     if_match: OptionalIfMatch,
     prereg_id: RecordId,
     population: PopulationId,
-    manifest: Annotated[Manifest, Depends(_manifest)],
+    manifest: Annotated[Packed, Depends(_manifest)],
 ) -> Response:
     """Set a draft population's items.
 

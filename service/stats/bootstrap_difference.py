@@ -72,7 +72,8 @@ class BootstrapDifferenceAnalysis(Analysis):
 
 
 def _cost(request: BootstrapDifferenceRequest) -> float:
-    return bootstrap_seconds([len(request.baseline), len(request.candidate)], request.n_resamples)
+    sizes, raised = [len(request.baseline), len(request.candidate)], max(RAISED_UP_TO // 2, 1)
+    return bootstrap_seconds(sizes, raised * request.n_resamples)  # drawn again where p is near alpha
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,7 +136,7 @@ def scores_seconds(look: Floats, n: int, draws: int, *, alike: bool = True) -> f
         return 0.006 + 2.5e-8 * math.exp2(2 * n)
     if alike and looks_smooth(look):
         return 0.03 + 2.5e-6 * n
-    return 0.45 + n * (2e-6 + 2.5e-9 * draws)
+    return 0.6 + n * (2e-6 + 2.5e-9 * draws)
 
 
 def table_seconds(discordant: int) -> float:

@@ -139,13 +139,15 @@ def _cost(request: RandomizationRequest) -> float:
     draws, width, listed = request.n_resamples or DEFAULT_DRAWS, units.metric.width, 0.0
     if request.convention == "standard" and n <= LISTED_UP_TO:
         return reading + 0.003 + 3e-8 * width * math.exp2(n)
+    if request.convention == "seed":
+        return reading + 0.005 + draws * (5e-7 + n * (4e-9 + 2.5e-9 * width))
     cells = few_cells(units)
     if cells is not None:
         listed = 0.3 if cells <= 4 and request.convention == "standard" else 0.0
         return reading + listed + 1e-7 * draws * cells
-    if request.convention == "seed":
-        return reading + 0.003 + draws * (1.5e-7 + n * (4e-9 + 2e-9 * width))
-    return reading + 0.003 + draws * n * (2e-9 + 2e-10 * width)
+    if request.scores:
+        return reading + 0.003 + draws * n * (2e-9 + 2e-10 * width)
+    return reading + 0.003 + draws * n * (4e-9 + 2.5e-9 * width)
 
 
 def _drawn(request: RandomizationRequest, drawn: Drawn, draws: int) -> _Found:
