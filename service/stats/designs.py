@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from service.errors import Fault, InvalidData
 from service.kernels import power as kernel
 from service.kernels.cluster_power import ClusterFlips, simulated_power
-from service.kernels.streams import block_count
+from service.kernels.streams import BLOCK, block_count
 from service.stats.common import Alternative, Finite, Margin, Proportion, Request, StatWarning
 from service.stats.warnings import define
 
@@ -186,7 +186,8 @@ def seconds_at(design: Design, n: int) -> float:
     """Rough cost of the power at one n."""
     spread = math.sqrt(n * design.discordant)
     if design.test == "sign-flip":
-        return 0.005 + 2 * design.n_simulations * simulation(design, n).seconds
+        drawn = BLOCK * block_count(design.n_simulations)  # whole blocks
+        return 0.02 + 2.5 * drawn * simulation(design, n).seconds
     if design.test == "tango":
         return 1e-3 + 7e-5 * spread
     # a table of critical counts, made once for sizes up to a power of two
