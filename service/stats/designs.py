@@ -187,7 +187,8 @@ def seconds_at(design: Design, n: int) -> float:
     spread = math.sqrt(n * design.discordant)
     if design.test == "sign-flip":
         drawn = BLOCK * block_count(design.n_simulations)  # whole blocks
-        return 0.02 + 2.5 * drawn * simulation(design, n).seconds
+        each = simulation(design, n).seconds + 1e-8 * (design.cluster_size or 1)
+        return 0.02 + 2.5 * drawn * each
     if design.test == "tango":
         return 1e-3 + 7e-5 * spread
     # a table of critical counts, made once for sizes up to a power of two
