@@ -166,7 +166,7 @@ def serve_api(settings: Settings, descriptor: int) -> None:
     import uvicorn
 
     from service.api.app import create_app
-    from service.api.http import LimitedProtocol
+    from service.api.http import LimitedProtocol, raise_file_limit
     from service.api.logs import configure
     from service.supervise import follow_parent
 
@@ -175,8 +175,16 @@ def serve_api(settings: Settings, descriptor: int) -> None:
     wait_for(database, sys.stderr.write)
     schema.require_current(database.engine)
     app = create_app(settings, database, _keyring(settings, private=False))
+    LimitedProtocol.most = raise_file_limit()
     config = uvicorn.Config(
-        app, http=LimitedProtocol, log_config=None, access_log=False, server_header=False, lifespan="on"
+        app,
+        http=LimitedProtocol,
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="on",
+        backlog=2048,
     )
     server = uvicorn.Server(config)
     follow_parent(lambda: os.kill(os.getpid(), signal.SIGTERM))

@@ -13,11 +13,11 @@ from sqlalchemy.orm import Session
 from service.domain.findings import Finding
 from service.domain.plan import Plan
 from service.domain.preregistration import Preregistration, State
+from service.domain.recent import Recent
 from service.errors import Conflict, NotFound, PreconditionFailed, RecordAltered
 from service.store import integrity, ledger, paging, scope
 from service.store import plans as plans_store
 from service.store.pipeline import Later, Questions, Row
-from service.store.recent import Recent
 from service.store.tables import manifests, plan_keys, plans, preregistrations
 
 _RECORD = sa.select(preregistrations, plans.c.canonical).join_from(
@@ -158,6 +158,13 @@ def asked(
 
     # A statement of its own: what is joined to the head must be read after the wait for it.
     return questions.ask(_SEVERAL, wanted, become)
+
+
+def drafts(session: Session, project_id: str, most: int) -> int:
+    """How many drafts the project has, counted no further than `most`."""
+    found = scope.of_project(sa.select(preregistrations.c.id), preregistrations, project_id)
+    limited = found.where(preregistrations.c.state == "draft").limit(most).subquery()
+    return session.scalar(sa.select(sa.func.count()).select_from(limited)) or 0
 
 
 def page(

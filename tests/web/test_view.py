@@ -6,6 +6,7 @@ import pytest
 
 from service.domain.findings import Finding
 from service.domain.outcomes import Excluded
+from service.store.preregistrations import Line as Listed
 from service.web import view
 from tests.web.samples import NOW, PLAN, RULE, draft_of, hypothesis_verdict, verdict_of
 
@@ -132,7 +133,10 @@ def test_the_timeline_tells_what_happened():
 
 @pytest.mark.parametrize("outcome", sorted(view.OUTCOMES))
 def test_every_outcome_has_a_label(outcome):
-    line = view.line_of(draft_of("project1"), verdict_of("p1", hypothesis_verdict(outcome=outcome)))
+    draft = draft_of("project1")
+    known = {name: getattr(draft, name) for name in Listed.__slots__ if name not in ("title", "altered")}
+    listed = Listed(**known, title=draft.plan.title, altered=False)
+    line = view.line_of(listed, verdict_of("p1", hypothesis_verdict(outcome=outcome)).hypotheses)
     assert line.outcomes == (("H1a", outcome, view.OUTCOMES[outcome]),)
 
 

@@ -1,0 +1,63 @@
+"""A heavy request does not hold up the others: what is slow comes before the write, and lists read little."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from service.actions import preregistrations as actions
+from service.domain.plan import Plan
+
+from .conftest import Service
+from .plans import draft, idempotent, lock, small_plan
+
+N = 8
+
+
+def test_a_lock_lints_while_others_write(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = small_plan(N)
+    prereg_id = draft(service.client, plan)
+    seen: list[int] = []
+
+    def slow_lint(*arguments: Any) -> Any:
+        seen.append(service.client.post("/v1/preregistrations", json={"title": "meanwhile"}).status_code)
+        return real(*arguments)
+
+    real = actions.lint
+    monkeypatch.setattr(actions, "lint", slow_lint)
+    assert lock(service.client, prereg_id).status_code == 200
+    assert seen == [201]
+
+
+def test_what_changes_while_a_lock_lints_is_not_locked(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prereg_id = draft(service.client, small_plan(N))
+    path = f"/v1/preregistrations/{prereg_id}"
+    etag = service.client.get(path).headers["ETag"]
+
+    def edit(*arguments: Any) -> Any:
+        changed = service.client.patch(path, json={"title": "another"}, headers={"If-Match": "*"})
+        assert changed.status_code == 200
+        return real(*arguments)
+
+    real = actions.lint
+    monkeypatch.setattr(actions, "lint", edit)
+    for tag in (etag, "*"):
+        body, headers = {"acknowledge": "all"}, idempotent(**{"If-Match": tag})
+        assert service.client.post(f"{path}/lock", json=body, headers=headers).status_code == 412
+    assert service.client.get(path).json()["state"] == "draft"
+
+
+def test_a_list_reads_no_plan(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    draft(service.client, small_plan(N))
+    monkeypatch.setattr(Plan, "from_json", classmethod(lambda *_: pytest.fail("a plan was read")))
+    (item,) = service.client.get("/v1/preregistrations").json()["items"]
+    assert item["title"] == small_plan(N)["title"]
+
+
+def test_a_plan_is_at_most_a_mebibyte(service: Service) -> None:
+    long = {"title": "t", "power": {"assumptions": "x" * 2**20}}
+    answer = service.client.post("/v1/preregistrations", json=long)
+    assert (answer.status_code, answer.json()["code"]) == (413, "body_too_large")
