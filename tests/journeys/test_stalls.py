@@ -8,6 +8,7 @@ import pytest
 
 from service.actions import preregistrations as actions
 from service.domain.plan import Plan
+from service.store import preregistrations
 
 from .conftest import Service
 from .plans import draft, idempotent, lock, small_plan
@@ -51,10 +52,15 @@ def test_what_changes_while_a_lock_lints_is_not_locked(
 
 
 def test_a_list_reads_no_plan(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    draft(service.client, small_plan(N))
+    plan = small_plan(N)
+    drafted = draft(service.client, plan)
+    locked = draft(service.client, plan | {"title": "Locked"})
+    assert lock(service.client, locked).status_code == 200
     monkeypatch.setattr(Plan, "from_json", classmethod(lambda *_: pytest.fail("a plan was read")))
-    (item,) = service.client.get("/v1/preregistrations").json()["items"]
-    assert item["title"] == small_plan(N)["title"]
+    preregistrations._plans._known.clear()
+    items = service.client.get("/v1/preregistrations").json()["items"]
+    found = {item["id"]: (item["title"], item["altered"]) for item in items}
+    assert found == {drafted: (plan["title"], False), locked: ("Locked", False)}
 
 
 def test_a_plan_is_at_most_a_mebibyte(service: Service) -> None:

@@ -284,7 +284,8 @@ def request(draw: st.DrawFn, name: str) -> Body:
             return body | {"method": method} | _some(draw, bound=(None, 1.0, 1e9))
         case "power":
             sizes = st.sampled_from([1, 2, 10, 63, 64, 65, 1000, 65_537, 524_289, 1_000_000])
-            return draw(_design()) | {"n": draw(sizes | st.lists(sizes, min_size=1, max_size=30))}
+            found = draw(_design()) | {"n": draw(sizes | st.lists(sizes, min_size=1, max_size=30))}
+            return found | ({"solve_effect": draw(st.booleans())} if found["test"] == "sign-flip" else {})
         case "sample-size":
             return draw(_design()) | _some(draw, max_n=(None, 10, 1_000_000))
         case "type-one-error":
