@@ -45,7 +45,7 @@ class Settings(BaseSettings):
     workers: int = Field(1, ge=1, le=64, description="Uvicorn worker processes.")
     pool_size: int = Field(20, ge=1, le=500, description="Database connections of one API process.")
     max_body_bytes: int = Field(64 * MIB, ge=1024, description="Largest request body, as sent.")
-    max_expanded_bytes: int = Field(256 * MIB, ge=1024, description="Largest body after gzip.")
+    max_expanded_bytes: int = Field(64 * MIB, ge=1024, description="Largest body after gzip.")
     max_rows: int = Field(
         1_000_000, ge=1, le=1_000_000, description="Rows of one batch, and items of one manifest."
     )
@@ -63,6 +63,12 @@ class Settings(BaseSettings):
         7.0, gt=0, description="How long a finished job and its answer are kept; verdicts stay."
     )
     project_jobs: int = Field(10_000, ge=1, description="Jobs that one project may have waiting or running.")
+    project_job_bytes: int = Field(
+        1024 * MIB,
+        ge=1,
+        description="Bytes of requests that one project's waiting and running jobs may keep.",
+    )
+    project_drafts: int = Field(1000, ge=1, description="Drafts that one project may have.")
     runner_poll_seconds: float = Field(1.0, gt=0, description="How often an idle runner looks for jobs.")
     runner_threads: int | None = Field(
         None, ge=1, le=256, description="Jobs that one runner holds at a time; unset: two more than workers."

@@ -29,6 +29,10 @@ class ForelockError(Exception):
         self.faults = tuple(faults)
         self.problem_code = code or self.code
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """To another process and back."""
+        return _again, (type(self), self.detail, self.faults, self.problem_code)
+
     def document(self, detail: str | None = None) -> dict[str, Any]:
         """The error as a problem document; a `detail` in place of its own leaves its faults out too."""
         faults = self.faults if detail is None else ()
@@ -40,6 +44,12 @@ class ForelockError(Exception):
             "code": self.problem_code,
             "errors": [asdict(fault) for fault in faults],
         }
+
+
+def _again(
+    kind: type[ForelockError], detail: str, faults: tuple[Fault, ...], problem_code: str
+) -> ForelockError:
+    return kind(detail, faults, code=problem_code)
 
 
 class InvalidData(ForelockError):
@@ -81,6 +91,12 @@ class NotFound(ForelockError):
     """No such record in this project."""
 
     status, code, title = 404, "not_found", "No such record"
+
+
+class RequestTimeout(ForelockError):
+    """The body did not come in time."""
+
+    status, code, title = 408, "request_timeout", "The body took too long"
 
 
 class Conflict(ForelockError):

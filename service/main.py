@@ -166,7 +166,7 @@ def serve_api(settings: Settings, descriptor: int) -> None:
     import uvicorn
 
     from service.api.app import create_app
-    from service.api.http import LimitedProtocol
+    from service.api.http import LimitedProtocol, raise_file_limit
     from service.api.logs import configure
     from service.supervise import REQUEST_SECONDS, follow_parent
 
@@ -175,14 +175,17 @@ def serve_api(settings: Settings, descriptor: int) -> None:
     wait_for(database, sys.stderr.write)
     schema.require_current(database.engine)
     app = create_app(settings, database, _keyring(settings, private=False))
+    LimitedProtocol.most = raise_file_limit()
     config = uvicorn.Config(
         app,
         http=LimitedProtocol,
+        ws="none",
         log_config=None,
         access_log=False,
         server_header=False,
         lifespan="on",
         timeout_graceful_shutdown=REQUEST_SECONDS,
+        backlog=2048,
     )
     server = uvicorn.Server(config)
     follow_parent(lambda: os.kill(os.getpid(), signal.SIGTERM))

@@ -11,7 +11,7 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from service.actions.deviations import MAX_ROWS, open_rows
-from service.actions.jobs import enqueue_once
+from service.actions.jobs import Quota, enqueue_once
 from service.domain.calibration import VERSION, Calibrator, block_count
 from service.domain.calibration_case import Case, case_of, pack
 from service.domain.calibration_pilot import Pilot, pilot_case
@@ -65,7 +65,7 @@ def enqueue(
     *,
     project_id: str,
     keyring: Keyring,
-    most: int,
+    quota: Quota,
     job_id: str,
     now: datetime,
 ) -> Job:
@@ -78,7 +78,7 @@ def enqueue(
         work=lambda: (block_count(case), seconds),
         project_id=project_id,
         keyring=keyring,
-        most=most,
+        quota=quota,
         job_id=job_id,
         now=now,
     )

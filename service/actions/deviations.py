@@ -33,6 +33,7 @@ from service.domain.deviation_scope import check, touched
 from service.domain.ledger import Kind, Receipt
 from service.domain.outcomes import Outcomes
 from service.domain.preregistration import Preregistration, State
+from service.domain.recent import Recent
 from service.domain.stopping import up_to_stop
 from service.errors import Conflict
 from service.store import (
@@ -46,7 +47,6 @@ from service.store import (
     preregistrations,
     verdicts,
 )
-from service.store.recent import Recent
 
 OPEN: tuple[State, ...] = ("locked", "collecting", "complete", "judged")
 """States in which deviations are filed and decided."""

@@ -4,48 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy.orm import Session
 
 from service.errors import Conflict, TooMany
 from service.keyring import Keyring
-from service.stats.common import Request
-from service.stats.registry import StatTest, library_versions
+from service.stats.registry import library_versions
 from service.store import job_work, jobs
 from service.store.jobs import Job
 
 
-def request_body(request: Request) -> bytes:
-    """A validated request as it can be read again: what was sent, without defaults."""
-    return request.model_dump_json(by_alias=True, exclude_unset=True).encode()
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """What the unfinished jobs of one project may amount to."""
 
-
-def enqueue_test(
-    session: Session,
-    test: StatTest[Any, Any],
-    request: Request,
-    *,
-    project_id: str,
-    keyring: Keyring,
-    most: int,
-    job_id: str,
-    now: datetime,
-) -> Job:
-    """The job of this request: one that ended with an answer, one that is under way, or a new one."""
-    return enqueue_once(
-        session,
-        kind=test.name,
-        version=test.version,
-        body=request_body(request),
-        work=lambda: (test.block_count(request), test.cost(request)),
-        project_id=project_id,
-        keyring=keyring,
-        most=most,
-        job_id=job_id,
-        now=now,
-    )
+    jobs: int
+    input_bytes: int
 
 
 def enqueue_once(
@@ -57,25 +33,31 @@ def enqueue_once(
     work: Callable[[], tuple[int, float]],
     project_id: str,
     keyring: Keyring,
-    most: int,
+    quota: Quota,
     job_id: str,
     now: datetime,
 ) -> Job:
     """One job for equal bodies of a project; `work` tells blocks and seconds where a new one is needed.
 
     Raises:
-        TooMany: `too_many_jobs`.
+        TooMany: `too_many_jobs`, `too_many_job_bytes`.
     """
     about = json.dumps([project_id, kind, version, library_versions()], sort_keys=True)
     subject = keyring.fingerprint("job", about.encode(), body)  # nobody else can tell which body it was
     known = jobs.latest(session, project_id, kind=kind, subject=subject)
     if known is not None and known.state in (*jobs.UNFINISHED, "succeeded"):
         return known
-    if jobs.unfinished(session, project_id, most) >= most:
+    if jobs.unfinished(session, project_id, quota.jobs) >= quota.jobs:
         raise TooMany(
-            f"this project has {most} jobs waiting or running, as many as it may; wait for some to end, "
+            f"this project has {quota.jobs} jobs waiting or running, as many as it may; wait for some to end, "
             "or cancel them with DELETE /v1/jobs/{id}",
             code="too_many_jobs",
+        )
+    if job_work.input_bytes(session, project_id) + len(body) > quota.input_bytes:
+        raise TooMany(
+            f"the jobs of this project that wait or run hold requests of {quota.input_bytes} bytes, as many as "
+            "they may; wait for some to end, or cancel them with DELETE /v1/jobs/{id}",
+            code="too_many_job_bytes",
         )
     blocks, seconds = work()
     params = {"version": version, "blocks": blocks, "seconds": seconds}

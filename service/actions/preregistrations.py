@@ -9,22 +9,20 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from service.actions.manifests import facts_of
 from service.domain import sealing
 from service.domain.access import Key
 from service.domain.findings import Finding
 from service.domain.ledger import Receipt
 from service.domain.lint import lint
 from service.domain.plan import Plan
-from service.domain.population import Manifest, ManifestFacts
+from service.domain.population import ManifestFacts
 from service.domain.power_pilot import PilotEstimates, PowerPilot, pasteable, require_few, with_pilot
 from service.domain.preregistration import Preregistration
-from service.domain.rule_level import levels as rule_levels
-from service.domain.rule_level_records import RuleLevel
 from service.domain.rule_power import rule_powers
 from service.domain.rule_power_records import RulePower
-from service.errors import Fault, InvalidData, NotFound
+from service.errors import Fault, InvalidData, NotFound, TooMany
 from service.store import audit, ledger, populations, preregistrations
+from service.store.populations import Packed
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +49,14 @@ def create(session: Session, caller: Key, plan: Plan, *, prereg_id: str, now: da
     return record
 
 
+def require_room(session: Session, project_id: str, most: int) -> None:
+    """Refuse one draft more than a project may have."""
+    if preregistrations.drafts(session, project_id, most) >= most:
+        raise TooMany(
+            f"this project has {most} drafts, as many as it may; lock or delete some", code="too_many_drafts"
+        )
+
+
 def replace_plan(
     session: Session, caller: Key, record: Preregistration, plan: Plan, *, now: datetime
 ) -> Preregistration:
@@ -69,19 +75,24 @@ def delete(session: Session, caller: Key, record: Preregistration, *, now: datet
     _audit(session, caller, "preregistration.delete", record.id, {}, now)
 
 
+def require_population(record: Preregistration, population: str) -> None:
+    """Refuse items for anything but a population of a draft."""
+    record.require("draft")
+    if record.plan.population(population) is None:
+        raise NotFound(f"the plan has no population '{population}'; it has {_names(record.plan)}")
+
+
 def put_items(
     session: Session,
     caller: Key,
     record: Preregistration,
     population: str,
-    manifest: Manifest,
+    manifest: Packed,
     *,
     now: datetime,
 ) -> tuple[Preregistration, ManifestFacts]:
     """Give a draft's population its item manifest; replacing one is an edit of the record."""
-    record.require("draft")
-    if record.plan.population(population) is None:
-        raise NotFound(f"the plan has no population '{population}'; it has {_names(record.plan)}")
+    require_population(record, population)
     earlier = populations.facts(session, record.id).get(population)
     facts = populations.put(session, record.id, population, manifest)
     if earlier not in (None, facts):  # what somebody may have reviewed is another list now: another ETag
@@ -90,36 +101,42 @@ def put_items(
     return record, facts
 
 
-def findings(session: Session, record: Preregistration) -> tuple[Finding, ...]:
+@dataclass(frozen=True, slots=True)
+class Linted:
+    """What lint said of one revision of a draft and its items."""
+
+    revision: int
+    facts: Mapping[str, ManifestFacts]
+    findings: tuple[Finding, ...]
+
+
+def linted(record: Preregistration, facts: Mapping[str, ManifestFacts]) -> Linted:
+    """Lint a draft. It may take seconds, and needs no database."""
+    return Linted(record.revision, facts, lint(record.plan, facts))
+
+
+def findings(record: Preregistration, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
     """What lint says of a draft now; what it said at the lock afterwards."""
-    if record.lint is not None:
-        return record.lint
-    return lint(record.plan, populations.facts(session, record.id))
-
-
-def power(session: Session, record: Preregistration) -> tuple[RulePower, ...]:
-    """What the rules of the plan can show; it depends on the plan and its items alone."""
-    return rule_powers(record.plan, facts_of(session, record))
-
-
-def levels(session: Session, record: Preregistration) -> tuple[RuleLevel, ...]:
-    """How often the rules hold where their claims are false; it depends on the plan and its items alone."""
-    return rule_levels(record.plan, populations.facts(session, record.id))
+    return lint(record.plan, facts) if record.lint is None else record.lint
 
 
 def power_by_pilot(
-    session: Session, record: Preregistration, pilots: Sequence[PowerPilot]
+    record: Preregistration, facts: Mapping[str, ManifestFacts], pilots: Sequence[PowerPilot]
 ) -> tuple[tuple[RulePower, ...], tuple[PilotEstimates, ...], dict[str, Any] | None]:
-    """The same under what pilot data say; these, and the section of the plan that says it. Nothing is stored."""
+    """The power of the rules under what pilot data say; these, and the section of the plan that says it.
+
+    Nothing is stored.
+    """
     require_few(pilots)
     plan, found = with_pilot(record.plan, pilots)
-    return rule_powers(plan, populations.facts(session, record.id)), found, pasteable(plan)
+    return rule_powers(plan, facts), found, pasteable(plan)
 
 
 def lock(
     session: Session,
     caller: Key,
     record: Preregistration,
+    linted: Linted,
     acknowledge: Sequence[str] | str,
     material: LockMaterial,
     *,
@@ -127,13 +144,15 @@ def lock(
 ) -> tuple[Preregistration, Receipt]:
     """Lock the plan: from here on its text cannot change, and results may be posted.
 
+    `linted` is of this revision; items that have changed since are refused.
+
     Raises:
         Conflict: the record is no draft.
+        PreconditionFailed: the items are not those that were linted.
         InvalidData: lint errors (`lint_failed`), or warnings nobody acknowledged.
     """
     record.require("draft")
-    facts = populations.facts(session, record.id)
-    found = lint(record.plan, facts)
+    found, facts = linted.findings, linted.facts
     _refuse_errors(found)
     acknowledged = _acknowledged(found, acknowledge)
     plan = record.plan.with_items(facts)

@@ -20,9 +20,9 @@ from service.domain.access import Key
 from service.domain.plan import Plan
 from service.domain.population import Manifest
 from service.domain.preregistration import Preregistration
+from service.domain.recent import Recent
 from service.domain.results import PlacedBatch, ResultBatch, check, expected_cells
 from service.store import jobs, populations, preregistrations
-from service.store.recent import Recent
 
 Parts = tuple[tuple[int, NDArray[np.int32]], ...]
 """Each replicate in a batch with the positions it fills."""

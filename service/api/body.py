@@ -2,49 +2,73 @@
 
 from __future__ import annotations
 
-import zlib
+import asyncio
+import weakref
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from anyio import to_thread
 from fastapi import Depends, Request
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 from starlette.requests import ClientDisconnect
 
-from service.api import faults, strict_json
+from service.api import aside
+from service.api.calculators import CalculatorLost, project_of, unreadable
 from service.api.closed_types import is_closed
-from service.api.field_fixes import model_of
 from service.api.headers import header
+from service.api.parsing import JSON, expand, too_large, validate
 from service.api.problems import may_answer
 from service.api.services import services
-from service.errors import ForelockError, TooLarge, UnsupportedMediaType
+from service.errors import RequestTimeout, TooLarge, UnsupportedMediaType
 
 T = TypeVar("T")
 Reader = Callable[[Request], Coroutine[Any, Any, Any]]
 
-MAX_CONTAINERS = 1_000_100
-"""Arrays and objects in one JSON body: rows of a full column, and little else. Counted before parsing."""
 SMALL_BODY = 8 * 1024 * 1024
 """Largest body of a route that takes no columns, also after gzip."""
-INLINE_BYTES = 64 * 1024
-"""Bodies above this size are parsed in a thread, so that they do not hold up the others."""
-MAX_FAULTS = 10_000
-"""Beyond this many, faults are counted and no longer named."""
-JSON = "application/json"
+INLINE_BYTES = 16 * 1024
+"""Bodies above this size are read in a calculator: Python's parsers let nobody else go on meanwhile."""
+READ_SECONDS = 30.0
+"""Of computing that reading a body may take there."""
+GRACE_SECONDS, LEAST_RATE = 30.0, 64 * 1024
+"""A body that comes slower than this many bytes a second, beyond the grace, is not waited for."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class Content:
-    """A body as sent, after its content encoding: `media_type` is one of those the route reads."""
+    """A body as sent: `media_type` is one of those the route reads."""
 
-    body: bytes
+    pieces: list[bytes]
     media_type: str
+    limit: int | None = None
+    """How large it may be after gzip; None: it is not compressed."""
 
-    def take(self) -> bytes:
-        """The body, which is kept here no longer: a large one is let go as soon as it is read."""
-        body, self.body = self.body, b""
-        return body
+    @property
+    def body(self) -> bytes:
+        """The bytes as they came."""
+        if len(self.pieces) != 1:
+            self.pieces = [b"".join(self.pieces)]
+        return self.pieces[0]
+
+    @property
+    def size(self) -> int:
+        """Bytes as they came."""
+        return sum(map(len, self.pieces))
+
+    @property
+    def small(self) -> bool:
+        """True for what is read where it is."""
+        return self.limit is None and self.size <= INLINE_BYTES
+
+    async def read(self, request: Request, reader: Callable[..., T], *arguments: object) -> T:
+        """`reader(body, limit, *arguments)` in a calculator, where a compressed body is expanded too."""
+        try:
+            return await services(request).calculators.run(
+                request, reader, self.limit, *arguments, body=self.pieces, seconds=READ_SECONDS
+            )
+        except CalculatorLost:
+            raise unreadable() from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +113,9 @@ def json_reader(
         if optional and header(request, b"content-length") in (None, "0") and not _chunked(request):
             return adapter.validate_json("{}", strict=True)
         content = await read_content(request, accepted, max_bytes)
-        body = content.body
-        if len(body) <= INLINE_BYTES:
-            return validate(adapter, body, closed)
-        return await to_thread.run_sync(validate, adapter, body, closed)
+        if content.small:
+            return validate(adapter, content.body, closed)
+        return await content.read(request, aside.model, model)
 
     examples = {} if example is None else dict.fromkeys(accepted, example)
     return _documented(read, BodyDoc(dict.fromkeys(accepted, model), examples, not optional))
@@ -130,36 +153,13 @@ def raw_reader(
     return _documented(read, BodyDoc(content, shown, True))
 
 
-def validate(adapter: TypeAdapter[T], body: bytes, closed: bool = False) -> T:
-    """Bytes into a model: strict validation, and strict JSON where pydantic's parser is lenient.
-
-    Most bodies are parsed once: those whose every quotation mark belongs to a field's name or text
-    hold no key twice. A `closed` type lets nothing through that strict JSON would still refuse.
-    """
-    if len(body) > MAX_CONTAINERS and body.count(b"[") + body.count(b"{") > MAX_CONTAINERS:
-        raise TooLarge(
-            f"the body holds more than {MAX_CONTAINERS} arrays and objects; send columns, or parts of it"
-        )
-    try:
-        value = adapter.validate_json(body, strict=True)
-    except ValidationError as error:
-        document = strict_json.parse(body)  # a fault of the text itself is named first
-        if error.error_count() > MAX_FAULTS:  # each would become a dict
-            raise faults.too_many(error.error_count()) from None
-        raise faults.invalid(
-            error.errors(include_url=False, include_input=False), document, model_of(adapter.core_schema)
-        ) from None
-    except ForelockError:
-        strict_json.parse(body)
-        raise
-    if not (isinstance(value, BaseModel) and _accounted_for(value, body, closed)):
-        strict_json.parse(body)
-    return value
-
-
 async def read_content(request: Request, accepted: Sequence[str], max_bytes: int | None = None) -> Content:
-    """The body's bytes within the limits, after gzip, if its content type is accepted."""
-    settings = services(request).settings
+    """The body within the limits, if its content type is accepted.
+
+    A compressed one is expanded here when it is short, or when the route takes short ones alone.
+    """
+    shared = services(request)
+    settings = shared.settings
     media_type = _media_type(header(request, b"content-type"), accepted)
     encoding = header(request, b"content-encoding")
     encoding = "identity" if encoding is None else encoding.strip().lower()
@@ -167,57 +167,56 @@ async def read_content(request: Request, accepted: Sequence[str], max_bytes: int
         raise UnsupportedMediaType(
             "this content encoding is not read; send the body plain or with Content-Encoding: gzip"
         )
-    body = await read_bytes(request, min(max_bytes or settings.max_body_bytes, settings.max_body_bytes))
+    most = min(max_bytes or settings.max_body_bytes, settings.max_body_bytes)
+    content = request.state.content = Content([], media_type)
+    await _receive(request, content, most)
     if encoding != "identity":
         cap = min(max_bytes or settings.max_expanded_bytes, settings.max_expanded_bytes)
-        body = await to_thread.run_sync(expand, body, cap)
-    content = request.state.content = Content(body, media_type)
+        await _expand(content, cap, here=max_bytes is not None)
     return content
 
 
-async def read_bytes(request: Request, limit: int) -> bytes:
-    """The body as sent; refused before reading when it says it is too large, while reading otherwise."""
+async def _receive(request: Request, content: Content, limit: int) -> None:
+    """Read the body into `content`; refused before reading when it says it is too large, while reading otherwise."""
     announced = header(request, b"content-length")
-    if announced is not None and announced.isdecimal() and int(announced) > limit:
-        raise _too_large(limit)
-    chunks, size, more = [], 0, True
+    size = int(announced) if announced is not None and announced.isdecimal() else limit
+    if announced is not None and size > limit:
+        raise too_large(limit)
+    if size > INLINE_BYTES:
+        room, project = services(request).room, project_of(request)
+        await room.take(project, size)
+        weakref.finalize(content, room.give_back, project, size)
+    try:
+        async with asyncio.timeout(GRACE_SECONDS + size / LEAST_RATE):
+            await _take(request, content.pieces, limit)
+    except TimeoutError:
+        raise RequestTimeout("the body came too slowly; send it again, compressed or in parts") from None
+
+
+async def _take(request: Request, pieces: list[bytes], limit: int) -> None:
+    size, more = 0, True
     while more:
         message = await request.receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
-        chunk, more = message.get("body", b""), message.get("more_body", False)
-        size += len(chunk)
+        piece, more = message.get("body", b""), message.get("more_body", False)
+        size += len(piece)
         if size > limit:
-            raise _too_large(limit)
-        chunks.append(chunk)
-    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+            raise too_large(limit)
+        pieces.append(piece)
 
 
-def expand(body: bytes, limit: int) -> bytes:
-    """Gunzip one member; never inflates more than a byte beyond `limit`."""
-    inflater = zlib.decompressobj(16 + zlib.MAX_WBITS)
-    try:
-        expanded = inflater.decompress(body, limit + 1)
-    except zlib.error:
-        raise strict_json.malformed("malformed_gzip", "is not gzip", "compress it again") from None
-    if len(expanded) > limit:
-        raise _too_large(limit, " after gzip")
-    if not inflater.eof:
-        raise strict_json.malformed("malformed_gzip", "ends within its gzip stream", "send all of it")
-    if inflater.unused_data:
-        raise strict_json.malformed("malformed_gzip", "goes on after its gzip stream", "send one gzip member")
-    return expanded
-
-
-def _accounted_for(value: BaseModel, body: bytes, closed: bool) -> bool:
-    """True when the fields that were sent explain every string in the text, and nothing else is odd in it."""
-    if b"\\" in body:
-        return False
-    sent, fields = value.__pydantic_fields_set__, value.__dict__
-    texts = [name for name in sent if isinstance(fields[name], str)]
-    if body.count(b'"') != 2 * (len(sent) + len(texts)):
-        return False
-    return closed or not (b"NaN" in body or b"Infinity" in body or strict_json.needs_inspection(body))
+async def _expand(content: Content, cap: int, *, here: bool) -> None:
+    body = content.body
+    if not here and len(body) <= INLINE_BYTES:
+        try:
+            content.pieces = [expand(body, min(INLINE_BYTES, cap))]
+        except TooLarge:
+            content.limit = cap
+    elif here:
+        content.pieces = [await to_thread.run_sync(expand, body, cap)]
+    else:
+        content.limit = cap
 
 
 def _documented(read: Reader, doc: BodyDoc) -> Reader:
@@ -227,12 +226,6 @@ def _documented(read: Reader, doc: BodyDoc) -> Reader:
 
 def _chunked(request: Request) -> bool:
     return "transfer-encoding" in request.headers
-
-
-def _too_large(limit: int, when: str = "") -> TooLarge:
-    return TooLarge(
-        f"the body is larger than {limit} bytes{when}; /v1/limits lists the limits; send it in parts"
-    )
 
 
 def _media_type(header: str | None, accepted: Sequence[str]) -> str:

@@ -62,7 +62,7 @@ def calibrate(
             seconds,
             project_id=caller.project_id,
             keyring=shared.keyring,
-            most=shared.settings.project_jobs,
+            quota=shared.quota,
             job_id=uuid.uuid4().hex,
             now=clock.now(session),
         )

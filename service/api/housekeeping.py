@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib
 from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 
@@ -12,6 +11,7 @@ from anyio import to_thread
 
 from service.api.logs import ERRORS, location
 from service.api.services import Services
+from service.stats import registry
 from service.store import clock, idempotency
 
 EVERY_SECONDS = 60.0
@@ -24,7 +24,7 @@ async def beside(services: Services) -> AsyncIterator[None]:
     """Sizes the thread pool, keeps house while the application runs, and once more at its end."""
     to_thread.current_default_thread_limiter().total_tokens = services.settings.pool_size
     task = asyncio.create_task(_keep_house(services))
-    warm = asyncio.create_task(to_thread.run_sync(_load_scipy))
+    warm = asyncio.create_task(to_thread.run_sync(_load, services))
     try:
         yield
     finally:
@@ -32,13 +32,15 @@ async def beside(services: Services) -> AsyncIterator[None]:
         with contextlib.suppress(asyncio.CancelledError):
             await task
         await warm
+        services.calculators.close()
         await _quietly(services.posting.close)
         await _quietly(services.keys.write_last_use)
 
 
-def _load_scipy() -> None:
-    """Before the first test asks for it on the event loop, where it would hold up everybody for seconds."""
-    importlib.import_module("scipy.stats")
+def _load(services: Services) -> None:
+    """Before the first request asks for it on the event loop, where it would hold up everybody."""
+    services.calculators.warm()
+    registry.warm_up()
 
 
 async def _keep_house(services: Services) -> None:

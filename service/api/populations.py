@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Path, Response
+from anyio import to_thread
+from fastapi import Depends, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.actions import preregistrations as actions
 from service.actions.manifests import manifests_of
-from service.api import examples
+from service.api import aside, examples
 from service.api.answers import View, answer, shows
-from service.api.body import Content, RawBody
+from service.api.body import raw_reader
 from service.api.deps import OptionalIfMatch, Planner, Reader, ReadSession, RecordId, Shared
 from service.api.preregistrations import refusals_audited
+from service.api.problems import may_answer
 from service.api.route import refuses, router
+from service.api.services import Services
+from service.domain.access import Key
 from service.errors import NotFound
-from service.ingest import manifests
 from service.store import clock, preregistrations
+from service.store.populations import Packed
 
 routes = router("preregistrations")
 
@@ -44,9 +48,28 @@ class ItemsFacts(View):
     n_clusters: int | None = Field(description="Distinct clusters; null without clusters.")
 
 
-BODY = RawBody(
+_body = raw_reader(
     {"application/json": Items, "application/x-ndjson": str, "text/csv": str}, example=examples.ITEMS
 )
+
+
+@may_answer(400, 413, 415, 422)
+async def _manifest(
+    request: Request, caller: Planner, shared: Shared, prereg_id: RecordId, population: PopulationId
+) -> Packed:
+    """The manifest in the body, which is read for a record that takes it alone."""
+    await to_thread.run_sync(_require_draft, shared, caller, prereg_id, population)
+    content = await _body(request)
+    return await content.read(request, aside.manifest, content.media_type, shared.settings.max_rows)
+
+
+def _require_draft(shared: Services, caller: Key, prereg_id: str, population: str) -> None:
+    with refusals_audited(shared, caller, prereg_id, _ACTION), shared.database.read() as session:
+        actions.require_population(preregistrations.get(session, caller.project_id, prereg_id), population)
+
+
+_manifest.body_doc = _body.body_doc  # type: ignore[attr-defined]
+_ACTION = "preregistration.items"
 
 
 @routes.put(
@@ -60,17 +83,13 @@ def put_items(
     if_match: OptionalIfMatch,
     prereg_id: RecordId,
     population: PopulationId,
-    content: Annotated[Content, BODY],
+    manifest: Annotated[Packed, Depends(_manifest)],
 ) -> Response:
     """Set a draft population's items.
 
     JSON columns, NDJSON rows or CSV with `item_id`, `cluster`, `stratum`. Replaces an earlier manifest.
     """
-    manifest = manifests.parse(content.take(), content.media_type, max_items=shared.settings.max_rows)
-    with (
-        refusals_audited(shared, caller, prereg_id, "preregistration.items"),
-        shared.database.write() as session,
-    ):
+    with refusals_audited(shared, caller, prereg_id, _ACTION), shared.database.write() as session:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
         if_match.check(record.etag)
         record, facts = actions.put_items(

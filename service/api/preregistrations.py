@@ -15,9 +15,10 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 from sqlalchemy.orm import Session
 
 from service.actions import preregistrations as actions
+from service.actions.manifests import facts_of
 from service.api import examples, markdown_examples
 from service.api.answers import Page, View, answer, embedding, shows
-from service.api.body import SMALL_BODY, Content, RawBody, StrictBody, json_reader, validate
+from service.api.body import Content, RawBody, StrictBody, json_reader
 from service.api.deps import (
     Cursor,
     Limit,
@@ -33,6 +34,7 @@ from service.api.deps import (
 )
 from service.api.idempotency import OptionalOnce, RequiredOnce
 from service.api.markdown_body import MARKDOWN, markdown_text
+from service.api.parsing import validate
 from service.api.route import refuses, router
 from service.api.services import Services
 from service.domain.access import Key
@@ -42,14 +44,18 @@ from service.domain.merge_patch import apply
 from service.domain.plan import Plan
 from service.domain.power_pilot import LintRequest, PilotEstimates
 from service.domain.preregistration import Preregistration, State
+from service.domain.rule_level import levels
 from service.domain.rule_level_records import RuleLevel
+from service.domain.rule_power import rule_powers
 from service.domain.rule_power_records import RulePower
-from service.errors import Conflict
+from service.errors import Conflict, PreconditionFailed, TooLarge
 from service.reports.prereg_markdown import Gap, parse_plan
-from service.store import audit, clock, ledger, preregistrations
+from service.store import audit, clock, ledger, populations, preregistrations
 
 routes = router("preregistrations")
 _PLAN = TypeAdapter(Plan)
+MAX_PLAN = 1024 * 1024
+"""Bytes of a plan as JSON: every list and text at its longest is far beyond what anybody reads."""
 NOT_MODIFIED: dict[int | str, dict[str, Any]] = {304: {"description": "`If-None-Match` names this revision."}}
 
 
@@ -182,7 +188,7 @@ PLAN_BODY = RawBody(
     {"application/json": Plan, MARKDOWN: str},
     example=examples.PLAN,
     examples={MARKDOWN: markdown_examples.PREREG},
-    max_bytes=SMALL_BODY,
+    max_bytes=MAX_PLAN,
 )
 
 
@@ -190,10 +196,14 @@ PLAN_BODY = RawBody(
     "/preregistrations",
     status_code=201,
     response_model=PreregistrationView | DraftFromMarkdown,
-    responses=shows(examples.DRAFT, 201),
+    responses=shows(examples.DRAFT, 201) | refuses(429),
 )
 def create_preregistration(
-    caller: Planner, once: OptionalOnce, session: WriteSession, content: Annotated[Content, PLAN_BODY]
+    caller: Planner,
+    once: OptionalOnce,
+    session: WriteSession,
+    shared: Shared,
+    content: Annotated[Content, PLAN_BODY],
 ) -> Response:
     """Create a draft.
 
@@ -203,6 +213,7 @@ def create_preregistration(
     plan, gaps = _read(content)
 
     def work() -> Response:
+        actions.require_room(session, caller.project_id, shared.settings.project_drafts)
         record = actions.create(session, caller, plan, prereg_id=uuid.uuid4().hex, now=clock.now(session))
         headers = {"ETag": record.etag, "Location": f"/v1/preregistrations/{record.id}"}
         if gaps is None:
@@ -215,7 +226,13 @@ def create_preregistration(
 def _read(content: Content) -> tuple[Plan, tuple[Gap, ...] | None]:
     if content.media_type == MARKDOWN:
         return parse_plan(markdown_text(content.body))
-    return validate(_PLAN, content.body), None
+    return _plan(content.body), None
+
+
+def _plan(body: bytes) -> Plan:
+    if len(body) > MAX_PLAN:
+        raise TooLarge(f"a plan has at most {MAX_PLAN} bytes of JSON; name fewer things, or split it")
+    return validate(_PLAN, body)
 
 
 @routes.get("/preregistrations", response_model=Page[PreregistrationItem], responses=shows(examples.RECORDS))
@@ -259,19 +276,21 @@ def edit_preregistration(
     prereg_id: RecordId,
     patch: Annotated[
         dict[str, Any],
-        StrictBody(dict[str, JsonValue], example={"title": "A better title"}, merge=True),
+        StrictBody(dict[str, JsonValue], example={"title": "A better title"}, merge=True, max_bytes=MAX_PLAN),
     ],
 ) -> Response:
     """Change a draft's plan by JSON merge patch (RFC 7396): null removes a member, lists are replaced."""
-    with (
-        refusals_audited(shared, caller, prereg_id, "preregistration.edit"),
-        shared.database.write() as session,
-    ):
-        record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
+    with refusals_audited(shared, caller, prereg_id, "preregistration.edit"):
+        with shared.database.read() as session:
+            record = preregistrations.get(session, caller.project_id, prereg_id)
         record.require("draft")
         if_match.check(record.etag)
-        plan = validate(_PLAN, json.dumps(apply(record.plan.as_dict(), patch)).encode())
-        return respond(session, actions.replace_plan(session, caller, record, plan, now=clock.now(session)))
+        # before the write, which refuses a record that has changed meanwhile: others wait for whoever writes
+        plan = _plan(json.dumps(apply(record.plan.as_dict(), patch), ensure_ascii=False).encode())
+        with shared.database.write() as session:
+            return respond(
+                session, actions.replace_plan(session, caller, record, plan, now=clock.now(session))
+            )
 
 
 @routes.delete("/preregistrations/{prereg_id}", status_code=204, response_model=None, responses=refuses(409))
@@ -295,7 +314,7 @@ def delete_preregistration(
 )
 def lint_preregistration(
     caller: Planner,
-    session: ReadSession,
+    shared: Shared,
     prereg_id: RecordId,
     body: Annotated[
         LintRequest, Depends(json_reader(LintRequest, example=examples.LINT_PILOT, optional=True))
@@ -308,14 +327,15 @@ def lint_preregistration(
     claims are false, before there is any result. Power rests on the plan's `assumptions`, or, with `pilot` in the
     body, on what these columns say; they are not stored, and must not be results of the plan.
     """
-    record = preregistrations.get(session, caller.project_id, prereg_id)
-    found, levels = list(actions.findings(session, record)), list(actions.levels(session, record))
+    with shared.database.read() as session:
+        record = preregistrations.get(session, caller.project_id, prereg_id)
+        facts = facts_of(session, record)
+    found, told = list(actions.findings(record, facts)), list(levels(record.plan, facts))
     if body.pilot is None:
-        power = list(actions.power(session, record))
-        return answer(LintReport(findings=found, power=power, levels=levels))
-    told, pilot, assumptions = actions.power_by_pilot(session, record, body.pilot)
+        return answer(LintReport(findings=found, power=list(rule_powers(record.plan, facts)), levels=told))
+    power, pilot, assumptions = actions.power_by_pilot(record, facts, body.pilot)
     report = LintReport(
-        findings=found, power=list(told), levels=levels, pilot=list(pilot), assumptions=assumptions
+        findings=found, power=list(power), levels=told, pilot=list(pilot), assumptions=assumptions
     )
     return answer(report)
 
@@ -345,17 +365,28 @@ def lock_preregistration(
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
         record.require("draft")
         if_match.check(record.etag)
+        if linted is None or linted.revision != record.revision:
+            raise PreconditionFailed("the record has changed since it was linted: lock it again")
         material = actions.LockMaterial(shared.keyring.seal_public, secrets.token_bytes(16))
         locked, _receipt = actions.lock(
-            session, caller, record, body.acknowledge, material, now=clock.now(session)
+            session, caller, record, linted, body.acknowledge, material, now=clock.now(session)
         )
         return respond(session, locked)
 
+    linted = _linted(shared, caller, prereg_id)  # before the write: others wait for whoever writes
     with (
         refusals_audited(shared, caller, prereg_id, "preregistration.lock"),
         shared.database.write() as session,
     ):
         return once.run(session, work)
+
+
+def _linted(shared: Services, caller: Key, prereg_id: str) -> actions.Linted | None:
+    """What lint says of a draft, with no transaction open while it computes; None of what is no draft."""
+    with shared.database.read() as session:
+        record = preregistrations.get(session, caller.project_id, prereg_id)
+        facts = populations.facts(session, record.id)
+    return actions.linted(record, facts) if record.state == "draft" else None
 
 
 @routes.get(

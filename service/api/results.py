@@ -18,9 +18,9 @@ from service.actions import results as actions
 from service.actions import rows, voids
 from service.actions.posting import ROW_BYTES, Salts, Submission
 from service.actions.progress import progress
-from service.api import examples
+from service.api import aside, examples
 from service.api.answers import Page, View, answer, shows
-from service.api.body import INLINE_BYTES, Content, StrictBody, raw_reader
+from service.api.body import Content, StrictBody, raw_reader
 from service.api.deps import (
     MAX_ID,
     Cursor,
@@ -117,6 +117,8 @@ _results_body = raw_reader(
     {"application/json": ResultColumns | list[ResultRow], "application/x-ndjson": str, "text/csv": str},
     example=examples.RESULTS,
 )
+GATHERED_BYTES = 64 * 1024
+"""Columns up to this size are read where they are stored; rows up to an eighth of it, which take longer."""
 SHORTEST_ROW = 8
 """Characters of a row, about: the most rows that a body may turn out to hold follow from it."""
 BatchNumber = Annotated[int, Path(ge=1, le=2**31 - 1, description="Number of the batch.")]
@@ -137,17 +139,17 @@ async def post_results(request: Request, prereg_id: RecordId) -> Response:
     """
     caller, shared = await _submitter(request), services(request)
     once = await required_once(request, header(request, b"idempotency-key"))
+    terms = await _asked(shared, caller, prereg_id)
+    if isinstance(terms, NotFound):  # before the body is read: nothing can have been stored
+        raise terms
     content = await _results_body(request)
-    if len(prereg_id) > MAX_ID:
-        raise NotFound("no record has such an id")
     if not _quick(content):
-        return await to_thread.run_sync(_post_large, shared, caller, once, prereg_id, content)
+        batch = await content.read(request, aside.results, content.media_type, shared.settings.max_rows)
+        content.pieces.clear()
+        return await to_thread.run_sync(_post_large, shared, caller, once, prereg_id, batch, terms)
     async with shared.posts:
-        terms: actions.Terms | ForelockError | None = shared.plans.at_hand(caller, prereg_id)
-        if terms is None:
-            terms = await to_thread.run_sync(_terms, shared, caller, prereg_id)
         size = len(content.body) * ROW_BYTES // SHORTEST_ROW
-        read = partial(_post, shared, caller, once, prereg_id, content, terms)
+        read = partial(_post_small, shared, caller, once, prereg_id, content, terms)
         return await wrap_future(shared.posting.submit(_waiting(caller, prereg_id, terms, size, read)))
 
 
@@ -173,17 +175,20 @@ async def check_results(request: Request, prereg_id: RecordId) -> Response:
     of many batches is known to be right before the first is posted.
     """
     caller, shared = await _submitter(request), services(request)
-    content = await _results_body(request)
-    if len(prereg_id) > MAX_ID:
-        raise NotFound("no record has such an id")
-    return await to_thread.run_sync(_check, shared, caller, prereg_id, content)
-
-
-def _check(shared: Services, caller: Key, prereg_id: str, content: Content) -> Response:
-    terms = shared.plans.at_hand(caller, prereg_id) or _terms(shared, caller, prereg_id)
+    terms = await _asked(shared, caller, prereg_id)
     if isinstance(terms, ForelockError):
         raise terms
-    batch = ingest.parse(content.take(), content.media_type, max_items=shared.settings.max_rows)
+    content = await _results_body(request)
+    most = shared.settings.max_rows
+    if _quick(content):
+        small = partial(ingest.parse, content.body, content.media_type, max_items=most)
+        batch = await to_thread.run_sync(small)
+    else:
+        batch = await content.read(request, aside.results, content.media_type, most)
+    return await to_thread.run_sync(_fits, batch, terms)
+
+
+def _fits(batch: ResultBatch, terms: actions.Terms) -> Response:
     placed = terms.check(batch).placed
     return answer(
         CheckedBatch(population=placed.population, arm=placed.arm, endpoint=placed.endpoint, n=placed.n)
@@ -192,16 +197,22 @@ def _check(shared: Services, caller: Key, prereg_id: str, content: Content) -> R
 
 def _quick(content: Content) -> bool:
     """True for what is parsed within a few milliseconds: columns, and little of anything else."""
-    if len(content.body) > INLINE_BYTES:
+    if content.limit is not None or content.size > GATHERED_BYTES:
         return False
     columns = content.media_type == "application/json" and content.body.lstrip()[:1] == b"{"
-    return columns or len(content.body) <= INLINE_BYTES // 8
+    return columns or content.size <= GATHERED_BYTES // 8
 
 
-def _post_large(shared: Services, caller: Key, once: Once, prereg_id: str, content: Content) -> Response:
-    """In a thread, which waits with the batch: no more large ones are held than there are threads."""
-    terms = shared.plans.at_hand(caller, prereg_id) or _terms(shared, caller, prereg_id)
-    post = _post(shared, caller, once, prereg_id, content, terms)
+def _post_large(
+    shared: Services,
+    caller: Key,
+    once: Once,
+    prereg_id: str,
+    batch: ResultBatch,
+    terms: actions.Terms | ForelockError,
+) -> Response:
+    """In a thread, which waits with the batch: no more large ones are stored than there are threads."""
+    post = _post(caller, once, prereg_id, batch, terms)
     waiting = _waiting(caller, prereg_id, terms, post.submission.size, lambda: post)
     return shared.posting.submit(waiting).result()
 
@@ -217,6 +228,14 @@ def _waiting(
     return Waiting((caller.project_id, prereg_id), size, alone, read)
 
 
+async def _asked(shared: Services, caller: Key, prereg_id: str) -> actions.Terms | ForelockError:
+    """The terms of the record that a request names, whose body is not read yet."""
+    if len(prereg_id) > MAX_ID:
+        raise NotFound("no record has such an id")
+    terms = shared.plans.at_hand(caller, prereg_id)
+    return await to_thread.run_sync(_terms, shared, caller, prereg_id) if terms is None else terms
+
+
 def _terms(shared: Services, caller: Key, prereg_id: str) -> actions.Terms | ForelockError:
     """What batches are checked against. A refusal waits: a stored answer to a retry comes first."""
     try:
@@ -226,7 +245,7 @@ def _terms(shared: Services, caller: Key, prereg_id: str) -> actions.Terms | For
         return refused.with_traceback(None)
 
 
-def _post(
+def _post_small(
     shared: Services,
     caller: Key,
     once: Once,
@@ -234,8 +253,15 @@ def _post(
     content: Content,
     terms: actions.Terms | ForelockError,
 ) -> Post:
-    """Read a batch and check it before the write begins; what is wrong with it is told after a stored answer."""
-    batch = ingest.parse(content.take(), content.media_type, max_items=shared.settings.max_rows)
+    """Read a batch when its turn comes."""
+    batch = ingest.parse(content.body, content.media_type, max_items=shared.settings.max_rows)
+    return _post(caller, once, prereg_id, batch, terms)
+
+
+def _post(
+    caller: Key, once: Once, prereg_id: str, batch: ResultBatch, terms: actions.Terms | ForelockError
+) -> Post:
+    """Check a batch before the write begins; what is wrong with it is told after a stored answer."""
     attempt = once.attempt(fingerprint_parts(batch))
     checked = terms if isinstance(terms, ForelockError) else _checked(batch, terms)
     drawn = secrets.token_bytes(48)

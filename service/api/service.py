@@ -6,11 +6,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from service.api.answers import shows
-from service.api.body import MAX_CONTAINERS, SMALL_BODY
+from service.api.body import SMALL_BODY
 from service.api.deps import AnyCaller, Operator, ReadSession, Shared
 from service.api.housekeeping import KEEP_ANSWERS
 from service.api.metrics import MEDIA_TYPE
+from service.api.parsing import MAX_CONTAINERS, MAX_VALUES
 from service.api.prefer import MOST_WAIT_SECONDS
+from service.api.preregistrations import MAX_PLAN
 from service.api.route import router
 from service.api.strict_json import MAX_DEPTH
 from service.ingest.columns import MAX_REPLICATE, MAX_TEXT
@@ -33,6 +35,7 @@ class Limits(BaseModel):
     small_body_bytes: int = Field(description="The same for bodies without columns, after gzip too.")
     json_depth: int = Field(description="Deepest nesting of a JSON body.")
     json_containers: int = Field(description="Arrays and objects in one JSON body.")
+    json_values: int = Field(description="Values in one JSON body, by its commas.")
     items: int = Field(description="Longest column of a statistical test's request.")
     batch_rows: int = Field(description="Results in one batch, and items of a manifest.")
     text_characters: int = Field(description="Longest id, name or label of results and items.")
@@ -41,6 +44,9 @@ class Limits(BaseModel):
     idempotency_days: int = Field(description="How long an answer to an Idempotency-Key is kept.")
     key_cache_seconds: float = Field(description="How long a revoked key may still work.")
     project_jobs: int = Field(description="Jobs that one project may have waiting or running.")
+    project_job_bytes: int = Field(description="Bytes of requests that those jobs may keep.")
+    project_drafts: int = Field(description="Drafts that one project may have.")
+    plan_bytes: int = Field(description="Largest plan, as JSON.")
     wait_seconds: int = Field(description="Longest `Prefer: wait=N` that is honoured.")
     job_result_days: float = Field(
         description="How long a finished job and its answer are kept; verdicts stay."
@@ -61,10 +67,11 @@ class Version(BaseModel):
     responses=shows(
         {
             "body_bytes": 67108864,
-            "expanded_bytes": 268435456,
+            "expanded_bytes": 67108864,
             "small_body_bytes": 8388608,
             "json_depth": 64,
             "json_containers": 1000100,
+            "json_values": 8000000,
             "items": 1000000,
             "batch_rows": 1000000,
             "text_characters": 512,
@@ -73,6 +80,9 @@ class Version(BaseModel):
             "idempotency_days": 7,
             "key_cache_seconds": 5.0,
             "project_jobs": 10000,
+            "project_job_bytes": 1073741824,
+            "project_drafts": 1000,
+            "plan_bytes": 1048576,
             "wait_seconds": 60,
             "job_result_days": 7.0,
         }
@@ -86,6 +96,7 @@ async def get_limits(_caller: AnyCaller, shared: Shared) -> Limits:
         small_body_bytes=min(SMALL_BODY, shared.settings.max_body_bytes),
         json_depth=MAX_DEPTH,
         json_containers=MAX_CONTAINERS,
+        json_values=MAX_VALUES,
         items=MAX_ITEMS,
         batch_rows=shared.settings.max_rows,
         text_characters=MAX_TEXT,
@@ -94,6 +105,9 @@ async def get_limits(_caller: AnyCaller, shared: Shared) -> Limits:
         idempotency_days=KEEP_ANSWERS.days,
         key_cache_seconds=shared.settings.key_cache_seconds,
         project_jobs=shared.settings.project_jobs,
+        project_job_bytes=shared.settings.project_job_bytes,
+        project_drafts=shared.settings.project_drafts,
+        plan_bytes=MAX_PLAN,
         wait_seconds=MOST_WAIT_SECONDS,
         job_result_days=shared.settings.job_result_days,
     )

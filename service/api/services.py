@@ -6,13 +6,14 @@ from asyncio import Semaphore
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
-from anyio import CapacityLimiter
 from fastapi import Request
 
-from service.actions.compute import cores
+from service.actions.jobs import Quota
 from service.actions.results import LockedPlans
 from service.api.authentication import KeyCache
+from service.api.calculators import Calculators
 from service.api.metrics import Metrics
+from service.api.room import Room
 from service.api.watch import Watch
 from service.config import Settings
 
@@ -38,7 +39,13 @@ class Services:
     plans: LockedPlans = field(default_factory=LockedPlans)
     posts: Semaphore = field(default_factory=lambda: Semaphore(MOST_POSTS_AT_ONCE))
     """Small batches that are in memory side by side; others wait as the bytes they came as."""
-    threads: CapacityLimiter = field(default_factory=cores)
+    calculators: Calculators = field(default_factory=Calculators)
+    room: Room = field(default_factory=Room)
+
+    @property
+    def quota(self) -> Quota:
+        """Of one project's jobs."""
+        return Quota(self.settings.project_jobs, self.settings.project_job_bytes)
 
 
 def services(request: Request) -> Services:

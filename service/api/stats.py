@@ -9,28 +9,32 @@ from typing import Any, Literal
 
 from anyio import to_thread
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from starlette.responses import Response
 
-from service.actions import compute
 from service.actions import jobs as job_actions
-from service.api import examples, problems
+from service.api import aside, examples, problems
 from service.api.answers import Page, answer, shows
-from service.api.body import json_reader
+from service.api.body import READ_SECONDS, Content, raw_reader
+from service.api.calculators import CalculatorLost, unreadable
+from service.api.closed_types import is_closed
 from service.api.deps import AnyCaller, scope
 from service.api.headers import header
 from service.api.jobs import JobView, job_view
+from service.api.parsing import JSON, validate
 from service.api.prefer import PARAMETER, Preferences, preferences
 from service.api.route import asks, camel, refuses, router
 from service.api.services import Services, services
 from service.domain.access import Key
-from service.stats import common as stats_common
 from service.stats import registry
 from service.stats.registry import Answer, StatTest
 from service.store import clock, jobs
 from service.wake import nudge
 
 routes = router("tests")
+
+AT_ONCE_SECONDS = 1.0
+"""Tests that are estimated below this are answered at once; the others become jobs."""
 
 
 class TestSummary(BaseModel):
@@ -134,7 +138,10 @@ _SHORTENED = {"request_schema": {"type": "object"}, "analysis_schema": {"type": 
 
 def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
     """The two operations of one test."""
-    caller, read = scope("tests:run"), json_reader(test.request, example=dict(test.example))
+    caller = scope("tests:run")
+    read = raw_reader({JSON: test.request}, example=dict(test.example))
+    adapter: TypeAdapter[Any] = TypeAdapter(test.request)
+    closed = is_closed(adapter)
 
     def get_description(_caller: AnyCaller) -> TestDescription:
         return describe(test)
@@ -142,15 +149,15 @@ def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
     @asks(caller, read)
     async def run(request: Request) -> Response:
         key = await caller(request)
-        shared, asked = services(request), await read(request)
-        cost = test.cost(asked)
+        shared, content = services(request), await read(request)
         prefer = header(request, b"prefer")
-        if cost < compute.THREAD_SECONDS and prefer is None:
-            return answer(await compute.run(test, asked, cost, shared.threads))
+        if test.closed_form and content.small and prefer is None:
+            return answer(test.answer(validate(adapter, content.body, closed)))
         wanted = preferences(request.headers.getlist("prefer"))
-        if cost < compute.THREAD_SECONDS and not wanted.respond_async:
-            return answer(await compute.run(test, asked, cost, shared.threads), headers=wanted.applied)
-        job = await to_thread.run_sync(partial(_enqueue, shared, key, test, asked))
+        found = await _found(request, content, test, 0.0 if wanted.respond_async else AT_ONCE_SECONDS)
+        if isinstance(found, aside.Computed):
+            return Response(found.answer, 200, wanted.applied, JSON)
+        job = await to_thread.run_sync(partial(_enqueue, shared, key, test, found))
         return await _as_job(shared, job, wanted)
 
     to.add_api_route(
@@ -175,15 +182,40 @@ def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
     )
 
 
-def _enqueue(shared: Services, key: Key, test: StatTest[Any, Any], asked: stats_common.Request) -> jobs.Job:
+async def _found(
+    request: Request, content: Content, test: StatTest[Any, Any], seconds: float
+) -> aside.Computed | aside.Long:
+    """The answer, or what its job needs. What outruns its estimate becomes a job too, at last one that is not cut."""
+    for most, count in ((seconds, True), (0.0, True), (0.0, False)):
+        try:
+            return await services(request).calculators.run(
+                request,
+                aside.test,
+                content.limit,
+                test.name,
+                test.version,
+                most,
+                count,
+                body=content.pieces,
+                seconds=READ_SECONDS,
+            )
+        except CalculatorLost as lost:
+            if not lost.begun:
+                break
+    raise unreadable()
+
+
+def _enqueue(shared: Services, key: Key, test: StatTest[Any, Any], found: aside.Long) -> jobs.Job:
     with shared.database.write() as session:
-        job = job_actions.enqueue_test(
+        job = job_actions.enqueue_once(
             session,
-            test,
-            asked,
+            kind=test.name,
+            version=test.version,
+            body=found.body,
+            work=lambda: (found.blocks, found.seconds),
             project_id=key.project_id,
             keyring=shared.keyring,
-            most=shared.settings.project_jobs,
+            quota=shared.quota,
             job_id=uuid.uuid4().hex,
             now=clock.now(session),
         )

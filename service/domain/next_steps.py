@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from scipy import special
@@ -20,6 +19,7 @@ from service.domain.family import asks_small_p
 from service.domain.fields import EFFECT_FIELDS
 from service.domain.lint_settings import settings
 from service.domain.plan import Plan
+from service.domain.recent import remembered
 from service.domain.rule import All, Clause, Comparison, Excludes, Is, Within
 from service.domain.rule_grammar import parse
 from service.domain.verdict_facts import Facts, facts_of, interval_of
@@ -252,7 +252,7 @@ def _refined(plan: Plan, found: HypothesisVerdict, spread: Spread, size: int) ->
     return _exact_size(plan.canonical_text(), found.id, size, spread.discordance, found.delta or 0.0)
 
 
-@lru_cache(maxsize=REMEMBERED)
+@remembered(REMEMBERED)
 def _exact_size(plan_text: str, name: str, size: int, discordance: float, truth: float) -> int:
     plan = Plan.from_json(plan_text)
     setting = next(each for each in settings(plan) if each.hypothesis.id == name)

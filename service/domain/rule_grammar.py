@@ -9,13 +9,14 @@ says as true or false is asked for as `equivalence.equivalent is true`.
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import cache
 from typing import TypeVar
 
 from lark import Lark, Token, Transformer, v_args
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, VisitError
 
 from service.domain.plan import MAX_RULE_LENGTH
+from service.domain.recent import Recent
 from service.domain.rule import (
     All,
     AnyOf,
@@ -99,13 +100,26 @@ OPERATORS: dict[str, Operator] = {
 N = TypeVar("N", All, AnyOf)
 
 
-@lru_cache(maxsize=4096)
+CACHED_CHARACTERS = 200_000
+"""Of the sentences whose rules are kept: a rule takes some hundred times the memory of its sentence."""
+
+_rules: Recent[str, Rule] = Recent(CACHED_CHARACTERS)
+
+
 def parse(text: str) -> Rule:
     """The rule that a sentence means.
 
     Raises:
         InvalidData: the text is no rule; the message names the column (from 1) and what was expected.
     """
+    rule = _rules.get(text)
+    if rule is None:
+        rule = _parsed(text)
+        _rules.add(text, rule, len(text))
+    return rule
+
+
+def _parsed(text: str) -> Rule:
     if len(text) > MAX_RULE_LENGTH:
         raise InvalidData.field("rule", f"is longer than {MAX_RULE_LENGTH} characters", "name fewer clauses")
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache, partial
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -28,6 +28,7 @@ from service.domain.plan import Plan
 from service.domain.population import ManifestFacts
 from service.domain.power_search import MOST_ITEMS
 from service.domain.power_worlds import KNOWN, plausible
+from service.domain.recent import remembered
 from service.domain.rule import Excludes
 from service.domain.rule_level_records import RuleLevel
 from service.domain.rule_region import Region
@@ -82,7 +83,7 @@ def levels(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[RuleLevel, .
     return tuple(level_of(plan, facts, setting) for setting in settings(plan))
 
 
-@lru_cache(maxsize=REMEMBERED)
+@remembered(REMEMBERED)
 def _remembered(plan_text: str, facts_text: str) -> RuleLevel:
     """Of the only hypothesis of a plan. The same text has the same number."""
     plan = Plan.from_json(plan_text)

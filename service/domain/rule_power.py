@@ -7,7 +7,6 @@ and looks are simulated with a fixed seed. What cannot be worked out is null bes
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
 from typing import TypeVar
 
 from service.domain.attainability import attainable, field_bounds
@@ -26,6 +25,7 @@ from service.domain.population import ManifestFacts
 from service.domain.power_effects import detectable, required
 from service.domain.power_search import MOST_ITEMS, Budget, OverBudgetError
 from service.domain.power_worlds import plausible, worlds_of
+from service.domain.recent import remembered
 from service.domain.rule_power_records import EquivalenceReach, LeastP, PowerAt, RulePower
 from service.errors import InvalidData
 
@@ -98,7 +98,7 @@ def _together(plan: Plan, setting: Setting) -> set[str]:
     return found
 
 
-@lru_cache(maxsize=REMEMBERED)
+@remembered(REMEMBERED)
 def _remembered(plan_text: str, facts_text: str, name: str, share: int, *, whole: bool) -> RulePower:
     """Of one hypothesis of a plan. The same text has the same numbers."""
     plan = Plan.from_json(plan_text)

@@ -7,7 +7,6 @@ binary pairs: every outcome in which it holds is weighed, at the discordance tha
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from scipy import special
@@ -15,6 +14,7 @@ from scipy import special
 from service.domain.enumerated_rule import EnumeratedRule
 from service.domain.lint_settings import settings
 from service.domain.plan import Plan
+from service.domain.recent import remembered
 from service.domain.rule_region import Region
 from service.domain.truth_sets import TRUE
 from service.domain.verdict_records import HypothesisVerdict
@@ -55,7 +55,7 @@ def exaggeration(plan: Plan, found: HypothesisVerdict) -> Exaggeration | None:
     return _remembered(plan.canonical_text(), found.id, found.n, discordant, found.delta)
 
 
-@lru_cache(maxsize=REMEMBERED)
+@remembered(REMEMBERED)
 def _remembered(
     plan_text: str, hypothesis: str, n: int, discordant: int, delta: float
 ) -> Exaggeration | None:

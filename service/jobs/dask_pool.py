@@ -187,6 +187,7 @@ class DaskPool:
                 dashboard_address="127.0.0.1:0",
                 worker_dashboard_address="127.0.0.1:0",
             )
+            _stop_pages(self._cluster)
         return Client(self._cluster, security=self._cluster.security, set_as_default=False)
 
     def _security(self) -> Security:
@@ -212,6 +213,13 @@ def _kill(cluster: LocalCluster) -> None:
         if nanny.pid is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(nanny.pid, signal.SIGKILL)
+
+
+def _stop_pages(cluster: LocalCluster) -> None:
+    """The scheduler serves pages that nobody reads; only its own loop may stop them."""
+    scheduler, loop = cluster.scheduler, cluster.loop
+    if scheduler is not None and loop is not None:
+        loop.add_callback(scheduler.http_server.stop)
 
 
 def _end(client: Client, address: str) -> None:

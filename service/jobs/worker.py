@@ -32,8 +32,9 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
     return function(*arguments)
 
 
-def dask_setup(_worker: Any) -> None:
+def dask_setup(worker: Any) -> None:
     """Called by Dask when the worker starts."""
+    worker.http_server.stop()  # nobody reads its pages
     os.nice(NICENESS)
     quiet()
     registry.latest()

@@ -107,7 +107,7 @@ def smallest_n(
     return least, top
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)  # up to 16 MiB each
 def _critical(most: int, alpha: float, method: McNemarMethod, two_sided: bool) -> NDArray[np.int64]:
     """For m = 0 .. most the largest smaller count (one-sided: baseline-only count) that rejects; -1: none."""
     m = np.arange(most + 1)
@@ -136,7 +136,7 @@ def _mcnemar_p(k: NDArray[np.int64], m: NDArray[np.int64], method: McNemarMethod
     return np.where(m == 0, 1.0, p)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)  # up to 16 MiB each
 def _conditional_to(
     most: int, share: float, alpha: float, method: McNemarMethod, alternative: Alternative
 ) -> Vector:

@@ -100,7 +100,8 @@ class BootstrapDifferenceAnalysis(Analysis):
 
 
 def _cost(request: BootstrapDifferenceRequest) -> float:
-    return bootstrap_seconds([request.baseline, request.candidate], request.n_resamples)
+    raised = max(RAISED_UP_TO // 2, 1) * request.n_resamples  # drawn again where p is near alpha
+    return bootstrap_seconds([request.baseline, request.candidate], raised)
 
 
 @dataclass(frozen=True, slots=True)

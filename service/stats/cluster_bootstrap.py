@@ -109,7 +109,8 @@ def _cost(request: ClusterBootstrapRequest) -> float:
         return metric_seconds(ratio_units(groups.sums, groups.sizes), draws, studentize=True) + reading
     if request.convention == "seed":
         return 0.002 + (2e-5 + 7e-9 * g) * (request.n_resamples or SEED_DRAWS) + reading
-    return scores_seconds(groups.sums[:LOOK], g, request.n_resamples or DEFAULT_DRAWS) + reading
+    draws, alike = request.n_resamples or DEFAULT_DRAWS, bool(np.all(groups.sizes == groups.sizes[0]))
+    return scores_seconds(groups.sums[:LOOK], g, draws, alike=alike) + reading
 
 
 ROUNDING = 1e-12

@@ -31,6 +31,7 @@ from service.stats.common import (
     is_binary,
     level_text,
 )
+from service.stats.drawing import flips_seconds
 from service.stats.pairs import NO_DISCORDANT, PairedCounts, floored, tabulate
 from service.stats.registry import PlanUse, stat_test
 from service.stats.shows import Covers, Estimate, PValue, Shows, against_zero, by_level, no_meaning
@@ -136,7 +137,8 @@ class ClusteredMcNemarAnalysis(Analysis):
 
 
 def _cost(request: ClusteredMcNemarRequest) -> float:
-    return 0.0014 + 6e-7 * len(request.baseline)
+    flips = flips_seconds(request.pairs.groups.sums) if request.method == "sign_flip" else 0.0
+    return 0.003 + 2e-6 * len(request.baseline) + flips
 
 
 SHOWS: Shows = {

@@ -44,6 +44,10 @@ class Request(BaseModel):
         """As compact JSON in schema order, defaults included."""
         return self.__pydantic_serializer__.to_json(self)
 
+    def sent_bytes(self) -> bytes:
+        """As JSON that can be read again: what was sent, without defaults."""
+        return self.__pydantic_serializer__.to_json(self, by_alias=True, exclude_unset=True)
+
 
 class Part(BaseModel):
     """A piece of an analysis: closed and immutable; a NaN in it is a bug that raises here."""

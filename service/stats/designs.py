@@ -12,7 +12,7 @@ from service.kernels import power as kernel
 from service.kernels.cluster_power import ClusterFlips, simulated_power
 from service.kernels.equivalence_power import tango_power
 from service.kernels.paired_exact import exact_seconds
-from service.kernels.streams import block_count
+from service.kernels.streams import BLOCK, block_count
 from service.kernels.welch_power import welch_power
 from service.stats.common import Alternative, Finite, Margin, Proportion, Request, amount, within
 
@@ -203,7 +203,9 @@ def seconds_at(design: Design, n: int) -> float:
     """Rough cost of the power at one n."""
     spread = math.sqrt(n * design.discordant)
     if design.test == "sign-flip":
-        return design.n_simulations * simulation(design, n).seconds
+        drawn = BLOCK * block_count(design.n_simulations)  # whole blocks
+        each = simulation(design, n).seconds + 1e-8 * (design.cluster_size or 1)
+        return 0.02 + 2.5 * drawn * each
     if design.test == "welch":
         return 1.2e-3 + 0.03 / n**2
     if design.test == "tango":

@@ -16,6 +16,7 @@ from service.kernels.inversion import LARGEST_SHARE, LEAST_VALUES
 from service.kernels.metric_bootstrap import REPEATED, MetricDraws, Replicates, difference_blocks
 from service.kernels.metrics import PairedSums
 from service.kernels.ratio_bootstrap import ENUMERATED_UP_TO
+from service.kernels.sign_flip import ENUMERATED_UP_TO as FLIPS_ENUMERATED_UP_TO
 from service.kernels.streams import block_count
 from service.stats.common import Analysis, Request
 from service.stats.registry import Blocks, Drawn
@@ -32,6 +33,8 @@ A = TypeVar("A", bound=Analysis)
 R = TypeVar("R", bound=Request)
 Floats = NDArray[np.float64]
 
+FEW_UNITS = 100
+"""Whole numbers below this are convolved in no time."""
 LOOK = 2_000
 """Values or items that a cost estimate looks at."""
 
@@ -124,11 +127,34 @@ def looks_smooth(values: Floats) -> bool:
     return ties <= LARGEST_SHARE * len(values) and not uneven
 
 
-def scores_seconds(look: Floats, n: int, draws: int) -> float:
-    """Rough cost of the bootstrap of a mean or a ratio over n items or clusters, some of which are looked at."""
+def scores_seconds(look: Floats, n: int, draws: int, *, alike: bool = True) -> float:
+    """Rough cost of the bootstrap of a mean or a ratio over n items or clusters, some of which are looked at.
+
+    `alike`: all of them have one size.
+    """
     if n <= ENUMERATED_UP_TO:
-        return 0.0015 + 2.5e-8 * math.exp2(2 * n)
-    return 0.006 + 2e-6 * n if looks_smooth(look) else 0.3 + n * (2e-6 + 2.5e-9 * draws)
+        return 0.006 + 2.5e-8 * math.exp2(2 * n)
+    if alike and looks_smooth(look):
+        return 0.03 + 2.5e-6 * n
+    return 0.6 + n * (2e-6 + 2.5e-9 * draws)
+
+
+def table_seconds(discordant: int) -> float:
+    """Rough cost of the bootstrap of four counts: its window is as long as the sum's spread."""
+    return 0.002 + 8e-6 * math.sqrt(discordant)
+
+
+def flips_seconds(moves: Floats) -> float:
+    """Rough cost of the sign-flip distribution of a sum (G,)."""
+    n = len(moves)
+    if n <= FLIPS_ENUMERATED_UP_TO:
+        return 0.001 + 4e-7 * math.exp2(n / 2)
+    look = moves[:LOOK]
+    if np.array_equal(look, np.rint(look)) and float(np.abs(look).max()) < FEW_UNITS:
+        return 0.005 + 2e-6 * n
+    # tails too small for inversion, and values too uneven for it, are rounded to a long grid
+    far = float(np.abs(moves.sum())) > 4.5 * float(np.sqrt(moves @ moves))
+    return 0.8 + 8e-6 * n if far or not looks_smooth(look) else 0.006 + 1e-6 * n
 
 
 def metric_seconds(units: PairedSums, draws: int, *, studentize: bool = False) -> float:

@@ -199,6 +199,7 @@ class _Converted(NamedTuple):
     title="Effect sizes on one scale (d-equivalents)",
     example={"effect": {"kind": "chi_square", "table": [[10, 5], [4, 12]]}},
     cost=lambda _request: 0.0003,
+    closed_form=True,
 )
 def effect_conversion(request: EffectConversionRequest) -> EffectConversionAnalysis:
     """Bring the effect of any test to Cohen's d, with its standard error and effective n.

@@ -30,7 +30,7 @@ from service.stats.common import (
     p_text,
     within,
 )
-from service.stats.drawing import LOOK, Drawing, of_ratio, scores_seconds
+from service.stats.drawing import LOOK, Drawing, of_ratio, scores_seconds, table_seconds
 from service.stats.margins import (
     STATISTICS,
     Conclusion,
@@ -226,11 +226,12 @@ def _cost(request: EquivalenceRequest) -> float:
     if request.method == "bootstrap_ci" and (request.clusters is not None or not request.binary):
         draws = request.n_resamples or DEFAULT_DRAWS
         if request.groups is not None:
-            return (
-                scores_seconds(request.groups.groups.sums[:LOOK], request.groups.groups.n_clusters, draws)
-                + 1e-6 * n
-            )
+            groups = request.groups.groups
+            alike = bool(np.all(groups.sizes == groups.sizes[0]))
+            return scores_seconds(groups.sums[:LOOK], groups.n_clusters, draws, alike=alike) + 1e-6 * n
         return scores_seconds((request.arrays[1] - request.arrays[0])[:LOOK], n, draws) + 6e-7 * n
+    if request.method == "bootstrap_ci":
+        return table_seconds(request.table.n_discordant) + 6e-7 * n
     if request.method == "tango" and request.clusters is None:
         few = request.table.n_discordant < SPARSE
         margin = float(request.margin.for_endpoint(binary=True))

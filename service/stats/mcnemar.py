@@ -117,6 +117,7 @@ SHOWS: Shows = {
     title="McNemar's test (paired binary)",
     example={"both_correct": 1, "only_baseline": 1, "only_candidate": 7, "both_wrong": 12},
     cost=_cost,
+    closed_form=True,
     plan=PlanUse(endpoints=frozenset({"binary"}), shows=SHOWS),
 )
 def mcnemar(request: McNemarRequest) -> McNemarAnalysis:

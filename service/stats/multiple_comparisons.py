@@ -94,6 +94,7 @@ def _cost(request: MultipleComparisonsRequest) -> float:
         "method": "bh",
     },
     cost=_cost,
+    closed_form=True,
 )  # fmt: skip
 def multiple_comparisons(request: MultipleComparisonsRequest) -> MultipleComparisonsAnalysis:
     """Adjust the p-values of a family of hypotheses.

@@ -67,7 +67,7 @@ class OutliersAnalysis(Analysis):
 
 
 def _cost(request: OutliersRequest) -> float:
-    return 0.0005 + 4e-7 * len(request.values)
+    return 0.0005 + 7e-7 * len(request.values) + 2.5e-6 * min(len(request.values), 100_000)
 
 
 @stat_test(
@@ -76,6 +76,7 @@ def _cost(request: OutliersRequest) -> float:
     title="Outliers (IQR fences, z-score, MAD)",
     example={"values": [75.0, 76.0, 74.0, 77.0, 95.0]},
     cost=_cost,
+    closed_form=True,
 )
 def outliers(request: OutliersRequest) -> OutliersAnalysis:
     """List the values that stand apart from the rest, with their positions.

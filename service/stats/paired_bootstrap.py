@@ -23,6 +23,7 @@ from service.stats.drawing import (
     of_ratio,
     resolving,
     scores_seconds,
+    table_seconds,
 )
 from service.stats.pairs import FEW_DISCORDANT, NO_DISCORDANT, PairedCounts
 from service.stats.registry import PlanUse, stat_test
@@ -102,12 +103,13 @@ def _cost(request: PairedBootstrapRequest) -> float:
     draws = request.n_resamples or (SEED_DRAWS if request.convention == "seed" else DEFAULT_DRAWS)
     if request.convention == "seed":
         each = 2e-5 + 7e-9 * n if request.scores else 1.2e-4 + 8e-9 * n * width
-        return 0.002 + draws * each + 6e-7 * n
+        return 0.006 + draws * each + 6e-7 * n
     if request.method == "studentized" or not request.scores:
         return metric_seconds(arms.units, draws, studentize=request.method == "studentized") + 6e-7 * n
     if arms.counts is not None and arms.codes is None:
-        return 0.001 + (0 if request.baseline is None else 6e-7 * n)
-    return scores_seconds(arms.difference[:LOOK], arms.units.n_units, draws) + 6e-7 * n
+        return table_seconds(arms.counts.n_discordant) + (0 if request.baseline is None else 6e-7 * n)
+    moves, alike = arms.difference_sums, arms.codes is None or bool(np.all(arms.sizes == arms.sizes[0]))
+    return scores_seconds(moves[:LOOK], arms.units.n_units, draws, alike=alike) + 1e-6 * n
 
 
 def _analysis(request: PairedBootstrapRequest, found: BootstrapDistribution) -> PairedBootstrapAnalysis:

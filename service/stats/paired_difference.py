@@ -112,6 +112,7 @@ SHOWS: Shows = {
     title="Paired difference of proportions",
     example={"both_correct": 43, "only_baseline": 20, "only_candidate": 40, "both_wrong": 57},
     cost=_cost,
+    closed_form=True,
     plan=PlanUse(endpoints=frozenset({"binary"}), shows=SHOWS),
 )
 def paired_difference(request: PairedDifferenceRequest) -> PairedDifferenceAnalysis:

@@ -123,6 +123,7 @@ def _cost(request: PassAtKRequest) -> float:
     title="pass@k",
     example={"correct": [0, 3, 10, 1, 7], "attempts": 10, "k": [1, 5]},
     cost=_cost,
+    closed_form=True,
 )
 def pass_at_k(request: PassAtKRequest) -> PassAtKAnalysis:
     """Estimate how often at least one of k attempts at an item is correct.

@@ -105,9 +105,17 @@ def _cost(request: PowerRequest) -> float:
     extra = {"mcnemar": 25, "welch": 25, "student": 12, "paired-t": 12, "tango": 15}.get(request.test, 1)
     if request.solve_effect:
         extra *= 1 + len(STEPS)
-    table = 1e-7 * max(request.sizes()) * request.discordant if request.test == "mcnemar" else 0.0
-    guard = sum(guard_seconds(request, n) for n in request.sizes())
-    return 0.001 + table + guard + extra * sum(seconds_at(request, n) for n in request.sizes())
+    sizes = request.sizes()
+    seconds = sum(seconds_at(request, n) + _table_seconds(request, n) for n in sizes)
+    return 0.001 + extra * seconds + sum(guard_seconds(request, n) for n in sizes)
+
+
+def _table_seconds(request: PowerRequest, n: int) -> float:
+    """Every truth that `detectable` tries has a table of its own, as long as the most items that may differ."""
+    if request.test != "mcnemar":
+        return 0.0
+    expected = n * request.discordant
+    return 6e-7 * 2.0 ** max(int(expected + 9 * expected**0.5 + 25), 63).bit_length()
 
 
 def _count(request: PowerRequest, _drawn: Drawn | None) -> int:

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
 
-import numpy as np
 from pydantic import Field
 from scipy import special
 
 from service.kernels.metric_flips import Flips, flip_blocks, flips_of, listed_flips
-from service.kernels.sign_flip import ENUMERATED_UP_TO, sign_flip
+from service.kernels.sign_flip import sign_flip
 from service.kernels.streams import BIT_GENERATOR, block_count
 from service.kernels.t_distribution import t_quantile
 from service.stats.arms import Arms, ArmsRequest, MetricName
@@ -29,7 +28,7 @@ from service.stats.common import (
     disagreement,
     level_text,
 )
-from service.stats.drawing import LOOK, few_cells, looks_smooth
+from service.stats.drawing import few_cells, flips_seconds
 from service.stats.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, floored, no_interval
 from service.stats.registry import Blocks, Drawn, PlanUse, stat_test
 from service.stats.resampling import DEFAULT_DRAWS, DEFAULT_SEED, MOST_DRAWS
@@ -144,20 +143,19 @@ def _cost(request: RandomizationRequest) -> float:
     if request.scores and request.convention == "standard":
         if arms.counts is not None and arms.codes is None:
             return 0.001 + (0 if request.baseline is None else 4e-7 * arms.n)
-        if n <= ENUMERATED_UP_TO:
-            return reading + 3e-7 * math.exp2(n / 2)
-        moves = arms.difference_sums
-        # tails too small for inversion, and values too uneven for it, are rounded to a long grid
-        far = float(np.abs(moves.sum())) > 4.5 * float(np.sqrt(moves @ moves))
-        return reading + (0.8 + 8e-6 * n if far or not looks_smooth(moves[:LOOK]) else 0.004 + 1e-6 * n)
+        return reading + flips_seconds(arms.difference_sums)
     draws, width, listed = request.n_resamples or DEFAULT_DRAWS, units.metric.width, 0.0
     if request.convention == "standard" and n <= LISTED_UP_TO:
-        return reading + 3e-8 * width * math.exp2(n)
+        return reading + 0.003 + 3e-8 * width * math.exp2(n)
+    if request.convention == "seed":
+        return reading + 0.005 + draws * (5e-7 + n * (4e-9 + 2.5e-9 * width))
     cells = few_cells(units)
     if cells is not None:
         listed = 0.3 if cells <= 4 and request.convention == "standard" else 0.0
         return reading + listed + 1e-7 * draws * cells
-    return reading + 0.003 + draws * n * (2e-9 + 2e-10 * width)
+    if request.scores:
+        return reading + 0.003 + draws * n * (2e-9 + 2e-10 * width)
+    return reading + 0.003 + draws * n * (4e-9 + 2.5e-9 * width)
 
 
 def _drawn(request: RandomizationRequest, drawn: Drawn, draws: int) -> _Found:

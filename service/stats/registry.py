@@ -115,6 +115,9 @@ class StatTest(Generic[R, A]):
     cost: Callable[[R], float]
     plan: PlanUse | None
     blocks: Blocks[R, A] | None = None
+    closed_form: bool = False
+    """Computed in steps that grow no faster than the request's bytes, and with small constants: a small
+    request may be answered where nothing else can go on meanwhile."""
 
     @property
     def words(self) -> str:
@@ -133,12 +136,12 @@ class StatTest(Generic[R, A]):
 
     def answer(self, request: R) -> Answer[A]:
         """Compute, and wrap the analysis with its warnings and provenance."""
-        self._require_affordable(request)
+        self.require_affordable(request)
         return self._answer(lambda: self.compute(request), request)
 
     def block_count(self, request: R, drawn: Drawn | None = None) -> int:
         """How many blocks the request needs in all, given what is drawn already; 0: computed whole."""
-        self._require_affordable(request)
+        self.require_affordable(request)
         return 0 if self.blocks is None else self.blocks.count(request, drawn)
 
     def draw(self, request: R, which: range) -> Drawn:
@@ -153,7 +156,8 @@ class StatTest(Generic[R, A]):
         assert blocks is not None  # noqa: S101 - callers ask block_count first
         return self._answer(lambda: blocks.finish(request, drawn), request)
 
-    def _require_affordable(self, request: R) -> None:
+    def require_affordable(self, request: R) -> None:
+        """Refuse what would compute for hours."""
         seconds = self.cost(request)
         if seconds > MOST_SECONDS:
             raise InvalidData(
@@ -222,11 +226,13 @@ def stat_test(
     cost: Callable[[R], float] = lambda _request: 0.001,
     plan: PlanUse | None = None,
     blocks: Blocks[R, Any] | None = None,
+    closed_form: bool = False,
 ) -> Callable[[Callable[[R], A]], Callable[[R], A]]:
     """Register a function `(Request) -> Analysis` as a statistical test.
 
-    `cost` estimates seconds from the request: below .002 the test runs on the event loop,
-    below 1 in a thread, above as a job. `blocks` lets a job's drawing be cut into shards.
+    `cost` estimates seconds from the request: below 1 the test is answered at once, above it becomes a job.
+    `closed_form` tests answer small requests on the event loop; the others run in a calculator.
+    `blocks` lets a job's drawing be cut into shards.
     """
 
     def register(compute: Callable[[R], A]) -> Callable[[R], A]:
@@ -245,6 +251,7 @@ def stat_test(
             cost=cost,
             plan=plan,
             blocks=blocks,
+            closed_form=closed_form,
         )
         return compute
 
@@ -268,6 +275,12 @@ def every() -> Iterator[StatTest[Any, Any]]:
 def latest() -> dict[str, StatTest[Any, Any]]:
     """The newest version of every test, by name."""
     return {test.name: test for test in every()}
+
+
+def warm_up() -> None:
+    """Compute every example once: what is made at the first answer then keeps nobody waiting."""
+    for test in every():
+        test.answer(test.request.model_validate(dict(test.example)))
 
 
 def find(name: str, version: int | None = None) -> StatTest[Any, Any]:

@@ -113,6 +113,7 @@ SHOWS: Shows = {
     title="t-test of two means (Welch, Student, paired)",
     example={"baseline": [73.0, 75.0, 77.0, 74.0, 76.0], "candidate": [85.0, 87.0, 86.0, 88.0, 84.0]},
     cost=_cost,
+    closed_form=True,
     plan=PlanUse(endpoints=frozenset({"continuous", "binary"}), shows=SHOWS),
 )
 def t_test(request: TTestRequest) -> TTestAnalysis:

@@ -215,7 +215,7 @@ def _cost(request: TypeOneErrorRequest) -> float:
         looked_at = kernel.splits_looked_at(runs, n, request.test, request.n_splits)
         each = 3e-6 + 5e-8 * n + (4e-8 * runs if looked_at == request.n_splits else 0.0)
         if request.test.startswith("bootstrap"):
-            each += request.n_resamples * (5e-9 + 1.6e-10 * n)
+            each += request.n_resamples * (2e-8 + 1e-9 * n)
         # every pattern of ties has a null distribution of its own
         seconds += (looked_at if tied else 1) * RANKED_SECONDS * n**3 * (request.test == "mann-whitney")
         seconds += each * looked_at

@@ -103,6 +103,7 @@ def _cost(request: VarianceComponentsRequest) -> float:
     title="Variance components (runs, items, clusters)",
     example={"values": [[0.8, 0.9, 0.7], [0.2, 0.4, 0.3], [1.0, 1.0, 1.0], [0.5, 0.3, 0.4]]},
     cost=_cost,
+    closed_form=True,
 )
 def variance_components(request: VarianceComponentsRequest) -> VarianceComponentsAnalysis:
     """Split the variance of scores into runs of one item, items, and clusters of items.

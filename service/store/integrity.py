@@ -17,8 +17,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
+from service.domain.recent import Recent
 from service.errors import InvalidData, RecordAltered
-from service.store.recent import Recent
 from service.store.tables import alterations
 
 log = logging.getLogger("forelock.integrity")

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from service.store.tables import job_inputs, job_shards
+from service.store import scope
+from service.store.tables import job_inputs, job_shards, jobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,12 @@ class Shard:
 def put_input(session: Session, job_id: str, body: bytes) -> None:
     """Keep a job's request until the job ends."""
     session.execute(sa.insert(job_inputs).values(job_id=job_id, body=body))
+
+
+def input_bytes(session: Session, project_id: str) -> int:
+    """Bytes of the requests that the project's unfinished jobs keep."""
+    kept = sa.select(sa.func.sum(sa.func.length(job_inputs.c.body))).join_from(job_inputs, jobs)
+    return int(session.scalar(scope.of_project(kept, jobs, project_id)) or 0)
 
 
 def get_input(session: Session, job_id: str) -> bytes | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence, Set
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,11 +14,11 @@ from sqlalchemy.orm import Session
 from service.domain.findings import Finding
 from service.domain.plan import Plan
 from service.domain.preregistration import Preregistration, State
+from service.domain.recent import Recent
 from service.errors import Conflict, NotFound, PreconditionFailed, RecordAltered
 from service.store import integrity, ledger, paging, scope
 from service.store import plans as plans_store
 from service.store.pipeline import Later, Questions, Row
-from service.store.recent import Recent
 from service.store.tables import manifests, plan_keys, plans, preregistrations
 
 _RECORD = sa.select(preregistrations, plans.c.canonical).join_from(
@@ -31,7 +32,10 @@ _RECORD = sa.select(preregistrations, plans.c.canonical).join_from(
 )
 
 _LINE = ("id", "title", "state", "version", "plan_sha256", "created_at", "locked_at", "judged_at")
-_LINES = _RECORD.with_only_columns(*(preregistrations.c[name] for name in _LINE), plans.c.canonical)
+_LINES = sa.select(*(preregistrations.c[name] for name in _LINE))
+_LOCKED_TEXTS = _RECORD.with_only_columns(
+    preregistrations.c.id, preregistrations.c.plan_sha256, plans.c.canonical
+).execution_options(yield_per=4)
 _COLUMNS = tuple(_RECORD.selected_columns.keys())
 _ID = _COLUMNS.index("id")
 
@@ -55,6 +59,8 @@ _plans: Recent[str, tuple[Plan, str]] = Recent(CACHED_CHARACTERS)
 """The plan and the hash of its text, by canonical text."""
 _texts: Recent[str, str] = Recent(CACHED_CHARACTERS)
 """By hash."""
+_titles: Recent[str, tuple[str | None]] = Recent(2_000)
+"""Of locked plans, by hash of their text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +166,13 @@ def asked(
     return questions.ask(_SEVERAL, wanted, become)
 
 
+def drafts(session: Session, project_id: str, most: int) -> int:
+    """How many drafts the project has, counted no further than `most`."""
+    found = scope.of_project(sa.select(preregistrations.c.id), preregistrations, project_id)
+    limited = found.where(preregistrations.c.state == "draft").limit(most).subquery()
+    return session.scalar(sa.select(sa.func.count()).select_from(limited)) or 0
+
+
 def page(
     session: Session,
     project_id: str,
@@ -168,23 +181,39 @@ def page(
     cursor: str | None = None,
     limit: int = 50,
 ) -> tuple[list[Line], str | None]:
-    """The project's records, newest first; an altered one is marked, and the others are there."""
+    """The project's records, newest first; an altered one is marked, and the others are there.
+
+    No plan is parsed, and of locked ones a few texts are held at a time.
+    """
     statement = scope.of_project(_LINES, preregistrations, project_id)
     if state is not None:
         statement = statement.where(preregistrations.c.state == state)
     order = (preregistrations.c.created_at, preregistrations.c.id)
+    rows, following = paging.page(session, statement, order, dict, cursor=cursor, limit=limit)
+    locked = [row["id"] for row in rows if row["state"] != "draft"]
+    titles = dict(_titles_of(session, locked)) if locked else {}
+    lines = []
+    for row in rows:
+        draft = row["state"] == "draft"
+        shown = row if draft else row | {"title": titles.get(row["id"], row["title"])}
+        lines.append(Line(**shown, altered=not draft and row["id"] not in titles))
+    return lines, following
 
-    def line(row: sa.RowMapping) -> Line:
-        shown = {name: row[name] for name in _LINE}
+
+def _titles_of(session: Session, locked: Sequence[str]) -> Iterator[tuple[str, str | None]]:
+    """The titles of locked plans, by record; none of one that is not what was locked, which is noted."""
+    for row in session.execute(_LOCKED_TEXTS.where(preregistrations.c.id.in_(locked))):
         try:
-            if row["state"] != "draft":
-                shown["title"] = _locked(row["id"], row["canonical"], row["plan_sha256"]).title
+            with integrity.reading("plan", row.id):
+                integrity.require("plan", row.id, holds=integrity.same(row.canonical, row.plan_sha256))
+                found = _titles.get(row.plan_sha256)
+                if found is None:
+                    found = (json.loads(row.canonical).get("title"),)
+                    _titles.add(row.plan_sha256, found, 1)
         except RecordAltered as error:
             integrity.note(session, error)
-            return Line(**shown, altered=True)
-        return Line(**shown, altered=False)
-
-    return paging.page(session, statement, order, line, cursor=cursor, limit=limit)
+        else:
+            yield row.id, found[0]
 
 
 def replace_draft(session: Session, record: Preregistration, plan: Plan) -> Preregistration:

@@ -11,10 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
 from service.domain.canonical import canonical, sha256_hex
+from service.domain.recent import Recent
 from service.domain.verdict_records import Outcome, Verdict
 from service.errors import RecordAltered
 from service.store import integrity, ledger, paging, scope
-from service.store.recent import Recent
 from service.store.tables import preregistrations, verdict_hypotheses, verdicts
 
 CACHED_CHARACTERS = 4_000_000

@@ -34,6 +34,8 @@ OUTCOMES = {
 }
 TRUTHS = {True: "holds", False: "fails", None: "unknown"}
 
+UNTITLED = "Without title"
+
 
 @dataclass(frozen=True, slots=True)
 class ClauseView:

@@ -7,7 +7,7 @@ import zlib
 import anyio
 import pytest
 
-from service.api.body import expand
+from service.api.parsing import expand
 from service.errors import MalformedBody, TooLarge
 
 PATH = "/v1/tests/mcnemar"

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter
 
-from service.api.body import validate
+from service.api.parsing import validate
 from service.errors import InvalidData
 from service.stats import registry
 from service.stats.common import Margin

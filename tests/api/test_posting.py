@@ -223,4 +223,4 @@ def test_a_cell_per_row_counts_with_its_bitmap() -> None:
 def test_only_what_is_parsed_within_milliseconds_is_parsed_between_others(
     media_type: str, body: bytes, expected: bool
 ) -> None:
-    assert _quick(Content(body, media_type)) is expected
+    assert _quick(Content([body], media_type)) is expected

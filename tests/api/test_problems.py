@@ -9,7 +9,6 @@ import pytest
 from sqlalchemy import event
 from starlette.responses import StreamingResponse
 
-from service.actions import compute
 from service.api import logs, problems
 from service.api.logs import JsonLines
 from service.api.route import Route
@@ -169,7 +168,7 @@ def test_a_bug_in_a_test_is_500_too(client, logged, monkeypatch):
     def fail(*_arguments):
         raise KeyError(CANARY)
 
-    monkeypatch.setattr(compute, "run", fail)
+    monkeypatch.setattr("service.api.stats.validate", fail)
     body = {"both_correct": 9, "only_baseline": 1, "only_candidate": 7, "both_wrong": 4}
     response = client.post("/v1/tests/mcnemar", json=body)
     assert (response.status_code, read(response)["code"]) == (500, "internal_error")

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+import gzip
 import json
 import threading
 
 import pytest
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from service.actions import compute
 from service.api import stats
+from service.api.parsing import validate
 from service.api.route import router
+from service.errors import ForelockError
 from service.stats import registry
 from service.stats.common import Analysis, Part, Request
 
@@ -66,30 +68,6 @@ def test_a_column_of_wrong_values_is_refused_at_its_first(client):
     assert [error["path"] for error in response.json()["errors"]] == ["baseline[0]"]
 
 
-class Threads:
-    """Where a computation ran."""
-
-    def __init__(self):
-        self.names = []
-
-    def test(self, seconds):
-        def compute_it(_request: Empty) -> Nothing:
-            self.names.append(threading.current_thread().name)
-            return Nothing(sentence="ran", value=1.0)
-
-        return registry.StatTest(
-            name="throw-away",
-            version=1,
-            title="Throw-away",
-            request=Empty,
-            analysis=Nothing,
-            compute=compute_it,
-            example={},
-            cost=lambda _request: seconds,
-            plan=None,
-        )
-
-
 class Empty(Request):
     """Nothing."""
 
@@ -100,28 +78,56 @@ class Nothing(Analysis):
     value: float = Field(description="A number.")
 
 
-@pytest.mark.parametrize(
-    ("seconds", "inline"),
-    [
-        (0.0, True),
-        (compute.INLINE_SECONDS / 2, True),
-        (compute.INLINE_SECONDS, False),
-        (0.5, False),
-        (0.99 * compute.THREAD_SECONDS, False),
-    ],
-)
-def test_quick_tests_run_on_the_event_loop_and_others_in_threads(app, client, seconds, inline):
-    seen = Threads()
+def throw_away(seen):
+    """A test in closed form that notes the thread it ran in."""
+
+    def compute_it(_request: Empty) -> Nothing:
+        seen.append(threading.current_thread().name)
+        return Nothing(sentence="ran", value=1.0)
+
+    return registry.StatTest(
+        name="throw-away",
+        version=1,
+        title="Throw-away",
+        request=Empty,
+        analysis=Nothing,
+        compute=compute_it,
+        example={},
+        cost=lambda _request: 0.001,
+        plan=None,
+        closed_form=True,
+    )
+
+
+def test_what_is_small_for_certain_runs_on_the_event_loop(app, client):
+    seen = []
     added = router("tests", prefix="/more")
-    stats.add_test(added, seen.test(seconds))
+    stats.add_test(added, throw_away(seen))
     app.router.routes.extend(added.routes)
     assert client.post("/more/tests/throw-away", json={}).json()["analysis"]["value"] == 1.0
-    assert seen.names[0].startswith("AnyIO worker thread") is not inline
+    assert not seen[0].startswith("AnyIO worker thread")
+
+
+@every_test
+@pytest.mark.parametrize("body", [b"{", b'{"no": 1}', b" " * 20_000 + b"{", gzip.compress(b"{" * 50_000)])
+def test_what_is_read_elsewhere_is_refused_in_the_same_words(client, test, body):
+    headers = {"Content-Type": "application/json"} | (
+        {"Content-Encoding": "gzip"} if body[:1] == b"\x1f" else {}
+    )
+    answer = client.post(f"/v1/tests/{test.name}", content=body, headers=headers)
+    plain = gzip.decompress(body) if body[:1] == b"\x1f" else body
+    with pytest.raises(ForelockError) as refused:
+        validate(TypeAdapter(test.request), plain)
+    assert answer.status_code == refused.value.status
+    assert {**answer.json(), "title": ""} == {
+        **json.loads(json.dumps(refused.value.document())),
+        "title": "",
+    }
 
 
 def test_a_new_test_brings_its_own_operations(app, client):
     added = router("tests", prefix="/more")
-    stats.add_test(added, Threads().test(0.0))
+    stats.add_test(added, throw_away([]))
     app.router.routes.extend(added.routes)
     assert client.get("/more/tests/throw-away").json()["title"] == "Throw-away"
     assert [route.operation_id for route in added.routes] == ["describeThrowAway", "runThrowAway"]
@@ -159,7 +165,7 @@ def test_a_nan_in_an_analysis_is_refused_and_not_a_null(app, client):
         return Nothing(sentence="broken", value=float("inf") - float("inf"))
 
     added = router("tests", prefix="/more")
-    test = Threads().test(0.0)
+    test = throw_away([])
     object.__setattr__(test, "compute", broken)
     stats.add_test(added, test)
     app.router.routes.extend(added.routes)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 
 from service.api import strict_json
-from service.api.body import validate
 from service.api.closed_types import is_closed
+from service.api.parsing import validate
 from service.errors import InvalidData, MalformedBody
 from service.stats import registry
 

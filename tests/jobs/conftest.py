@@ -125,13 +125,16 @@ class World:
     def enqueue(self, project: str = "one", **request: Any) -> Job:
         self.numbered += 1
         with self.database.write() as session:
-            return actions.enqueue_test(
+            asked = DiceRequest(**({"seed": self.numbered} | request))
+            return actions.enqueue_once(
                 session,
-                DICE,
-                DiceRequest(**({"seed": self.numbered} | request)),
+                kind=DICE.name,
+                version=DICE.version,
+                body=asked.sent_bytes(),
+                work=lambda: (DICE.block_count(asked), DICE.cost(asked)),
                 project_id=self.projects[project],
                 keyring=self.keyring,
-                most=10_000,
+                quota=actions.Quota(10_000, 2**30),
                 job_id=f"j{self.numbered}",
                 now=datetime(2027, 1, 4, tzinfo=UTC) + timedelta(seconds=self.numbered),
             )

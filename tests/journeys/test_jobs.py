@@ -74,12 +74,15 @@ def test_every_test_computes_the_same_as_a_job(service: Service, test: registry.
 
 
 def test_a_costly_request_becomes_a_job_unasked(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.actions.compute.THREAD_SECONDS", 0.0)
-    queued = run(service, {})
+    monkeypatch.setattr("service.api.stats.AT_ONCE_SECONDS", 0.0)
+    path, body = "/v1/tests/clustered-mcnemar", dict(registry.find("clustered-mcnemar").example)
+    queued = run(service, {}, body, path)
     assert queued.status_code == 202
     assert "Preference-Applied" not in queued.headers
     service.run_jobs()
-    assert run(service, {}).json()["test"] == "mcnemar"  # the answer is there: no second job
+    assert (
+        run(service, {}, body, path).json()["test"] == "clustered-mcnemar"
+    )  # the answer is there: no second job
 
 
 def test_wait_gives_the_answer_when_it_comes_in_time(service: Service) -> None:

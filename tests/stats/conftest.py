@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from service.actions.compute import THREAD_SECONDS
 from service.api.app import create_app
+from service.api.stats import AT_ONCE_SECONDS
 from service.config import Settings
 from service.errors import ForelockError
 from service.keyring import Keyring
@@ -48,7 +48,7 @@ def over_http_too(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
     def both(cls, body, **options):
         parsed = validate(cls, body, **options)
         # what is dear becomes a job, which tests/jobs compare with the function
-        if cls in names and registry.find(names[cls]).cost(parsed) < THREAD_SECONDS:
+        if cls in names and registry.find(names[cls]).cost(parsed) < AT_ONCE_SECONDS:
             answer = client.post(
                 f"/v1/tests/{names[cls]}", content=body, headers={"Content-Type": "application/json"}
             )

@@ -14,7 +14,7 @@ from typing import Literal, get_args, get_origin
 import pytest
 from pydantic import ValidationError
 
-from service.actions.compute import THREAD_SECONDS
+from service.api.stats import AT_ONCE_SECONDS
 from service.errors import InvalidData
 from service.stats import registry
 from tests.stats.soundness import sound
@@ -303,7 +303,7 @@ def test_degenerate_data_are_answered_or_refused(http, test, option):
     answered = 0
     for body in BODIES[test.name]():
         sent = json.dumps({**body, **option})
-        if cost_of(test, sent) >= THREAD_SECONDS:  # over HTTP a job: what it would compute
+        if cost_of(test, sent) >= AT_ONCE_SECONDS:  # over HTTP a job: what it would compute
             with suppress(InvalidData):
                 sound(test.answer(test.request.model_validate_json(sent)))
             continue

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import Generic, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+P = ParamSpec("P")
 
 
 class Recent(Generic[K, V]):
@@ -50,3 +53,25 @@ class Recent(Generic[K, V]):
             turn = self._turns.setdefault(key, Lock())
         with turn:
             yield
+
+
+def remembered(most: int) -> Callable[[Callable[P, V]], Callable[P, V]]:
+    """Keep the last `most` answers of a function of texts and numbers, by a hash: its texts may be long."""
+
+    def decorate(function: Callable[P, V]) -> Callable[P, V]:
+        known: Recent[bytes, tuple[V]] = Recent(most)
+
+        @wraps(function)
+        def answer(*args: P.args, **kwargs: P.kwargs) -> V:
+            key = hashlib.sha256(
+                repr((args, sorted(kwargs.items()))).encode("utf-8", "surrogatepass")
+            ).digest()
+            found = known.get(key)
+            if found is None:
+                found = (function(*args, **kwargs),)
+                known.add(key, found, 1)
+            return found[0]
+
+        return answer
+
+    return decorate

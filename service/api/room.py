@@ -1,0 +1,51 @@
+"""How many bytes of bodies one API process holds at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from threading import Lock
+
+from service.errors import Unavailable
+
+ROOM_BYTES = 256 * 1024 * 1024
+"""Of all requests together; one project may have half of it."""
+WAIT_SECONDS, EVERY_SECONDS = 30.0, 0.05
+
+
+class Room:
+    """Room for bodies, given to projects by the byte."""
+
+    def __init__(self, size: int = ROOM_BYTES) -> None:
+        self._size = size
+        self._held: Counter[str] = Counter()
+        self._lock = Lock()
+
+    async def take(self, project: str, size: int, *, seconds: float = WAIT_SECONDS) -> None:
+        """Wait for room.
+
+        Raises:
+            Unavailable: others, or the project itself, held all there is for that long.
+        """
+        until = time.monotonic() + seconds
+        while not self._taken(project, size):
+            if time.monotonic() >= until:
+                raise Unavailable("too many large bodies are being read: repeat the request shortly")
+            await asyncio.sleep(EVERY_SECONDS)
+
+    def give_back(self, project: str, size: int) -> None:
+        """The body is gone; called from any thread."""
+        with self._lock:
+            self._held[project] -= size
+            if self._held[project] <= 0:
+                del self._held[project]
+
+    def _taken(self, project: str, size: int) -> bool:
+        with self._lock:
+            own, held = self._held[project], self._held.total()
+            fits = held + size <= self._size and own + size <= self._size // 2
+            if fits or held == 0:  # alone, any body goes
+                self._held[project] += size
+                return True
+            return False
