@@ -72,6 +72,30 @@ def test_a_rule_that_can_hold_without_its_claim_is_refused_with_the_clause_that_
         assert about_claim(lint(service, draft(service.client, plan))) == [], mended
 
 
+def test_the_rule_that_is_advised_rests_on_no_absence_and_says_nothing_twice(service: Service) -> None:
+    for claim, rule, advised in (
+        ("equivalence", "tost.equivalent is false", "tost.equivalent is true"),
+        (
+            "equivalence",
+            "cm.p_value > 0.05 and tost.noninferior is true",
+            "tost.noninferior is true and tost.eq",
+        ),
+        ("non_inferiority", "not cm.p_value < 0.05", "tost.noninferior is true"),
+        (
+            "equivalence",
+            "tost.ci.low > -2 pp and delta > -2 pp",
+            "tost.ci.low > -2 pp and delta > -2 pp and tost.equivalent is true",
+        ),
+        ("equivalence", "cm.ci.low > -2 pp", "cm.ci.low > -2 pp and "),
+    ):
+        (finding,) = about_claim(lint(service, draft(service.client, planned(claim, rule))))
+        message = finding["message"]
+        assert ("leave that out and add" in message) == (finding["code"] == "ABSENCE_OF_EVIDENCE")
+        mended = message.rpartition(": `")[2].rstrip("`")
+        assert mended.startswith(advised), mended
+        assert len(set(mended.split(" and "))) == len(mended.split(" and "))
+
+
 def test_a_rule_that_asks_for_the_opposite_is_told_to_turn_round_or_to_say_which_way_is_better(
     service: Service,
 ) -> None:
