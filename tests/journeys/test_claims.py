@@ -135,6 +135,22 @@ def test_a_rule_above_its_alpha_is_a_warning_with_its_level_that_the_lock_asks_f
     assert lock(service.client, prereg_id, acknowledge=["LEVEL_EXCEEDED"]).status_code == 200
 
 
+def test_a_threshold_above_alpha_is_asked_about_where_no_level_is_worked_out(service: Service) -> None:
+    """Two looks and p < .5: without a true difference it holds one time in four."""
+    for threshold, asked in (("0.5", 1), ("0.05", 0)):
+        plan = planned("superiority", f"delta > 0 and seq.p_value < {threshold}", n=400)
+        plan["tests"] = [
+            {"id": "seq", "test": "sequential", "version": 1, "parameters": {"method": "group_sequential"}}
+        ]
+        plan["stopping"] = {"kind": "group_sequential", "looks": 2, "spending": "obrien_fleming"}
+        plan["populations"][0]["order_seed"] = 7
+        found = lint(service, draft(service.client, plan))
+        assert found["levels"][0]["level"] is None
+        warned = [each["message"] for each in found["findings"] if each["code"] == "LEVEL_EXCEEDED"]
+        assert len(warned) == asked, threshold
+        assert all("`seq.p_value < 0.5`" in each and "alpha of 0.05" in each for each in warned)
+
+
 def judged(service: Service, plan: dict[str, Any], wins: int, losses: int) -> dict[str, Any]:
     """The hypothesis of a verdict on `wins` items that only B and `losses` that only A answers."""
     prereg_id = locked(service.client, plan)
