@@ -37,12 +37,12 @@ class Mended:
     test: str | None = None
 
 
-def mended(plan: Plan, setting: Setting, gap: Gap) -> Mended | None:
-    """The first clause whose addition leaves the rule possible, free of faults and asserting the claim."""
+def mended(plan: Plan, setting: Setting, gap: Gap, kept: Rule | None) -> Mended | None:
+    """The first clause that makes what is kept of the rule assert the claim, free of faults."""
     for clause, test in _candidates(plan, setting, gap):
         tests = (*(plan.tests or ()), *([] if test is None else [test]))
         try:
-            rule = _with(setting.rule, parse(clause))
+            rule = _with(kept, parse(clause))
         except (InvalidData, ValueError):
             continue
         hypothesis = setting.hypothesis.model_copy(update={"rule": rule})
@@ -68,7 +68,7 @@ def _with(rule: Rule | None, clause: Rule) -> str:
         return sentence(clause)
     parts = rule.parts if isinstance(rule, All) else (rule,)
     more = clause.parts if isinstance(clause, All) else (clause,)
-    return sentence(All(parts=(*parts, *more)))
+    return sentence(All(parts=(*parts, *(each for each in more if each not in parts))))
 
 
 def _candidates(plan: Plan, setting: Setting, gap: Gap) -> Iterator[tuple[str, TestUse | None]]:

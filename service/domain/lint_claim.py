@@ -89,6 +89,14 @@ def absences(setting: Setting, rule: Rule, *, denied: bool = False) -> tuple[Cla
             return (rule,) if _is_absence(setting, rule, denied=denied) else ()
 
 
+def _without_absences(setting: Setting) -> Rule | None:
+    """The parts of the rule that rest on no absence; None where all do."""
+    rule = setting.rule
+    parts = rule.parts if isinstance(rule, All) else () if rule is None else (rule,)
+    kept = tuple(part for part in parts if not absences(setting, part))
+    return rule if kept == parts else All(parts=kept) if len(kept) > 1 else kept[0] if kept else None
+
+
 def _is_absence(setting: Setting, clause: Clause, *, denied: bool) -> bool:
     use = setting.uses.get(clause.field.test or "")
     meaning = None if use is None else meaning_of(use, clause.field.path)[0]
@@ -123,9 +131,11 @@ def _why(setting: Setting, target: Target, gap: Gap) -> str:
 
 
 def _way_out(plan: Plan, setting: Setting, gap: Gap) -> str:
-    found = mended(plan, setting, gap)
+    kept = _without_absences(setting) if gap == "bound" else setting.rule
+    found = mended(plan, setting, gap, kept)
     if found is not None:
         given = "" if found.test is None else f"add the test {found.test} and "
+        given = given if kept == setting.rule else f"leave that out{', ' if given else ' and '}{given}"
         return f"To mend it, {given}add the clause `{found.clause}`: `{found.rule}`"
     if WANTED[setting.hypothesis.claim]:
         return "To mend it, ask a test of equivalence or an interval for it"

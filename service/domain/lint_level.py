@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import partial
 
-from service.domain.family import members
+from service.domain.assertion_clauses import meaning_of
+from service.domain.family import asks_small_p, members
+from service.domain.feeding import parameter
 from service.domain.findings import Finding, warning
 from service.domain.lint_settings import Setting
 from service.domain.plan import Plan
 from service.domain.population import ManifestFacts
+from service.domain.rule import Clause, Comparison
 from service.domain.rule_level import level_of
 from service.domain.rule_level_records import RuleLevel
+from service.stats.shows import PValue, by_alpha
 
 SLACK = 1.1
 """A level up to a tenth above alpha passes: exact tests of counts cannot meet alpha more closely."""
@@ -29,7 +34,29 @@ def level_findings(
         level = found[setting.hypothesis.id]
         if level.level is not None and exceeds(level.level, level.standard_error, level.alpha):
             yield warning("LEVEL_EXCEEDED", f"{setting.path}.rule", _exceeded(level, level.level))
+        if level.level is None:
+            yield from (
+                warning(
+                    "LEVEL_EXCEEDED",
+                    f"{setting.path}.rule",
+                    f"`{clause}` holds at p-values above its test's alpha of {alpha:g}, and the level of the rule is "
+                    f"not worked out: {level.reason}. Ask for a p below {alpha:g}, or acknowledge it",
+                )
+                for clause, alpha in _above_alpha(setting)
+            )
     yield from _family(plan, [found[name] for name in members(plan) if name in found])
+
+
+def _above_alpha(setting: Setting) -> Iterator[tuple[Clause, float]]:
+    """Clauses that are content with a p-value above what their test is set to, and that alpha."""
+    for clause in dict.fromkeys(setting.clauses):
+        use = setting.uses.get(clause.field.test or "")
+        if use is None or not isinstance(clause, Comparison) or not asks_small_p(clause):
+            continue
+        if isinstance(meaning_of(use, clause.field.path)[0], PValue):
+            alpha = by_alpha(partial(parameter, use.use))
+            if clause.value.exact() > SLACK * alpha:
+                yield clause, alpha
 
 
 def exceeds(level: float, standard_error: float | None, alpha: float) -> bool:

@@ -293,7 +293,8 @@ def _margin(found: HypothesisVerdict, facts: Facts) -> tuple[float | None, float
 def _size(plan: Plan, found: HypothesisVerdict, spread: Spread, size: int) -> tuple[str, str]:
     """A size in words, beside the one that was."""
     population = plan.population(found.population)
-    total, more = about(size), size - spread.units
+    total = about(size)
+    more = total - spread.units if size > spread.units else 0
     extra = (f" ({about(more):,} more than here)", f"(比本次多约 {about(more):,})") if more > 0 else ("", "")
     if spread.clustered and population is not None and population.clusters is not None:
         key, items = population.clusters.key, about(round(size * spread.items))

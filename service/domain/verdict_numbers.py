@@ -9,6 +9,9 @@ from service.domain.rule_truth import TIE
 
 MOST_DIGITS = 12
 
+ROUNDING = 1e-15
+"""Size up to which a difference may be arithmetic's own, and is 0."""
+
 
 def points(value: float, *apart: float) -> str:
     """A difference of proportions in percentage points without unit, signed but for 0: `+2.00`.
@@ -24,9 +27,9 @@ def score(value: float, *apart: float) -> str:
 
 
 def probability(p: float, *apart: float) -> str:
-    """A p-value: three decimals, or two digits below .001; more where a threshold is near."""
+    """A p-value, however small: three decimals, or two digits below .001; more where a threshold is near."""
     if p < 0.001:
-        return _told_apart(p, list(apart), 1, lambda x, digits: f"{x:.{digits}e}", tie=0.0)
+        return _told_apart(p, list(apart), 1, lambda x, digits: f"{x:.{digits}e}", tie=0.0, least=0.0)
     return _told_apart(p, list(apart), 3, lambda x, digits: f"{x:.{digits}f}", tie=0.0)
 
 
@@ -36,9 +39,14 @@ def percentage(share: float) -> str:
 
 
 def _told_apart(
-    value: float, apart: list[float], digits: int, told: Callable[[float, int], str], tie: float = TIE
+    value: float,
+    apart: list[float],
+    digits: int,
+    told: Callable[[float, int], str],
+    tie: float = TIE,
+    least: float = ROUNDING,
 ) -> str:
-    if value == 0 or abs(value) < 1e-15:
+    if abs(value) <= least:
         return told(0.0, digits).lstrip("+")
     text = told(value, digits)
     for more in range(digits, MOST_DIGITS + 1):

@@ -191,7 +191,7 @@ def lintable(changes):
     for gap in (None, "bound", "direction", "size"):
         if not any(each.severity == "error" for each in claim_findings(plan, setting)):
             return changes
-        found = None if gap is None else mended(plan, setting, gap)
+        found = None if gap is None else mended(plan, setting, gap, setting.rule)
         if found is not None and found.test is None:
             return changes | {"hypotheses.0.rule": found.rule}
     return None

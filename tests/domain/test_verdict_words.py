@@ -301,9 +301,8 @@ def test_the_size_for_the_observed_difference_has_about_the_power_it_says() -> N
         enumerated = EnumeratedRule(settings(judged_plan)[0], judged_plan.sesoi["accuracy"])  # type: ignore[index]
         power = enumerated.around(size, share).chance((share + delta) / 2, (share - delta) / 2)[0]
         assert 0.77 <= power <= 0.9, (counts, size, power)
-        more = size - n
-        if more > 0:
-            assert f"({about(more):,} more than here)" in found.next.en
+        if size > n:
+            assert f"({about(size - n):,} more than here)" in found.next.en
 
 
 def test_equivalence_is_said_to_need_the_size_that_shows_it_without_a_difference() -> None:

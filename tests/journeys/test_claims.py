@@ -72,6 +72,30 @@ def test_a_rule_that_can_hold_without_its_claim_is_refused_with_the_clause_that_
         assert about_claim(lint(service, draft(service.client, plan))) == [], mended
 
 
+def test_the_rule_that_is_advised_rests_on_no_absence_and_says_nothing_twice(service: Service) -> None:
+    for claim, rule, advised in (
+        ("equivalence", "tost.equivalent is false", "tost.equivalent is true"),
+        (
+            "equivalence",
+            "cm.p_value > 0.05 and tost.noninferior is true",
+            "tost.noninferior is true and tost.eq",
+        ),
+        ("non_inferiority", "not cm.p_value < 0.05", "tost.noninferior is true"),
+        (
+            "equivalence",
+            "tost.ci.low > -2 pp and delta > -2 pp",
+            "tost.ci.low > -2 pp and delta > -2 pp and tost.equivalent is true",
+        ),
+        ("equivalence", "cm.ci.low > -2 pp", "cm.ci.low > -2 pp and "),
+    ):
+        (finding,) = about_claim(lint(service, draft(service.client, planned(claim, rule))))
+        message = finding["message"]
+        assert ("leave that out and add" in message) == (finding["code"] == "ABSENCE_OF_EVIDENCE")
+        mended = message.rpartition(": `")[2].rstrip("`")
+        assert mended.startswith(advised), mended
+        assert len(set(mended.split(" and "))) == len(mended.split(" and "))
+
+
 def test_a_rule_that_asks_for_the_opposite_is_told_to_turn_round_or_to_say_which_way_is_better(
     service: Service,
 ) -> None:
@@ -109,6 +133,22 @@ def test_a_rule_above_its_alpha_is_a_warning_with_its_level_that_the_lock_asks_f
     refused = lock(service.client, prereg_id, acknowledge=[])
     assert refused.status_code == 422, refused.text
     assert lock(service.client, prereg_id, acknowledge=["LEVEL_EXCEEDED"]).status_code == 200
+
+
+def test_a_threshold_above_alpha_is_asked_about_where_no_level_is_worked_out(service: Service) -> None:
+    """Two looks and p < .5: without a true difference it holds one time in four."""
+    for threshold, asked in (("0.5", 1), ("0.05", 0)):
+        plan = planned("superiority", f"delta > 0 and seq.p_value < {threshold}", n=400)
+        plan["tests"] = [
+            {"id": "seq", "test": "sequential", "version": 1, "parameters": {"method": "group_sequential"}}
+        ]
+        plan["stopping"] = {"kind": "group_sequential", "looks": 2, "spending": "obrien_fleming"}
+        plan["populations"][0]["order_seed"] = 7
+        found = lint(service, draft(service.client, plan))
+        assert found["levels"][0]["level"] is None
+        warned = [each["message"] for each in found["findings"] if each["code"] == "LEVEL_EXCEEDED"]
+        assert len(warned) == asked, threshold
+        assert all("`seq.p_value < 0.5`" in each and "alpha of 0.05" in each for each in warned)
 
 
 def judged(service: Service, plan: dict[str, Any], wins: int, losses: int) -> dict[str, Any]:

@@ -122,3 +122,31 @@ def test_a_judge_nobody_checks_is_asked_about_before_the_lock(service: Service) 
         "endpoints": [*plan["endpoints"], {"id": "accuracy.audit", "kind": "binary", "role": "secondary"}]
     }
     assert "JUDGE_NOT_AUDITED" not in [code for code, *_ in codes(service, draft(service.client, audited))]
+
+
+def test_a_tiny_p_is_not_told_as_zero(service: Service) -> None:
+    """60 wins of 100 without a loss: 2 / 2**60; and where no resample reaches the bar, a bound that is above 0."""
+    for name, text in (("mcnemar", "1.7e-18"), ("paired-bootstrap", "below 1.0e-200")):
+        plan = small_plan(100)
+        plan["tests"] = [{"id": "t", "test": name, "version": 1}]
+        plan["hypotheses"][0]["rule"] = "delta >= 2.0 pp and t.p_value < 0.05"
+        prereg_id = locked(service.client, plan)
+        post(service.client, prereg_id, "A", items(100), [0] * 60 + [1] * 40)
+        post(service.client, prereg_id, "B", items(100), [1] * 100)
+        assert service.run_jobs() == 1
+        (words,) = service.client.get(f"{RECORDS}/{prereg_id}/verdict/sentences").json()["hypotheses"]
+        assert f"`t.p_value` is {text}, below 0.05" in words["sentences"]["en"]
+        assert text.removeprefix("below ") in words["sentences"]["zh"]
+
+
+def test_the_items_that_lack_are_what_the_new_plan_has_more(service: Service) -> None:
+    """25 discordant items of 200: 202 items would do, told as about 210, which is 10 more."""
+    plan = small_plan(200)
+    plan["hypotheses"][0] |= {"rule": "delta > 0 and mcnemar.p_value < 0.05", "statement": "B beats A"}
+    prereg_id = locked(service.client, plan)
+    post(service.client, prereg_id, "A", items(200), [0] * 20 + [1] * 180)
+    post(service.client, prereg_id, "B", items(200), [1] * 20 + [0] * 5 + [1] * 175)
+    assert service.run_jobs() == 1
+    (words,) = service.client.get(f"{RECORDS}/{prereg_id}/verdict/sentences").json()["hypotheses"]
+    assert "about 210 items (10 more than here)" in words["next"]["en"]
+    assert "约 210 个题目(比本次多约 10)" in words["next"]["zh"]
