@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
+from service.domain.claim_verdict import as_claimed
 from service.domain.enumerated_rule import EnumeratedRule
 from service.domain.exact_power import UNKNOWN_POWER, ExactPower, intact_chance
-from service.domain.family import asks_small_p, members
+from service.domain.family import asks_small_p, members, places
 from service.domain.lint_settings import Setting
 from service.domain.plan import Plan
 from service.domain.population import ManifestFacts
@@ -83,6 +84,7 @@ class HypothesisPower:
         return (
             self.own.binary
             and not self.own.clustered
+            and self.claimed is not None
             and self.plan.stopping is not None
             and self.plan.stopping.kind == "fixed_n"
             and self.n <= MOST_ITEMS
@@ -203,7 +205,7 @@ class HypothesisPower:
         if FEWEST_SETS * cost > LONGEST:
             return where.model_copy(update={"reason": TOO_LARGE})
         self.budget.spend(n_sets * cost)
-        found = self.procedure.run(worlds, n_sets).get(self.name)
+        found = self.procedure.run(worlds, n_sets, only=self.name).get(self.name)
         if found is None:
             return where.model_copy(update={"reason": NOT_SIMULATED})
         world = worlds[self.name]
@@ -237,8 +239,12 @@ class HypothesisPower:
     def _corrected(self) -> str:
         """The policy that adjusts the hypothesis' p-values; `none` where there is nothing to share."""
         policy = "none" if self.plan.multiplicity is None else self.plan.multiplicity.policy
-        family = members(self.plan)
-        return policy if self.name in family and len(family) > 1 else "none"
+        return policy if self.name in members(self.plan) and places(self.plan) > 1 else "none"
+
+    @cached_property
+    def claimed(self) -> Rule | None:
+        """The rule where its claim follows from it; None where that is not told by the counts."""
+        return as_claimed(self.plan, self.setting)
 
     @cached_property
     def procedure(self) -> Procedure:
@@ -248,9 +254,9 @@ class HypothesisPower:
     @cached_property
     def exact(self) -> ExactPower:
         """The rule over every outcome, its thresholds divided where the family shares them by Bonferroni."""
-        rule = self.setting.rule
+        rule = self.claimed
         if rule is not None and self._corrected == "bonferroni":
-            rule = _divided(rule, len(members(self.plan)))
+            rule = _divided(rule, places(self.plan))
         return self._exact(rule)
 
     @cached_property

@@ -275,3 +275,57 @@ def test_the_cost_of_lint_is_bounded(changes):
     for each in found:
         told = each.reference is not None and each.reference.power is not None
         assert told or each.reason or each.cut
+
+
+ALONE = {"hypotheses.0.rule": "m.p_value < 0.05", "hypotheses.0.statement": "better"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "same"),
+    [
+        (ALONE, {"hypotheses.0.rule": "m.p_value < 0.05 and delta > 0"}),
+        (
+            ALONE | {"endpoints.0.better": "lower"},
+            {"hypotheses.0.rule": "m.p_value < 0.05 and delta < 0", "endpoints.0.better": "lower"},
+        ),
+        (
+            {"hypotheses.0.rule": "m.p_value < 0.05"},
+            {"hypotheses.0.rule": "m.p_value < 0.05 and delta >= 2 pp"},
+        ),
+    ],
+)
+def test_power_counts_what_the_verdict_supports(changes, same):
+    """A rule that holds where its claim does not follow is not supported."""
+    less = {"effect": {"value": 1, "unit": "pp"}}
+    statement = {} if "hypotheses.0.statement" not in changes else {"hypotheses.0.statement": "better"}
+    found, expected = reference(changes, **less), reference(same | statement, **less)
+    assert found.standard_error is None
+    assert found.power == pytest.approx(expected.power, abs=1e-12)
+
+
+def test_two_statements_about_one_hypothesis_share_its_error():
+    """By Bonferroni each of the two has half of it, so that an enumerated rule at half the level says the same."""
+    claim = {
+        "hypotheses.0.claim": "minimum_effect", "hypotheses.0.statement": "better by more than the SESOI",
+        "tests.1": {"id": "e", "test": "equivalence", "version": 1}, "multiplicity.policy": "bonferroni",
+    }  # fmt: skip
+    rule = "e.minimum_effect is true and m.p_value < {}"
+    both = reference({**claim, "hypotheses.0.rule": rule.format("0.01"), "hypotheses.0.equivalence": "e"})
+    alone = reference({**claim, "hypotheses.0.rule": rule.format("0.005")})
+    assert (both.standard_error is None, alone.standard_error is None) == (False, True)
+    assert abs(both.power - alone.power) < 4 * both.standard_error
+
+
+def test_a_rule_that_its_family_puts_out_of_reach_has_no_power():
+    """Six clusters have a least p of 1/32, which Bonferroni over three makes 3/32."""
+    three = family("bonferroni")
+    for population in three["populations"]:
+        population.pop("independence")
+        population |= {"n": 60, "clusters": {"key": "c", "n": 6}}
+    flips = {"id": "m", "test": "clustered-mcnemar", "version": 1, "parameters": {"method": "sign_flip"}}
+    changes = {**three, "tests.0": flips}
+    for hypothesis in three["hypotheses"]:
+        hypothesis["rule"] = "m.p_value < 0.05 and delta >= 2 pp"
+    assert {each.can_pass for each in powers(changes)} == {False}
+    alone = {**changes, "multiplicity": {"policy": "none", "family": ["H0"]}}
+    assert powers(alone)[0].can_pass is not False
