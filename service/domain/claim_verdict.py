@@ -12,7 +12,7 @@ from functools import reduce
 from typing import Literal
 
 from service.domain.analyses import JsonObject
-from service.domain.assertion import Facts, Limit, States, states, states_seen
+from service.domain.assertion import Facts, Limit, States, states_seen
 from service.domain.assertion_clauses import Reader
 from service.domain.claim import TIE, Gap, Target
 from service.domain.claim_words import claimed, quantity
@@ -20,7 +20,7 @@ from service.domain.fields import observe
 from service.domain.lint_rules import weighs_clusters
 from service.domain.lint_settings import Setting, settings
 from service.domain.plan import Hypothesis, Plan
-from service.domain.rule import All, Clause, Comparison, Excludes, FieldName, Operator, Quantity, Rule
+from service.domain.rule import Clause, Excludes, Rule
 from service.domain.rule_truth import Ends, Truth
 
 
@@ -59,33 +59,6 @@ def shortfall(
     if missed == "bound":
         return Shortfall("inconclusive", f"nothing in it shows {claimed(target, hypothesis, endpoint)}")
     return None
-
-
-def as_claimed(plan: Plan, setting: Setting) -> Rule | None:
-    """The rule with what its claim asks of the observed difference, so that it holds where the claim follows.
-
-    None where some way in which it holds shows no claim, and others do.
-    """
-    rule, target = setting.rule, Target.of(plan, setting.hypothesis)
-    if rule is None:
-        return None
-    reader = Reader.of(plan, setting)
-    ways = states(rule, reader)
-    if all(target.gap(each) is None for each in ways):
-        return rule
-    if target.claim not in ("superiority", "minimum_effect") or not all(each.says_something for each in ways):
-        return None
-    wanted: list[tuple[Operator, Fraction]] = [(">" if target.good == 1 else "<", Fraction(0))]
-    if target.size is not None:
-        wanted.append((">=" if target.good == 1 else "<=", target.good * target.size))
-    asked = [
-        Comparison(
-            field=FieldName(path=("delta",)), operator=operator, value=Quantity(text=f"{float(at):.18f}")
-        )
-        for operator, at in wanted
-    ]
-    found = All(parts=(*(rule.parts if isinstance(rule, All) else (rule,)), *asked))
-    return found if all(target.gap(each) is None for each in states(found, reader)) else None
 
 
 def lacking(

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
-from service.domain.claim_verdict import as_claimed
 from service.domain.enumerated_rule import EnumeratedRule
 from service.domain.exact_power import UNKNOWN_POWER, ExactPower, intact_chance
 from service.domain.family import asks_small_p, members, places
@@ -84,7 +83,6 @@ class HypothesisPower:
         return (
             self.own.binary
             and not self.own.clustered
-            and self.claimed is not None
             and self.plan.stopping is not None
             and self.plan.stopping.kind == "fixed_n"
             and self.n <= MOST_ITEMS
@@ -242,11 +240,6 @@ class HypothesisPower:
         return policy if self.name in members(self.plan) and places(self.plan) > 1 else "none"
 
     @cached_property
-    def claimed(self) -> Rule | None:
-        """The rule where its claim follows from it; None where that is not told by the counts."""
-        return as_claimed(self.plan, self.setting)
-
-    @cached_property
     def procedure(self) -> Procedure:
         """The hypothesis and those it interacts with."""
         return Procedure.of(self.plan, self.facts, tuple(self.worlds))
@@ -254,7 +247,7 @@ class HypothesisPower:
     @cached_property
     def exact(self) -> ExactPower:
         """The rule over every outcome, its thresholds divided where the family shares them by Bonferroni."""
-        rule = self.claimed
+        rule = self.setting.rule
         if rule is not None and self._corrected == "bonferroni":
             rule = _divided(rule, places(self.plan))
         return self._exact(rule)

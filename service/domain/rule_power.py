@@ -22,7 +22,7 @@ from service.domain.least_p import Size, least_p, size_of
 from service.domain.lint_rules import rule_findings
 from service.domain.lint_settings import Setting, settings
 from service.domain.lint_tests import parameter_findings, use_findings
-from service.domain.plan import Multiplicity, Plan
+from service.domain.plan import GroupSequential, Multiplicity, Plan
 from service.domain.population import ManifestFacts
 from service.domain.power_effects import detectable, required
 from service.domain.power_search import MOST_ITEMS, Budget, OverBudgetError
@@ -232,6 +232,9 @@ def _ready(plan: Plan, setting: Setting) -> bool:
     """True when the rule and its tests have no error of their own."""
     named = {clause.field.test for clause in setting.clauses} - {None}
     if not named <= set(setting.uses):
+        return False
+    by_looks = any(parameter(each.use, "method") == "group_sequential" for each in setting.uses.values())
+    if by_looks and not isinstance(plan.stopping, GroupSequential):
         return False
     found = (*rule_findings(setting), *parameter_findings(plan), *use_findings(plan, setting))
     if any(each.severity == "error" for each in found):
