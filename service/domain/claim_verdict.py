@@ -14,13 +14,13 @@ from typing import Literal
 from service.domain.analyses import JsonObject
 from service.domain.assertion import Facts, Limit, States, states_seen
 from service.domain.assertion_clauses import Reader
-from service.domain.claim import TIE, Target
+from service.domain.claim import TIE, Gap, Target
 from service.domain.claim_words import claimed, quantity
 from service.domain.fields import observe
 from service.domain.lint_rules import weighs_clusters
 from service.domain.lint_settings import Setting, settings
 from service.domain.plan import Hypothesis, Plan
-from service.domain.rule import Clause, Excludes
+from service.domain.rule import Clause, Excludes, Rule
 from service.domain.rule_truth import Ends, Truth
 
 
@@ -45,43 +45,62 @@ def shortfall(
         return None
     target, endpoint = Target.of(plan, hypothesis), setting.endpoint
     observed = _own_estimate(setting, delta, answers)
-    facts = _known(setting, Reader.of(plan, setting), truths, observed, answers)
-    missed = target.missed(observed, facts)
+    sides: dict[Clause, int | None] = {
+        each: _side_of(each, answers) for each in setting.clauses if isinstance(each, Excludes)
+    }
+    missed = lacking(target, setting.rule, Reader.of(plan, setting), truths, observed, sides)
     if missed == "size":
         size = quantity(endpoint, target.good * (target.size or Fraction(0)))
         return Shortfall(
             "not_supported", f"the observed difference does not reach the {size} that the statement names"
         )
-    if missed is not None:
+    if missed == "direction":
         return Shortfall("not_supported", "the observed difference does not go the way of the claim")
-    if target.claim == "superiority":
-        bare = not facts.says_something
-    else:
-        bare = target.gap(facts.meet(Facts(Limit(observed, False), Limit(observed, False)))) == "bound"
-    if bare:
+    if missed == "bound":
         return Shortfall("inconclusive", f"nothing in it shows {claimed(target, hypothesis, endpoint)}")
     return None
 
 
-def _known(
-    setting: Setting,
+def lacking(
+    target: Target,
+    rule: Rule,
     reader: Reader,
     truths: Mapping[Clause, Truth],
     observed: Fraction,
-    answers: Mapping[str, JsonObject],
+    sides: Mapping[Clause, int | None],
+) -> Gap | None:
+    """What a rule that holds lacks for its claim, from the truths of its clauses and the observed difference.
+
+    `sides` tells of intervals that exclude a value whether they lie above (1) or below it (-1).
+    """
+    facts = _known(rule, reader, truths, observed, sides)
+    missed = target.missed(observed, facts)
+    if missed is not None:
+        return missed
+    if target.claim == "superiority":
+        return None if facts.says_something else "bound"
+    gap = target.gap(facts.meet(Facts(Limit(observed, False), Limit(observed, False))))
+    return gap if gap == "bound" else None
+
+
+def _known(
+    rule: Rule,
+    reader: Reader,
+    truths: Mapping[Clause, Truth],
+    observed: Fraction,
+    sides: Mapping[Clause, int | None],
 ) -> Facts:
     """What all clauses that hold show together; a way that the observed values rule out is dropped."""
-    assert setting.rule is not None  # noqa: S101 - callers have a rule
 
     def seen(clause: Clause) -> States:
         ways = reader(clause)
-        if len(ways) > 1 and isinstance(clause, Excludes):
-            side = _side_of(clause, answers)
-            ways = tuple(way for way in ways if side is None or all(each.side == side for each in way.shown))
+        side = sides.get(clause)
+        if len(ways) > 1 and side is not None:
+            ways = tuple(way for way in ways if all(each.side == side for each in way.shown))
         near = [way for way in ways if not _far(way, observed)]
         return tuple(near) or ways
 
-    ways = states_seen(setting.rule, seen, truths)
+    ways = states_seen(rule, seen, truths)
     return reduce(Facts.join, ways) if ways else Facts()
 
 
@@ -105,7 +124,7 @@ def _own_estimate(setting: Setting, delta: Fraction, answers: Mapping[str, JsonO
     """The difference that the rule speaks of: where it weighs clusters alike, that of its test."""
     for clause in setting.clauses:
         use = setting.uses.get(clause.field.test or "")
-        if use is not None and weighs_clusters(use, clause):
+        if use is not None and weighs_clusters(use, clause):  # as `procedure_claim` draws it
             for path in (("estimates", "cluster_weighted"), ("delta",)):
                 found = observe(answers.get(use.use.id, {}), path).value
                 if isinstance(found, float):

@@ -197,6 +197,12 @@ def two_places(plan: Plan) -> frozenset[str]:
     )
 
 
+def places(plan: Plan) -> int:
+    """How many statements the plan's policy shares the error among."""
+    closed = plan.multiplicity is not None and plan.multiplicity.policy in CLOSED
+    return len(members(plan)) + (len(two_places(plan)) if closed else 0)
+
+
 def why_uncorrected(policy: MultiplicityPolicy, places: int) -> str | None:
     """Why a policy does not cover equivalence tests asked where rules are false; None where it does."""
     if policy == "none" or policy in CLOSED or places <= 1:

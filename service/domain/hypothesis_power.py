@@ -15,7 +15,7 @@ from typing import Literal
 
 from service.domain.enumerated_rule import EnumeratedRule
 from service.domain.exact_power import UNKNOWN_POWER, ExactPower, intact_chance
-from service.domain.family import asks_small_p, members
+from service.domain.family import asks_small_p, members, places
 from service.domain.lint_settings import Setting
 from service.domain.plan import Plan
 from service.domain.population import ManifestFacts
@@ -203,7 +203,7 @@ class HypothesisPower:
         if FEWEST_SETS * cost > LONGEST:
             return where.model_copy(update={"reason": TOO_LARGE})
         self.budget.spend(n_sets * cost)
-        found = self.procedure.run(worlds, n_sets).get(self.name)
+        found = self.procedure.run(worlds, n_sets, only=self.name).get(self.name)
         if found is None:
             return where.model_copy(update={"reason": NOT_SIMULATED})
         world = worlds[self.name]
@@ -237,8 +237,7 @@ class HypothesisPower:
     def _corrected(self) -> str:
         """The policy that adjusts the hypothesis' p-values; `none` where there is nothing to share."""
         policy = "none" if self.plan.multiplicity is None else self.plan.multiplicity.policy
-        family = members(self.plan)
-        return policy if self.name in family and len(family) > 1 else "none"
+        return policy if self.name in members(self.plan) and places(self.plan) > 1 else "none"
 
     @cached_property
     def procedure(self) -> Procedure:
@@ -250,7 +249,7 @@ class HypothesisPower:
         """The rule over every outcome, its thresholds divided where the family shares them by Bonferroni."""
         rule = self.setting.rule
         if rule is not None and self._corrected == "bonferroni":
-            rule = _divided(rule, len(members(self.plan)))
+            rule = _divided(rule, places(self.plan))
         return self._exact(rule)
 
     @cached_property

@@ -29,7 +29,7 @@ def power_findings(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Sett
             yield warning(
                 "EQUIVALENCE_OUT_OF_REACH",
                 f"{setting.path}.equivalence",
-                f"`{reach.test}` cannot show equivalence within +-{reach.margin:g} with {found.n} items, whatever "
+                f"`{reach.test}` cannot show equivalence within ±{reach.margin:g} with {found.n} items, whatever "
                 "they turn out to be: plan more items, or leave `equivalence` out",
             )
     low = found.low or found.reference
@@ -57,7 +57,7 @@ def _low(found: RulePower, low: PowerAt, least: float) -> str:
 
 
 def _chance(at: PowerAt, power: float) -> str:
-    error = "" if at.standard_error is None else f" +- {at.standard_error:.2g}"
+    error = "" if at.standard_error is None else f" ± {at.standard_error:.2g}"
     return f"{power:.2g}{error}"
 
 

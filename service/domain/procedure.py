@@ -15,6 +15,7 @@ from service.domain.family import is_secondary
 from service.domain.lint_settings import Setting, settings
 from service.domain.plan import GroupSequential, Plan
 from service.domain.population import ManifestFacts
+from service.domain.procedure_claim import BARE, FOLLOWS, shortfalls
 from service.domain.procedure_data import Block, Side, World, draw
 from service.domain.procedure_evidence import Evidence, FixedEvidence
 from service.domain.procedure_family import Shares
@@ -55,7 +56,9 @@ class Decided:
     """What happened to one hypothesis in each of T data sets."""
 
     held: Bools
+    """The rule is true, and the claim follows."""
     equivalent: Bools
+    """The rule is false, and the fallback shows equivalence."""
     unknown: Bools
     items: Floats
     """Items at the end of the collection."""
@@ -84,20 +87,26 @@ class Procedure:
         """Every hypothesis that is simulated."""
         return tuple(setting for group in self.groups for setting in group.settings)
 
-    def run(self, worlds: Mapping[str, World], n_sets: int, seed: int = SEED) -> dict[str, Decided]:
-        """The decisions by hypothesis, without those whose rule has a field that is not simulated.
+    def run(
+        self, worlds: Mapping[str, World], n_sets: int, seed: int = SEED, *, only: str | None = None
+    ) -> dict[str, Decided]:
+        """The decisions by hypothesis, or on one of them, without those whose rule has a field that is not simulated.
 
         The same seed gives the same randomness whatever is true, so that worlds can be compared.
         """
         lacks = self.plan.missing == "exclude_pair" and any(each.complete < 1 for each in worlds.values())
         blocks = PATTERNS if lacks else 1
-        found = [self._block(worlds, max(n_sets // blocks, 1), [seed, index]) for index in range(blocks)]
+        found = [
+            self._block(worlds, max(n_sets // blocks, 1), [seed, index], only) for index in range(blocks)
+        ]
         return {
             name: Decided(*(np.concatenate([getattr(each[name], part) for each in found]) for part in PARTS))
             for name in found[0]
         }
 
-    def _block(self, worlds: Mapping[str, World], n_sets: int, seed: list[int]) -> dict[str, Decided]:
+    def _block(
+        self, worlds: Mapping[str, World], n_sets: int, seed: list[int], only: str | None
+    ) -> dict[str, Decided]:
         drawn = []
         for at, group in enumerate(self.groups):
             endpoint = group.settings[0].endpoint
@@ -112,14 +121,15 @@ class Procedure:
                     ends=None if endpoint is None else extremes(endpoint),
                 )
             )
-        return self.judge(drawn, seed[0])
+        return self.judge(drawn, seed[0], only)
 
-    def judge(self, drawn: Sequence[Block], seed: int = SEED) -> dict[str, Decided]:
+    def judge(self, drawn: Sequence[Block], seed: int = SEED, only: str | None = None) -> dict[str, Decided]:
         """The decisions on data sets at hand, one block per group."""
         evidence: dict[str, Evidence] = {}
         for group, block in zip(self.groups, drawn, strict=True):
             evidence |= _evidence(self.plan, group, block, seed)
-        return decide(self.plan, self.settings, evidence, self._stop(evidence, len(drawn[0].down.sums)))
+        items = self._stop(evidence, len(drawn[0].down.sums))
+        return decide(self.plan, self.settings, evidence, items, only)
 
     def _stop(self, evidence: Mapping[str, Evidence], n_sets: int) -> dict[str, Floats]:
         """Ends the collection where every primary hypothesis has ended; items at the end by hypothesis."""
@@ -156,6 +166,7 @@ def decide(
     chosen: Sequence[Setting],
     evidence: Mapping[str, Evidence],
     items: Mapping[str, Floats],
+    only: str | None = None,
 ) -> dict[str, Decided]:
     """Every rule on its adjusted p-values, and every fallback, as `verdict.judge` decides them.
 
@@ -164,30 +175,56 @@ def decide(
     family = Shares.of(plan, chosen, evidence)
     found = {}
     for setting in chosen:
-        name, rule = setting.hypothesis.id, setting.rule
-        sets: dict[Clause, Sets] = {}
-        for clause in clauses(rule) if rule is not None else ():
-            truths = family.truths(name, clause, evidence[name])
-            if truths is not None:
-                sets[clause] = truths
-        if rule is None or len(sets) < len(set(clauses(rule))):
+        name = setting.hypothesis.id
+        if only not in (None, name):
             continue
-        whole = combine_sets(rule, sets)
+        own = evidence[name]
+        read = [_read(family, setting, own, side) for side in own.sides]
+        known = [each for each in read if each is not None]
+        if len(known) < len(read):
+            continue
+        true = np.logical_and.reduce([each.whole == TRUE for each in known])
+        false = np.logical_or.reduce([each.whole == FALSE for each in known])
+        far = np.argmax([np.abs(each.observed) for each in known], axis=0)
+        follows, bare = true.copy(), np.zeros_like(true)
+        for at, each in enumerate(known):
+            missed = shortfalls(plan, setting, each.sets, own, each.side, true & (far == at))
+            follows &= missed == FOLLOWS
+            bare |= missed == BARE
         fallback = family.equivalent(name)
-        shown = np.zeros(len(whole), dtype=np.bool_) if fallback is None else fallback
-        found[name] = Decided(whole == TRUE, (whole == FALSE) & shown, whole > FALSE, items[name])
+        shown = np.zeros_like(true) if fallback is None else fallback
+        found[name] = Decided(follows, false & shown, bare | ~(true | false), items[name])
     return found
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A rule on one filling."""
+
+    side: Side
+    sets: Mapping[Clause, Sets]
+    whole: Sets
+    observed: Floats
+
+
+def _read(family: Shares, setting: Setting, own: Evidence, side: Side) -> _Read | None:
+    """None where a field is not simulated."""
+    rule, sets = setting.rule, {}
+    for clause in clauses(rule) if rule is not None else ():
+        truths = family.truths(setting.hypothesis.id, clause, own, side)
+        if truths is None:
+            return None
+        sets[clause] = truths
+    if rule is None:
+        return None
+    return _Read(side, sets, combine_sets(rule, sets), own.observed(side, clusters_alike=False))
 
 
 def _evidence(plan: Plan, group: Group, block: Block, seed: int) -> dict[str, Evidence]:
     found: dict[str, Evidence] = {}
-    either: Side | None = None
     for setting in group.settings:
-        if setting.hypothesis.claim == "equivalence":
-            either = either or block.either()
-            claimed = either
-        else:
-            claimed = block.against(sign_of(plan, setting))
+        equivalence = setting.hypothesis.claim == "equivalence"
+        claimed = block.both if equivalence else (block.against(sign_of(plan, setting)),)
         if group.order is not None:
             found[setting.hypothesis.id] = SequentialEvidence(
                 setting, group.sesoi, block, claimed, group.order

@@ -91,16 +91,10 @@ class Block:
         """Filled against the candidate (1) or the baseline (-1)."""
         return self.down if sign > 0 else self.up
 
-    def either(self) -> Side:
-        """Per data set the filling whose difference is further from 0, as for a claim of equivalence."""
-        if self.down is self.up:
-            return self.down
-        further = np.abs(self.up.sums.sum(axis=1)) >= np.abs(self.down.sums.sum(axis=1))
-        pick = further[:, None]
-        won = None
-        if self.up.won is not None and self.down.won is not None:
-            won = tuple(np.where(pick, *each) for each in zip(self.up.won, self.down.won, strict=True))
-        return Side(np.where(pick, self.up.sums, self.down.sums), won)  # type: ignore[arg-type]
+    @property
+    def both(self) -> tuple[Side, ...]:
+        """The fillings that a claim of equivalence must stand."""
+        return (self.up,) if self.up is self.down else (self.up, self.down)
 
 
 def draw(

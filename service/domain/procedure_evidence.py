@@ -37,11 +37,18 @@ class Fallback:
 class Evidence(Protocol):
     """One hypothesis on T data sets."""
 
-    def truths(self, clause: Clause) -> Sets | None:
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """The fillings that the rule is read from: against the claim, and both for a claim of equivalence."""
+
+    def truths(self, clause: Clause, side: Side) -> Sets | None:
         """A clause's truth in every data set; None when its field is not simulated."""
 
-    def p_value(self, clause: Clause, steps: Sequence[Fraction]) -> Floats | None:
+    def p_value(self, clause: Clause, steps: Sequence[Fraction], side: Side) -> Floats | None:
         """The p-value that a clause asks for, told apart at the steps; NaN where undefined."""
+
+    def observed(self, side: Side, *, clusters_alike: bool) -> Floats:
+        """The difference of all items at the end of the collection, or of cluster means."""
 
     def fallback(self, steps: Sequence[Fraction]) -> Fallback | None:
         """What `equivalence` says; None without such a test, or where it is not simulated."""
@@ -54,20 +61,26 @@ class FixedEvidence:
     setting: Setting
     sesoi: Margin | None
     block: Block
-    claimed: Side
-    """Filled against the claim."""
+    sides: tuple[Side, ...]
     clustered: bool
     seed: int
     shared: dict[str, SharedResamples] = field(default_factory=dict, repr=False)
     _sets: dict[int, SimulatedSets] = field(default_factory=dict, repr=False)
 
-    def truths(self, clause: Clause) -> Sets | None:
+    def truths(self, clause: Clause, side: Side) -> Sets | None:
         """As the verdict reads a clause that nothing adjusts."""
-        return self._of(self.claimed).truths(clause)
+        return self._of(side).truths(clause)
 
-    def p_value(self, clause: Clause, steps: Sequence[Fraction]) -> Floats | None:
-        """Of the claimed side."""
-        return self._p(self.claimed, clause.field, steps)
+    def p_value(self, clause: Clause, steps: Sequence[Fraction], side: Side) -> Floats | None:
+        """Of one filling."""
+        use = self.setting.uses.get(clause.field.test or "")
+        return None if use is None else self._of(side).p_value(use, clause.field.path, steps)
+
+    def observed(self, side: Side, *, clusters_alike: bool) -> Floats:
+        """As drawn."""
+        estimand = "cluster_weighted" if clusters_alike else "item_weighted"
+        sums, sizes = self._of(side).weighted(estimand)
+        return np.asarray(sums.sum(axis=1) / sizes.sum())
 
     def fallback(self, steps: Sequence[Fraction]) -> Fallback | None:
         """Equivalence is shown only where it is shown filled against either arm."""
@@ -75,12 +88,12 @@ class FixedEvidence:
         use = self.setting.uses.get(name or "")
         if name is None or use is None:
             return None
-        found = [_shown(self._of(side), use, name, steps) for side in (self.block.down, self.block.up)]
-        holds = [each[0] for each in found if each is not None]
-        p = [each[1] for each in found if each is not None]
-        if len(holds) < 2:
+        found = [_shown(self._of(side), use, name, steps) for side in self.block.both]
+        known = [each for each in found if each is not None]
+        if len(known) < len(found):
             return None
-        return Fallback(holds[0] & holds[1], np.maximum(p[0], p[1]), alpha_of(use))
+        holds, p = zip(*known, strict=True)
+        return Fallback(np.logical_and.reduce(holds), np.maximum.reduce(p), alpha_of(use))
 
     def _of(self, side: Side) -> SimulatedSets:
         if id(side) not in self._sets:
@@ -95,10 +108,6 @@ class FixedEvidence:
                 self.shared,
             )
         return self._sets[id(side)]
-
-    def _p(self, side: Side, asked: FieldName, steps: Sequence[Fraction]) -> Floats | None:
-        use = self.setting.uses.get(asked.test or "")
-        return None if use is None else self._of(side).p_value(use, asked.path, steps)
 
 
 def alpha_of(use: Use) -> Fraction:

@@ -11,27 +11,31 @@ from fractions import Fraction
 
 import numpy as np
 
-from service.domain.family import asks_small_p, members, p_clauses
+from service.domain.deviation_changes import MultiplicityPolicy
+from service.domain.family import (
+    CLOSED,
+    asks_small_p,
+    members,
+    p_clauses,
+    places,
+    two_places,
+    why_uncorrected,
+)
 from service.domain.lint_settings import Setting
 from service.domain.plan import Plan
+from service.domain.procedure_data import Side
 from service.domain.procedure_evidence import Bools, Evidence, Fallback, Floats, alpha_of
 from service.domain.rule import Clause, Comparison
 from service.domain.simulated_fields import clause_truths
 from service.domain.truth_sets import Sets
 from service.kernels.multiplicity import ADJUST
 
-CLOSED = ("bonferroni", "holm")
-"""Policies that cover a rule and its fallback by one error budget; elsewhere a fallback decides nothing."""
-
-ONE_PLACE = ("superiority", "non_inferiority")
-"""Claims of which the rule and the fallback cannot both be wrong: they share one place in the family."""
-
 
 @dataclass(frozen=True)
 class Shares:
     """The family of a plan on simulated data: p-values (T, m), a hypothesis without a p counting as 1."""
 
-    policy: str
+    policy: MultiplicityPolicy
     names: tuple[str, ...]
     p: Floats
     steps: tuple[Fraction, ...]
@@ -41,9 +45,9 @@ class Shares:
     @classmethod
     def of(cls, plan: Plan, chosen: Sequence[Setting], evidence: Mapping[str, Evidence]) -> Shares:
         """From what each hypothesis shows."""
-        policy = "none" if plan.multiplicity is None else plan.multiplicity.policy
+        policy: MultiplicityPolicy = "none" if plan.multiplicity is None else plan.multiplicity.policy
         names = members(plan) if policy != "none" else ()
-        steps = steps_of(chosen, policy, len(names))
+        steps = steps_of(chosen, policy, places(plan))
         columns = []
         for name in names:
             setting = next((each for each in chosen if each.hypothesis.id == name), None)
@@ -54,18 +58,13 @@ class Shares:
             if column is not None:
                 p[:, at] = np.where(np.isnan(column), 1.0, column)
         shown = {each.hypothesis.id: evidence[each.hypothesis.id].fallback(steps) for each in chosen}
-        two = {
-            each.hypothesis.id
-            for each in chosen
-            if shown[each.hypothesis.id] is not None and each.hypothesis.claim not in ONE_PLACE
-        }
-        return cls(policy, names, p, steps, shown, frozenset(two & set(names)))
+        return cls(policy, names, p, steps, shown, two_places(plan))
 
-    def truths(self, name: str, clause: Clause, evidence: Evidence) -> Sets | None:
+    def truths(self, name: str, clause: Clause, evidence: Evidence, side: Side) -> Sets | None:
         """A clause's truth, on the adjusted p where the policy adjusts it."""
         if name not in self.names or not asks_small_p(clause) or not isinstance(clause, Comparison):
-            return evidence.truths(clause)
-        p = evidence.p_value(clause, self.steps)
+            return evidence.truths(clause, side)
+        p = evidence.p_value(clause, self.steps, side)
         if p is None:
             return None
         return clause_truths(clause, np.where(np.isnan(p), np.nan, self._adjusted(name, p)))
@@ -73,38 +72,37 @@ class Shares:
     def _adjusted(self, name: str, p: Floats, *, fallback: bool = False) -> Floats:
         """What p-values become in the place of that hypothesis, or of its fallback."""
         at = self.names.index(name)
-        places = self.p.copy()
+        columns = self.p.copy()
         extra: list[Floats] = []
         for index, each in enumerate(self.names):
-            shown = self.fallbacks.get(each)
-            if shown is None or self.policy not in CLOSED:
+            if self.policy not in CLOSED:
                 continue
+            shown = self.fallbacks.get(each)
             if each in self.two_places:
                 if fallback and each == name:
                     at = len(self.names) + len(extra)
-                extra.append(shown.p)
-            elif each != name:
-                places[:, index] = np.maximum(places[:, index], shown.p)
-        both = np.column_stack([places, *extra])
+                extra.append(np.ones(len(p)) if shown is None else shown.p)
+            elif shown is not None and each != name:
+                columns[:, index] = np.maximum(columns[:, index], shown.p)
+        both = np.column_stack([columns, *extra])
         both[:, at] = p
         return np.asarray(ADJUST[self.policy](np.where(np.isnan(both), 1.0, both))[:, at])
 
     def equivalent(self, name: str) -> Bools | None:
         """Whether the fallback may say `equivalent` where the rule is false; None where it may not."""
-        own = self.fallbacks.get(name)
-        if own is None or name not in self.names or len(self.names) + len(self.two_places) == 1:
+        own, shared = self.fallbacks.get(name), len(self.names) + len(self.two_places)
+        if own is None or name not in self.names or shared == 1:
             return None if own is None else own.holds
-        if self.policy not in CLOSED:
+        if why_uncorrected(self.policy, shared) is not None:
             return None
         adjusted = self._adjusted(name, own.p, fallback=True)
         return np.asarray(own.holds & (adjusted < float(own.alpha)))
 
 
 def _largest(setting: Setting, evidence: Evidence, steps: Sequence[Fraction]) -> Floats | None:
-    """The family's p of a hypothesis: the largest of its clauses'; None where one is not simulated."""
-    found = (
-        [] if setting.rule is None else [evidence.p_value(each, steps) for each in p_clauses(setting.rule)]
-    )
+    """The family's p of a hypothesis: the largest of its clauses' and fillings; None where one is not simulated."""
+    asked = () if setting.rule is None else p_clauses(setting.rule)
+    found = [evidence.p_value(each, steps, side) for each in asked for side in evidence.sides]
     known = [each for each in found if each is not None]
     return np.asarray(np.maximum.reduce(known)) if found and len(known) == len(found) else None
 
@@ -122,7 +120,6 @@ def steps_of(chosen: Sequence[Setting], policy: str, many: int) -> tuple[Fractio
         use = setting.uses.get(setting.hypothesis.equivalence or "")
         if use is not None and "alpha" in use.test.request.model_fields:
             asked.add(alpha_of(use))
-            many += 1
     ranks = range(1, many + 1)
     shares = {Fraction(1)}
     if policy in ("bonferroni", "holm", "hochberg"):

@@ -73,15 +73,8 @@ class Path:
         return float(parameter(self.use.use, "alpha"))  # type: ignore[arg-type]
 
     @cached_property
-    def ended(self) -> Ints:
-        """The first reading, from 0, at which the test has come to its end; as many as there are if never."""
-        if self.method != "confidence_sequence" or self._margin is None:
-            return self.rejected
-        return np.minimum(self.rejected, self.inside)
-
-    @cached_property
     def rejected(self) -> Ints:
-        """The first reading at which a difference of 0 is rejected."""
+        """The first reading, from 0, at which a difference of 0 is rejected; as many as there are if never."""
         never = len(self.order.looks)
         if self.method == "group_sequential":
             low, high = self._limits
@@ -195,7 +188,7 @@ class SequentialEvidence:
     setting: Setting
     sesoi: Margin | None
     block: Block
-    claimed: Side
+    sides: tuple[Side, ...]
     order: Order
     stop: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     _paths: dict[tuple[str, int], Path] = field(default_factory=dict, repr=False)
@@ -203,16 +196,23 @@ class SequentialEvidence:
     @property
     def ended(self) -> Ints:
         """The reading at which every sequential test of the hypothesis has ended."""
-        paths = [self._path(name, self.claimed) for name in self.setting.uses]
-        if not paths:
-            return np.full(len(self.claimed.sums), len(self.order.looks))
-        return np.asarray(np.maximum.reduce([each.ended for each in paths]))
+        ends = [self._ended(name) for name in self.setting.uses]
+        if not ends:
+            return np.full(len(self.sides[0].sums), len(self.order.looks))
+        return np.asarray(np.maximum.reduce(ends))
 
-    def truths(self, clause: Clause) -> Sets | None:
+    def _ended(self, name: str) -> Ints:
+        """However it is filled in: the rule's fillings, and both where a fallback shows equivalence."""
+        shows = self.block.both if name == self.setting.hypothesis.equivalence else self.sides
+        rejected = np.maximum.reduce([self._path(name, each).rejected for each in self.sides])
+        inside = np.maximum.reduce([self._path(name, each).inside for each in shows])
+        return np.asarray(np.minimum(rejected, inside))
+
+    def truths(self, clause: Clause, side: Side) -> Sets | None:
         """At the end of the collection."""
         if clause.field.test is None:
-            return clause_truths(clause, naive(self.claimed, self.order, self.stop))
-        path, name = self._path(clause.field.test, self.claimed), clause.field.path
+            return clause_truths(clause, self.observed(side))
+        path, name = self._path(clause.field.test, side), clause.field.path
         if name == ("delta",):
             return clause_truths(clause, path.delta(self.stop))
         if name == ("p_value",):
@@ -222,17 +222,21 @@ class SequentialEvidence:
             return _sets((path.inside <= self.stop) == clause.value)
         return self._interval(path, clause)
 
-    def p_value(self, clause: Clause, steps: Sequence[Fraction]) -> Floats | None:  # noqa: ARG002
+    def p_value(self, clause: Clause, steps: Sequence[Fraction], side: Side) -> Floats | None:  # noqa: ARG002
         """Stage-wise, or anytime-valid."""
-        return self._path(clause.field.test or "", self.claimed).p_value(self.stop)
+        return self._path(clause.field.test or "", side).p_value(self.stop)
+
+    def observed(self, side: Side, *, clusters_alike: bool = False) -> Floats:  # noqa: ARG002
+        """At the end of the collection; no sequential test weighs clusters alike."""
+        return naive(side, self.order, self.stop)
 
     def fallback(self, steps: Sequence[Fraction]) -> Fallback | None:  # noqa: ARG002
         """A confidence sequence inside the margin; it has no p-value of its own."""
         name = self.setting.hypothesis.equivalence
         if name is None or name not in self.setting.uses:
             return None
-        found = [self._path(name, side) for side in (self.block.down, self.block.up)]
-        holds = (found[0].inside <= self.stop) & (found[1].inside <= self.stop)
+        found = [self._path(name, side) for side in self.block.both]
+        holds = np.logical_and.reduce([each.inside <= self.stop for each in found])
         alpha = Fraction(repr(found[0].alpha))
         return Fallback(holds, np.ones(len(holds)), alpha)
 

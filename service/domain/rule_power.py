@@ -13,14 +13,15 @@ from service.domain.attainability import attainable, field_bounds
 from service.domain.enumerated_rule import EnumeratedRule
 from service.domain.enumerated_tests import BinaryTest
 from service.domain.equivalence_reach import equivalence_reach
-from service.domain.family import is_secondary, members
+from service.domain.family import is_secondary, members, two_places
 from service.domain.feeding import parameter, takes_clusters
 from service.domain.hypothesis_power import HypothesisPower
+from service.domain.least_family import LeastFamily
 from service.domain.least_p import Size, least_p, size_of
 from service.domain.lint_rules import rule_findings
 from service.domain.lint_settings import Setting, settings
 from service.domain.lint_tests import parameter_findings, use_findings
-from service.domain.plan import Multiplicity, Plan
+from service.domain.plan import GroupSequential, Multiplicity, Plan
 from service.domain.population import ManifestFacts
 from service.domain.power_effects import detectable, required
 from service.domain.power_search import MOST_ITEMS, Budget, OverBudgetError
@@ -91,7 +92,8 @@ def _together(plan: Plan, setting: Setting) -> set[str]:
     found = {name}
     policy = "none" if plan.multiplicity is None else plan.multiplicity.policy
     family = members(plan)
-    if policy != "none" and name in family and (policy != "bonferroni" or setting.hypothesis.equivalence):
+    apart = policy == "bonferroni" and not setting.hypothesis.equivalence and not two_places(plan)
+    if policy != "none" and name in family and not apart:
         found |= set(family)
     if plan.stopping is not None and plan.stopping.kind != "fixed_n":
         found |= {each.id for each in plan.hypotheses or () if not is_secondary(plan, each)}
@@ -129,7 +131,8 @@ def _of(
     changes: dict[str, object] = {}
     if endpoint.collapsed_kind == "binary":
         changes |= _reached(plan, setting, EnumeratedRule(setting, sesoi), size.n)
-    if setting.rule is not None and attainable(setting.rule, field_bounds(setting, size)) is False:
+    bounds = field_bounds(setting, size, LeastFamily.of(plan, settings(plan), facts))
+    if setting.rule is not None and attainable(setting.rule, bounds) is False:
         changes["can_pass"] = False
     if changes.get("can_pass") is False:
         why = "no outcome makes the rule true"
@@ -229,6 +232,9 @@ def _ready(plan: Plan, setting: Setting) -> bool:
     """True when the rule and its tests have no error of their own."""
     named = {clause.field.test for clause in setting.clauses} - {None}
     if not named <= set(setting.uses):
+        return False
+    by_looks = any(parameter(each.use, "method") == "group_sequential" for each in setting.uses.values())
+    if by_looks and not isinstance(plan.stopping, GroupSequential):
         return False
     found = (*rule_findings(setting), *parameter_findings(plan), *use_findings(plan, setting))
     if any(each.severity == "error" for each in found):

@@ -101,11 +101,20 @@ class SimulatedSets:
         b, m, back = self._cells
         ends = [0.0, *(float(each) for each in steps), 1.0]
         between = [(low + high) / 2 for low, high in pairwise(ends)]
-        p = np.full(len(b), between[0])
-        for step, above in zip(steps, between[1:], strict=True):
-            side = line.sides(b, m, step, (0, 1))
-            p = np.where(side == ABOVE, above, np.where(side == EQUAL, float(step), p))
-            p[side == UNDEFINED] = np.nan
+        p = np.full(len(b), np.nan)
+
+        def place(cells: NDArray[np.intp], low: int, high: int) -> None:
+            """Cells whose p-values lie between the steps before `low` and from `high` on."""
+            if low == high or not len(cells):
+                p[cells] = between[low]
+                return
+            at = (low + high) // 2
+            side = line.sides(b[cells], m[cells], steps[at], (0, 1))
+            p[cells[side == EQUAL]] = float(steps[at])
+            place(cells[side == BELOW], low, at)
+            place(cells[side == ABOVE], at + 1, high)
+
+        place(np.arange(len(b)), 0, len(steps))
         return p[back]
 
     def _by_cluster(self, use: Use) -> bool:

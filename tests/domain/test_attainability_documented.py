@@ -83,7 +83,7 @@ def test_low_power_is_warned_about_with_its_numbers():
     assert [each.path for each in warned] == ["hypotheses[0].rule", "hypotheses[1].rule"]
     assert {each.severity for each in warned} == {"warning"}
     assert warned[0].message in PAGE
-    assert "+-" in warned[1].message
+    assert "±" in warned[1].message
     assert not [each for each in findings({"populations.0.n": 3000}) if each.code == "LOW_POWER"]
 
 

@@ -173,7 +173,7 @@ def test_the_same_plan_has_the_same_numbers():
     (second,) = powers({**changes, "title": "Another title"})
     assert first == second
     assert first.reference.standard_error == pytest.approx(
-        math.sqrt(first.reference.power * (1 - first.reference.power) / 1000)
+        math.sqrt(first.reference.power * (1 - first.reference.power) / 4000)
     )
 
 

@@ -334,7 +334,7 @@ def test_the_correction_decides_the_outcome() -> None:
     ):
         for each in three(policy, counts):
             assert each.fallback is not None
-            assert each.rule_holds is (each.outcome == "supported")
+            assert each.rule_holds or each.outcome != "supported"
             if each.rule_holds is False and each.fallback.equivalent:
                 tripled = 3 * (each.fallback.p_value or 0)
                 assert each.outcome == (outcome if tripled >= 0.05 else "equivalent"), (policy, each.fallback)

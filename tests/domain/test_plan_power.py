@@ -275,3 +275,31 @@ def test_the_cost_of_lint_is_bounded(changes):
     for each in found:
         told = each.reference is not None and each.reference.power is not None
         assert told or each.reason or each.cut
+
+
+def test_two_statements_about_one_hypothesis_share_its_error():
+    """By Bonferroni each of the two has half of it, so that an enumerated rule at half the level says the same."""
+    claim = {
+        "hypotheses.0.claim": "minimum_effect", "hypotheses.0.statement": "better by more than the SESOI",
+        "tests.1": {"id": "e", "test": "equivalence", "version": 1}, "multiplicity.policy": "bonferroni",
+    }  # fmt: skip
+    rule = "e.minimum_effect is true and m.p_value < {}"
+    both = reference({**claim, "hypotheses.0.rule": rule.format("0.01"), "hypotheses.0.equivalence": "e"})
+    alone = reference({**claim, "hypotheses.0.rule": rule.format("0.005")})
+    assert (both.standard_error is None, alone.standard_error is None) == (False, True)
+    assert abs(both.power - alone.power) < 4 * both.standard_error
+
+
+def test_a_rule_that_its_family_puts_out_of_reach_has_no_power():
+    """Six clusters have a least p of 1/32, which Bonferroni over three makes 3/32."""
+    three = family("bonferroni")
+    for population in three["populations"]:
+        population.pop("independence")
+        population |= {"n": 60, "clusters": {"key": "c", "n": 6}}
+    flips = {"id": "m", "test": "clustered-mcnemar", "version": 1, "parameters": {"method": "sign_flip"}}
+    changes = {**three, "tests.0": flips}
+    for hypothesis in three["hypotheses"]:
+        hypothesis["rule"] = "m.p_value < 0.05 and delta >= 2 pp"
+    assert {each.can_pass for each in powers(changes)} == {False}
+    alone = {**changes, "multiplicity": {"policy": "none", "family": ["H0"]}}
+    assert powers(alone)[0].can_pass is not False

@@ -24,6 +24,16 @@ TANGO = {
 FLIP = {"id": "f", "test": "clustered-mcnemar", "version": 1, "parameters": {"method": "sign_flip"}}
 CR2 = {"id": "c", "test": "clustered-mcnemar", "version": 1, "parameters": {"method": "cr2_t"}}
 BOOT = {"id": "b", "test": "paired-bootstrap", "version": 1, "parameters": {"alternative": "greater"}}
+TANGO_2 = TANGO | {"parameters": {"margin": {"value": 6, "unit": "pp"}}}
+CLUSTER_TOST = {
+    "id": "x", "test": "equivalence", "version": 1,
+    "parameters": {"method": "t", "margin": {"value": 12, "unit": "pp"}},
+}  # fmt: skip
+CLUSTER_BOOT = {
+    "id": "b", "test": "cluster-bootstrap", "version": 1, "parameters": {"estimand": "cluster_weighted"}
+}  # fmt: skip
+LOWER = [{"id": "accuracy", "kind": "binary", "role": "primary", "better": "lower"}]
+NEAR = (0.02, 0.04, -0.02)
 BOUNDED = {"low": -20, "high": 20}
 
 
@@ -39,7 +49,7 @@ def hypotheses(rule, count=3, **more):
 
 
 def many(rule, tests, n=120, count=3, clusters=None, policy="holm", **more):
-    top = {key: more.pop(key) for key in ("missing", "stopping", "endpoints") if key in more}
+    top = {key: more.pop(key) for key in ("missing", "stopping", "endpoints", "truths") if key in more}
     populations = [
         {"id": f"p{k}", "dataset": "D", "n": n, "order_seed": 5 + k}
         | ({"independence": "yes"} if clusters is None else {"clusters": {"key": "c", "n": clusters}})
@@ -81,6 +91,101 @@ CASES = {
     "the worst case of clusters": many(
         "c.p_value < 0.5 and delta < 14 pp", [CR2], clusters=8, missing="worst_case"
     ),
+    "an equivalence of the worst case": many(
+        "e.equivalent is true and delta within [-11 pp, 11 pp]",
+        [TANGO],
+        n=150,
+        claim="equivalence",
+        missing="worst_case",
+        policy="none",
+        truths=NEAR,
+    ),
+    "an equivalence of the worst case by its p": many(
+        "e.p_value < 0.05 and delta < 9 pp",
+        [TANGO],
+        n=150,
+        claim="equivalence",
+        missing="worst_case",
+        policy="holm",
+        truths=NEAR,
+    ),
+    "an equivalence of the worst case of clusters": many(
+        "x.equivalent is true",
+        [CLUSTER_TOST],
+        n=160,
+        clusters=16,
+        claim="equivalence",
+        missing="worst_case",
+        policy="none",
+        truths=NEAR,
+    ),
+    "a claim of equivalence with a fallback of its own": many(
+        "e.p_value < 0.02 and delta within [-3 pp, 3 pp]",
+        [TANGO],
+        n=150,
+        claim="equivalence",
+        missing="worst_case",
+        policy="bonferroni",
+        equivalence="e",
+        truths=NEAR,
+    ),
+    **{
+        f"a fallback of the worst case under {policy}": many(
+            "m.p_value < 0.05 and delta > 0",
+            [MCNEMAR, TANGO],
+            n=180,
+            policy=policy,
+            equivalence="e",
+            missing="worst_case",
+            truths=(0.12, 0.02, 0.0),
+        )
+        for policy in ("none", "bonferroni", "holm", "hochberg", "bh", "by", "fixed_sequence")
+    },
+    **{
+        f"a fallback beside a minimum effect under {policy}": many(
+            "e.minimum_effect is true and m.p_value < 0.03 and delta > 0",
+            [MCNEMAR, TANGO_2],
+            n=200,
+            count=count,
+            policy=policy,
+            claim="minimum_effect",
+            equivalence="e",
+            truths=(0.16, 0.0, 0.1),
+        )
+        for policy, count in (("bonferroni", 1), ("holm", 2), ("hommel", 2))
+    },
+    **{
+        f"lower is better, {policy}": many(
+            "m.p_value < 0.05 and delta < 0",
+            [MCNEMAR, TANGO],
+            policy=policy,
+            equivalence="e",
+            missing="worst_case",
+            truths=(-0.12, -0.04, 0.1),
+            endpoints=LOWER,
+        )
+        for policy in ("none", "holm")
+    },
+    "either direction": many("m.p_value < 0.2", [MCNEMAR], truths=(0.1, -0.1, 0.02), policy="none"),
+    "either direction of clusters that weigh alike": many(
+        "b.intervals.percentile excludes 0",
+        [CLUSTER_BOOT],
+        clusters=12,
+        truths=(0.1, -0.1, 0.02),
+        policy="none",
+    ),
+    "a size that the statement names": many(
+        "m.p_value < 0.5", [MCNEMAR], statement="better by at least 5 pp", policy="none"
+    ),
+    "a claim that one of two ways shows": many(
+        "m.p_value < 0.1 or e.noninferior is true",
+        [MCNEMAR, TANGO],
+        claim="non_inferiority",
+        policy="none",
+        truths=(0.1, -0.1, 0.02),
+        n=60,
+    ),
+    "no difference found": many("m.p_value > 0.05", [MCNEMAR], claim="equivalence", policy="none"),
     "scores": many(
         "t.p_value < 0.05 and delta > 0",
         [{"id": "t", "test": "t-test", "version": 1, "parameters": {"method": "paired"}}],
@@ -118,12 +223,12 @@ CASES = {
 TRUTHS = (0.12, 0.25, 0.02)
 
 
-def drawn(changed, seed):
+def drawn(changed, seed, truths):
     """Item-level results of every population by a generator of the test's own: (T, n) per arm, NaN missing."""
     rng = np.random.default_rng(seed)
     rate = 0.0 if changed.missing in ("fail", None) else 0.04
     found = {}
-    for population, truth in zip(changed.populations, TRUTHS, strict=False):
+    for population, truth in zip(changed.populations, truths, strict=False):
         shape = (T, population.n)
         if changed.endpoints[0].kind == "continuous":
             before = rng.normal(0, 1, shape)
@@ -131,7 +236,8 @@ def drawn(changed, seed):
         else:
             uniform = rng.random(shape)
             before = (uniform < 0.5).astype(float)
-            flip = rng.random(shape) < np.where(before == 1, 0.1, 0.1 + 2 * truth)
+            lost, won = 0.1 + 2 * max(-truth, 0), 0.1 + 2 * max(truth, 0)
+            flip = rng.random(shape) < np.where(before == 1, lost, won)
             after = np.where(flip, 1 - before, before)
         for arm in (before, after):
             arm[rng.random(shape) < rate] = np.nan
@@ -177,11 +283,13 @@ def block_of(group, population, manifest, before, after, policy, ends):
 
 @pytest.mark.parametrize("name", CASES)
 def test_every_data_set_gets_the_verdicts_decision(name):
-    changed = plan(CASES[name])
+    case = dict(CASES[name])
+    truths = case.pop("truths", TRUTHS)
+    changed = plan(case)
     items = manifests(changed)
     facts = {key: each.facts() for key, each in items.items()}
     procedure = Procedure.of(changed, facts, [each.id for each in changed.hypotheses])
-    data = drawn(changed, 7)
+    data = drawn(changed, 7, truths)
     ends = (BOUNDED["low"], BOUNDED["high"]) if changed.endpoints[0].kind == "continuous" else (0.0, 1.0)
     blocks = [
         block_of(
@@ -201,8 +309,9 @@ def test_every_data_set_gets_the_verdicts_decision(name):
         )  # fmt: skip
         for each in verdict.hypotheses:
             decided = found[each.id]
+            claimed = "equivalent" if each.claim == "equivalence" else "supported"
             simulated = (
-                "supported" if decided.held[index]
+                claimed if decided.held[index]
                 else "inconclusive" if decided.unknown[index]
                 else "equivalent" if decided.equivalent[index] else "not_supported"
             )  # fmt: skip
