@@ -23,7 +23,7 @@ from service.store.tables import idempotency as kept_answers
 from service.store.tables import jobs as jobs_table
 
 from .conftest import Service
-from .plans import items, locked, post, small_plan
+from .plans import draft, items, locked, post, small_plan
 from .test_blindness import seen
 from .test_looks import order
 from .test_looks import plan as plan_with_looks
@@ -39,7 +39,10 @@ class Gathering:
     def __init__(self, service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
         self.service = service
         self.sizes: list[int] = []
+        self.gathered = 0
         self._stuck, self._go = Event(), Event()
+        self._refused = draft(service.client, small_plan(1))
+        """A draft takes no results: what is posted to it is refused in its turn, and leaves no trace."""
         self._threads = ThreadPoolExecutor(32)
         whole = posting.store
 
@@ -58,13 +61,14 @@ class Gathering:
         self._stuck.clear()
         self._go.clear()
         self.sizes.clear()
-        self._threads.submit(lambda: post(self.service.client, "nothing", "A", items(1), [1]))
+        self._threads.submit(lambda: post(self.service.client, self._refused, "A", items(1), [1]))
         self._stuck.wait()
-        answers = []
-        for number, call in enumerate(calls, start=1):
+        answers: list[Future[Any]] = []
+        for call in calls:
             answers.append(self._threads.submit(call))
-            while self.waiting() < number:
+            while self.waiting() < sum(not answer.done() for answer in answers):  # some need not wait
                 time.sleep(0.001)
+        self.gathered = self.waiting()
         return answers
 
     def end(self, answers: list[Future[Any]]) -> list[Any]:
@@ -74,7 +78,7 @@ class Gathering:
 
     def __call__(self, *calls: Call) -> list[Any]:
         answers = self.end(self.begin(*calls))
-        assert self.sizes[0] == len(calls), "they were one group"
+        assert self.sizes[0] == self.gathered, "they were one group"
         return answers
 
     def waiting(self) -> int:
@@ -256,7 +260,7 @@ def test_nothing_is_summed_of_a_record_that_the_caller_cannot_see(
         assert post(stranger, ours, "A", items(1), [1]).status_code == 404
     assert batch(service, ours, "A", items(1))().status_code == 201
     assert batch(service, ours, "A", ["nobody"])().status_code == 422
-    assert summed == [set(), {ours}, set()]
+    assert summed == [{ours}, set()]
 
 
 def test_leaves_stand_in_the_order_of_the_batches_and_every_receipt_is_its_leaf(
