@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from service.actions import calibration as actions
+from service.actions.jobs import Quota
 from service.domain.calibration import Calibrator, block_count, conclude
 from service.jobs import calibrations
 from service.store import job_work, jobs
@@ -30,7 +31,7 @@ def queued(world, seconds=20.0):
             seconds,
             project_id=world.projects["one"],
             keyring=world.keyring,
-            most=10,
+            quota=Quota(jobs=10, input_bytes=2**30),
             job_id="c1",
             now=AT,
         )
