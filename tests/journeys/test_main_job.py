@@ -12,7 +12,7 @@ def test_a_plan_is_locked_results_come_in_and_a_verdict_comes_out(service: Servi
     client = service.client
     prereg_id = draft(client, small_plan(20))
     found = client.post(f"/v1/preregistrations/{prereg_id}/lint").json()["findings"]
-    assert [each["code"] for each in found] == ["LOW_POWER"]  # twenty items are few
+    assert [each["code"] for each in found] == ["SIZE_NOT_TESTED", "LOW_POWER"]  # twenty items are few
     record = lock(client, prereg_id).json()
     assert record["state"] == "locked"
     assert record["plan_sha256"] == sha256_hex(canonical(record["plan"]))
