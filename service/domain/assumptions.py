@@ -42,8 +42,8 @@ class Effect(Request):
 class MissingByArm(Request):
     """Shares of each arm's results that are not ok."""
 
-    baseline: Rate = 0.0
-    candidate: Rate = 0.0
+    baseline: Rate = Field(0.0, description="Of the baseline arm.")
+    candidate: Rate = Field(0.0, description="Of the candidate arm.")
 
 
 class Assumed(Request):
