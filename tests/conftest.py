@@ -12,7 +12,8 @@ import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in every process of a deployment: sums then agree to the bit
+# As in every process of a deployment: sums then agree to the bit.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import HealthCheck, settings
