@@ -80,6 +80,10 @@ class _Calculator:
             done += count
         return received
 
+    def __del__(self) -> None:
+        """One that nobody holds any more: its call was given up while it was made, or its application has ended."""
+        self.socket.close()
+
     def end(self, *, busy: bool) -> None:
         """Let the process go; one that is busy would not notice."""
         if busy and self.process_id:
