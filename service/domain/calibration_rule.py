@@ -16,7 +16,7 @@ from service.domain.rule import All, Clause, Comparison, Excludes, clauses
 from service.domain.stopping import is_sequential
 from service.domain.truth_sets import TRUE
 from service.errors import ForelockError
-from service.kernels.rule_enumeration import binomial_between
+from service.kernels import binomial
 
 
 def by_counts(case: Case, setting: Setting) -> EnumeratedRule | None:
@@ -67,7 +67,7 @@ def over_all_flips(case: Case, setting: Setting, rule: EnumeratedRule) -> float 
     if any(int(each) & TRUE and int(each) != TRUE for each in truths[pieces]):
         return None
     held = pieces & (truths == TRUE)
-    chance = binomial_between(found.cuts[0, :-1][held], found.cuts[0, 1:][held], m[0], 0.5)
+    chance = binomial.between(found.cuts[0, :-1][held], found.cuts[0, 1:][held], m[0], 0.5)
     return min(float(chance.sum()), 1.0)
 
 

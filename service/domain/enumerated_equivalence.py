@@ -23,8 +23,8 @@ from service.domain.enumerated_lines import (
     valued,
 )
 from service.domain.enumerated_tests import BinaryTest
+from service.kernels import tango
 from service.kernels.paired_exact import exact_p_below
-from service.kernels.paired_intervals import tango_scores
 from service.kernels.rule_enumeration import Floats, Ints
 
 SPARSE = 10
@@ -101,8 +101,8 @@ class EquivalenceLines:
 
         def sides(b: Ints, m: Ints, threshold: Fraction, levels: Levels) -> Sides:
             limit = float(threshold)
-            upper: Floats = special.ndtr(tango_scores(b, m - b, n, margin))
-            lower: Floats = special.ndtr(tango_scores(m - b, b, n, margin))
+            upper: Floats = special.ndtr(tango.scores(b, m - b, n, margin))
+            lower: Floats = special.ndtr(tango.scores(m - b, b, n, margin))
             p = {"p_upper": upper, "p_lower": lower}.get(name, np.maximum(upper, lower))
             for cell in np.flatnonzero((m < SPARSE) & (p <= limit + CLOSE * limit)).tolist():
                 p[cell] = max(float(p[cell]), self._exact(name, int(b[cell]), int(m[cell]), limit))

@@ -16,7 +16,8 @@ from service.domain.enumerated_equivalence import EquivalenceLines
 from service.domain.enumerated_lines import EndLines, Line, Pattern, counted
 from service.domain.enumerated_tests import BinaryTest
 from service.domain.rule_truth import TIE
-from service.kernels.rule_enumeration import Floats, Ints, mcnemar_p
+from service.kernels import mcnemar
+from service.kernels.rule_enumeration import Floats, Ints
 from service.stats.common import Alternative
 
 Path = tuple[str, ...]
@@ -58,11 +59,11 @@ def _mcnemar(test: BinaryTest, path: Path) -> Line | EndLines | None:
     whole = whole_interval(path)
     if path == ("p_value",):
         return test.valued(
-            path, lambda b, m: mcnemar_p(b, m - b, method, alternative), sides_pattern(alternative)
+            path, lambda b, m: mcnemar.p_values(b, m - b, method, alternative), sides_pattern(alternative)
         )
     if path == ("min_attainable_p",):
         side: Alternative = "two-sided" if alternative == "two-sided" else "greater"
-        return test.valued(path, lambda _b, m: mcnemar_p(m, 0 * m, method, side), "row")
+        return test.valued(path, lambda _b, m: mcnemar.p_values(m, 0 * m, method, side), "row")
     if whole == ("ci",):
         return test.interval(path, "tango")
     if whole[0] == "intervals":
@@ -127,7 +128,7 @@ def _randomization(test: BinaryTest, path: Path) -> Line | EndLines | None:
     alternative = test.parameter("alternative")
     if path == ("p_value",):
         return test.valued(
-            path, lambda b, m: mcnemar_p(b, m - b, "exact", alternative), sides_pattern(alternative)
+            path, lambda b, m: mcnemar.p_values(b, m - b, "exact", alternative), sides_pattern(alternative)
         )
     return None
 

@@ -20,7 +20,8 @@ from service.domain.lint_settings import Setting
 from service.domain.rule import Clause, Is, Quantity, Within
 from service.domain.rule_region import Region, region
 from service.domain.truth_sets import FALSE, FREE, TRUE, UNKNOWN
-from service.kernels.rule_enumeration import Ints, discordant_window
+from service.kernels import binomial
+from service.kernels.rule_enumeration import Ints
 from service.stats.common import Margin
 
 LEAST_THRESHOLD = 1e-9
@@ -66,7 +67,7 @@ class EnumeratedRule:
     def likely(self, n: int, discordances: tuple[float, ...]) -> Region:
         """The first rows, and all that are not rarer than 1e-16 under one of these discordances."""
         if (n, discordances) not in self._likely:
-            windows = [(0, min(n, FIRST_ROWS)), *(discordant_window(n, each) for each in discordances)]
+            windows = [(0, min(n, FIRST_ROWS)), *(binomial.window(n, each) for each in discordances)]
             rows = np.unique(np.concatenate([np.arange(low, high + 1) for low, high in windows]))
             self._likely[n, discordances] = self.on(n, rows)
         return self._likely[n, discordances]

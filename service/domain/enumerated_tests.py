@@ -17,7 +17,7 @@ from service.domain.lint_settings import Use
 from service.domain.plan import Endpoint
 from service.domain.rule_truth import TIE, Ends
 from service.errors import ForelockError
-from service.kernels.paired_intervals import tango_scores
+from service.kernels import tango
 from service.kernels.rule_enumeration import Floats, Ints
 from service.stats.common import Margin
 
@@ -95,7 +95,7 @@ class BinaryTest:
         def score(b: Ints, m: Ints, x: float) -> Floats:
             if abs(x) > 1:
                 return np.full(len(b), -np.inf if x > 0 else np.inf)
-            return tango_scores(b, m - b, n, x)
+            return tango.scores(b, m - b, n, x)
 
         return EndLines(
             stepped(score, z, self.asker((*path, "low")), slack=1e-7),

@@ -34,7 +34,7 @@ from service.domain.rule_level_records import RuleLevel
 from service.domain.rule_region import Region
 from service.domain.simulated_fields import SimulatedSets
 from service.domain.truth_sets import TRUE, combine_sets
-from service.kernels.rule_enumeration import discordant_window
+from service.kernels import binomial
 from service.kernels.simulated_pairs import SharedResamples, draw_binary, draw_continuous
 from service.stats.common import Margin
 from service.stats.shows import Covers, Finding, PValue, Share, by_alpha
@@ -162,7 +162,7 @@ def _exact(base: RuleLevel, rule: EnumeratedRule, n: int, truths: tuple[float, .
         return base.model_copy(update={"reason": f"levels are worked out up to {MOST_ITEMS} items"})
     shares = plausible(None if rule.sesoi is None else float(rule.sesoi.exact()))
     low, high = shares[0], shares[-1]
-    first, last = discordant_window(n, low)[0], discordant_window(n, high)[1]
+    first, last = binomial.window(n, low)[0], binomial.window(n, high)[1]
     whole = rule.on(n, np.arange(first, last + 1)) if last - first < MOST_ROWS else None
     best: tuple[float, float, float] | None = None
     for truth in truths:

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from service.domain.enumerated_lines import ABOVE, BELOW, UNDEFINED, EndLines, Line, Stretch
 from service.domain.rule import Clause, Comparison, Excludes, Is, Operator, Rule, clauses
 from service.domain.truth_sets import FREE, TRUE, Sets, both, combine_sets, compared, either
-from service.kernels.rule_enumeration import Ints, binomial_between, binomial_pmf, discordant_window
+from service.kernels import binomial
+from service.kernels.rule_enumeration import Ints
 
 Lines = Mapping[str, Line | EndLines]
 """By the field's text; a field without a line is free."""
@@ -49,9 +50,9 @@ class Region:
             rows, weight = np.flatnonzero(self.m == 0), np.ones(1)
             share = 0.5
         else:
-            low, high = discordant_window(self.n, min(discordant, 1.0))
+            low, high = binomial.window(self.n, min(discordant, 1.0))
             rows = np.flatnonzero((self.m >= low) & (self.m <= high))
-            weight = binomial_pmf(self.m[rows], self.n, min(discordant, 1.0))
+            weight = binomial.pmf(self.m[rows], self.n, min(discordant, 1.0))
             share = p_only_candidate / discordant
         certain = self._mass(rows, weight, share, self.truths == TRUE)
         free = (self.truths != TRUE) & ((self.truths & TRUE) != 0)
@@ -80,7 +81,7 @@ class Region:
     def _mass(self, rows: Ints, weight: NDArray[np.float64], share: float, of: NDArray[np.bool_]) -> float:
         row, piece = np.nonzero(of[rows] & (self.cuts[rows, 1:] > self.cuts[rows, :-1]))
         at = rows[row]
-        chance = binomial_between(self.cuts[at, piece], self.cuts[at, piece + 1], self.m[at], share)
+        chance = binomial.between(self.cuts[at, piece], self.cuts[at, piece + 1], self.m[at], share)
         return min(float(weight[row] @ chance), 1.0)
 
     def _any(self, of: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -31,6 +31,7 @@ from service.domain.rule_region import truths_of
 from service.domain.rule_truth import TIE
 from service.domain.truth_sets import Sets, both, compared, either
 from service.kernels import simulated_pairs as kernel
+from service.kernels.clustered_mcnemar import chi_squares
 from service.stats.common import Margin
 
 Floats = NDArray[np.float64]
@@ -210,7 +211,8 @@ def _clustered_mcnemar(sets: SimulatedSets, use: Use, path: Path) -> Value | Non
     if method == "sign_flip":
         p = kernel.swap_p(sets.sums, alternative, sets.generator(2))  # type: ignore[arg-type]
     elif method in CLUSTERED_CHI_SQUARES:
-        p = kernel.normal_tail(kernel.chi_square_root(method, sets.sums, sets.sizes), alternative)  # type: ignore[arg-type]
+        root = np.sqrt(chi_squares(method, sets.sums, sets.sizes))  # type: ignore[arg-type]
+        p = kernel.normal_tail(np.copysign(root, delta), alternative)  # type: ignore[arg-type]
     elif method in ("cr1_t", "cr2_t", "cv3_t"):
         t = np.where(se > 0, delta / np.where(se > 0, se, 1.0), np.nan)
         p = kernel.t_tail(t, df, alternative)  # type: ignore[arg-type]

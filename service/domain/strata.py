@@ -16,8 +16,8 @@ from scipy import special
 from service.domain.exact_sums import exact_sum
 from service.domain.outcomes import Paired
 from service.domain.verdict_parts import Span, Strata, StratumEffect
+from service.kernels import tango
 from service.kernels.clusters import cluster_sums, codes_of, robust_errors
-from service.kernels.paired_intervals import tango_interval
 from service.kernels.t_distribution import t_quantile
 from service.stats.common import is_binary
 
@@ -33,10 +33,10 @@ def by_stratum(paired: Paired) -> Strata | None:
         return None
     names = tuple(dict.fromkeys(labels))
     binary = is_binary(paired.baseline, paired.candidate) and paired.endpoint.collapsed_kind == "binary"
-    tango = binary and paired.population.clusters is None
+    by_score = binary and paired.population.clusters is None
     kept = np.array(list(compress(labels, paired.kept.tolist())), dtype=object)
     enough = len(names) <= MOST
-    effects = tuple(_effect(paired, name, kept == name, tango) for name in names) if enough else ()
+    effects = tuple(_effect(paired, name, kept == name, by_score) for name in names) if enough else ()
     deltas = [each.delta for each in effects if each.delta is not None]
     mean = sum(deltas) / len(deltas) if deltas else None
     pooled = float(paired.delta or 0)
@@ -44,7 +44,7 @@ def by_stratum(paired: Paired) -> Strata | None:
         of=paired.population.strata,
         effects=effects,
         level=LEVEL,
-        method="tango" if tango else "cr2_t",
+        method="tango" if by_score else "cr2_t",
         opposed=tuple(each.stratum for each in effects if each.opposed),
         mean_of_strata=mean,
         sign_depends_on_weights=mean is not None and mean * pooled < 0,
@@ -52,14 +52,14 @@ def by_stratum(paired: Paired) -> Strata | None:
     )
 
 
-def _effect(paired: Paired, name: str, inside: NDArray[np.bool_], tango: bool) -> StratumEffect:
+def _effect(paired: Paired, name: str, inside: NDArray[np.bool_], by_score: bool) -> StratumEffect:
     before, after = paired.baseline[inside], paired.candidate[inside]
     clusters = None if paired.population.clusters is None else paired.manifest.clusters
     codes = np.arange(len(before))
     if clusters is not None:
         codes = codes_of(list(compress(compress(clusters, paired.kept.tolist()), inside.tolist())))
     delta = (exact_sum(after) - exact_sum(before)) / len(before) if len(before) else None
-    ci, reason = (None, "no item is left") if delta is None else _interval(before, after, codes, tango)
+    ci, reason = (None, "no item is left") if delta is None else _interval(before, after, codes, by_score)
     return StratumEffect(
         stratum=name,
         n=len(before),
@@ -72,13 +72,13 @@ def _effect(paired: Paired, name: str, inside: NDArray[np.bool_], tango: bool) -
 
 
 def _interval(
-    before: NDArray[np.float64], after: NDArray[np.float64], codes: NDArray[np.int64], tango: bool
+    before: NDArray[np.float64], after: NDArray[np.float64], codes: NDArray[np.int64], by_score: bool
 ) -> tuple[Span | None, str | None]:
     difference = after - before
-    if tango:
+    if by_score:
         wins, losses = (int(np.count_nonzero(difference == sign)) for sign in (1, -1))
         z = float(special.ndtri(0.5 + LEVEL / 2))
-        low, high = tango_interval(wins, losses, len(before), z)
+        low, high = tango.interval(wins, losses, len(before), z)
         return Span(low=low, high=high), None
     groups = cluster_sums(difference, codes)
     if groups.n_clusters < 2:

@@ -18,7 +18,7 @@ from service.domain.recent import remembered
 from service.domain.rule_region import Region
 from service.domain.truth_sets import TRUE
 from service.domain.verdict_records import HypothesisVerdict
-from service.kernels.rule_enumeration import binomial_between, binomial_pmf, discordant_window
+from service.kernels import binomial
 
 MOST_ITEMS = 20_000
 REMEMBERED = 256
@@ -86,24 +86,24 @@ def _mean_where_true(region: Region, ahead: float, behind: float) -> float:
     """The sum over outcomes in which the rule holds of their chance times the difference they show."""
     share, n = ahead + behind, region.n
     win = ahead / share
-    low, high = discordant_window(n, min(share, 1.0))
+    low, high = binomial.window(n, min(share, 1.0))
     rows = np.flatnonzero((region.m >= low) & (region.m <= high))
-    weight = binomial_pmf(region.m[rows], n, min(share, 1.0))
+    weight = binomial.pmf(region.m[rows], n, min(share, 1.0))
     row, piece = np.nonzero((region.truths[rows] == TRUE) & (region.cuts[rows, 1:] > region.cuts[rows, :-1]))
     at = rows[row]
     start, end, m = region.cuts[at, piece], region.cuts[at, piece + 1], region.m[at]
-    chance = binomial_between(start, end, m, win)
+    chance = binomial.between(start, end, m, win)
     # b times its chance among m is m times the share times the chance of b - 1 among m - 1
-    wins = m * win * binomial_between(start - 1, end - 1, np.maximum(m - 1, 0), win)
+    wins = m * win * binomial.between(start - 1, end - 1, np.maximum(m - 1, 0), win)
     return float(weight[row] @ (2 * wins - m * chance)) / n
 
 
 def _smaller(n: int, share: float, win: float, delta: float) -> float:
     """The chance of a difference nearer to 0, or beyond it, than the observed one."""
-    low, high = discordant_window(n, min(share, 1.0))
+    low, high = binomial.window(n, min(share, 1.0))
     m = np.arange(low, high + 1)
     edge = (m + abs(delta) * n) / 2  # wins of the arm that is ahead, at that difference
     below = np.ceil(edge - 1e-9) - 1
     toward = win if delta > 0 else 1 - win
     chance = np.where(below < 0, 0.0, special.bdtr(np.clip(below, 0, m), m, toward))
-    return float(binomial_pmf(m, n, min(share, 1.0)) @ chance)
+    return float(binomial.pmf(m, n, min(share, 1.0)) @ chance)

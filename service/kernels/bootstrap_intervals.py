@@ -7,7 +7,7 @@ from typing import Literal
 
 from scipy import special
 
-from service.kernels.independent_bootstrap import Bootstrap
+from service.kernels.distributions import BootstrapDistribution
 
 Method = Literal["percentile", "basic", "bca"]
 
@@ -30,7 +30,7 @@ def bca_tail(p: float, z0: float, a: float) -> float:
 
 
 def interval(
-    distribution: Bootstrap,
+    distribution: BootstrapDistribution,
     estimate: float,
     level: float,
     method: Method,
@@ -48,7 +48,10 @@ def interval(
 
 
 def tails(
-    distribution: Bootstrap, estimate: float, method: Method, constants: tuple[float, float] | None
+    distribution: BootstrapDistribution,
+    estimate: float,
+    method: Method,
+    constants: tuple[float, float] | None,
 ) -> tuple[float, float] | None:
     """One-sided p-values against an effect of 0 by inverting the interval: (candidate better, worse)."""
     if method == "basic":

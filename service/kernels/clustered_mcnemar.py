@@ -1,11 +1,12 @@
 """Chi-square forms of McNemar's test for clustered pairs, each on 1 degree of freedom.
 
-`sums` (G,) are only_candidate - only_baseline per cluster, `sizes` (G,) items per cluster,
-`cells` (G, 4) counts of both_correct, only_baseline, only_candidate, both_wrong.
-None where the statistic is undefined.
+`sums` are only_candidate - only_baseline per cluster, `sizes` (G,) items per cluster, `cells` (G, 4) counts of
+both_correct, only_baseline, only_candidate, both_wrong.
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,29 +14,32 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-def obuchowski(sums: Floats) -> float | None:
-    """Obuchowski (1998), Stat Med 17:1495."""
-    g, squares = len(sums), float(sums @ sums)
-    return (g - 1) / g * float(sums.sum()) ** 2 / squares if squares > 0 else None
+Form = Literal["obuchowski", "durkalski", "yang"]
 
 
-def durkalski(sums: Floats, sizes: Floats) -> float | None:
-    """Durkalski, Palesch, Lipsitz & Rust (2003), Stat Med 22:2417."""
-    means = sums / sizes
-    squares = float(means @ means)
-    return float(means.sum()) ** 2 / squares if squares > 0 else None
+def chi_squares(form: Form, sums: Floats, sizes: Floats) -> Floats:
+    """The statistic of every data set, (...,) from `sums` (..., G); NaN where it is undefined.
 
-
-def yang(sums: Floats, sizes: Floats) -> float | None:
-    """Yang, Sun & Hardin (2010), Biom J 52:638."""
-    g = len(sums)
-    residual = sums - sizes * (sums.sum() / sizes.sum())
-    variance = 0.5 * float(residual @ residual + sums @ sums)
-    return (g - 1) / g * float(sums.sum()) ** 2 / variance if variance > 0 else None
+    Sources: Obuchowski (1998), Stat Med 17:1495; Durkalski, Palesch, Lipsitz & Rust (2003), Stat Med 22:2417;
+    Yang, Sun & Hardin (2010), Biom J 52:638.
+    """
+    g = sums.shape[-1]
+    shrunk = (g - 1) / g
+    if form == "durkalski":
+        sums, shrunk = sums / sizes, 1.0
+    total, squares = sums.sum(axis=-1), np.vecdot(sums, sums)
+    if form == "yang":
+        residual = sums - sizes * (total / sizes.sum())[..., None]
+        squares = 0.5 * (np.vecdot(residual, residual) + squares)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(squares > 0, shrunk * total**2 / squares, np.nan)
 
 
 def eliasziw_donner(cells: Floats) -> float | None:
-    """Eliasziw & Donner (1991), Stat Med 10:1981: McNemar over an inflation from the fourfold table's ICC."""
+    """Eliasziw & Donner (1991), Stat Med 10:1981: McNemar over an inflation from the fourfold table's ICC.
+
+    None where it is undefined.
+    """
     sizes = cells.sum(axis=1)
     k, n = len(sizes), float(sizes.sum())
     mean_size = n / k

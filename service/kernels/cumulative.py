@@ -12,57 +12,6 @@ Floats = NDArray[np.float64]
 
 SEED, SEED_DRAWS = 42, 500
 CLOSE = 1e-13
-MOST_STEPS = 200
-
-
-def tango_intervals(b: Floats, c: Floats, n: Floats, z: float) -> tuple[Floats, Floats]:
-    """Tango's score interval for many tables (b candidate only, c baseline only, of n), elementwise."""
-    return -_upper_ends(c, b, n, z), _upper_ends(b, c, n, z)
-
-
-def _scores(b: Floats, c: Floats, n: Floats, difference: Floats) -> Floats:
-    """Tango's T(D); -inf where the restricted variance is zero and the estimate lies below D."""
-    numerator = b - c - n * difference
-    linear = -b - c + (2 * n - b + c) * difference
-    product = -c * difference * (1 - difference)
-    root = np.sqrt(np.maximum(linear * linear - 8 * n * product, 0.0))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        q = np.where(linear <= 0, (root - linear) / (4 * n), -2 * product / (root + linear))
-        variance = n * (2 * np.maximum(q, 0.0) + difference * (1 - difference))
-        ratio = numerator / np.sqrt(variance)
-    flat = np.where(numerator == 0, 0.0, np.copysign(np.inf, numerator))
-    return np.where(variance > 0, ratio, flat)
-
-
-def _upper_ends(b: Floats, c: Floats, n: Floats, z: float) -> Floats:
-    """The D above each estimate with T(D) = -z: false position (Illinois) on all brackets together."""
-    ends = np.ones(len(n))
-    todo = np.flatnonzero(_scores(b, c, n, ends) < -z)
-    b, c, n = b[todo], c[todo], n[todo]
-    low, high = (b - c) / n, np.ones(len(n))
-    at_low, at_high = np.full(len(n), -z), np.full(len(n), z)
-    side = np.zeros(len(n))
-    wald = low + z * np.sqrt(np.maximum(b + c - (b - c) ** 2 / n, 0.0) + z * z / 2) / n
-    point = np.minimum(wald, 0.5 * (low + 1))
-    for step in range(MOST_STEPS):
-        value = np.minimum(-_scores(b, c, n, point) - z, z)
-        below = value < 0
-        at_high = np.where(below, np.where(side < 0, 0.5 * at_high, at_high), value)
-        at_low = np.where(below, value, np.where(side > 0, 0.5 * at_low, at_low))
-        low, high = np.where(below, point, low), np.where(below, high, point)
-        side = np.where(below, -1.0, 1.0)
-        going = (np.abs(value) >= 1e-12) & (high - low > CLOSE)
-        ends[todo] = point
-        if not going.any():
-            break
-        if going.mean() < 0.7:
-            todo, b, c, n, side = todo[going], b[going], c[going], n[going], side[going]
-            low, high, at_low, at_high = low[going], high[going], at_low[going], at_high[going]
-        guess = (low * at_high - high * at_low) / (at_high - at_low)
-        # a bracket that the secant keeps missing is halved
-        fits = (guess > low) & (guess < high) & (step % 8 != 7)
-        point = np.where(fits, guess, 0.5 * (low + high))
-    return ends
 
 
 def percentile_intervals(b: Floats, c: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:

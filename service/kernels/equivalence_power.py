@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from service.kernels import binomial, tango
 from service.kernels.paired_exact import SPARSE, exact_p_below
-from service.kernels.paired_intervals import tango_scores
-from service.kernels.power import binomial_cdf, binomial_pmf, window
 
 TIE = 1e-9
 """An interval end this close to the margin touches it."""
@@ -29,13 +28,13 @@ def tango_power(
     `target`: where a bound of the power already lies on one side of it, that bound is returned.
     """
     discordant = p_only_baseline + p_only_candidate
-    low, high = window(n, discordant)
+    low, high = binomial.window(n, discordant)
     m = np.arange(low, high + 1)
     z = -float(special.ndtri(alpha))
 
     def equivalent(b: NDArray[np.int64]) -> NDArray[np.bool_]:
         c, bound = m - b, margin - TIE
-        return (tango_scores(b, c, n, -bound) > z) & (tango_scores(b, c, n, bound) < -z)
+        return (tango.scores(b, c, n, -bound) > z) & (tango.scores(b, c, n, bound) < -z)
 
     # for given m the region is an interval of b around m / 2: find its upper end, mirror it
     inside, outside = (m + 1) // 2, m + 1
@@ -45,8 +44,8 @@ def tango_power(
         ok = equivalent(middle)
         inside, outside = np.where(ok, middle, inside), np.where(ok, outside, middle)
     share = p_only_candidate / discordant if discordant else 0.5
-    weight = np.where(possible, binomial_pmf(m, n, discordant), 0.0)
-    accepted = weight * (binomial_cdf(inside, m, share) - binomial_cdf(m - inside - 1, m, share))
+    weight = np.where(possible, binomial.pmf(m, n, discordant), 0.0)
+    accepted = weight * (binomial.cdf(inside, m, share) - binomial.cdf(m - inside - 1, m, share))
     many, few = float(accepted[m >= SPARSE].sum()), float(accepted[m < SPARSE].sum())
     if few < 1e-14 or (target is not None and (many >= target or many + few < target)):
         return many if target is not None and many >= target else min(many + few, 1.0)
@@ -54,7 +53,7 @@ def tango_power(
     there = (b + c >= low) & (b + c <= high)
     b, c = b[there], c[there]
     place = b + c - low
-    won = binomial_pmf(b, b + c, share)
+    won = binomial.pmf(b, b + c, share)
     scored = (b <= inside[place]) & (c <= inside[place])
     return min(many + float((scored * weight[place]) @ won), 1.0)
 
@@ -63,7 +62,7 @@ def tango_power(
 def sparse_region(n: int, alpha: float, margin: float) -> NDArray[np.bool_]:
     """Which (b, c) of fewer than 10 discordant items have both exact p below alpha: (10, 10), symmetric."""
     b, c = np.divmod(np.arange(SPARSE * SPARSE), SPARSE)
-    order = np.argsort(tango_scores(b, c, n, margin), kind="stable")
+    order = np.argsort(tango.scores(b, c, n, margin), kind="stable")
     order = order[(b + c)[order] < min(SPARSE, n + 1)]
     # the exact p rises with the score: find how many tables reject
     rejecting, most = 0, len(order)

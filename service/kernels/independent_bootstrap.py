@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,53 +16,16 @@ from scipy import special
 
 from service.kernels import lattice, multisets
 from service.kernels.bootstrap_draws import batches, drawn_sums
+from service.kernels.distributions import BootstrapDistribution
 from service.kernels.streams import block_count
 
 SMALLEST_UNIT = 1e-300
 MAX_PAIRS = 1_000_000
 LISTED_ERROR = 1e-12
+ON_POINT = 1e-7
+"""This close to a point of the lattice, in its units, is on it."""
 SLACK = 1e-11
 """Two resampled means this close, relative to the spread of the data, are one value."""
-
-
-class Bootstrap(Protocol):
-    """A bootstrap distribution of an estimate."""
-
-    @property
-    def exact(self) -> bool:
-        """Computed, not drawn."""
-        ...
-
-    @property
-    def error(self) -> float:
-        """Absolute error bound of a computed probability."""
-        ...
-
-    @property
-    def n_resamples(self) -> int | None:
-        """Draws; None when computed."""
-        ...
-
-    @property
-    def least(self) -> float:
-        """Least probability the distribution can give."""
-        ...
-
-    def quantile(self, q: float) -> float:
-        """The q-quantile."""
-        ...
-
-    def at_most(self, x: float) -> float:
-        """P(estimate* <= x), the whole atom at x included; (1 + count) / (B + 1) when drawn."""
-        ...
-
-    def at_least(self, x: float) -> float:
-        """P(estimate* >= x), as `at_most`."""
-        ...
-
-    def standard_error(self) -> float:
-        """Standard deviation of the distribution."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,30 +36,33 @@ class OnLattice:
     sums: lattice.Distribution
     origin: float
     unit: float
-    least: float
-    exact: bool = True
-    n_resamples: None = None
+    mean: float
+    route: str = "fft"
 
     @property
     def error(self) -> float:
-        """Absolute error bound of a probability."""
+        """Absolute error of a probability."""
         return self.sums.error
 
     def quantile(self, q: float) -> float:
         """The smallest x with F(x) >= q - 1e-12."""
         return self.origin + self.unit * self.sums.quantile(q)
 
-    def at_most(self, x: float) -> float:
-        """P(estimate* <= x)."""
-        return lattice.at_most(self.groups, self.sums, math.floor((x - self.origin) / self.unit + 1e-7))
+    def at_most(self, r: float, *, strict: bool = False) -> float:
+        """P(estimate* <= r), or < r."""
+        at = (r - self.origin) / self.unit
+        k = math.ceil(at - ON_POINT) - 1 if strict else math.floor(at + ON_POINT)
+        return lattice.at_most(self.groups, self.sums, k)
 
-    def at_least(self, x: float) -> float:
-        """P(estimate* >= x)."""
-        return lattice.at_least(self.groups, self.sums, math.ceil((x - self.origin) / self.unit - 1e-7))
+    def at_least(self, r: float, *, strict: bool = False) -> float:
+        """P(estimate* >= r), or > r."""
+        at = (r - self.origin) / self.unit
+        k = math.floor(at + ON_POINT) + 1 if strict else math.ceil(at - ON_POINT)
+        return lattice.at_least(self.groups, self.sums, k)
 
-    def standard_error(self) -> float:
-        """Standard deviation of the distribution."""
-        return self.unit * self.sums.standard_deviation()
+    def moments(self) -> tuple[float, float]:
+        """Mean and standard deviation."""
+        return self.mean, self.unit * self.sums.standard_deviation()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,67 +72,59 @@ class Listed:
     values: NDArray[np.float64]
     probabilities: NDArray[np.float64]
     slack: float
-    least: float
     error: float
-    exact: bool = True
-    n_resamples: None = None
+    route: str = "enumeration"
 
     def quantile(self, q: float) -> float:
         """The smallest x with F(x) >= q - 1e-12."""
         index = int(np.searchsorted(np.cumsum(self.probabilities), q - lattice.QUANTILE_SLACK))
         return float(self.values[min(index, self.values.size - 1)])
 
-    def at_most(self, x: float) -> float:
-        """P(estimate* <= x)."""
-        inside = self.probabilities[: np.searchsorted(self.values, x + self.slack, side="right")]
-        return min(float(inside.sum()), 1.0)
+    def at_most(self, r: float, *, strict: bool = False) -> float:
+        """P(estimate* <= r), or < r."""
+        return min(float(self.probabilities[: _place(self, r, after=not strict)].sum()), 1.0)
 
-    def at_least(self, x: float) -> float:
-        """P(estimate* >= x)."""
-        return min(float(self.probabilities[np.searchsorted(self.values, x - self.slack) :].sum()), 1.0)
+    def at_least(self, r: float, *, strict: bool = False) -> float:
+        """P(estimate* >= r), or > r."""
+        return min(float(self.probabilities[_place(self, r, after=strict) :].sum()), 1.0)
 
-    def standard_error(self) -> float:
-        """Standard deviation of the distribution."""
-        mean = self.probabilities @ self.values
-        return math.sqrt(float(self.probabilities @ (self.values - mean) ** 2))
+    def moments(self) -> tuple[float, float]:
+        """Mean and standard deviation."""
+        mean = float(self.probabilities @ self.values)
+        return mean, math.sqrt(float(self.probabilities @ (self.values - mean) ** 2))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn:
-    """Monte-Carlo draws in ascending order (B,)."""
+    """Monte-Carlo draws in ascending order (B,). The data count as one draw more, on either side."""
 
     values: NDArray[np.float64]
     slack: float
-    error: float = 0.0
-    exact: bool = False
-
-    @property
-    def n_resamples(self) -> int:
-        """Draws."""
-        return int(self.values.size)
-
-    @property
-    def least(self) -> float:
-        """Least probability the draws can give."""
-        return 1 / (self.values.size + 1)
+    error: None = None
+    route: str = "monte_carlo"
 
     def quantile(self, q: float) -> float:
         """Linear interpolation between the draws."""
         return float(np.quantile(self.values, q))
 
-    def at_most(self, x: float) -> float:
+    def at_most(self, r: float, *, strict: bool = False) -> float:
         """(1 + count) / (B + 1)."""
-        count = int(np.searchsorted(self.values, x + self.slack, side="right"))
-        return (1 + count) / (self.values.size + 1)
+        return (1 + _place(self, r, after=not strict)) / (self.values.size + 1)
 
-    def at_least(self, x: float) -> float:
+    def at_least(self, r: float, *, strict: bool = False) -> float:
         """(1 + count) / (B + 1)."""
-        count = self.values.size - int(np.searchsorted(self.values, x - self.slack))
-        return (1 + count) / (self.values.size + 1)
+        return (1 + self.values.size - _place(self, r, after=strict)) / (self.values.size + 1)
 
-    def standard_error(self) -> float:
-        """Standard deviation of the draws (ddof 1)."""
-        return float(self.values.std(ddof=1))
+    def moments(self) -> tuple[float, float]:
+        """Mean and standard deviation (ddof 1) of the draws."""
+        return float(self.values.mean()), float(self.values.std(ddof=1))
+
+
+def _place(found: Listed | Drawn, r: float, *, after: bool) -> int:
+    """How many values lie below r, those that tie with it included when `after`."""
+    if after:
+        return int(np.searchsorted(found.values, r + found.slack, side="right"))
+    return int(np.searchsorted(found.values, r - found.slack))
 
 
 def exact_bootstrap(samples: Sequence[NDArray[np.float64]]) -> OnLattice | Listed | None:
@@ -177,11 +134,14 @@ def exact_bootstrap(samples: Sequence[NDArray[np.float64]]) -> OnLattice | Liste
     have, or a million of both samples together.
     """
     signs = _signs(samples)
-    # the least atom: one and the same rare value in every draw
-    least = math.exp(-sum(s.size * math.log(s.size) for s in samples))
-    least = max(least, 1e-300)
-    found = _on_lattice(samples, signs, least)
-    return found or _listed(samples, signs, least)
+    return _on_lattice(samples, signs) or _listed(samples, signs)
+
+
+def least_probability(samples: Sequence[NDArray[np.float64]], found: BootstrapDistribution) -> float:
+    """The least probability the distribution can give: one draw, or one and the same rare value in every draw."""
+    if isinstance(found, Drawn):
+        return 1 / (found.values.size + 1)
+    return max(math.exp(-sum(s.size * math.log(s.size) for s in samples)), 1e-300)
 
 
 def draw(samples: Sequence[NDArray[np.float64]], n_resamples: int, seed: int) -> Drawn:
@@ -203,7 +163,9 @@ def in_order(samples: Sequence[NDArray[np.float64]], estimates: NDArray[np.float
     return Drawn(np.sort(estimates), _slack(samples))
 
 
-def bca_constants(samples: Sequence[NDArray[np.float64]], distribution: Bootstrap) -> tuple[float, float]:
+def bca_constants(
+    samples: Sequence[NDArray[np.float64]], distribution: BootstrapDistribution
+) -> tuple[float, float]:
     """Bias z0 and acceleration a, from the influence of every value within its own sample."""
     estimate = sum(sign * float(s.mean()) for sign, s in zip(_signs(samples), samples, strict=True))
     at_most, at_least = distribution.at_most(estimate), distribution.at_least(estimate)
@@ -226,9 +188,7 @@ def _slack(samples: Sequence[NDArray[np.float64]]) -> float:
     return SLACK * max(float(s.max()) for s in samples) - SLACK * min(float(s.min()) for s in samples)
 
 
-def _on_lattice(
-    samples: Sequence[NDArray[np.float64]], signs: tuple[int, ...], least: float
-) -> OnLattice | None:
+def _on_lattice(samples: Sequence[NDArray[np.float64]], signs: tuple[int, ...]) -> OnLattice | None:
     start = min(float(s.min()) for s in samples)
     grid = lattice.integer_grid(np.concatenate([s - start for s in samples]), most=2**20)
     if grid is None:
@@ -244,10 +204,11 @@ def _on_lattice(
         sums = lattice.distribution(groups, most=2**20)
     except lattice.WindowTooLong:
         return None
-    return OnLattice(groups, sums, start if len(samples) == 1 else 0.0, unit / common, least)
+    mean = sum(sign * float(sample.mean()) for sign, sample in zip(signs, samples, strict=True))
+    return OnLattice(groups, sums, start if len(samples) == 1 else 0.0, unit / common, mean)
 
 
-def _listed(samples: Sequence[NDArray[np.float64]], signs: tuple[int, ...], least: float) -> Listed | None:
+def _listed(samples: Sequence[NDArray[np.float64]], signs: tuple[int, ...]) -> Listed | None:
     if resamples(samples) > (multisets.MOST if len(samples) == 1 else MAX_PAIRS):
         return None
     values, probabilities = np.zeros(1), np.ones(1)
@@ -258,7 +219,7 @@ def _listed(samples: Sequence[NDArray[np.float64]], signs: tuple[int, ...], leas
         probabilities = np.multiply.outer(probabilities, weights).ravel()
     order = np.argsort(values, kind="stable")
     error = max(sum(multisets.error_of(sample.size) for sample in samples), LISTED_ERROR)
-    return Listed(values[order], probabilities[order], _slack(samples), least, error)
+    return Listed(values[order], probabilities[order], _slack(samples), error)
 
 
 def resamples(samples: Sequence[Sequence[float] | NDArray[np.float64]]) -> float:

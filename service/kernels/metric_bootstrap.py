@@ -8,7 +8,7 @@ the counts of drawn indices. Either way the sums are a product of weights and st
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from scipy import special
 
 from service.kernels.bootstrap_draws import Draws
 from service.kernels.bootstrap_intervals import bca_level
+from service.kernels.distributions import BootstrapDistribution
 from service.kernels.metrics import PairedSums, in_single
 from service.kernels.streams import BLOCK, block_count, generator, picks
 
@@ -134,22 +135,12 @@ def _standard_errors(
 Ends = tuple[float | None, float | None]
 
 
-class Resampled(Protocol):
-    """What an interval needs of a bootstrap distribution."""
-
-    def at_most(self, r: float, *, strict: bool = False) -> float:
-        """P(delta* <= r), or < r."""
-
-    def quantile(self, q: float) -> float:
-        """The q-quantile."""
-
-
-def middle_of(found: Resampled, delta: float) -> float:
+def middle_of(found: BootstrapDistribution, delta: float) -> float:
     """P(delta* < delta) and half of P(delta* = delta): what BCa's bias z0 is the normal quantile of."""
     return (found.at_most(delta, strict=True) + found.at_most(delta)) / 2
 
 
-def bca_ends(found: Resampled, delta: float, acceleration: float | None, tail: float) -> Ends:
+def bca_ends(found: BootstrapDistribution, delta: float, acceleration: float | None, tail: float) -> Ends:
     """Quantiles at levels that the bias z0 and the acceleration move; None where they have no meaning.
 
     Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, 14.3.
@@ -162,7 +153,7 @@ def bca_ends(found: Resampled, delta: float, acceleration: float | None, tail: f
     return low, high
 
 
-def studentized_ends(found: Resampled, delta: float, se: float | None, tail: float) -> Ends:
+def studentized_ends(found: BootstrapDistribution, delta: float, se: float | None, tail: float) -> Ends:
     """delta less the quantiles of the pivots times its standard error; None without either."""
     if not isinstance(found, MetricDraws) or found.pivots is None or not se:
         return None, None

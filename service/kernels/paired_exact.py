@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft, special
 
-from service.kernels.paired_intervals import tango_score, tango_scores
+from service.kernels import tango
 
 Floats = NDArray[np.float64]
 
@@ -54,7 +54,7 @@ def exact_p_below(
     difference is the boundary, since the score falls in the difference (Roehmel & Mansmann
     1999, Biom J 41:149).
     """
-    observed = tango_score(only_candidate, only_baseline, n, difference)
+    observed = tango.score(only_candidate, only_baseline, n, difference)
     mass = _Mass(n, difference, observed + SCORE_SLACK * max(1.0, abs(observed)))
     reach = math.asin(math.sqrt(min(1.0, max(MOST_EXPECTED / n - difference, 0.0) / (1 - difference))))
     if coarse:
@@ -161,6 +161,6 @@ def most_wins(m: Floats, n: int, difference: float, cutoff: float) -> Floats:
         if not open_.any():
             return low
         middle = np.ceil((low + high) / 2)
-        fits = tango_scores(middle, m - middle, n, difference) <= cutoff
+        fits = tango.scores(middle, m - middle, n, difference) <= cutoff
         low = np.where(open_ & fits, middle, low)
         high = np.where(open_ & ~fits, middle - 1, high)

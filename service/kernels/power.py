@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from service.kernels import binomial
+from service.kernels.mcnemar import Method, p_values
 from service.kernels.roots import rising_root
 from service.kernels.t_distribution import Alternative, noncentral_t_cdf, noncentral_t_sf, t_quantile
 
-McNemarMethod = Literal["exact", "midp", "asymptotic", "corrected"]
 Vector = NDArray[np.float64]
 PowerCurve = Callable[[int], float]
 
@@ -60,19 +60,19 @@ def upper_sd(sd: float, n: int, confidence: float) -> float:
 
 
 def mcnemar_power(
-    n: int, p_only_baseline: float, p_only_candidate: float, alpha: float, method: McNemarMethod,
+    n: int, p_only_baseline: float, p_only_candidate: float, alpha: float, method: Method,
     alternative: Alternative,
 ) -> float:  # fmt: skip
     """Power of McNemar's test for n items, summed over the number of discordant items."""
     discordant = p_only_baseline + p_only_candidate
     if discordant == 0:
         return 0.0
-    low, high = window(n, discordant)
+    low, high = binomial.window(n, discordant)
     rejected = _conditional(high, p_only_candidate / discordant, alpha, method, alternative)
-    return float(binomial_pmf(np.arange(low, high + 1), n, discordant) @ rejected[low : high + 1])
+    return float(binomial.pmf(np.arange(low, high + 1), n, discordant) @ rejected[low : high + 1])
 
 
-def mcnemar_critical(m: int, alpha: float, method: McNemarMethod) -> int:
+def mcnemar_critical(m: int, alpha: float, method: Method) -> int:
     """The largest smaller count that rejects two-sided with m discordant items; -1 when none does."""
     return int(_critical(m, alpha, method, True)[m])
 
@@ -108,14 +108,15 @@ def smallest_n(
 
 
 @lru_cache(maxsize=8)  # up to 16 MiB each
-def _critical(most: int, alpha: float, method: McNemarMethod, two_sided: bool) -> NDArray[np.int64]:
+def _critical(most: int, alpha: float, method: Method, two_sided: bool) -> NDArray[np.int64]:
     """For m = 0 .. most the largest smaller count (one-sided: baseline-only count) that rejects; -1: none."""
     m = np.arange(most + 1)
+    side: Alternative = "two-sided" if two_sided else "greater"
     inside = np.full(most + 1, -1)
     outside = (m // 2 if two_sided else m) + 1
     while np.any(outside - inside > 1):
         k = np.maximum((inside + outside) // 2, 0)
-        ok = (_mcnemar_p(k, m, method, two_sided) < alpha) & (outside - inside > 1)
+        ok = (p_values(m - k, k, method, side) < alpha) & (outside - inside > 1)
         inside, outside = (
             np.where(ok, k, inside),
             np.where(ok | (outside - inside <= 1), outside, k),
@@ -123,54 +124,19 @@ def _critical(most: int, alpha: float, method: McNemarMethod, two_sided: bool) -
     return inside
 
 
-def _mcnemar_p(k: NDArray[np.int64], m: NDArray[np.int64], method: McNemarMethod, two_sided: bool) -> Vector:
-    if method in ("exact", "midp"):
-        tail = binomial_cdf(k, m, 0.5)
-        half = 0.5 * binomial_pmf(k, m, 0.5) if method == "midp" else 0.0
-        p = np.minimum(2 * tail, 1.0) - 2 * half if two_sided else tail - half
-    else:
-        distance = np.asarray(m - 2 * k, dtype=np.float64)
-        if method == "corrected":
-            distance = np.maximum(distance - 1, 0.0) if two_sided else distance - 1
-        p = (2 if two_sided else 1) * special.ndtr(-distance / np.sqrt(np.maximum(m, 1)))
-    return np.where(m == 0, 1.0, p)
-
-
 @lru_cache(maxsize=8)  # up to 16 MiB each
 def _conditional_to(
-    most: int, share: float, alpha: float, method: McNemarMethod, alternative: Alternative
+    most: int, share: float, alpha: float, method: Method, alternative: Alternative
 ) -> Vector:
     """P(reject | m discordant) for m = 0 .. most, `share` of the discordant won by the candidate."""
     m = np.arange(most + 1)
     k = _critical(most, alpha, method, alternative == "two-sided")
-    candidate_wins, baseline_wins = binomial_cdf(k, m, 1 - share), binomial_cdf(k, m, share)
+    candidate_wins, baseline_wins = binomial.cdf(k, m, 1 - share), binomial.cdf(k, m, share)
     if alternative == "two-sided":
         return np.asarray(candidate_wins + baseline_wins)
     return candidate_wins if alternative == "greater" else baseline_wins
 
 
-def _conditional(
-    most: int, share: float, alpha: float, method: McNemarMethod, alternative: Alternative
-) -> Vector:
+def _conditional(most: int, share: float, alpha: float, method: Method, alternative: Alternative) -> Vector:
     # rounded up, so that neighbouring n share one table
     return _conditional_to(1 << max(most, 63).bit_length(), share, alpha, method, alternative)
-
-
-def window(n: int, p: float) -> tuple[int, int]:
-    """All counts of Binomial(n, p) but about 1e-16 of its mass."""
-    reach = 9 * math.sqrt(n * p * (1 - p)) + 25
-    return max(0, math.floor(n * p - reach)), min(n, math.ceil(n * p + reach))
-
-
-def binomial_cdf(k: NDArray[np.int64], n: NDArray[np.int64] | int, p: float) -> Vector:
-    """Binomial cdf; 0 below 0, 1 from n on."""
-    inside = np.clip(k, 0, np.maximum(np.asarray(n) - 1, 0))
-    value = special.betainc(np.maximum(np.asarray(n) - inside, 1), inside + 1.0, 1 - p)
-    return np.where(np.asarray(k) < 0, 0.0, np.where(np.asarray(k) >= n, 1.0, value))
-
-
-def binomial_pmf(k: NDArray[np.int64], n: NDArray[np.int64] | int, p: float) -> Vector:
-    """P(k) for k ~ Binomial(n, p)."""
-    n = np.asarray(n)
-    log_pmf = special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0)
-    return np.exp(log_pmf + special.xlogy(k, p) + special.xlog1py(n - k, -p))

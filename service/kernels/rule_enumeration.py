@@ -11,10 +11,6 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
-
-from service.kernels.power import McNemarMethod
-from service.kernels.t_distribution import Alternative
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -74,32 +70,6 @@ def share_at_most(k: Ints, only_candidate: Ints, only_baseline: Ints, n: int) ->
     return np.clip(found, 0.0, 1.0)
 
 
-def mcnemar_p(
-    only_candidate: Ints, only_baseline: Ints, method: McNemarMethod, alternative: Alternative
-) -> Floats:
-    """McNemar's p of many cells; relative error about 1e-12."""
-    if alternative == "less":
-        return mcnemar_p(only_baseline, only_candidate, method, "greater")
-    b, c = only_candidate, only_baseline
-    m = b + c
-    two_sided = alternative == "two-sided"
-    if method in ("exact", "midp"):
-        tail = special.bdtr(np.minimum(b, c) if two_sided else c, m, 0.5)
-        half = 0.5 * np.exp(log_binomial(b, m) - m * math.log(2)) if method == "midp" else 0.0
-        p = np.where(b == c, 1.0 - half, np.minimum(1.0, 2 * tail) - 2 * half) if two_sided else tail - half
-    else:
-        step = 1.0 if method == "corrected" else 0.0
-        distance = np.maximum(np.abs(b - c) - step, 0.0) if two_sided else b - c - step
-        p = (2 if two_sided else 1) * special.ndtr(-distance / np.sqrt(np.maximum(m, 1)))
-    return np.where(m == 0, 1.0, p)
-
-
-def log_binomial(k: Ints, m: Ints) -> Floats:
-    """Natural logarithm of m over k."""
-    found: Floats = special.gammaln(m + 1.0) - special.gammaln(k + 1.0) - special.gammaln(m - k + 1.0)
-    return found
-
-
 def first_true(holds: Predicate, low: Ints, high: Ints, guess: Ints | None = None) -> Ints:
     """For every row the least b in [low, high] at which a condition that stays true holds; high + 1 if none.
 
@@ -128,28 +98,3 @@ def first_true(holds: Predicate, low: Ints, high: Ints, guess: Ints | None = Non
         if not len(rows):
             return above
         look(rows, (below[rows] + above[rows]) // 2)
-
-
-def binomial_between(low: Ints, high: Ints, m: Ints, share: float) -> Floats:
-    """P(low <= B < high) for B ~ Binomial(m, share), arrays that broadcast; 0 where the range is empty."""
-    return np.where(high > low, _below(high, m, share) - _below(low, m, share), 0.0)
-
-
-def _below(k: Ints, m: Ints, share: float) -> Floats:
-    """P(B < k)."""
-    inside = np.clip(k - 1, 0, np.maximum(m - 1, 0))
-    value = special.betainc(np.maximum(m - inside, 1), inside + 1.0, 1 - share)
-    return np.where(k <= 0, 0.0, np.where(k > m, 1.0, value))
-
-
-def discordant_window(n: int, share: float) -> tuple[int, int]:
-    """All counts of Binomial(n, share) but about 1e-16 of its mass."""
-    reach = 9 * math.sqrt(n * share * (1 - share)) + 25
-    return max(0, math.floor(n * share - reach)), min(n, math.ceil(n * share + reach))
-
-
-def binomial_pmf(k: Ints, n: int, share: float) -> Floats:
-    """P(k) for k ~ Binomial(n, share)."""
-    whole = np.full_like(k, n)
-    found: Floats = np.exp(log_binomial(k, whole) + special.xlogy(k, share) + special.xlog1py(n - k, -share))
-    return found

@@ -123,23 +123,6 @@ def flip_cost(sums: Floats) -> float:
     return length * (distinct + len(sums) * (1 + distinct / 50))
 
 
-def chi_square_root(method: str, sums: Floats, sizes: Ints) -> Floats:
-    """Signed root of the chi-square forms of the clustered McNemar test; NaN where undefined."""
-    g = sums.shape[1]
-    if method == "durkalski":
-        means = sums / sizes
-        top, squares = means.sum(axis=1), (means**2).sum(axis=1)
-        scale = 1.0
-    else:
-        top, scale = sums.sum(axis=1), math.sqrt((g - 1) / g)
-        squares = (sums**2).sum(axis=1)
-        if method == "yang":
-            residual = sums - sizes * (top / sizes.sum())[:, None]
-            squares = 0.5 * ((residual**2).sum(axis=1) + squares)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(squares > 0, scale * top / np.sqrt(squares), np.nan)
-
-
 def robust(method: str, sums: Floats, sizes: Ints) -> tuple[Floats, Floats, float]:
     """Item-weighted mean, its `cr1`, `cr2` or `cv3` standard error (T,) and the degrees of freedom."""
     g, n = sums.shape[1], float(sizes.sum())

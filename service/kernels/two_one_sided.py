@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from service.kernels import tango
 from service.kernels.moments import difference_noise, moments
 from service.kernels.paired_exact import exact_p_below
-from service.kernels.paired_intervals import tango_interval, tango_score
 from service.kernels.t_distribution import t_quantile, t_tail
 
 
@@ -44,12 +44,12 @@ def by_tango(
     `exact`: each p is the larger of the score test's and the exact unconditional one.
     """
     b, c = only_candidate, only_baseline
-    lower, upper = tango_score(b, c, n, -margin), tango_score(b, c, n, margin)
+    lower, upper = tango.score(b, c, n, -margin), tango.score(b, c, n, margin)
     p_lower, p_upper = float(special.ndtr(-lower)), float(special.ndtr(upper))
     if exact:
         p_lower = max(p_lower, exact_p_below(c, b, n, margin))
         p_upper = max(p_upper, exact_p_below(b, c, n, margin))
-    low, high = tango_interval(b, c, n, float(special.ndtri(1 - alpha)))
+    low, high = tango.interval(b, c, n, float(special.ndtri(1 - alpha)))
     return TwoOneSided(low, high, p_lower, p_upper, lower, upper)
 
 

@@ -16,6 +16,7 @@ from scipy import special
 from service.kernels import bootstrap_intervals
 from service.kernels import independent_bootstrap as bootstrap
 from service.kernels.bootstrap_intervals import bca_level, bca_tail
+from service.kernels.distributions import BootstrapDistribution
 from service.kernels.moments import moments
 from service.kernels.streams import block_count
 from service.stats import certainty
@@ -75,7 +76,7 @@ class BootstrapDifferenceRequest(TwoSamples):
     seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="Seed of the draws.")
 
     @cached_property
-    def exact(self) -> bootstrap.Bootstrap | None:
+    def exact(self) -> BootstrapDistribution | None:
         """The distribution without drawing; None where blocks are drawn."""
         return bootstrap.exact_bootstrap(self.arrays())
 
@@ -108,22 +109,22 @@ def _cost(request: BootstrapDifferenceRequest) -> float:
 class _Found:
     """A distribution, its BCa constants, p and its Monte-Carlo standard error."""
 
-    distribution: bootstrap.Bootstrap
+    distribution: BootstrapDistribution
     constants: tuple[float, float] | None
     p: float | None
     se: float
 
 
-def _read(request: BootstrapDifferenceRequest, distribution: bootstrap.Bootstrap) -> _Found:
+def _read(request: BootstrapDifferenceRequest, distribution: BootstrapDistribution) -> _Found:
     samples = request.arrays()
     delta = moments(samples[1]).mean - moments(samples[0]).mean
     constants = bootstrap.bca_constants(samples, distribution) if request.method == "bca" else None
     p = p_of(bootstrap_intervals.tails(distribution, delta, request.method, constants), request.alternative)
-    if p is None or distribution.n_resamples is None:
+    if p is None or not isinstance(distribution, bootstrap.Drawn):
         return _Found(distribution, constants, p, 0.0)
     sides = 2 if request.alternative == "two-sided" else 1
     tail = p / sides
-    return _Found(distribution, constants, p, sides * math.sqrt(tail * (1 - tail) / distribution.n_resamples))
+    return _Found(distribution, constants, p, sides * math.sqrt(tail * (1 - tail) / distribution.values.size))
 
 
 def _drawn(request: BootstrapDifferenceRequest, drawn: Drawn, draws: int) -> _Found:
@@ -196,11 +197,12 @@ def _analysis(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDif
     if constants is None:
         reasons["z0"] = reasons["acceleration"] = "only BCa has them"
     sides = 2 if request.alternative == "two-sided" else 1
+    least = bootstrap.least_probability(request.arrays(), distribution)
     p_value = None
     if ci is not None and raw_p is not None:
         p_value = floored(raw_p, "p_value", bounds)
-        if raw_p < distribution.least:
-            p_value = floored(sides * distribution.least, "p_value", bounds)
+        if raw_p < least:
+            p_value = floored(sides * least, "p_value", bounds)
             bounds["p_value"] = f"< {p_value:.1e}"
     within: dict[str, Range] = {}
     undecided: dict[str, str] = {}
@@ -215,7 +217,7 @@ def _analysis(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDif
         p_value=p_value,
         p_standard_error=None if p_value is None else p_se,
         excludes_zero=None if ends is None or ci is None else ends[0] > 0 or ends[1] < 0,
-        bootstrap_se=distribution.standard_error(),
+        bootstrap_se=distribution.moments()[1],
         z0=constants[0] if constants else None,
         acceleration=constants[1] if constants else None,
         method=request.method,
@@ -223,14 +225,16 @@ def _analysis(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDif
         n=first.n + second.n,
         n_baseline=first.n,
         n_candidate=second.n,
-        min_attainable_p=min(1.0, sides * distribution.least),
+        min_attainable_p=min(1.0, sides * least),
         reasons=reasons,
         bounds=bounds,
         within=within,
         undecided=undecided,
         warnings=tuple(warnings),
         resampling=how_obtained(distribution, request.seed),
-        sentence=_sentence(request, delta, ci, p_value, bounds.get("p_value"), distribution.exact),
+        sentence=_sentence(
+            request, delta, ci, p_value, bounds.get("p_value"), distribution.error is not None
+        ),
     )
 
 
@@ -297,7 +301,7 @@ def _drawn_within(
     constants: tuple[float, float] | None,
 ) -> tuple[dict[str, Range], dict[str, str]]:
     """What the drawn ends and p are known to lie in, and what nothing is known of."""
-    draws, tail, within = drawn.n_resamples, (1 - request.level) / 2, dict[str, Range]()
+    draws, tail, within = drawn.values.size, (1 - request.level) / 2, dict[str, Range]()
     biases = (0.0, 0.0)
     if constants is not None:
         middle = certainty.of_share(float(special.ndtr(constants[0])), draws)

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from service.kernels.bootstrap_draws import seed_cluster_means
 from service.kernels.clusters import ClusterSums
+from service.kernels.distributions import BootstrapDistribution
 from service.kernels.metrics import ratio_units
 from service.stats.clustering import ClusteredColumns, ClusterFacts, lopsided_clusters
 from service.stats.common import StatWarning, is_binary, p_text, percent
@@ -30,7 +31,6 @@ from service.stats.resampling import (
     DEFAULT_SEED,
     SEED_DRAWS,
     BootstrapAnalysis,
-    BootstrapDistribution,
     BootstrapOptions,
     Reading,
     exact_ratio,

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from scipy import special
 
 from service.errors import InvalidData
-from service.kernels import clustered_mcnemar as chi_squares
+from service.kernels.clustered_mcnemar import chi_squares, eliasziw_donner
 from service.kernels.clusters import ClusterSums, RobustError, robust_errors
 from service.kernels.sign_flip import FlipTails, sign_flip
 from service.kernels.t_distribution import t_quantile, t_tail
@@ -305,16 +305,13 @@ def _chi_square(
     candidate: NDArray[np.float64],
     codes: NDArray[np.int64],
 ) -> float | None:
-    if method == "obuchowski":
-        return chi_squares.obuchowski(groups.sums)
-    if method == "durkalski":
-        return chi_squares.durkalski(groups.sums, groups.sizes)
-    if method == "yang":
-        return chi_squares.yang(groups.sums, groups.sizes)
+    if method in ("obuchowski", "durkalski", "yang"):
+        found = float(chi_squares(method, groups.sums, groups.sizes))
+        return None if math.isnan(found) else found
     # cell 0 both correct, 1 only the baseline, 2 only the candidate, 3 both wrong
     cell = (3 - 2 * baseline - candidate).astype(np.int64)
     cells = np.bincount(4 * codes + cell, minlength=4 * groups.n_clusters).reshape(-1, 4)
-    return chi_squares.eliasziw_donner(cells.astype(np.float64))
+    return eliasziw_donner(cells.astype(np.float64))
 
 
 def _inflation(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 from scipy import special
 
-from service.kernels import confidence_sequence, cumulative
+from service.kernels import confidence_sequence, cumulative, tango
 from service.kernels.clusters import robust_errors
 from service.kernels.e_process import running_counts
 from service.kernels.streams import BIT_GENERATOR
@@ -93,7 +93,7 @@ def pointwise(data: Ordered, units: Counts, band: Band, level: float) -> Curve:
     elif data.binary:
         wins, losses = (counts[at] for counts in running_counts(data.sums))
         if band == "tango":
-            low, high = cumulative.tango_intervals(wins, losses, n, float(special.ndtri(0.5 + level / 2)))
+            low, high = tango.intervals(wins, losses, n, float(special.ndtri(0.5 + level / 2)))
         else:
             low, high = cumulative.percentile_intervals(wins, losses, n, level)
     else:

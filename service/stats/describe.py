@@ -10,6 +10,7 @@ from pydantic import Field
 
 from service.kernels import bootstrap_intervals
 from service.kernels import independent_bootstrap as bootstrap
+from service.kernels.distributions import BootstrapDistribution
 from service.kernels.moments import Moments, moments
 from service.kernels.streams import block_count
 from service.kernels.t_distribution import t_quantile, t_tail
@@ -56,7 +57,7 @@ class DescribeRequest(OneSample):
     seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="Seed of the draws.")
 
     @cached_property
-    def exact(self) -> bootstrap.Bootstrap | None:
+    def exact(self) -> BootstrapDistribution | None:
         """The bootstrap distribution without drawing; None where blocks are drawn."""
         return bootstrap.exact_bootstrap([self.array()])
 
@@ -117,7 +118,7 @@ def _analysis(request: DescribeRequest, drawn: Drawn) -> DescribeAnalysis:
             reasons["ci"] = "the BCa correction has no meaning for data this skewed"
         else:
             ci = Interval(low=ends[0], high=ends[1], level=request.level, method=request.method)
-        spread, resampling = distribution.standard_error(), how_obtained(distribution, request.seed)
+        spread, resampling = distribution.moments()[1], how_obtained(distribution, request.seed)
     if spread is None:
         reasons["bootstrap_se"] = "no bootstrap was asked for" if request.method == "t" else reasons["ci"]
     warnings = []

@@ -11,6 +11,7 @@ from service.errors import Fault, InvalidData
 from service.kernels import power as kernel
 from service.kernels.cluster_power import ClusterFlips, simulated_power
 from service.kernels.equivalence_power import tango_power
+from service.kernels.mcnemar import Method
 from service.kernels.paired_exact import exact_seconds
 from service.kernels.streams import BLOCK, block_count
 from service.kernels.welch_power import welch_power
@@ -57,7 +58,7 @@ class Design(Request):
     p_only_candidate: Share | None = Field(
         None, description="Pairs: true share of items that only the candidate answers correctly."
     )
-    method: kernel.McNemarMethod | None = Field(None, description="mcnemar: how p is computed (exact).")
+    method: Method | None = Field(None, description="mcnemar: how p is computed (exact).")
     margin: Margin | None = Field(None, description="tango: equivalence within plus or minus this.")
     cluster_size: Annotated[int, Field(ge=1, le=10_000)] | None = Field(
         None, description="sign-flip: items per cluster."

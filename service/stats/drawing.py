@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from service.errors import InvalidData
 from service.kernels.bootstrap_draws import Draws, ratio_blocks
+from service.kernels.distributions import BootstrapDistribution
 from service.kernels.inversion import LARGEST_SHARE, LEAST_VALUES
 from service.kernels.metric_bootstrap import REPEATED, MetricDraws, Replicates, difference_blocks
 from service.kernels.metrics import PairedSums
@@ -23,7 +24,6 @@ from service.stats.registry import Blocks, Drawn
 from service.stats.resampling import (
     DEFAULT_DRAWS,
     MOST_DRAWS,
-    BootstrapDistribution,
     BootstrapOptions,
     Reading,
     resolution_of,

@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 
 from service.errors import InvalidData
 from service.kernels.clusters import robust_errors
+from service.kernels.distributions import BootstrapDistribution
 from service.kernels.moments import difference_noise
 from service.kernels.paired_exact import SPARSE, exact_seconds
 from service.kernels.streams import block_count
@@ -46,7 +47,6 @@ from service.stats.registry import Blocks, Drawn, PlanUse, stat_test
 from service.stats.resampling import (
     DEFAULT_DRAWS,
     DEFAULT_SEED,
-    BootstrapDistribution,
     exact_paired,
     exact_ratio,
 )

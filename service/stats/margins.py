@@ -6,12 +6,13 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
 
 from service.kernels.bootstrap_draws import Draws
+from service.kernels.distributions import BootstrapDistribution
 from service.kernels.two_one_sided import TwoOneSided, by_t
 from service.stats import certainty
 from service.stats.certainty import Range
 from service.stats.common import Resampling, StatWarning
 from service.stats.pairs import P_FLOOR
-from service.stats.resampling import BootstrapDistribution, resampling_of, resolution_of, weighed
+from service.stats.resampling import resampling_of, resolution_of, weighed
 from service.stats.warnings import DEGENERATE, MC_UNRESOLVED, unresolved
 
 TIE = 1e-9

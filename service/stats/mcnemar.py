@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 from scipy import special
 
-from service.kernels.paired_intervals import newcombe_interval, tango_interval, wald_interval
+from service.kernels import mcnemar as kernel
+from service.kernels import tango
+from service.kernels.mcnemar import Method
+from service.kernels.paired_intervals import newcombe_interval, wald_interval
 from service.stats.certainty import of_wald
 from service.stats.common import (
     Alternative,
@@ -27,7 +29,6 @@ from service.stats.registry import PlanUse, stat_test
 from service.stats.shows import Covers, Estimate, PValue, Shows, Signed, against_zero, by_level, no_meaning
 from service.stats.warnings import FLOOR_ABOVE_ALPHA
 
-Method = Literal["exact", "midp", "asymptotic", "corrected"]
 IntervalMethod = Literal["tango", "newcombe", "wald"]
 
 METHODS: dict[Method, str | None] = {
@@ -37,9 +38,6 @@ METHODS: dict[Method, str | None] = {
     "corrected": "the p-value has a continuity correction, the interval has none",
 }
 """What tells the p-value from Tango's interval, which is the asymptotic test turned around."""
-
-EXACT_SUMS = 60
-"""Up to that many discordant items tails are sums of integers, so that p is the dyadic it should be."""
 
 
 class McNemarRequest(PairsRequest):
@@ -155,10 +153,10 @@ def mcnemar(request: McNemarRequest) -> McNemarAnalysis:
     b, c = counts.only_candidate, counts.only_baseline
     m, n, delta = b + c, counts.n, counts.delta
     bounds: dict[str, str] = {}
-    p_value = floored(p_of(b, c, request.method, request.alternative), "p_value", bounds)
+    p_value = floored(kernel.p_value(b, c, request.method, request.alternative), "p_value", bounds)
     z = float(special.ndtri(0.5 + request.level / 2))
     ends: dict[IntervalMethod, tuple[float, float]] = {
-        "tango": tango_interval(b, c, n, z),
+        "tango": tango.interval(b, c, n, z),
         "newcombe": newcombe_interval(counts.both_correct, c, b, counts.both_wrong, z),
         "wald": wald_interval(b, c, n, z),
     }
@@ -181,7 +179,7 @@ def mcnemar(request: McNemarRequest) -> McNemarAnalysis:
         p_value=p_value,
         method=request.method,
         alternative=request.alternative,
-        statistic=chi_square(b, c, request.method),
+        statistic=None if "statistic" in reasons else kernel.chi_square(b, c, request.method),
         n=n,
         counts=counts,
         n_discordant=m,
@@ -213,52 +211,9 @@ def _warnings(m: int, least: float, alpha: float) -> tuple[StatWarning, ...]:
     return (FLOOR_ABOVE_ALPHA(what=items, least=least, alpha=alpha, more="items"),)
 
 
-def _lower_tail(k: int, m: int) -> float:
-    """P(X <= k) for X ~ Binomial(m, 1/2): correctly rounded while the integers are small."""
-    if m <= EXACT_SUMS:
-        return sum(math.comb(m, i) for i in range(k + 1)) / (1 << m)
-    return float(special.bdtr(k, m, 0.5))
-
-
-def p_of(b: int, c: int, method: Method, alternative: Alternative) -> float:
-    """The p-value from the discordant counts: b candidate only, c baseline only."""
-    m = b + c
-    if m == 0:
-        return 1.0
-    if alternative == "less":
-        return p_of(c, b, method, "greater")
-    if method in ("exact", "midp"):
-        half = _half_pmf(b, m) if method == "midp" else 0.0
-        if alternative == "greater":
-            return _lower_tail(c, m) - half
-        if b == c:
-            return 1.0 - half
-        return min(1.0, 2 * _lower_tail(min(b, c), m)) - 2 * half
-    if alternative == "greater":
-        correction = 1 if method == "corrected" else 0
-        return float(special.ndtr(-(b - c - correction) / math.sqrt(m)))
-    statistic = chi_square(b, c, method)
-    return 1.0 if statistic is None else float(special.chdtrc(1, statistic))
-
-
-def chi_square(b: int, c: int, method: Method) -> float | None:
-    """Chi-square on 1 df, plain or continuity corrected; None for exact methods or no discordant item."""
-    if method in ("exact", "midp") or b + c == 0:
-        return None
-    distance = abs(b - c) if method == "asymptotic" else max(abs(b - c) - 1, 0)
-    return distance**2 / (b + c)
-
-
 def min_attainable_p(m: int, method: Method, alternative: Alternative) -> float:
     """Least p with m discordant items: all of them on one side."""
-    return max(p_of(m, 0, method, alternative if alternative != "less" else "greater"), P_FLOOR)
-
-
-def _half_pmf(k: int, m: int) -> float:
-    if m <= EXACT_SUMS:
-        return math.comb(m, k) / (1 << (m + 1))
-    log_pmf = special.gammaln(m + 1) - special.gammaln(k + 1) - special.gammaln(m - k + 1) - m * math.log(2)
-    return 0.5 * math.exp(log_pmf)
+    return max(kernel.p_value(m, 0, method, alternative if alternative != "less" else "greater"), P_FLOOR)
 
 
 def _odds_ratio(b: int, c: int, level: float, reasons: dict[str, str]) -> OddsRatio:

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from service.errors import InvalidData
 from service.kernels.bootstrap_draws import Draws, seed_cluster_means, seed_means
+from service.kernels.distributions import BootstrapDistribution
 from service.kernels.metric_bootstrap import MetricDraws, seed_differences
 from service.stats.arms import Arms, ArmsRequest, MetricName
 from service.stats.clustering import cluster_warnings
@@ -32,7 +33,6 @@ from service.stats.resampling import (
     DEFAULT_SEED,
     SEED_DRAWS,
     BootstrapAnalysis,
-    BootstrapDistribution,
     BootstrapOptions,
     Reading,
     exact_paired,

@@ -8,7 +8,8 @@ from typing import ClassVar, Literal, Self
 from pydantic import Field, model_validator
 from scipy import special
 
-from service.kernels.paired_intervals import newcombe_interval, tango_interval, tango_score, wald_interval
+from service.kernels import tango
+from service.kernels.paired_intervals import newcombe_interval, wald_interval
 from service.stats.certainty import of_wald
 from service.stats.common import (
     Alternative,
@@ -150,7 +151,7 @@ def paired_difference(request: PairedDifferenceRequest) -> PairedDifferenceAnaly
     b, c, n, m = counts.only_candidate, counts.only_baseline, counts.n, counts.n_discordant
     quantile = float(special.ndtri(0.5 + request.level / 2))
     ends: dict[Method, tuple[float, float]] = {
-        "tango": tango_interval(b, c, n, quantile),
+        "tango": tango.interval(b, c, n, quantile),
         "newcombe": newcombe_interval(counts.both_correct, c, b, counts.both_wrong, quantile),
         "wald": wald_interval(b, c, n, quantile),
     }
@@ -158,7 +159,7 @@ def paired_difference(request: PairedDifferenceRequest) -> PairedDifferenceAnaly
         name: Interval(low=low, high=high, level=request.level, method=name)
         for name, (low, high) in ends.items()
     }
-    z = tango_score(b, c, n, 0.0) if m else 0.0
+    z = tango.score(b, c, n, 0.0) if m else 0.0
     one_sided: Alternative = "two-sided" if request.alternative == "two-sided" else "greater"
     bounds: dict[str, str] = {}
     p = floored(score_p(z, request.alternative) if m else 1.0, "p_value", bounds)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 
 from service.errors import InvalidData
 from service.kernels.bootstrap_draws import Draws
+from service.kernels.distributions import BootstrapDistribution
 from service.kernels.inversion import SmoothMean, smooth_mean
 from service.kernels.metric_bootstrap import bca_ends, studentized_ends
 from service.kernels.paired_bootstrap import BinaryPairs
@@ -36,30 +37,6 @@ NO_SPREAD = "the data have too little spread to correct or studentize an interva
 
 UNTOLD = 1e-9
 """Transforms are accurate to less than this; a tail below it is given as a bound."""
-
-
-class BootstrapDistribution(Protocol):
-    """A bootstrap distribution of delta, however obtained."""
-
-    @property
-    def route(self) -> str:
-        """How it was obtained."""
-
-    @property
-    def error(self) -> float | None:
-        """Absolute error of a probability; None when drawn."""
-
-    def at_most(self, r: float, *, strict: bool = False) -> float:
-        """P(delta* <= r), or < r."""
-
-    def at_least(self, r: float, *, strict: bool = False) -> float:
-        """P(delta* >= r), or > r."""
-
-    def quantile(self, q: float) -> float:
-        """The q-quantile."""
-
-    def moments(self) -> tuple[float, float]:
-        """Mean and standard deviation."""
 
 
 class BootstrapOptions(Request):

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from service.errors import Fault, InvalidData
+from service.kernels.distributions import BootstrapDistribution
 from service.kernels.effect_sizes import LARGEST_EFFECT, Effect, pooled_sd, small_sample_factor, standardized
-from service.kernels.independent_bootstrap import Bootstrap, resamples
+from service.kernels.independent_bootstrap import Drawn, resamples
 from service.kernels.moments import Moments, difference_noise, moments
 from service.kernels.multisets import MOST
 from service.stats.common import Column, Interval, Part, Request, Resampling, require_equal_lengths
@@ -198,11 +199,11 @@ def type_one_error_at(n: int) -> float:
     return float(np.interp(np.log(max(n, 3)), np.log([3, 5, 10, 20]), [0.19, 0.12, 0.09, 0.06]))
 
 
-def how_obtained(distribution: Bootstrap, seed: int) -> Resampling:
+def how_obtained(distribution: BootstrapDistribution, seed: int) -> Resampling:
     """Provenance of a bootstrap distribution."""
-    if distribution.exact:
+    if not isinstance(distribution, Drawn):
         return Resampling(exact=True, error_bound=distribution.error)
-    return Resampling(exact=False, n_resamples=distribution.n_resamples, seed=seed, bit_generator="PCG64")
+    return Resampling(exact=False, n_resamples=distribution.values.size, seed=seed, bit_generator="PCG64")
 
 
 def bootstrap_seconds(samples: Sequence[Sequence[float]], n_resamples: int) -> float:

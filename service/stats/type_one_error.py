@@ -15,9 +15,10 @@ from service.errors import Fault, InvalidData
 from service.kernels import null_flips, ranks
 from service.kernels import type_one_error as kernel
 from service.kernels.clusters import cluster_sums, codes_of
+from service.kernels.mcnemar import Method
 from service.kernels.moments import difference_noise
 from service.kernels.paired_intervals import wilson_interval
-from service.kernels.power import McNemarMethod, mcnemar_critical
+from service.kernels.power import mcnemar_critical
 from service.kernels.streams import block_count
 from service.stats.common import (
     Analysis,
@@ -362,7 +363,7 @@ def _critical(request: TypeOneErrorRequest, items: kernel.Floats, weights: kerne
         return null_flips.wilcoxon_critical(items[items != 0], request.alpha)
     if request.test == "sign-flip":
         return null_flips.sign_flip_critical(weights, request.alpha)
-    method = cast(McNemarMethod, request.test.removeprefix("mcnemar").lstrip("-") or "exact")
+    method = cast(Method, request.test.removeprefix("mcnemar").lstrip("-") or "exact")
     m = int(np.count_nonzero(items))
     least = mcnemar_critical(m, request.alpha, method)
     return None if least < 0 else float(m - 2 * least)

@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from service.kernels import streams
+from service.kernels import streams, tango
 from service.kernels.bootstrap_draws import (
     draw_means,
     ratio_blocks,
@@ -22,14 +22,7 @@ from service.kernels.bootstrap_draws import (
 )
 from service.kernels.paired_bootstrap import BinaryPairs
 from service.kernels.paired_exact import exact_p_below
-from service.kernels.paired_intervals import (
-    newcombe_interval,
-    tango_interval,
-    tango_score,
-    tango_scores,
-    wald_interval,
-    wilson_interval,
-)
+from service.kernels.paired_intervals import newcombe_interval, wald_interval, wilson_interval
 from service.kernels.roots import rising_root
 from service.kernels.two_one_sided import by_tango
 
@@ -41,10 +34,10 @@ tables = st.tuples(st.integers(0, 60), st.integers(0, 60), st.integers(0, 400)).
 def test_tango_ends_are_where_the_score_reaches_z(counts, z):
     b, c, rest = counts
     n = b + c + rest
-    low, high = tango_interval(b, c, n, z)
+    low, high = tango.interval(b, c, n, z)
     assert -1 <= low <= (b - c) / n <= high <= 1
     for end, target in ((low, z), (high, -z)):
-        score = tango_score(b, c, n, end)
+        score = tango.score(b, c, n, end)
         assert abs(score) <= z + 1e-6 if abs(end) == 1 else abs(score - target) < 1e-6
 
 
@@ -74,8 +67,8 @@ def test_tango_ends_to_the_last_digits(b, c, rest, z):
     n = b + c + rest
     exact = _tango_upper_end_in_60_digits(b, c, n, z)
     width = exact - (decimal.Decimal(b) - c) / n
-    low, high = tango_interval(b, c, n, z)
-    assert tango_interval(c, b, n, z) == (-high, -low)
+    low, high = tango.interval(b, c, n, z)
+    assert tango.interval(c, b, n, z) == (-high, -low)
     assert abs(decimal.Decimal(high) - exact) <= width * decimal.Decimal("1e-13") + decimal.Decimal("4e-16")
 
 
@@ -84,16 +77,16 @@ def test_tango_ends_to_the_last_digits(b, c, rest, z):
 def test_tango_interval_and_test_agree(counts, difference, z):
     b, c, rest = counts
     n = b + c + rest
-    low, high = tango_interval(b, c, n, z)
+    low, high = tango.interval(b, c, n, z)
     assume(min(abs(difference - low), abs(difference - high)) > 1e-9)
-    assert (low < difference < high) == (abs(tango_score(b, c, n, difference)) < z)
+    assert (low < difference < high) == (abs(tango.score(b, c, n, difference)) < z)
 
 
 @given(tables)
 def test_intervals_mirror_when_the_arms_swap(counts):
     b, c, rest = counts
     n = b + c + rest
-    for interval in (tango_interval, wald_interval):
+    for interval in (tango.interval, wald_interval):
         low, high = interval(b, c, n, 1.96)
         assert interval(c, b, n, 1.96) == pytest.approx((-high, -low), abs=1e-11)
     low, high = newcombe_interval(rest, c, b, 0, 1.96)
@@ -103,7 +96,7 @@ def test_intervals_mirror_when_the_arms_swap(counts):
 def test_tango_against_published_interval():
     # Tango (1998) as quoted in the literature: b 40, c 20, n 160
     z = 1.959963984540054
-    assert tango_interval(40, 20, 160, z) == pytest.approx((0.030865, 0.218064), abs=1e-6)
+    assert tango.interval(40, 20, 160, z) == pytest.approx((0.030865, 0.218064), abs=1e-6)
 
 
 def test_wilson_against_its_closed_form_ends():
@@ -115,11 +108,11 @@ def test_wilson_against_its_closed_form_ends():
 
 def brute_p(b, c, n, difference):
     """Supremum over a fine grid of the sum over every table at least as extreme."""
-    observed = tango_score(b, c, n, difference)
+    observed = tango.score(b, c, n, difference)
     extreme = [
         (i, j)
         for i, j in itertools.product(range(n + 1), repeat=2)
-        if i + j <= n and tango_score(i, j, n, difference) <= observed + 1e-9
+        if i + j <= n and tango.score(i, j, n, difference) <= observed + 1e-9
     ]
     best = 0.0
     for q in np.linspace(0, (1 - difference) / 2, 1001):
@@ -151,7 +144,7 @@ def test_no_nuisance_value_goes_above_the_exact_p(n, b, c, difference, place):
     assume(b + c <= n)
     q = place * (1 - difference) / 2
     assume(q == 0 or q > 1e-12)  # scipy's binomial overflows at the smallest numbers
-    extreme = tango_score(b, c, n, difference) + 1e-9
+    extreme = tango.score(b, c, n, difference) + 1e-9
     wins = np.arange(n + 1)
     mass = 0.0
     for j in range(n + 1):
@@ -159,7 +152,7 @@ def test_no_nuisance_value_goes_above_the_exact_p(n, b, c, difference, place):
         if share < 1e-18:
             continue
         i = wins[: n - j + 1]
-        inside = tango_scores(i, np.full_like(i, j), n, difference) <= extreme
+        inside = tango.scores(i, np.full_like(i, j), n, difference) <= extreme
         mass += share * stats.binom.pmf(i, n - j, min((q + difference) / (1 - q), 1.0))[inside].sum()
     assert exact_p_below(b, c, n, difference) >= mass * (1 - 1e-9)
 
@@ -174,8 +167,8 @@ def test_exact_p_is_the_chance_of_no_win_when_nothing_differs():
 def test_scores_of_arrays_agree_with_the_scalar(n, difference, data):
     b = data.draw(st.integers(0, n))
     c = data.draw(st.integers(0, n - b))
-    found = tango_scores(np.array([float(b)]), np.array([float(c)]), n, difference)[0]
-    assert found == pytest.approx(tango_score(b, c, n, difference), rel=1e-9, abs=1e-9)
+    found = tango.scores(np.array([float(b)]), np.array([float(c)]), n, difference)[0]
+    assert found == pytest.approx(tango.score(b, c, n, difference), rel=1e-9, abs=1e-9)
 
 
 @settings(deadline=None, max_examples=8)

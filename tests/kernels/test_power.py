@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.power import TTestIndPower, TTestPower
 
-from service.kernels import cluster_power, power
+from service.kernels import cluster_power, power, tango
 from service.kernels.equivalence_power import tango_power
-from service.kernels.paired_intervals import tango_score, tango_scores
+from service.kernels.mcnemar import p_value
 from service.kernels.sign_flip import sign_flip
 from service.kernels.streams import block_count
-from service.stats.mcnemar import p_of
 from tests.stats.oracle import analyse
 
 PATIENT = settings(deadline=None, max_examples=60)
@@ -31,7 +30,7 @@ def tables(n, p_b, p_c):
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
 @pytest.mark.parametrize(("n", "p_b", "p_c"), [(25, 0.1, 0.4), (12, 0.0, 0.5), (15, 0.5, 0.5), (3, 0.2, 0.8)])
 def test_mcnemar_power_by_enumeration(method, alternative, n, p_b, p_c):
-    expected = sum(p for b, c, p in tables(n, p_b, p_c) if p_of(b, c, method, alternative) < 0.05)
+    expected = sum(p for b, c, p in tables(n, p_b, p_c) if p_value(b, c, method, alternative) < 0.05)
     assert power.mcnemar_power(n, p_b, p_c, 0.05, method, alternative) == pytest.approx(expected, abs=1e-11)
 
 
@@ -77,9 +76,9 @@ def test_bounds_of_the_equivalence_power_lie_on_its_side(n, margin, p_b, p_c):
 @given(st.integers(1, 60), st.integers(0, 60), st.integers(0, 60), st.floats(-0.99, 0.99))
 def test_tango_scores_agree_with_the_single_score(n, b, c, difference):
     assume(b + c <= n)
-    found = float(tango_scores(np.array([b]), np.array([c]), n, difference)[0])
+    found = float(tango.scores(np.array([b]), np.array([c]), n, difference)[0])
     assert math.isfinite(found)
-    assert found == pytest.approx(tango_score(b, c, n, difference), rel=1e-9, abs=1e-9)
+    assert found == pytest.approx(tango.score(b, c, n, difference), rel=1e-9, abs=1e-9)
 
 
 @PATIENT

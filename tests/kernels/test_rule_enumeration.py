@@ -7,17 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from service.kernels import binomial, mcnemar
+from service.kernels.mcnemar import p_value
 from service.kernels.paired_bootstrap import BinaryPairs
 from service.kernels.paired_exact import exact_p_below
-from service.kernels.rule_enumeration import (
-    binomial_between,
-    binomial_pmf,
-    discordant_window,
-    first_true,
-    mcnemar_p,
-    share_at_most,
-)
-from service.stats.mcnemar import p_of
+from service.kernels.rule_enumeration import first_true, share_at_most
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 10, 21])
@@ -47,8 +41,8 @@ def test_the_chance_of_resampled_sums_of_many_items(n):
 def test_mcnemar_of_many_cells(method, alternative):
     cells = [(b, m - b) for m in (*range(25), 61, 200) for b in range(0, m + 1, 1 + m // 25)]
     b, c = (np.array([cell[arm] for cell in cells]) for arm in (0, 1))
-    expected = [p_of(*cell, method, alternative) for cell in cells]
-    np.testing.assert_allclose(mcnemar_p(b, c, method, alternative), expected, rtol=1e-10)
+    expected = [p_value(*cell, method, alternative) for cell in cells]
+    np.testing.assert_allclose(mcnemar.p_values(b, c, method, alternative), expected, rtol=1e-10)
 
 
 @given(
@@ -85,11 +79,11 @@ def test_a_good_guess_takes_few_looks():
 def test_stretches_of_a_binomial():
     m = np.array([7, 7, 7, 0])
     low, high = np.array([0, 3, 5, 0]), np.array([8, 5, 5, 1])
-    found = binomial_between(low, high, m, 0.3)
-    pmf = binomial_pmf(np.arange(8), 7, 0.3)
+    found = binomial.between(low, high, m, 0.3)
+    pmf = binomial.pmf(np.arange(8), 7, 0.3)
     np.testing.assert_allclose(found, [1, pmf[3] + pmf[4], 0, 1])
-    first, last = discordant_window(500, 0.1)
-    assert binomial_pmf(np.arange(first, last + 1), 500, 0.1).sum() == pytest.approx(1, abs=1e-12)
+    first, last = binomial.window(500, 0.1)
+    assert binomial.pmf(np.arange(first, last + 1), 500, 0.1).sum() == pytest.approx(1, abs=1e-12)
 
 
 @pytest.mark.parametrize(("n", "difference"), [(20, 0.1), (149, 0.02), (500, 0.02), (60, 0.3)])

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.errors import InvalidData
-from service.kernels.paired_intervals import tango_interval
+from service.kernels import tango
 from tests.stats.oracle import analyse, ask, cases, codes, needs_oracle
 from tests.stats.oracle import columns as oracle_columns
 from tests.stats.soundness import sound
@@ -68,7 +68,7 @@ def test_every_point_is_the_interval_of_its_prefix(rows):
         assert (found.points.only_candidate[k], found.points.only_baseline[k]) == (b, c)
         assert found.points.delta[k] == pytest.approx((b - c) / n, abs=1e-15)
         ends = (found.points.band_low[k], found.points.band_high[k])
-        assert ends == pytest.approx(tango_interval(b, c, n, 1.959963984540054), abs=1e-10)
+        assert ends == pytest.approx(tango.interval(b, c, n, 1.959963984540054), abs=1e-10)
     assert (found.ci.low, found.ci.high) == ends
     assert found.delta == found.points.delta[-1]
 

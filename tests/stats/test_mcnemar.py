@@ -13,7 +13,8 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 
 from service.errors import InvalidData
-from service.stats.mcnemar import min_attainable_p, p_of
+from service.kernels.mcnemar import p_value
+from service.stats.mcnemar import min_attainable_p
 from tests.stats.oracle import analyse, ask, codes, own
 from tests.stats.soundness import sound
 
@@ -57,11 +58,11 @@ def test_one_sided_by_definition(b):
     m = 12
     for alternative, k in (("greater", b), ("less", m - b)):
         exact = sum(math.comb(m, i) for i in range(k, m + 1)) / 2**m
-        assert p_of(b, m - b, "exact", alternative) == pytest.approx(exact, rel=1e-12)
+        assert p_value(b, m - b, "exact", alternative) == pytest.approx(exact, rel=1e-12)
         half = math.comb(m, k) / 2 ** (m + 1)
-        assert p_of(b, m - b, "midp", alternative) == pytest.approx(exact - half, rel=1e-12)
+        assert p_value(b, m - b, "midp", alternative) == pytest.approx(exact - half, rel=1e-12)
         z = (k - (m - k)) / math.sqrt(m)
-        assert p_of(b, m - b, "asymptotic", alternative) == pytest.approx(stats.norm.sf(z), rel=1e-9)
+        assert p_value(b, m - b, "asymptotic", alternative) == pytest.approx(stats.norm.sf(z), rel=1e-9)
 
 
 @given(counts, st.sampled_from(METHODS))
@@ -77,13 +78,13 @@ def test_swapping_the_arms_mirrors_everything(cells, method):
 @given(st.integers(1, 60), st.integers(0, 60), st.sampled_from(METHODS))
 def test_p_falls_as_the_counts_part(b, c, method):
     if b > c:
-        assert p_of(b + 1, c, method, "greater") <= p_of(b, c, method, "greater") + 1e-15
-        assert p_of(b, c, method, "two-sided") <= 1
+        assert p_value(b + 1, c, method, "greater") <= p_value(b, c, method, "greater") + 1e-15
+        assert p_value(b, c, method, "two-sided") <= 1
 
 
 @given(st.integers(0, 200), st.sampled_from(METHODS), st.sampled_from(["two-sided", "greater", "less"]))
 def test_no_split_goes_below_the_least_p(m, method, alternative):
-    least = min(p_of(b, m - b, method, alternative) for b in range(m + 1))
+    least = min(p_value(b, m - b, method, alternative) for b in range(m + 1))
     assert min_attainable_p(m, method, alternative) == pytest.approx(least, rel=1e-12)
 
 

@@ -11,7 +11,8 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 
 from service.errors import InvalidData
-from service.kernels.paired_intervals import newcombe_interval, tango_interval, tango_score, wald_interval
+from service.kernels import tango
+from service.kernels.paired_intervals import newcombe_interval, wald_interval
 from tests.stats.oracle import analyse, ask, cases, close, codes, columns, fourfold, needs_oracle, tolerance
 from tests.stats.soundness import sound
 
@@ -53,7 +54,7 @@ def test_each_method_is_its_kernel_and_all_are_reported(cells, method, level):
     found = analyse(NAME, body(*cells), method=method, level=level)
     z, n = stats.norm.ppf(0.5 + level / 2), sum(cells)
     expected = {
-        "tango": tango_interval(b, c, n, z),
+        "tango": tango.interval(b, c, n, z),
         "newcombe": newcombe_interval(both, c, b, neither, z),
         "wald": wald_interval(b, c, n, z),
     }
@@ -72,7 +73,7 @@ def test_p_is_the_score_test_and_mcnemars_chi_square(cells):
         return
     theirs = mcnemar([[both, c], [b, neither]], exact=False, correction=False).pvalue
     assert found.p_value == pytest.approx(theirs, rel=1e-9)
-    assert found.z == pytest.approx(tango_score(b, c, sum(cells), 0.0), rel=1e-12)
+    assert found.z == pytest.approx(tango.score(b, c, sum(cells), 0.0), rel=1e-12)
     greater = analyse(NAME, body(*cells), alternative="greater").p_value
     less = analyse(NAME, body(*cells), alternative="less").p_value
     assert greater + less == pytest.approx(1)
@@ -177,7 +178,7 @@ def test_coverage_of_the_tango_interval_by_enumeration():
     covered = 0.0
     for b in range(n + 1):
         for c in range(n + 1 - b):
-            low, high = tango_interval(b, c, n, 1.959963984540054)
+            low, high = tango.interval(b, c, n, 1.959963984540054)
             if low <= win - lose <= high:
                 covered += (
                     math.comb(n, b) * math.comb(n - b, c) * win**b * lose**c * (1 - win - lose) ** (n - b - c)

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from service.errors import InvalidData
-from service.kernels.paired_intervals import tango_scores
+from service.kernels import tango
 from tests.stats.oracle import analyse, ask, codes
 
 COLAS = {"test": "welch", "delta": 1382.0, "sd_baseline": 1341.0, "sd_candidate": 990.0}
@@ -75,7 +75,7 @@ def test_tango_power_against_the_simulated_test():
     counts = rng.multinomial(2_000, [0.05, 0.05, 0.9], size=4_000)
     b, c = counts[:, 0], counts[:, 1]
     z = stats.norm.isf(0.05)
-    rate = np.mean((tango_scores(b, c, 2_000, -0.02) > z) & (tango_scores(b, c, 2_000, 0.02) < -z))
+    rate = np.mean((tango.scores(b, c, 2_000, -0.02) > z) & (tango.scores(b, c, 2_000, 0.02) < -z))
     assert abs(rate - found) < 4 * math.sqrt(rate * (1 - rate) / 4_000)
 
 

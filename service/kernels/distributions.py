@@ -1,0 +1,29 @@
+"""What every bootstrap distribution answers, however it was obtained."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class BootstrapDistribution(Protocol):
+    """The distribution of an estimate over resamples: weighed exactly, or drawn."""
+
+    @property
+    def route(self) -> str:
+        """How it was obtained."""
+
+    @property
+    def error(self) -> float | None:
+        """Absolute error of a probability; None when drawn."""
+
+    def at_most(self, r: float, *, strict: bool = False) -> float:
+        """P(estimate* <= r), or < r."""
+
+    def at_least(self, r: float, *, strict: bool = False) -> float:
+        """P(estimate* >= r), or > r."""
+
+    def quantile(self, q: float) -> float:
+        """The q-quantile."""
+
+    def moments(self) -> tuple[float, float]:
+        """Mean and standard deviation."""
