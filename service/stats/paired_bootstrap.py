@@ -30,6 +30,7 @@ from service.stats.registry import PlanUse, stat_test
 from service.stats.resampling import (
     DEFAULT_DRAWS,
     DEFAULT_SEED,
+    METHODS,
     SEED_DRAWS,
     BootstrapAnalysis,
     BootstrapDistribution,
@@ -55,7 +56,6 @@ from service.stats.shows import (
 from service.stats.warnings import NOTHING_VARIES
 
 FEW = 20
-METHODS = "the interval is read off the resamples, the p-value off the resamples moved to no difference"
 
 
 class PairedBootstrapRequest(ArmsRequest, BootstrapOptions):

@@ -32,6 +32,9 @@ DEFAULT_SEED = 42
 TOLERATED = 0.005
 """Worst error of an inverted probability; beyond it drawing is as good."""
 
+METHODS = "the interval is read off the resamples, the p-value off the resamples moved to no difference"
+"""Why the two may tell different things."""
+
 NO_SPREAD = "the data have too little spread to correct or studentize an interval"
 
 UNTOLD = 1e-9
