@@ -11,6 +11,7 @@ from pydantic import Field
 from service.kernels.bootstrap_draws import seed_cluster_means
 from service.kernels.clusters import ClusterSums
 from service.kernels.metrics import ratio_units
+from service.stats.certainty import Support
 from service.stats.clustering import ClusteredColumns, ClusterFacts, lopsided_clusters
 from service.stats.common import StatWarning, amount, decision, disagreement, is_binary, level_text
 from service.stats.drawing import (
@@ -129,6 +130,7 @@ def _analysis(request: ClusterBootstrapRequest, found: BootstrapDistribution) ->
         resolution_of(found, pairs.groups.n_clusters),
         acceleration=units.acceleration() if request.method == "bca" else None,
         se=units.standard_error(),
+        support=Support.of_units(weighted.sums, weighted.sizes),
     ).fields(found)
     n_discordant = int(np.count_nonzero(pairs.difference))
     warnings: list[StatWarning] = [*read.pop("warnings"), *pairs.warnings()]
@@ -230,7 +232,8 @@ def cluster_bootstrap(request: ClusterBootstrapRequest) -> ClusterBootstrapAnaly
         Skewed sums of clusters: warning SKEWED. A p that inversion cannot tell from alpha: ERROR_UNRESOLVED.
         Clusters that do not vary: the interval is the single point delta, and no rule may rest on it or on
             p (`undecided`). Drawn numbers: `within` gives four Monte-Carlo standard errors to either side.
-        No resample reaches 2 delta: p is given as a bound, never 0.
+        No resample reaches 2 delta: p is given as a bound, never 0; with few clusters no rule may rest on it:
+            warning BEYOND_RESAMPLES, p `undecided`.
         convention `seed`: default_rng(42), 2000 draws, np.percentile, p = count / B.
 
     Sources:

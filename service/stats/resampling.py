@@ -18,10 +18,10 @@ from service.kernels.paired_bootstrap import BinaryPairs
 from service.kernels.ratio_bootstrap import Inverted, on_grid, ratio_bootstrap
 from service.kernels.streams import BIT_GENERATOR
 from service.stats import certainty
-from service.stats.certainty import Range
+from service.stats.certainty import Range, Support
 from service.stats.common import Alternative, Analysis, Interval, Proportion, Request, Resampling, StatWarning
 from service.stats.pairs import P_FLOOR, PairedCounts
-from service.stats.warnings import MC_UNRESOLVED, unresolved
+from service.stats.warnings import BEYOND_RESAMPLES, MC_UNRESOLVED, unresolved
 
 Method = Literal["percentile", "basic", "bca", "studentized"]
 Comparison = Literal[">=", "strict"]
@@ -148,6 +148,8 @@ class Reading:
     resolution: float
     acceleration: float | None = None
     se: float | None = None
+    support: Support | None = None
+    """Where delta* can lie; None where the metric does not tell."""
 
     def fields(self, found: BootstrapDistribution) -> dict[str, Any]:
         """Everything of a `BootstrapAnalysis` that comes from the distribution."""
@@ -184,6 +186,9 @@ class Reading:
             p_mc_se = (p * (1 - p) / len(drawn.estimates)) ** 0.5
             if abs(p - options.alpha) <= 3 * p_mc_se:
                 warnings.append(MC_UNRESOLVED(p=p, se=p_mc_se, alpha=options.alpha))
+        beyond = self._beyond(side)
+        if beyond:
+            warnings.append(BEYOND_RESAMPLES())
         if delta == 0:
             reasons["better"] = "the arms tie"
         intervals = self.intervals(found, reasons)
@@ -211,10 +216,18 @@ class Reading:
             "reasons": reasons,
             "bounds": bounds,
             "within": within,
-            "undecided": {} if drawn is None else dict.fromkeys(unclear, certainty.DRAWN),
+            "undecided": ({} if drawn is None else dict.fromkeys(unclear, certainty.DRAWN)) | beyond,
             "warnings": tuple(warnings),
             "resampling": resampling_of(found, options.seed),
         }
+
+    def _beyond(self, side: Literal["greater", "less"]) -> dict[str, str]:
+        """The p-values that lie beyond every resample."""
+        strict = self.options.comparison == "strict"
+        if self.support is None or not self.support.beyond(self.delta, strict=strict):
+            return {}
+        asked = ["p_value"] if self.options.alternative in ("two-sided", side) else []
+        return dict.fromkeys([*asked, "p_better"], certainty.BEYOND)
 
     def intervals(self, found: BootstrapDistribution, reasons: dict[str, str]) -> dict[Method, Interval]:
         """Percentile, basic, and the one asked for; an undefined end is null, its reason kept."""
