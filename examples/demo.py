@@ -78,7 +78,7 @@ def demonstrate(url: str, admin_key: Path, *, stays: bool) -> None:
             "5. The verdict", "the service opens the rows, runs the locked tests and applies the locked rules"
         )
         verdict = researcher.verdict(identity, wait=True, timeout=300, poll=0.2)
-        print("\n" + text.verdict_text(verdict))
+        print("\n" + text.verdict_text(verdict, researcher.verdict_sentences(identity)))
     if stays:
         print(f"\nThe page: {url}/preregistrations/{identity}")
         print(f"It asks for an API key; the first one is in {admin_key}")

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from importlib.metadata import entry_points, version
+from io import TextIOWrapper
 
 from forelock import text
 from forelock.commands import keys, plans, results, tests, verdicts
@@ -16,6 +17,9 @@ from forelock.problem import FileFault, ForelockError, ForelockProblem
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that cannot print ± says so in ASCII
     options = _parser(arguments).parse_args(arguments)
     try:
         status: int = options.handler(options)

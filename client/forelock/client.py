@@ -230,6 +230,10 @@ class Client:
             self._sleep(poll)
             poll = min(1.5 * poll, LONGEST_POLL)
 
+    def verdict_sentences(self, preregistration_id: str) -> Json:
+        """The verdict in words: every outcome in two languages, with notes and what can be done next."""
+        return self._json("GET", f"{_record(preregistration_id)}/verdict/sentences")
+
     def verdicts(
         self, *, hypothesis: str | None = None, outcome: str | None = None, since: str | None = None
     ) -> Iterator[Json]:

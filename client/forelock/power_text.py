@@ -62,7 +62,7 @@ def _hypothesis(power: Json) -> Iterator[str]:
 
 
 def _at(entry: Json) -> str:
-    error = "" if entry.get("standard_error") is None else f" +- {entry['standard_error']:.2g}"
+    error = "" if entry.get("standard_error") is None else f" ± {entry['standard_error']:.2g}"
     said = [_effect(entry, entry["truth"]), _scale(entry)]
     if entry.get("icc") is not None:
         said.append(f"ICC {entry['icc']:g}")

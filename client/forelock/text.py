@@ -31,9 +31,10 @@ def exit_code(verdict: Json) -> int:
     return next((code for outcome, code in EXIT_CODES.items() if outcome in found), 1)
 
 
-def verdict_text(verdict: Json) -> str:
-    """A verdict, hypothesis by hypothesis and clause by clause."""
-    blocks = [_hypothesis(hypothesis) for hypothesis in verdict["hypotheses"]]
+def verdict_text(verdict: Json, words: Json | None = None) -> str:
+    """A verdict, hypothesis by hypothesis and clause by clause; with its sentences, what can be done next."""
+    steps = {each["hypothesis"]: each.get("next") or {} for each in (words or {}).get("hypotheses", ())}
+    blocks = [_hypothesis(each, plain(steps.get(each["id"], {}).get("en") or "")) for each in verdict["hypotheses"]]
     voided = [
         f"Batch {batch['batch']} was struck: {plain(batch['reason'])}"
         for batch in verdict.get("voided_batches", ())
@@ -41,7 +42,7 @@ def verdict_text(verdict: Json) -> str:
     return "\n\n".join([*blocks, *voided])
 
 
-def _hypothesis(hypothesis: Json) -> str:
+def _hypothesis(hypothesis: Json, step: str) -> str:
     outcome = hypothesis["outcome"]
     lines = [f"{plain(hypothesis['id'])}: {OUTCOMES.get(outcome, plain(outcome))}"]
     sentence, rule = plain(hypothesis.get("sentence") or ""), plain(hypothesis.get("rule") or "")
@@ -61,6 +62,7 @@ def _hypothesis(hypothesis: Json) -> str:
     for name, answer in (hypothesis.get("analyses") or {}).items():
         found = ((answer or {}).get("analysis") or {}).get("sentence")
         lines += [_wrapped(f"{plain(name)}: {plain(found)}")] if found else []
+    lines += [_wrapped(step)] if step else []
     return "\n".join(lines)
 
 

@@ -30,32 +30,44 @@ from service.stats.shows import Finding as Found
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """A clause to add, the rule with it, and the test the plan needs for it (None: it has it)."""
+    """A clause to add (None: what is kept does), the rule with it, and the test the plan needs for it (None: it has it)."""
 
-    clause: str
+    clause: str | None
     rule: str
     test: str | None = None
 
 
 def mended(plan: Plan, setting: Setting, gap: Gap, kept: Rule | None) -> Mended | None:
     """The first clause that makes what is kept of the rule assert the claim, free of faults."""
+    if kept is not None and kept != setting.rule and _asserts(plan, setting, sentence(kept), None):
+        return Mended(None, sentence(kept))
     for clause, test in _candidates(plan, setting, gap):
-        tests = (*(plan.tests or ()), *([] if test is None else [test]))
         try:
             rule = _with(kept, parse(clause))
         except (InvalidData, ValueError):
             continue
-        hypothesis = setting.hypothesis.model_copy(update={"rule": rule})
-        changed = plan.model_copy(update={"hypotheses": (hypothesis,), "tests": tests})
-        new = settings(changed)[0]
-        if new.rule is None or any(each.severity == "error" for each in rule_findings(new)):
-            continue
-        target, held = Target.of(changed, hypothesis), states(new.rule, Reader.of(changed, new))
-        asserted = held and all(target.gap(each) is None for each in held)
-        if asserted and not any(each.severity == "error" for each in _of_tests(changed, new)):
-            given = None if test is None else json.dumps(test.model_dump(mode="json"))
-            return Mended(clause, rule, given)
+        if _asserts(plan, setting, rule, test):
+            return Mended(clause, rule, None if test is None else json.dumps(test.model_dump(mode="json")))
     return None
+
+
+def _asserts(plan: Plan, setting: Setting, rule: str, test: TestUse | None) -> bool:
+    """True when a rule, with the plan's tests and one more, asserts the claim and has no fault."""
+    tests = (*(plan.tests or ()), *([] if test is None else [test]))
+    hypothesis = setting.hypothesis.model_copy(update={"rule": rule})
+    changed = plan.model_copy(update={"hypotheses": (hypothesis,), "tests": tests})
+    new = settings(changed)[0]
+    if new.rule is None or any(each.severity == "error" for each in rule_findings(new)):
+        return False
+    target, held = Target.of(changed, hypothesis), states(new.rule, Reader.of(changed, new))
+    if not held or any(target.gap(each) is not None for each in held):
+        return False
+    return _errors(changed, new) <= _errors(plan, setting)
+
+
+def _errors(plan: Plan, setting: Setting) -> set[str]:
+    """Faults of a plan's tests and looks by code, which no clause brings in or takes away."""
+    return {each.code for each in _of_tests(plan, setting) if each.severity == "error"}
 
 
 def _of_tests(plan: Plan, setting: Setting) -> Iterator[Finding]:

@@ -21,7 +21,9 @@ from service.domain.lint_rules import weighs_clusters
 from service.domain.lint_settings import Setting, settings
 from service.domain.plan import Hypothesis, Plan
 from service.domain.rule import Clause, Excludes, Rule
+from service.domain.rule_grammar import parse
 from service.domain.rule_truth import Ends, Truth
+from service.domain.verdict_records import HypothesisVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,22 @@ def shortfall(
     if missed == "bound":
         return Shortfall("inconclusive", f"nothing in it shows {claimed(target, hypothesis, endpoint)}")
     return None
+
+
+def size_unshown(plan: Plan, found: HypothesisVerdict) -> float | None:
+    """The size that the statement of a supported hypothesis names, where what holds does not show it; with its sign."""
+    hypothesis = plan.hypothesis(found.id)
+    setting = next((each for each in settings(plan) if each.hypothesis.id == found.id), None)
+    if hypothesis is None or setting is None or setting.rule is None or found.delta_exact is None:
+        return None
+    target = Target.of(plan, hypothesis)
+    if found.outcome != "supported" or target.size is None:
+        return None
+    truths = {parse(each.text): each.holds for each in found.clauses}
+    sides = {each: _side_of(each, found.analyses) for each in setting.clauses if isinstance(each, Excludes)}
+    observed = _own_estimate(setting, Fraction(found.delta_exact), found.analyses)
+    facts = _known(setting.rule, Reader.of(plan, setting), truths, observed, sides)
+    return None if target.shows_size(facts) else float(target.good * target.size)
 
 
 def lacking(

@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from service.domain.enumerated_lines import (
     ABOVE,
@@ -32,10 +33,14 @@ from service.domain.enumerated_lines import (
 from service.domain.rule_truth import TIE
 from service.kernels.lattice import QUANTILE_SLACK
 from service.kernels.rule_enumeration import Floats, Ints, share_at_most
+from service.stats.certainty import SIGNS
 from service.stats.pairs import P_FLOOR
 
 UNTOLD = 2e-11
 """Nearer than this to the level, the test is asked which side a percentile lies on."""
+
+FEW = 88
+"""With more items than these every difference of a half and more has signs rarer than `SIGNS`."""
 
 Path = tuple[str, ...]
 
@@ -83,7 +88,8 @@ class BootstrapLines:
             return np.where(d == 0, 1.0, np.minimum(both, 1.0))
 
         pattern: dict[str, Pattern] = {"greater": "falling", "less": "rising", "two-sided": "peak"}
-        return self._share(path, value, pattern[alternative], self._floor, same=self.same)
+        side = {"greater": 1, "less": -1, "two-sided": 0}[alternative]
+        return self._share(path, value, pattern[alternative], self._floor, same=self.same, side=side)
 
     def fraction(self, path: Path) -> Line | None:
         """Shares of resamples beside 0, and the p-value of the better arm."""
@@ -110,7 +116,9 @@ class BootstrapLines:
             return None
         value, pattern = found[path]
         better_arm = path == ("p_better",)
-        return self._share(path, value, pattern, self._floor if better_arm else None, same=better_arm)
+        if better_arm:
+            return self._share(path, value, pattern, self._floor, same=True, side=0)
+        return self._share(path, value, pattern, None, same=False)
 
     def margins(self, name: str, margin: float, *, touch: bool) -> Line:
         """The p-values against -margin and margin; `touch`: a resample at the margin does not count."""
@@ -145,12 +153,20 @@ class BootstrapLines:
         floor: float | None,
         *,
         same: bool,
+        side: int | None = None,
     ) -> Line:
+        """`side`: of a p-value against no difference, which way it asks; 0: either."""
+
         def where_decided(b: Ints, m: Ints) -> Floats:
             flat = self.flat(b, m)
-            return np.where(flat & (m > 0) if same else flat, np.nan, value(b, m))
+            undecided = flat & (m > 0) if same else flat
+            if side is not None and self.n <= FEW:
+                undecided = undecided | self._beyond(b, m, side)
+            return np.where(undecided, np.nan, value(b, m))
 
         if floor is not None and floor > UNTOLD:  # a handful of items: bounds stand among the values
+            pattern = "any"
+        if side is not None and self.n <= FEW:
             pattern = "any"
         return valued(
             where_decided,
@@ -161,6 +177,14 @@ class BootstrapLines:
             floor=floor,
             costly=True,
         )
+
+    def _beyond(self, b: Ints, m: Ints, side: int) -> NDArray[np.bool_]:
+        """Cells whose p lies beyond every resample, with signs that are no rare ones (`certainty.Support`)."""
+        d = 2 * b - m
+        far = 2 * np.abs(d) >= self.n if self.strict else 2 * np.abs(d) > self.n
+        asked = np.sign(d) == side if side else d != 0
+        most = np.maximum(b, m - b)
+        return np.asarray(far & asked & (special.bdtrc(most - 1.0, m, 0.5) >= SIGNS))
 
     def flat(self, b: Ints, m: Ints) -> NDArray[np.bool_]:
         """Cells in which no item differs from another: no spread."""

@@ -97,6 +97,32 @@ def _without_absences(setting: Setting) -> Rule | None:
     return rule if kept == parts else All(parts=kept) if len(kept) > 1 else kept[0] if kept else None
 
 
+def _turned(setting: Setting, rule: Rule | None) -> Rule | None:
+    """The rule with every clause that holds where a test finds nothing turned round; None where one cannot be."""
+    match rule:
+        case All() | AnyOf():
+            parts = [_turned(setting, part) for part in rule.parts]
+            kept = tuple(dict.fromkeys(part for part in parts if part is not None))
+            if len(kept) == 1:
+                return kept[0]
+            return None if None in parts else type(rule)(parts=kept)
+        case Not() if isinstance(rule.part, Comparison | Excludes | Is):
+            if not _is_absence(setting, rule.part, denied=True):
+                return rule
+            return _found(rule.part) if isinstance(rule.part, Comparison) else rule.part
+        case Comparison() if _is_absence(setting, rule, denied=False):
+            return _found(rule)
+        case Is() if _is_absence(setting, rule, denied=False):
+            return rule.model_copy(update={"value": True})
+        case _:
+            return None if rule is not None and absences(setting, rule) else rule
+
+
+def _found(clause: Comparison) -> Rule:
+    """A p-value below the threshold."""
+    return clause.model_copy(update={"operator": "<"})
+
+
 def _is_absence(setting: Setting, clause: Clause, *, denied: bool) -> bool:
     use = setting.uses.get(clause.field.test or "")
     meaning = None if use is None else meaning_of(use, clause.field.path)[0]
@@ -130,13 +156,26 @@ def _why(setting: Setting, target: Target, gap: Gap) -> str:
     return f"the claim is {says}, and the rule can hold without a test or an interval that shows it"
 
 
+def _kept(setting: Setting, gap: Gap) -> Iterator[tuple[Rule | None, str]]:
+    """What to keep of the rule beside a clause to add, and what that is called: best first."""
+    if setting.rule is not None and absences(setting, setting.rule):
+        turned = _turned(setting, setting.rule)
+        if gap != "bound" and turned is not None:
+            yield turned, "turn that round"
+        yield _without_absences(setting), "leave that out"
+    if gap != "bound" or setting.rule is None or not absences(setting, setting.rule):
+        yield setting.rule, ""
+
+
 def _way_out(plan: Plan, setting: Setting, gap: Gap) -> str:
-    kept = _without_absences(setting) if gap == "bound" else setting.rule
-    found = mended(plan, setting, gap, kept)
-    if found is not None:
-        given = "" if found.test is None else f"add the test {found.test} and "
-        given = given if kept == setting.rule else f"leave that out{', ' if given else ' and '}{given}"
-        return f"To mend it, {given}add the clause `{found.clause}`: `{found.rule}`"
+    for kept, how in _kept(setting, gap):
+        found = mended(plan, setting, gap, kept)
+        if found is not None:
+            steps = [how] if how else []
+            steps += [] if found.test is None else [f"add the test {found.test}"]
+            steps += [] if found.clause is None else [f"add the clause `{found.clause}`"]
+            told = " and ".join([*([", ".join(steps[:-1])] if steps[:-1] else []), steps[-1]])
+            return f"To mend it, {told}: `{found.rule}`"
     if WANTED[setting.hypothesis.claim]:
         return "To mend it, ask a test of equivalence or an interval for it"
     other = "'lower'" if Target.of(plan, setting.hypothesis).good == 1 else "'higher'"

@@ -18,6 +18,7 @@ from service.domain.enumerated_rule import EnumeratedRule
 from service.domain.family import asks_small_p
 from service.domain.fields import EFFECT_FIELDS
 from service.domain.lint_settings import settings
+from service.domain.next_test import open_step
 from service.domain.plan import Plan
 from service.domain.recent import remembered
 from service.domain.rule import All, Clause, Comparison, Excludes, Is, Within
@@ -139,12 +140,9 @@ def next_step(plan: Plan, found: HypothesisVerdict) -> tuple[str, str]:
                 "Next: no item has a result in both arms. Find out why, and register the next run anew.",
                 "下一步:没有任何题目在两臂都有结果。请查明原因,并为下一次运行重新登记。",
             )
-        return (
-            "Next: the rule needs what these data do not define, so how many items would do cannot be said from them. "
-            "In a new plan name a test that is defined for such data.",
-            "下一步:规则所需的量在这些数据上没有定义,因此无法据此说明需要多少题目。请在新计划中指定对此类数据有定义的检验。",
-        )
-    if found.outcome == "not_supported" and found.rule_holds:
+        if not found.rule_holds:
+            return open_step(plan, found)
+    if found.outcome in ("not_supported", "inconclusive") and found.rule_holds:
         return (
             "Next: the rule held without its claim, so more items would not help. Write a rule that holds only where "
             "the claim does, and register the next run with it.",

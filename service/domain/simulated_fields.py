@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from service.domain.enumerated_fields import line_of
 from service.domain.enumerated_lines import (
@@ -32,6 +33,7 @@ from service.domain.rule_truth import TIE
 from service.domain.truth_sets import Sets, both, compared, either
 from service.kernels import simulated_pairs as kernel
 from service.kernels.clustered_mcnemar import chi_squares
+from service.stats.certainty import SIGNS
 from service.stats.common import Margin
 
 Floats = NDArray[np.float64]
@@ -191,8 +193,21 @@ def _bootstrap(sets: SimulatedSets, use: Use, path: Path) -> Value | None:
         return sets.decided(low), sets.decided(high)
     if path == ("p_value",) and parameter(use.use, "comparison") == ">=":
         p = shared.p_value(deltas, delta, parameter(use.use, "alternative"))  # type: ignore[arg-type]
+        p = np.where(_beyond(sums, sizes, delta, str(parameter(use.use, "alternative"))), np.nan, p)
         return np.where(delta == 0, p, sets.decided(p))
     return None
+
+
+def _beyond(sums: Floats, sizes: Ints, delta: Floats, alternative: str) -> NDArray[np.bool_]:
+    """Data sets whose p lies beyond every resample, with signs that are no rare ones (`certainty.Support`)."""
+    up = delta > 0
+    means, signs = sums / sizes, np.sign(sums)
+    end = np.where(up, means.max(axis=1), -means.min(axis=1))
+    most = np.where(up, (signs > 0).sum(axis=1), (signs < 0).sum(axis=1))
+    differ = (signs != 0).sum(axis=1)
+    rare = special.bdtrc(np.maximum(most - 1.0, 0.0), np.maximum(differ, 1), 0.5) < SIGNS
+    asked = {"greater": up, "less": delta < 0}.get(alternative, delta != 0)
+    return np.asarray(asked & (2 * np.abs(delta) > (1 + 1e-9) * end) & ~((most > 0) & rare))
 
 
 def _clustered_mcnemar(sets: SimulatedSets, use: Use, path: Path) -> Value | None:

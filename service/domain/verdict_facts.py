@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from service.domain.claim_verdict import size_unshown
 from service.domain.equivalence_fallback import found_equivalent
 from service.domain.family import asks_small_p
 from service.domain.fields import EFFECT_FIELDS
@@ -63,6 +64,8 @@ class Facts:
     fallback: EquivalenceFallback | None
     decided: bool
     """The equivalence test decided the outcome."""
+    unshown: float | None
+    """The size that the statement names, with its sign, where what holds does not show it of the true difference."""
     disagree: tuple[Why, ComparedP, str] | None
     """Why the interval and this p-value disagree about 0, and the method of the test."""
     apart: tuple[float, ...]
@@ -98,6 +101,7 @@ def facts_of(plan: Plan, found: HypothesisVerdict, read: IntervalRead | None) ->
         margin=_margin(found, clauses) if found.rule_holds and found.outcome == "equivalent" else None,
         fallback=fallback if found.rule_holds is False and found.outcome != "invalid" else None,
         decided=decided,
+        unshown=size_unshown(plan, found),
         disagree=_disagreement(found, compared, read),
         apart=tuple(dict.fromkeys(_apart(found, read, fallback))),
     )

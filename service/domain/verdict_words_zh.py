@@ -1,7 +1,6 @@
 """A verdict in plain Chinese, made when it is read: what is stored and hashed is the verdict alone.
 
-Says what the English sentence says and no more: never that there is no difference. Reasons that the service
-gives in English are quoted as they are.
+Says what the English sentence says and no more: never that there is no difference.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from types import MappingProxyType
 
 from service.domain.plan import Plan
 from service.domain.reading import IntervalRead
+from service.domain.reasons_zh import reason_zh
 from service.domain.verdict_facts import ComparedP, Facts, facts_of, fallback_case
 from service.domain.verdict_numbers import percentage, points, probability, score
 from service.domain.verdict_records import HypothesisVerdict
@@ -47,6 +47,8 @@ def _parts(found: HypothesisVerdict, read: IntervalRead | None, facts: Facts) ->
         yield _disagreement(facts, read)
     if facts.margin is not None:
         yield _margin(facts)
+    if facts.unshown is not None:
+        yield f"陈述所称的 {amount(facts.unshown, facts)} 由观察到的差异达到,并未就真实差异得到表明。"
     yield from _fallback(found, read, facts)
     if found.outcome == "not_supported":
         yield "这并不表明两者相同。"
@@ -54,11 +56,12 @@ def _parts(found: HypothesisVerdict, read: IntervalRead | None, facts: Facts) ->
 
 def _why(found: HypothesisVerdict) -> str:
     if found.outcome == "invalid":
-        return f"无法按计划判定,原因(原文)为“{found.reason}”"
+        return f"无法按计划判定,因为{reason_zh(found.reason)}"
     if found.rule_holds and found.reason:
-        return f"规则 `{found.rule}` 成立,但主张并未由此得出,原因(原文)为“{found.reason}”"
+        return f"规则 `{found.rule}` 成立,但主张并未由此得出:{reason_zh(found.reason)}"
     if found.outcome == "inconclusive":
-        return f"规则无法判定,原因(原文)为“{found.reason}”"
+        unknown = [f"`{each.text}`:{reason_zh(each.reason)}" for each in found.clauses if each.holds is None]
+        return f"规则无法判定({';'.join(unknown)})"
     if found.rule_holds:
         return f"规则 `{found.rule}` 成立"
     failing = [f"`{clause.text}`" for clause in found.clauses if clause.holds is False]
@@ -171,7 +174,7 @@ def _fallback(found: HypothesisVerdict, read: IntervalRead | None, facts: Facts)
                 yield f"{read.of} 来自另一种方法,所以它单独看不出结论。"
     elif case == "uncovered":
         yield (
-            f"{fallback.test} {at}拒绝了{beyond}{filled},但未对其他假设作校正(原文:“{fallback.reason}”),"
+            f"{fallback.test} {at}拒绝了{beyond}{filled},但未对其他假设作校正({reason_zh(fallback.reason)}),"
             "因此不作为结论。"
         )
     elif case == "corrected away" and adjusted is not None:

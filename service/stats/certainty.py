@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from service.kernels.bootstrap_draws import Draws
@@ -24,7 +26,14 @@ DRAWN = (
     "to tell on which side"
 )
 FLAT = "the resamples do not vary, which is no certainty"
+BEYOND = (
+    "no resample reaches twice the difference, so p is a bound on the resamples and no evidence: ask an exact test, "
+    "or the interval"
+)
 POINT = "no item differs from another, so Wald's interval is a single point, which is no certainty"
+
+SIGNS = 1e-6
+"""Where the signs of the differences alone are this seldom, a p beyond the resamples may decide: thresholds are larger."""
 
 Range = tuple[float, float]
 Quantile = Callable[[float], float]
@@ -70,6 +79,38 @@ def of_ends(
     if method == "basic":
         return _mirrored(high, delta), _mirrored(low, delta)
     return low, high
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """Where delta* can lie, and how many units (items or clusters) differ each way."""
+
+    low: float
+    high: float
+    down: int
+    up: int
+
+    @classmethod
+    def of_units(cls, sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> Support:
+        """Of units whose difference is a ratio of sums: (G,) each."""
+        means = sums / sizes
+        down, up = int(np.count_nonzero(sums < 0)), int(np.count_nonzero(sums > 0))
+        return cls(float(means.min()), float(means.max()), down, up)
+
+    @classmethod
+    def of_counts(cls, losses: int, wins: int) -> Support:
+        """Of binary pairs."""
+        return cls(-1.0 if losses else 0.0, 1.0 if wins else 0.0, losses, wins)
+
+    def beyond(self, delta: float, *, strict: bool) -> bool:
+        """True when P(delta* >= 2 delta) is 0 for want of resamples, and the signs alone are no rare ones."""
+        if self.high - self.low <= 1e-9 * max(abs(self.high), abs(self.low)):
+            return False  # nothing varies, which is told by itself
+        end, most = (self.high, self.up) if delta > 0 else (-self.low, self.down)
+        slack = -1e-9 * end if strict else 1e-9 * end
+        if delta == 0 or 2 * abs(delta) <= end + slack:
+            return False
+        return bool(special.bdtrc(most - 1, self.up + self.down, 0.5) >= SIGNS) if most else True
 
 
 def of_wald(n_discordant: int, delta: float, method: str) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -12,8 +12,9 @@ from service.kernels.bootstrap_draws import seed_cluster_means
 from service.kernels.clusters import ClusterSums
 from service.kernels.distributions import BootstrapDistribution
 from service.kernels.metrics import ratio_units
+from service.stats.certainty import Support
 from service.stats.clustering import ClusteredColumns, ClusterFacts, lopsided_clusters
-from service.stats.common import StatWarning, is_binary, p_text, percent
+from service.stats.common import StatWarning, amount, decision, disagreement, is_binary, level_text
 from service.stats.drawing import (
     LOOK,
     Drawing,
@@ -29,6 +30,7 @@ from service.stats.registry import PlanUse, stat_test
 from service.stats.resampling import (
     DEFAULT_DRAWS,
     DEFAULT_SEED,
+    METHODS,
     SEED_DRAWS,
     BootstrapAnalysis,
     BootstrapOptions,
@@ -128,6 +130,7 @@ def _analysis(request: ClusterBootstrapRequest, found: BootstrapDistribution) ->
         resolution_of(found, pairs.groups.n_clusters),
         acceleration=units.acceleration() if request.method == "bca" else None,
         se=units.standard_error(),
+        support=Support.of_units(weighted.sums, weighted.sizes),
     ).fields(found)
     n_discordant = int(np.count_nonzero(pairs.difference))
     warnings: list[StatWarning] = [*read.pop("warnings"), *pairs.warnings()]
@@ -139,13 +142,9 @@ def _analysis(request: ClusterBootstrapRequest, found: BootstrapDistribution) ->
     if units.standard_error():
         warnings += lopsided_clusters(units.linearized(), pairs.groups.sizes)
     ci, p, n, g = read["ci"], read["p_value"], len(pairs.difference), pairs.groups.n_clusters
-    binary, bound = is_binary(*request.arrays()), read["bounds"].get("p_value")
-
-    def show(x: float) -> str:
-        return percent(x) if binary else f"{x:+.4g}"
-
+    show = partial(amount, binary=is_binary(*request.arrays()))
     interval = (
-        f"{100 * request.level:g}% {ci.method} cluster-bootstrap CI {show(ci.low)} to {show(ci.high)}"
+        f"{level_text(request.level)} {ci.method} cluster-bootstrap CI {show(ci.low)} to {show(ci.high)}"
         if ci.low is not None
         else f"no {ci.method} interval: too little spread"
     )
@@ -163,13 +162,9 @@ def _analysis(request: ClusterBootstrapRequest, found: BootstrapDistribution) ->
         warnings=tuple(warnings),
         sentence=(
             f"The candidate differs from the baseline by {show(delta)} ({request.estimand}; "
-            f"{interval}, n = {n} in {g} clusters); bootstrap {request.alternative}, {p_text(p, bound)}, "
-            + (
-                f"so a difference of zero is rejected at alpha {request.alpha:g}."
-                if p < request.alpha
-                else f"so a difference of zero is not rejected at alpha {request.alpha:g}, "
-                "which does not show equality."
-            )
+            f"{interval}, n = {n} in {g} clusters); bootstrap {request.alternative}, "
+            + decision(p, request.alpha, "a difference of zero is", bound=read["bounds"].get("p_value"))
+            + disagreement(ci, p, request.alpha, request.alternative, METHODS)
         ),
     )
 
@@ -237,7 +232,8 @@ def cluster_bootstrap(request: ClusterBootstrapRequest) -> ClusterBootstrapAnaly
         Skewed sums of clusters: warning SKEWED. A p that inversion cannot tell from alpha: ERROR_UNRESOLVED.
         Clusters that do not vary: the interval is the single point delta, and no rule may rest on it or on
             p (`undecided`). Drawn numbers: `within` gives four Monte-Carlo standard errors to either side.
-        No resample reaches 2 delta: p is given as a bound, never 0.
+        No resample reaches 2 delta: p is given as a bound, never 0; with few clusters no rule may rest on it:
+            warning BEYOND_RESAMPLES, p `undecided`.
         convention `seed`: default_rng(42), 2000 draws, np.percentile, p = count / B.
 
     Sources:

@@ -13,6 +13,7 @@ from service.kernels.bootstrap_draws import Draws, seed_cluster_means, seed_mean
 from service.kernels.distributions import BootstrapDistribution
 from service.kernels.metric_bootstrap import MetricDraws, seed_differences
 from service.stats.arms import Arms, ArmsRequest, MetricName
+from service.stats.certainty import Support
 from service.stats.clustering import cluster_warnings
 from service.stats.common import Interval, StatWarning, decision, disagreement, level_text
 from service.stats.drawing import (
@@ -31,6 +32,7 @@ from service.stats.registry import PlanUse, stat_test
 from service.stats.resampling import (
     DEFAULT_DRAWS,
     DEFAULT_SEED,
+    METHODS,
     SEED_DRAWS,
     BootstrapAnalysis,
     BootstrapOptions,
@@ -55,7 +57,6 @@ from service.stats.shows import (
 from service.stats.warnings import NOTHING_VARIES
 
 FEW = 20
-METHODS = "the interval is read off the resamples, the p-value off the resamples moved to no difference"
 
 
 class PairedBootstrapRequest(ArmsRequest, BootstrapOptions):
@@ -122,6 +123,7 @@ def _analysis(request: PairedBootstrapRequest, found: BootstrapDistribution) -> 
         resolution_of(found, arms.units.n_units),
         acceleration=units.acceleration() if request.method == "bca" else None,
         se=units.standard_error(),
+        support=_support(request, arms),
     )
     read = reading.fields(found)
     warnings: list[StatWarning] = [*read.pop("warnings"), *cluster_warnings(arms.sizes)]
@@ -154,6 +156,16 @@ def _analysis(request: PairedBootstrapRequest, found: BootstrapDistribution) -> 
         warnings=tuple(warnings),
         sentence=_sentence(request, arms, read["ci"], read["p_value"], read["bounds"].get("p_value")),
     )
+
+
+def _support(request: PairedBootstrapRequest, arms: Arms) -> Support | None:
+    if not request.scores:
+        return None
+    if arms.counts is not None and arms.codes is None:
+        return Support.of_counts(arms.counts.only_baseline, arms.counts.only_candidate)
+    if arms.codes is None:
+        return Support.of_units(arms.difference, np.ones(arms.n))
+    return Support.of_units(arms.difference_sums, arms.sizes)
 
 
 BLOCKS = blocks_of(
@@ -223,7 +235,8 @@ def paired_bootstrap(request: PairedBootstrapRequest) -> PairedBootstrapAnalysis
         Fewer than 20 discordant items: warning FEW_DISCORDANT. Few clusters: FEW_CLUSTERS or CAUTION.
         Skewed differences, or skewed sums of clusters: warning SKEWED. A p that inversion cannot tell from
             alpha: ERROR_UNRESOLVED.
-        2 delta beyond the attainable range: p is given as a bound, never 0.
+        2 delta beyond the attainable range: p is given as a bound, never 0. Unless the signs alone have a chance
+            below one in a million, no rule may rest on it: warning BEYOND_RESAMPLES, p `undecided`.
         0/0 in precision, recall or F1, or no match in BLEU: 0, counted in warning METRIC_UNDEFINED.
         Replicates of an item are averaged within the item first.
         convention `seed`: default_rng(42), 2000 draws, np.percentile, p = count / B.

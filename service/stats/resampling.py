@@ -19,10 +19,10 @@ from service.kernels.paired_bootstrap import BinaryPairs
 from service.kernels.ratio_bootstrap import Inverted, on_grid, ratio_bootstrap
 from service.kernels.streams import BIT_GENERATOR
 from service.stats import certainty
-from service.stats.certainty import Range
+from service.stats.certainty import Range, Support
 from service.stats.common import Alternative, Analysis, Interval, Proportion, Request, Resampling, StatWarning
 from service.stats.pairs import P_FLOOR, PairedCounts
-from service.stats.warnings import MC_UNRESOLVED, unresolved
+from service.stats.warnings import BEYOND_RESAMPLES, MC_UNRESOLVED, unresolved
 
 Method = Literal["percentile", "basic", "bca", "studentized"]
 Comparison = Literal[">=", "strict"]
@@ -32,6 +32,9 @@ DEFAULT_DRAWS, MOST_DRAWS, SEED_DRAWS = 10_000, 100_000, 2000
 DEFAULT_SEED = 42
 TOLERATED = 0.005
 """Worst error of an inverted probability; beyond it drawing is as good."""
+
+METHODS = "the interval is read off the resamples, the p-value off the resamples moved to no difference"
+"""Why the two may tell different things."""
 
 NO_SPREAD = "the data have too little spread to correct or studentize an interval"
 
@@ -122,6 +125,8 @@ class Reading:
     resolution: float
     acceleration: float | None = None
     se: float | None = None
+    support: Support | None = None
+    """Where delta* can lie; None where the metric does not tell."""
 
     def fields(self, found: BootstrapDistribution) -> dict[str, Any]:
         """Everything of a `BootstrapAnalysis` that comes from the distribution."""
@@ -158,6 +163,9 @@ class Reading:
             p_mc_se = (p * (1 - p) / len(drawn.estimates)) ** 0.5
             if abs(p - options.alpha) <= 3 * p_mc_se:
                 warnings.append(MC_UNRESOLVED(p=p, se=p_mc_se, alpha=options.alpha))
+        beyond = self._beyond(side)
+        if beyond:
+            warnings.append(BEYOND_RESAMPLES())
         if delta == 0:
             reasons["better"] = "the arms tie"
         intervals = self.intervals(found, reasons)
@@ -185,10 +193,18 @@ class Reading:
             "reasons": reasons,
             "bounds": bounds,
             "within": within,
-            "undecided": {} if drawn is None else dict.fromkeys(unclear, certainty.DRAWN),
+            "undecided": ({} if drawn is None else dict.fromkeys(unclear, certainty.DRAWN)) | beyond,
             "warnings": tuple(warnings),
             "resampling": resampling_of(found, options.seed),
         }
+
+    def _beyond(self, side: Literal["greater", "less"]) -> dict[str, str]:
+        """The p-values that lie beyond every resample."""
+        strict = self.options.comparison == "strict"
+        if self.support is None or not self.support.beyond(self.delta, strict=strict):
+            return {}
+        asked = ["p_value"] if self.options.alternative in ("two-sided", side) else []
+        return dict.fromkeys([*asked, "p_better"], certainty.BEYOND)
 
     def intervals(self, found: BootstrapDistribution, reasons: dict[str, str]) -> dict[Method, Interval]:
         """Percentile, basic, and the one asked for; an undefined end is null, its reason kept."""

@@ -23,6 +23,7 @@ from service.stats.common import (
     level_text,
     p_text,
     require_equal_lengths,
+    within,
 )
 from service.stats.looks import MOST_LOOKS, Design, Look, judge_looks, planned, require_looks
 from service.stats.orders import ORDER_WORDS, Ordered, OrderOptions, OrderUsed, arrange
@@ -270,7 +271,7 @@ def sequential(request: SequentialRequest) -> SequentialAnalysis:
         reasons=reasons,
         bounds=bounds,
         warnings=tuple(warnings),
-        sentence=_sentence(request, every, data),
+        sentence=_sentence(request, every, data, bounds.get("p_value")),
     )
 
 
@@ -290,7 +291,9 @@ def _reason(name: str, request: SequentialRequest) -> str:
     return f"not a part of method '{request.method}'"
 
 
-def _sentence(request: SequentialRequest, found: dict[str, Any], data: Ordered | None) -> str:
+def _sentence(
+    request: SequentialRequest, found: dict[str, Any], data: Ordered | None, bound: str | None
+) -> str:
     alpha = f"{request.alpha:.10g}"
     if data is None:
         ends = ", ".join(
@@ -310,7 +313,7 @@ def _sentence(request: SequentialRequest, found: dict[str, Any], data: Ordered |
     ci = found["ci"]
     interval = "no interval" if ci is None else f"{level_text(ci.level)} CI {show(ci.low)} to {show(ci.high)}"
     if found["p_value"] is not None:
-        interval += f", {p_text(found['p_value'], None, request.alpha)}"
+        interval += f", {p_text(found['p_value'], bound, request.alpha)}"
     verdict = {
         "reject": f"a difference of zero is rejected at alpha {alpha}"
         + (f" after {found['stopped_at']} {data.unit}" if found["stopped_at"] else ""),
@@ -320,7 +323,8 @@ def _sentence(request: SequentialRequest, found: dict[str, Any], data: Ordered |
     }[found["decision"]]
     if found["equivalent"] is not None:
         inside = "inside" if found["equivalent"] else "not inside"
-        verdict += f", and the sequence lies {inside} the margin of {show(found['margin'])} on both sides"
+        margin = within(request.margin.exact(), binary=data.binary) if request.margin else ""
+        verdict += f", and the sequence lies {inside} the margin of {margin}"
     return (
         f"By {request.method.replace('_', ' ')} over {units}, the candidate differs from the baseline by naively "
         f"{delta} ({interval}); {verdict}."

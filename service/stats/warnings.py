@@ -71,6 +71,13 @@ NOTHING_VARIES = define(
     "point, and p is only a bound. No rule may rest on either: read an exact test of the counts instead.",
     "Davison & Hinkley (1997), Bootstrap Methods and their Application, 2.3",
 )
+BEYOND_RESAMPLES = define(
+    "BEYOND_RESAMPLES",
+    "serious",
+    "No resample reaches twice the difference, so p is a bound on the resamples, far below what so few differing items "
+    "or clusters can show. No rule may rest on it: read an exact test, or the interval.",
+    "Davison & Hinkley (1997), Bootstrap Methods and their Application, 4.4",
+)
 DEGENERATE = define(
     "DEGENERATE",
     "serious",

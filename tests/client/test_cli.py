@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import io
 import json
+import sys
 
 import httpx
 import pytest
 
-from forelock import settings
+from forelock import cli, settings
+from forelock.commands import common
 from forelock.problem import FileFault
 from forelock.text import EXIT_CODES
 
@@ -255,8 +258,13 @@ def test_progress_prints_counts(service, command):
     )
 
 
+STEP = "Next: repeat it on fresh items under a new plan, ±2.00 pp."
+SENTENCES = {"hypotheses": [{"hypothesis": "H1a", "next": {"en": STEP, "zh": "下一步。"}}]}
+
+
 def test_verdict_reads_clause_by_clause(service, command):
     service.will_answer(200, VERDICT)
+    service.will_answer(200, SENTENCES)
     status, output, _ = command("verdict", "p1", "--wait")
     assert status == 10
     assert output.splitlines() == [
@@ -267,7 +275,37 @@ def test_verdict_reads_clause_by_clause(service, command):
         "    fails  bootstrap.ci excludes 0  observed [-3.29 pp, +5.35 pp]",
         "  unknown  t.p_value < 0.05         observed nothing (all values are equal)",
         "  bootstrap: The candidate differs by +0.82 pp.",
+        f"  {STEP}",
     ]
+    assert [each.url.path for each in service.requests] == [
+        "/v1/preregistrations/p1/verdict",
+        "/v1/preregistrations/p1/verdict/sentences",
+    ]
+
+
+def test_a_verdict_stands_where_its_sentences_cannot_be_read(service, command):
+    service.will_answer(200, hypotheses("supported"))
+    service.will_refuse(409, "altered")
+    status, output, errors = command("verdict", "p1")
+    assert (status, output) == (0, "H: SUPPORTED\n")
+    assert errors == "forelock: what can be done next could not be read: altered: it is altered\n"
+
+
+def test_json_is_the_answer_alone(service, command):
+    service.will_answer(200, VERDICT)
+    status, output, _ = command("verdict", "p1", "--json")
+    assert (status, json.loads(output)) == (10, VERDICT)
+
+
+def test_a_terminal_without_the_sign_gets_it_in_ascii(service, monkeypatch):
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
+    monkeypatch.setattr(common, "Client", lambda *_: service.client())
+    service.will_answer(200, VERDICT)
+    service.will_answer(200, SENTENCES)
+    assert cli.main(["verdict", "p1"]) == 10
+    sys.stdout.flush()
+    assert b"\\xb12.00 pp" in written.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -283,6 +321,7 @@ def test_verdict_reads_clause_by_clause(service, command):
 )
 def test_verdict_exits_by_its_worst_outcome(service, command, outcomes, status):
     service.will_answer(200, hypotheses(*outcomes))
+    service.will_answer(200, {"hypotheses": []})
     assert command("verdict", "p1")[0] == status
 
 
@@ -436,7 +475,7 @@ def test_plan_power_prints_what_the_pilot_says_and_the_section_to_paste(service,
         "pilot": [{"baseline": [1.0, None], "candidate": [0.0, 1.0], "clusters": ["a", "b"]}]
     }
     assert "discordant 0.1 (upper 80 % bound 0.12)" in output
-    assert "power 0.610 +- 0.015 at +4.00 pp, 12 % discordant, ICC 0.1, 2.0% missing" in output
+    assert "power 0.610 ± 0.015 at +4.00 pp, 12 % discordant, ICC 0.1, 2.0% missing" in output
     assert "ends after 412 items on average" in output
     assert "needs for 80% at +4.00 pp (12 % discordant): 900 items in 36 clusters" in output
     assert '"discordance": 0.12' in output

@@ -148,8 +148,8 @@ def test_scores_have_no_percentage_points() -> None:
             "although also within ±2.00 pp",
             "但同时也在 ±2.00 个百分点 之内",
         ),
-        ("invalid", "cannot be judged as planned, because", "无法按计划判定,原因(原文)为“"),
-        ("inconclusive", "the rule cannot be decided (", "规则无法判定,原因(原文)为“"),
+        ("invalid", "cannot be judged as planned, because", "无法按计划判定,因为臂“"),
+        ("inconclusive", "the rule cannot be decided (", "规则无法判定("),
     ],
 )
 def test_each_outcome_says_why(case: str, en: str, zh: str) -> None:
@@ -159,7 +159,7 @@ def test_each_outcome_says_why(case: str, en: str, zh: str) -> None:
     assert zh in found.sentences.zh
     reason = verdict.hypotheses[0].reason
     if reason is not None:
-        assert f"“{reason}”" in found.sentences.zh
+        assert reason not in found.sentences.zh
 
 
 def test_only_outcomes_without_support_say_that_equality_was_not_shown() -> None:

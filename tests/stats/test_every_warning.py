@@ -187,6 +187,7 @@ CASES = {
         {"values": [[float(k), k + 0.1] for k in range(10)]},
     ),
     "NEVER_RAN": ("multiple-comparisons", {"p_values": [0.01, None]}, {"p_values": [0.01, 0.2]}),
+    "BEYOND_RESAMPLES": ("paired-bootstrap", table_of(0, 0, 9, 6), table_of(0, 0, 7, 8)),
     "NOTHING_VARIES": ("paired-bootstrap", table_of(0, 0, 30, 0), table_of(1, 0, 30, 0)),
     "NO_DIFFERENCES": ("wilcoxon", scores([0.0, 0.0]), scores([0.0, 1.0])),
     "NO_DISCORDANT": ("mcnemar", table_of(5, 0, 0, 5), table_of(5, 0, 1, 5)),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from service.stats import registry
 from service.stats.common import Interval, amount, disagreement, level_text, p_text, percent, within
 from tests.stats.oracle import analyse
 from tests.strategies import paired_binary, paired_scores
@@ -17,9 +19,26 @@ AMOUNT = r"([+-][\d.e+-]+|0)( pp)?"
 SETTINGS = settings(
     deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
 )
+OF_ONE = settings(SETTINGS, max_examples=20)
+"""Examples of one test where many take part."""
 ALPHAS = st.sampled_from([0.05, 0.01, 0.1, 0.025, 0.5, 0.0703125])
 LEVELS = st.sampled_from([0.95, 0.9, 0.99, 0.999999])
 ALTERNATIVES = st.sampled_from(["two-sided", "greater", "less"])
+
+
+COUNTS = ("mcnemar", "paired-difference")
+PAIRS = ("paired-bootstrap", "randomization", "clustered-mcnemar", "cluster-bootstrap")
+SCORES = (
+    "wilcoxon", "t-test", "mann-whitney", "bootstrap-difference", "randomization", "paired-bootstrap",
+    "cluster-bootstrap",
+)  # fmt: skip
+"""Tests whose sentences `check_tested` reads, by what they are asked."""
+
+
+def test_every_test_of_a_plan_has_its_sentence_read():
+    assert {*COUNTS, *PAIRS, *SCORES, "equivalence", "sequential"} == {
+        each.name for each in registry.every() if each.plan is not None
+    }
 
 
 def value_of(number, unit):
@@ -71,6 +90,12 @@ def options(draw):
     return {"alpha": draw(ALPHAS), "level": draw(LEVELS), "alternative": draw(ALTERNATIVES)}
 
 
+def in_clusters(arms):
+    """Clusters of about three; None where there would be one."""
+    n = len(arms[0])
+    return [i % max(2, n // 3) for i in range(n)] if n > 1 else None
+
+
 def columns(arms):
     return {"baseline": arms[0].tolist(), "candidate": arms[1].tolist()}
 
@@ -92,41 +117,88 @@ PLAIN = {"alpha": 0.05, "level": 0.95, "alternative": "two-sided"}
 @example(README, PLAIN, "exact", "tango")
 @example(README, {**PLAIN, "alpha": 0.0703125}, "exact", "tango")
 def test_sentences_of_counts(counts, asked, method, interval):
-    for name, how in (("mcnemar", method), ("paired-difference", interval)):
+    for name, how in zip(COUNTS, (method, interval), strict=True):
         body = {**counts, **asked, "method": how}
         found = analyse(name, body)
         check_tested(found.sentence, found, body)
 
 
-@SETTINGS
-@given(
-    paired_binary(), options(), st.sampled_from(["paired-bootstrap", "randomization", "clustered-mcnemar"])
-)
-def test_sentences_of_pairs(arms, asked, name):
+def check_columns(arms, asked, name):
+    """The sentence of a test that is asked with two columns, and clusters where it needs them."""
     body = {**columns(arms), **asked}
-    if name == "clustered-mcnemar":
-        body["clusters"] = [i % max(2, len(arms[0]) // 3) for i in range(len(arms[0]))]
-        if len(arms[0]) < 2:
+    if name.startswith("cluster"):
+        body["clusters"] = in_clusters(arms)
+        if body["clusters"] is None:
             return
-    found = analyse(name, body)
-    check_tested(found.sentence, found, body)
-
-
-@SETTINGS
-@given(
-    paired_scores(max_items=12),
-    options(),
-    st.sampled_from(
-        ["wilcoxon", "t-test", "mann-whitney", "bootstrap-difference", "randomization", "paired-bootstrap"]
-    ),
-)
-def test_sentences_of_scores(arms, asked, name):
-    body = {**columns(arms), **asked}
-    if name in ("bootstrap-difference", "paired-bootstrap"):
+    if "bootstrap" in name and not np.isin(arms, (0, 1)).all():
         body["n_resamples"] = 200
     found = analyse(name, body)
     if "undefined" not in found.sentence:
         check_tested(found.sentence, found, body)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@OF_ONE
+@given(paired_binary(), options())
+def test_sentences_of_pairs(name, arms, asked):
+    check_columns(arms, asked, name)
+
+
+@pytest.mark.parametrize("name", SCORES)
+@OF_ONE
+@given(paired_scores(max_items=12), options())
+def test_sentences_of_scores(name, arms, asked):
+    check_columns(arms, asked, name)
+
+
+@pytest.mark.parametrize("method", ["group_sequential", "e_process", "confidence_sequence"])
+@OF_ONE
+@given(
+    paired_binary(),
+    st.sampled_from([0.05, 0.01, 0.1, 0.025]),
+    ALTERNATIVES,
+    st.sampled_from([2, 0.125, 30]),
+    st.booleans(),
+)
+def test_sentences_of_looks(method, arms, alpha, alternative, margin, ended):
+    n = len(arms[0])
+    body = {**columns(arms), "method": method, "alpha": alpha, "order_seed": 3}
+    if method == "confidence_sequence":
+        body["margin"] = {"value": margin, "unit": "pp"}
+    else:
+        body["alternative"] = alternative
+    if method == "group_sequential":
+        body["looks"] = [n, 2 * n] if not ended or n < 2 else [n // 2, n]
+    found = analyse("sequential", body)
+    sentence = found.sentence
+    if found.decision is None:
+        assert "nothing was decided" in sentence
+        return
+    assert float(re.search(r"at alpha ([\d.e-]+\d)", sentence)[1]) == alpha
+    assert (" is rejected at" in sentence) == (found.decision == "reject")
+    assert ("so far" in sentence) == (found.decision == "continue")
+    assert ("which does not show equality" in sentence) == (found.decision == "do_not_reject")
+    if found.decision == "reject" and found.stopped_at:
+        assert re.search(r"after (\d+) ", sentence)[1] == str(found.stopped_at)
+    if found.delta is not None:
+        number, unit = re.search(rf"naively {AMOUNT}", sentence).groups()
+        assert near(value_of(number, unit), found.delta, unit)
+    told = re.search(rf"([\d.]+)% CI {AMOUNT} to {AMOUNT}", sentence)
+    assert (told is None) == (found.ci is None)
+    if told is not None:
+        assert float(told[1]) / 100 == pytest.approx(found.ci.level, abs=1e-12)
+        assert near(value_of(told[2], told[3]), found.ci.low, told[3])
+        assert near(value_of(told[4], told[5]), found.ci.high, told[5])
+    p = re.search(r"\bp ([<=]) ([\d.e-]*\d)", sentence)
+    assert (p is None) == (found.p_value is None)
+    if p is not None:
+        assert (p[1] == "<") == ("p_value" in found.bounds or found.p_value < 1e-99)
+        if p[1] == "=":
+            assert float(p[2]) == pytest.approx(found.p_value, rel=0.06, abs=5.1e-4)
+            assert (float(p[2]) < alpha) == (found.p_value < alpha)
+    if found.equivalent is not None:
+        assert float(re.search(r"±([\d.]+) pp", sentence)[1]) == margin
+        assert ("lies inside" in sentence) == found.equivalent
 
 
 @SETTINGS

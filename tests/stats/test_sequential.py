@@ -199,7 +199,7 @@ def test_equivalence_is_strict():
     edge = max(abs(found.ci.low), abs(found.ci.high))
     margin = {"value": edge, "unit": "proportion"}
     assert run(body, "confidence_sequence", margin=margin, order_seed=0).analysis.equivalent is False
-    assert "inside the margin" in found.sentence
+    assert "inside the margin of ±10.00 pp" in found.sentence
 
 
 @settings(deadline=None, max_examples=15)

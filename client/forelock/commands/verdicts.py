@@ -7,7 +7,8 @@ from typing import Any
 
 from forelock import text
 from forelock.client import Client
-from forelock.commands.common import command, show
+from forelock.commands.common import command, show, tell
+from forelock.problem import ForelockError
 
 
 def add(commands: Any) -> None:
@@ -26,8 +27,18 @@ def add(commands: Any) -> None:
 
 def _verdict(options: argparse.Namespace, client: Client) -> int:
     answer = client.verdict(options.id, wait=options.wait, timeout=options.timeout)
-    show(options, answer, text.verdict_text(answer))
+    words = None if options.json else _words(options, client)
+    show(options, answer, text.verdict_text(answer, words))
     return text.exit_code(answer)
+
+
+def _words(options: argparse.Namespace, client: Client) -> dict[str, Any] | None:
+    """The verdict's sentences; without them the verdict stands, and its exit status."""
+    try:
+        return client.verdict_sentences(options.id)
+    except ForelockError as error:
+        tell(f"forelock: what can be done next could not be read: {text.plain(error)}")
+        return None
 
 
 def _verdicts(options: argparse.Namespace, client: Client) -> int:

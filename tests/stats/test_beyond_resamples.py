@@ -1,0 +1,131 @@
+"""A bootstrap p that lies beyond every resample is no evidence: checked against all resamples, and by its size."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.domain.enumerated_bootstrap import FEW
+from service.stats.certainty import BEYOND, SIGNS
+from tests.stats.oracle import analyse, ask, codes
+
+
+def pairs(wins, losses, ties):
+    return {
+        "baseline": [0] * wins + [1] * losses + [1] * ties,
+        "candidate": [1] * wins + [0] * losses + [1] * ties,
+    }
+
+
+def sign_tail(most, differ):
+    return Fraction(sum(comb(differ, k) for k in range(most, differ + 1)), 2**differ)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.integers(-4, 6), min_size=2, max_size=6),
+    st.sampled_from([">=", "strict"]),
+    st.sampled_from(["greater", "less", "two-sided"]),
+)
+def test_p_is_open_just_where_no_resample_reaches_it(differences, comparison, alternative):
+    """Six units at most, so that their signs are never rare."""
+    n, total = len(differences), sum(differences)
+    if len(set(differences)) == 1:
+        return
+    body = {"baseline": [0.0] * n, "candidate": [float(d) for d in differences], "comparison": comparison}
+    found = analyse("paired-bootstrap", body, alternative=alternative)
+    sign = 1 if total > 0 else -1
+    far = [sign * sum(each) - 2 * abs(total) for each in combinations_with_replacement(differences, n)]
+    reached = any(x >= 0 if comparison == ">=" else x > 0 for x in far)
+    beyond = total != 0 and not reached
+    assert (found.undecided.get("p_better") == BEYOND) == beyond
+    asked = alternative == "two-sided" or (alternative == "greater") == (sign > 0)
+    assert (found.undecided.get("p_value") == BEYOND) == (beyond and asked)
+    given_ = "BEYOND_RESAMPLES" in codes_of("paired-bootstrap", {**body, "alternative": alternative})
+    assert given_ == beyond
+
+
+def codes_of(name, body):
+    return codes(ask(name, body))
+
+
+@pytest.mark.parametrize(
+    ("wins", "losses", "ties", "open_"),
+    [
+        (9, 0, 6, True),
+        (9, 1, 5, True),
+        (7, 0, 8, False),
+        (19, 0, 1, True),
+        (20, 0, 1, False),
+        (12, 0, 500, False),
+        (0, 9, 6, True),
+    ],
+)
+def test_nine_wins_and_no_loss_of_fifteen(wins, losses, ties, open_):
+    for body in (
+        pairs(wins, losses, ties),
+        {"both_correct": ties, "only_candidate": wins, "only_baseline": losses, "both_wrong": 0},
+    ):
+        found = analyse("paired-bootstrap", body, alternative="two-sided")
+        assert (found.undecided.get("p_value") == BEYOND) == open_
+        assert "ci" not in found.undecided
+
+
+def test_clusters_count_as_units():
+    body = {**pairs(9, 0, 6), "clusters": [k // 3 for k in range(15)]}  # three clusters of wins, two of ties
+    found = analyse("cluster-bootstrap", body)
+    assert found.undecided == {"p_value": BEYOND, "p_better": BEYOND}
+    assert (found.p_value, found.bounds["p_value"]) == (5.0**-5, "< 0.00032")
+    assert analyse("cluster-bootstrap", {**body, "clusters": [k % 5 for k in range(15)]}).undecided != {}
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_signs_are_rare_for_more_than_few_items(strict):
+    """The enumeration of a rule's level asks for cells up to `FEW` items only."""
+
+    def any_open(n):
+        return any(
+            (2 * d >= n if strict else 2 * d > n) and sign_tail((m + d) // 2, m) >= SIGNS
+            for m in range(1, n + 1)
+            for d in range(m % 2, m + 1, 2)
+            if d and d != n
+        )
+
+    assert not any(any_open(n) for n in range(FEW + 1, FEW + 40))
+    assert any(any_open(n) for n in (FEW - 1, FEW))
+
+
+def size(n, alpha, holds):
+    """The largest chance, over shares of discordant items, that a p below alpha may decide though neither arm is better."""
+    shares = np.linspace(0.02, 1, 50)
+    total = np.zeros(len(shares))
+    for wins, losses in product(range(n + 1), repeat=2):
+        m = wins + losses
+        if m <= n and wins > losses and holds(wins, losses, alpha):
+            total += comb(n, m) * shares**m * (1 - shares) ** (n - m) * comb(m, wins) / 2**m
+    return float(total.max())
+
+
+@pytest.mark.parametrize(
+    ("n", "alpha", "before", "after"),
+    [(8, 0.01, 0.041, 0.017), (10, 0.01, 0.054, 0.019), (10, 0.001, 0.054, 0.008), (8, 0.05, 0.069, 0.055)],
+)
+def test_the_size_that_the_decision_names(n, alpha, before, after):
+    def small(wins, losses, alpha):
+        return wins - losses < n and found(wins, losses).p_value < alpha
+
+    def found(wins, losses):
+        counts = {"only_candidate": wins, "only_baseline": losses, "both_wrong": n - wins - losses}
+        return analyse("paired-bootstrap", {**counts, "both_correct": 0})
+
+    def decided(wins, losses, alpha):
+        return small(wins, losses, alpha) and "p_value" not in found(wins, losses).undecided
+
+    assert size(n, alpha, small) == pytest.approx(before, abs=6e-4)
+    assert size(n, alpha, decided) == pytest.approx(after, abs=6e-4)
