@@ -34,17 +34,25 @@ def level_findings(
         level = found[setting.hypothesis.id]
         if level.level is not None and exceeds(level.level, level.standard_error, level.alpha):
             yield warning("LEVEL_EXCEEDED", f"{setting.path}.rule", _exceeded(level, level.level))
-        if level.level is None:
+        elif (unknown := _not_told(level)) is not None:
             yield from (
                 warning(
                     "LEVEL_EXCEEDED",
                     f"{setting.path}.rule",
                     f"`{clause}` holds at p-values above its test's alpha of {alpha:g}, and the level of the rule is "
-                    f"not worked out: {level.reason}. Ask for a p below {alpha:g}, or acknowledge it",
+                    f"not worked out: {unknown}. Ask for a p below {alpha:g}, or acknowledge it",
                 )
                 for clause, alpha in _above_alpha(setting)
             )
     yield from _family(plan, [found[name] for name in members(plan) if name in found])
+
+
+def _not_told(level: RuleLevel) -> str | None:
+    """Why the level cannot be compared with alpha; None where it can."""
+    if level.level is None:
+        return level.reason
+    error = SURE * (level.standard_error or 0.0)
+    return None if error <= level.alpha else f"so many units are simulated only to within {error:.2g}"
 
 
 def _above_alpha(setting: Setting) -> Iterator[tuple[Clause, float]]:

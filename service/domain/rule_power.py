@@ -15,27 +15,25 @@ from service.domain.enumerated_tests import BinaryTest
 from service.domain.equivalence_reach import equivalence_reach
 from service.domain.family import is_secondary, members, two_places
 from service.domain.feeding import parameter, takes_clusters
+from service.domain.hypothesis_numbers import NOT_READY, ready, worked_out
 from service.domain.hypothesis_power import HypothesisPower
 from service.domain.least_family import LeastFamily
 from service.domain.least_p import Size, least_p, size_of
-from service.domain.lint_rules import rule_findings
+from service.domain.lint_claim import claim_findings
 from service.domain.lint_settings import Setting, settings
-from service.domain.lint_tests import parameter_findings, use_findings
-from service.domain.plan import GroupSequential, Multiplicity, Plan
+from service.domain.plan import Plan
 from service.domain.population import ManifestFacts
 from service.domain.power_effects import detectable, required
 from service.domain.power_search import MOST_ITEMS, Budget, OverBudgetError
 from service.domain.power_worlds import plausible, worlds_of
-from service.domain.recent import remembered
 from service.domain.rule_power_records import EquivalenceReach, LeastP, PowerAt, RulePower
-from service.errors import InvalidData
-
-REMEMBERED = 256
 
 MOST_HYPOTHESES = 20
 """A lock waits for the power of so many rules and not for more."""
 
 TOO_MANY = f"power is worked out for the first {MOST_HYPOTHESES} hypotheses of a plan"
+
+REFUSED = "the rule can hold without its claim, so that lint refuses it: mend that first"
 
 LINT_BUDGET, TABLE_BUDGET = 1e9, 1.6e9
 """Nanoseconds of simulation for all hypotheses together: what a lock needs, and the rest of the table."""
@@ -60,30 +58,7 @@ def _power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting, *, 
     if setting.index >= MOST_HYPOTHESES:
         return RulePower(hypothesis=name, method=None, reason=TOO_MANY)
     share = min(len(plan.hypotheses or ()), MOST_HYPOTHESES)
-    return _remembered(*_key(plan, facts, setting), name, share, whole=whole)
-
-
-def _key(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> tuple[str, str]:
-    """All that the power of a hypothesis depends on, as text: itself and those it interacts with."""
-    chosen = _together(plan, setting)
-    kept = tuple(each for each in plan.hypotheses or () if each.id in chosen)
-    populations = {each.population for each in kept}
-    slim = plan.model_copy(
-        update={
-            "hypotheses": kept,
-            "populations": tuple(each for each in plan.populations or () if each.id in populations),
-            "multiplicity": Multiplicity(
-                policy=plan.multiplicity.policy if plan.multiplicity else "none", family=members(plan)
-            ),
-            "thresholds": None,
-            "title": None,
-            "results_due": None,
-        }
-    )
-    known = {name: each for name, each in facts.items() if name in populations}
-    return slim.canonical_text(), "\n".join(
-        f"{name} {each.model_dump_json()}" for name, each in sorted(known.items())
-    )
+    return worked_out(_of, plan, facts, _together(plan, setting), name, share, whole=whole)
 
 
 def _together(plan: Plan, setting: Setting) -> set[str]:
@@ -100,24 +75,12 @@ def _together(plan: Plan, setting: Setting) -> set[str]:
     return found
 
 
-@remembered(REMEMBERED)
-def _remembered(plan_text: str, facts_text: str, name: str, share: int, *, whole: bool) -> RulePower:
-    """Of one hypothesis of a plan. The same text has the same numbers."""
-    plan = Plan.from_json(plan_text)
-    facts = {}
-    for line in facts_text.splitlines():
-        population, _, text = line.partition(" ")
-        facts[population] = ManifestFacts.model_validate_json(text)
-    setting = next(each for each in settings(plan) if each.hypothesis.id == name)
-    return _of(plan, setting, facts, share, whole=whole)
-
-
 def _of(
-    plan: Plan, setting: Setting, facts: Mapping[str, ManifestFacts], share: int, *, whole: bool
+    plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting, share: int, *, whole: bool
 ) -> RulePower:
     hypothesis, population, endpoint = setting.hypothesis, setting.population, setting.endpoint
-    if population is None or endpoint is None or not _complete(plan, setting):
-        return RulePower(hypothesis=hypothesis.id, method=None, reason="the plan is not complete here")
+    if population is None or endpoint is None or not ready(plan, setting):
+        return RulePower(hypothesis=hypothesis.id, method=None, reason=NOT_READY)
     size = size_of(population, facts)
     sesoi = (plan.sesoi or {}).get(hypothesis.endpoint)
     base = RulePower(
@@ -137,10 +100,12 @@ def _of(
     if changes.get("can_pass") is False:
         why = "no outcome makes the rule true"
         return base.model_copy(update={**changes, "reason": why})
+    if any(each.severity == "error" for each in claim_findings(plan, setting)):
+        return base.model_copy(update={**changes, "reason": REFUSED})
     worlds = {
         each.hypothesis.id: known
         for each in settings(plan)
-        if _complete(plan, each) and (known := worlds_of(plan, each)) is not None
+        if ready(plan, each) and (known := worlds_of(plan, each)) is not None
     }
     if hypothesis.id not in worlds:
         return base.model_copy(update={**changes, "reason": "power needs a SESOI: give the endpoint one"})
@@ -152,13 +117,6 @@ def _of(
     budget = Budget(LINT_BUDGET / share, TABLE_BUDGET / share if whole else 0.0)
     power = HypothesisPower(plan, facts, setting, worlds, size.n, budget)
     return base.model_copy(update={**changes, **_table(power, whole=whole)})
-
-
-def _complete(plan: Plan, setting: Setting) -> bool:
-    """True when a hypothesis can be judged as it stands."""
-    if setting.rule is None or setting.population is None or setting.endpoint is None:
-        return False
-    return setting.endpoint.kind != "counts" and _ready(plan, setting)
 
 
 def _too_few(plan: Plan, facts: Mapping[str, ManifestFacts], name: str) -> bool:
@@ -226,26 +184,6 @@ def _entries(
                 return power.at("reference", truth=truth, scale=scale, n_sets=power.table_sets)
 
             yield within(entry, otherwise.model_copy(update=where))
-
-
-def _ready(plan: Plan, setting: Setting) -> bool:
-    """True when the rule and its tests have no error of their own."""
-    named = {clause.field.test for clause in setting.clauses} - {None}
-    if not named <= set(setting.uses):
-        return False
-    by_looks = any(parameter(each.use, "method") == "group_sequential" for each in setting.uses.values())
-    if by_looks and not isinstance(plan.stopping, GroupSequential):
-        return False
-    found = (*rule_findings(setting), *parameter_findings(plan), *use_findings(plan, setting))
-    if any(each.severity == "error" for each in found):
-        return False
-    sesoi, endpoint = (plan.sesoi or {}).get(setting.hypothesis.endpoint), setting.endpoint
-    if sesoi is not None and endpoint is not None:
-        try:
-            sesoi.for_endpoint(binary=endpoint.kind == "binary")
-        except InvalidData:
-            return False
-    return True
 
 
 def _reached(plan: Plan, setting: Setting, rule: EnumeratedRule, n: int) -> dict[str, object]:

@@ -190,13 +190,15 @@ def test_drafts_with_gaps_have_no_power_and_no_fault(changes):
     ("claim", "truth"), [("equivalence", 0), ("non_inferiority", 0), ("superiority", 0.04)]
 )
 def test_the_reference_is_where_the_claim_should_come_out(claim, truth):
-    rule = "m.ci within (-10 pp, 10 pp)" if claim != "superiority" else "m.p < 0.05"
-    (found,) = powers({"hypotheses.0.claim": claim, "hypotheses.0.rule": rule})
+    rule = "t.ci within (-2 pp, 2 pp)" if claim != "superiority" else "m.p_value < 0.05 and delta >= 2 pp"
+    tango = {"id": "t", "test": "paired-difference", "version": 1}
+    (found,) = powers({"hypotheses.0.claim": claim, "hypotheses.0.rule": rule, "tests.1": tango})
     assert (found.reference.discordance, found.reference.truth) == (0.1, truth)
 
 
 def test_a_rule_that_favours_the_baseline_is_told_in_its_direction():
-    (found,) = powers({"hypotheses.0.rule": "delta <= -2 pp and m.p < 0.05"})
-    (mirror,) = powers({"hypotheses.0.rule": "delta >= 2 pp and m.p < 0.05"})
+    lower = {"hypotheses.0.rule": "delta <= -2 pp and m.p_value < 0.05", "endpoints.0.better": "lower"}
+    (found,), (mirror,) = powers(lower), powers({"hypotheses.0.rule": "delta >= 2 pp and m.p_value < 0.05"})
+    assert len(found.power) == 12
     assert [each.truth for each in found.power] == [-each.truth for each in mirror.power]
     assert [each.power for each in found.power] == pytest.approx([each.power for each in mirror.power])

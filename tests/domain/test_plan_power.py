@@ -233,7 +233,7 @@ def test_every_simulated_hypothesis_has_its_detectable_effect_and_its_n():
 
 
 LOOKS = {
-    "populations.0.order_seed": 5, "missing": "fail", "hypotheses.0.rule": "m.p_value < 0.05 and delta > 0",
+    "populations.0.order_seed": 5, "missing": "fail", "hypotheses.0.rule": "m.p_value < 0.05 and delta >= 2 pp",
 }  # fmt: skip
 
 
@@ -247,7 +247,7 @@ LOOKS = {
 def test_sequential_plans_have_power_and_an_expected_n(stopping, method):
     test = {"id": "m", "test": "sequential", "version": 1, "parameters": {"method": method}}
     (found,) = powers({**LOOKS, "stopping": stopping, "tests.0": test, "assumptions": STATED})
-    fixed = reference({"hypotheses.0.rule": "m.p_value < 0.05 and delta > 0"}).power
+    fixed = reference({"hypotheses.0.rule": "m.p_value < 0.05 and delta >= 2 pp"}).power
     assert 0.3 < found.reference.power < fixed + 0.03
     assert 200 < found.reference.expected_n < 480
     assert found.detectable[0].effect > 0.03
@@ -303,3 +303,23 @@ def test_a_rule_that_its_family_puts_out_of_reach_has_no_power():
     assert {each.can_pass for each in powers(changes)} == {False}
     alone = {**changes, "multiplicity": {"policy": "none", "family": ["H0"]}}
     assert powers(alone)[0].can_pass is not False
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"hypotheses.0.rule": "m.p_value < 0.05"},
+        {"hypotheses.0.rule": "delta <= -3 pp and m.p_value < 0.05"},
+        {"hypotheses.0.claim": "equivalence", "hypotheses.0.rule": "m.p_value > 0.05"},
+        {**clusters(20, 400), "hypotheses.0.rule": "m.p_value < 0.05"},
+    ],
+)
+def test_a_rule_that_lint_refuses_has_no_power(changes):
+    """Enumerated, it would count outcomes in which the rule holds and the claim does not."""
+    (found,) = powers({**changes, "assumptions": STATED})
+    assert found.can_pass is not False
+    assert (found.reference, found.low, found.high, found.power) == (None, None, None, ())
+    assert "lint refuses it" in found.reason
+    said = findings(changes)
+    assert {"CLAIM_NOT_ASSERTED", "ABSENCE_OF_EVIDENCE"} & set(said)
+    assert "LOW_POWER" not in said

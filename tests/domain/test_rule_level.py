@@ -132,6 +132,72 @@ def test_clusters_and_scores_are_simulated_with_their_error():
     assert abs(found.level - 0.025) < 4 * found.standard_error
 
 
+def looked_at(rule, method="group_sequential", n=500, parameters=None, **more):
+    """A plan with four looks, or one that is read after every item, and the level of its rule."""
+    stopping = {"kind": "group_sequential", "looks": 4}
+    test = {
+        "id": "q",
+        "test": "sequential",
+        "version": 1,
+        "parameters": {"method": method} | (parameters or {}),
+    }
+    made = sample.plan(
+        {
+            "populations.0.n": n, "populations.0.order_seed": 5, "missing": "fail", "tests": [test],
+            "stopping": stopping if method == "group_sequential" else {"kind": "anytime_valid"},
+            "hypotheses.0.rule": rule, "hypotheses.0.statement": "C2 and C1 compare", **more,
+        }
+    )  # fmt: skip
+    return level_of(made, {}, settings(made)[0]), [each.code for each in service_lint.lint(made, {})]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "expected"), [({}, 0.025), ({"alternative": "greater"}, 0.05), ({"alpha": 0.01}, 0.005)]
+)
+def test_the_level_over_the_looks_is_the_error_that_the_boundaries_spend(parameters, expected):
+    """Pocock's and O'Brien and Fleming's spend all of it by the last look; counts meet it closely, not exactly."""
+    rule = f"q.p_value < {parameters.get('alpha', 0.05)} and delta > 0"
+    for spending in ("pocock", "obrien_fleming"):
+        stopping = {"kind": "group_sequential", "looks": 4, "spending": spending}
+        found, said = looked_at(rule, parameters=parameters, stopping=stopping)
+        assert abs(found.level - expected) < 4 * found.standard_error
+        assert (found.method, found.alpha) == ("simulated", parameters.get("alpha", 0.05))
+        assert "LEVEL_EXCEEDED" not in said
+
+
+@pytest.mark.parametrize("method", ["group_sequential", "e_process"])
+def test_a_sequential_rule_above_its_alpha_is_warned_about(method):
+    found, said = looked_at("q.p_value < 0.3 and delta > 0", method)
+    assert found.level > 0.055 + 3 * found.standard_error
+    assert "LEVEL_EXCEEDED" in said
+    within, said = looked_at("q.p_value < 0.05 and delta > 0", method)
+    assert 0 < within.level < 0.04
+    assert "LEVEL_EXCEEDED" not in said
+
+
+def test_the_level_of_a_confidence_sequence_is_told_at_its_margin():
+    claim = {"hypotheses.0.claim": "non_inferiority", "sesoi": {"accuracy": {"value": 10, "unit": "pp"}}}
+    found, _ = looked_at("q.ci.low > -10 pp", "confidence_sequence", **claim)
+    assert found.truth == pytest.approx(-0.1)
+    assert 0 <= found.level <= 0.025 + 3 * found.standard_error
+
+
+def test_levels_of_so_many_units_that_few_are_simulated_rest_on_the_clauses():
+    found, said = looked_at("q.p_value < 0.3 and delta > 0", "e_process", n=20_000)
+    assert 3 * found.standard_error > found.alpha
+    assert "LEVEL_EXCEEDED" in said
+    assert looked_at("q.p_value < 0.05 and delta > 0", "e_process", n=20_001)[0].reason == (
+        "levels are simulated up to 20000 units"
+    )
+
+
+def test_a_test_of_one_look_has_no_level_in_a_plan_with_several():
+    fixed = [{"id": "m", "test": "mcnemar", "version": 1}]
+    found, said = looked_at("m.p_value < 0.05 and delta > 0", tests=fixed)
+    assert "SEQUENTIAL_TEST" in said
+    assert (found.level, found.reason) == (None, "the plan is not complete here")
+
+
 def test_what_is_not_known_has_a_reason():
     assert level("b.ci.low > nonsense").reason == "the plan is not complete here"
     bca = [{"id": "b", "test": "paired-bootstrap", "version": 1, "parameters": {"method": "studentized"}}]

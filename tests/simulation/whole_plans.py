@@ -394,21 +394,21 @@ def row(name: str, at: PowerAt, hits: int, items: int, runs: int) -> str:
     ends = "" if at.expected_n is None else f"{at.expected_n:.0f} / {items / runs:.0f}"
     return (
         f"| {name} | {case.text} | {truths} | {spread} | {case.icc:g} | {told:.3f} ({own}) | "
-        f"{rate:.3f} (± {error:.3f}) | {told - rate:+.3f} | {ends} |"
+        f"{rate:.3f} (± {error:.3f}) | {runs} | {told - rate:+.3f} | {ends} |"
     )
 
 
-def section(rows: Mapping[str, str], runs: int) -> str:
+def section(rows: Mapping[str, str]) -> str:
     """The part of the page."""
     lines = [
         f"{HEADING}\n",
         "<!-- Made by `python -m tests.simulation.whole_plans`. -->\n",
         "Promised: the chance that lint tells for the first hypothesis under the plan's assumptions, with its standard "
-        f"error where it is simulated. Realised: the share of {runs} plans whose results were drawn item by item by "
+        "error where it is simulated. Realised: the share of plans whose results were drawn item by item by "
         "another generator, taken up to where the stopping rule ends them, and analysed and judged as the service "
         "does. Of a sequential plan the items at the end follow, promised and realised, on average.\n",
-        "| plan | data | true differences | discordant | ICC | promised | realised | difference | items |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| plan | data | true differences | discordant | ICC | promised | realised | plans | difference | items |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
         *(rows[name] for name in CASES if name in rows),
     ]
     return "\n".join(lines) + "\n"
@@ -438,7 +438,7 @@ def main() -> None:
             rows = {known: line for known, line, *_ in recorded()}
             rows[name] = row(name, promised(name), hits, items, options.runs)
             before = split_page(PAGE.read_text("utf-8"))[0]
-            PAGE.write_text(before + "\n" + section(rows, options.runs), "utf-8")
+            PAGE.write_text(before + "\n" + section(rows), "utf-8")
 
 
 if __name__ == "__main__":
