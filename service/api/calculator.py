@@ -136,5 +136,5 @@ def _receive(api: socket.socket, size: int) -> bytearray:
     return received
 
 
-if __name__ == "__main__":
-    main(int(sys.argv[1]))
+if __name__ == "__main__":  # the module by its own name: `begin` and what is pickled belong to that one
+    importlib.import_module("service.api.calculator").main(int(sys.argv[1]))

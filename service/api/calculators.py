@@ -13,7 +13,7 @@ import struct
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import TypeVar
@@ -24,13 +24,15 @@ from starlette.requests import ClientDisconnect
 
 from service.api.calculator import LENGTH, Begun, Broken, packed
 from service.api.logs import ERRORS
-from service.errors import ForelockError, TooLarge
+from service.errors import ForelockError, TooLarge, Unavailable
 
 T = TypeVar("T")
 
 KEPT_BYTES = 1024 * 1024
 """A calculator that was sent more than this is not used again: it would keep the memory."""
 CHUNK = 256 * 1024
+FORKERS = 3
+"""How many processes to fork from are tried, when each is found to be gone."""
 
 
 class CalculatorLost(Exception):
@@ -48,10 +50,12 @@ class _Calculator:
 
     socket: socket.socket
     process_id: int = 0
+    busy: bool = False
+    """A call was sent, and its outcome has not come."""
 
     async def call(self, pieces: Sequence[bytes]) -> object:
         """Send a call and wait for its outcome."""
-        loop, begun = asyncio.get_running_loop(), False
+        loop, begun, self.busy = asyncio.get_running_loop(), False, True
         try:
             if not self.process_id:
                 (self.process_id,) = struct.unpack("!Q", await self._receive(loop, 8))
@@ -61,6 +65,7 @@ class _Calculator:
                 begun = True
         except (OSError, EOFError):
             raise CalculatorLost(begun=begun) from None
+        self.busy = False
         return outcome
 
     async def _message(self, loop: asyncio.AbstractEventLoop) -> object:
@@ -80,13 +85,18 @@ class _Calculator:
             done += count
         return received
 
-    def __del__(self) -> None:
-        """One that nobody holds any more: its call was given up while it was made, or its application has ended."""
-        self.socket.close()
+    def has_ended(self) -> bool:
+        """True once its process is no more; asked between calls, when it has nothing to say."""
+        try:
+            return not self.socket.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
 
-    def end(self, *, busy: bool) -> None:
+    def end(self) -> None:
         """Let the process go; one that is busy would not notice."""
-        if busy and self.process_id:
+        if self.busy and self.process_id:
             with contextlib.suppress(OSError):
                 os.kill(self.process_id, signal.SIGKILL)
         self.socket.close()
@@ -100,42 +110,65 @@ class _Forks:
         self._requests: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> socket.socket:
-        """The socket over which it takes others."""
+    def start(self, lost: socket.socket | None = None) -> socket.socket:
+        """The socket over which it takes others; not the one that was found to be `lost`."""
         with self._lock:
+            if self._requests is not None and self._requests is lost:
+                self._end()
             if self._requests is None:
-                ours, its = socket.socketpair()
-                kept = {name: text for name, text in os.environ.items() if not name.startswith("FORELOCK_")}
-                with its:
-                    self._process = subprocess.Popen(  # noqa: S603 - our own module
-                        [sys.executable, "-m", "service.api.calculator", str(its.fileno())],
-                        pass_fds=[its.fileno()],
-                        env=kept | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
-                        stdin=subprocess.DEVNULL,
-                    )
-                self._requests = ours
+                self._requests = self._started()
             return self._requests
 
-    def fork(self) -> _Calculator:
-        """Another calculator."""
-        ours, its = socket.socketpair()
-        ours.setblocking(False)
-        with its:
-            try:
-                socket.send_fds(self.start(), [b"."], [its.fileno()])
-            except OSError:  # it was ended by somebody
-                self.stop()
-                socket.send_fds(self.start(), [b"."], [its.fileno()])
-        return _Calculator(ours)
-
     def stop(self) -> None:
-        """Let it go; the next fork starts another."""
+        """Let it go; the next start is of another."""
         with self._lock:
-            if self._requests is not None and self._process is not None:
-                self._requests.close()
-                self._process.kill()
-                self._process.wait()
-            self._requests = None
+            self._end()
+
+    def _started(self) -> socket.socket:
+        ours, its = socket.socketpair()
+        kept = {name: text for name, text in os.environ.items() if not name.startswith("FORELOCK_")}
+        with its, _closed_on_failure(ours):
+            self._process = subprocess.Popen(  # noqa: S603 - our own module
+                [sys.executable, "-m", "service.api.calculator", str(its.fileno())],
+                pass_fds=[its.fileno()],
+                env=kept | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+                stdin=subprocess.DEVNULL,
+            )
+            ours.setblocking(False)
+        return ours
+
+    def _end(self) -> None:
+        if self._requests is not None and self._process is not None:
+            self._requests.close()
+            self._process.kill()
+            self._process.wait()
+        self._requests = None
+
+
+@contextlib.contextmanager
+def _closed_on_failure(opened: socket.socket) -> Iterator[None]:
+    """Leave the socket open unless the block raises."""
+    try:
+        yield
+    except BaseException:
+        opened.close()
+        raise
+
+
+def _forked(requests: socket.socket) -> _Calculator:
+    """Another calculator, which is the caller's to end.
+
+    Waits for nothing: whoever gives up meanwhile could not end it.
+
+    Raises:
+        BlockingIOError: those that were asked for before are not made yet.
+        OSError: the process that makes them is gone.
+    """
+    ours, its = socket.socketpair()
+    with its, _closed_on_failure(ours):
+        ours.setblocking(False)
+        socket.send_fds(requests, [b"."], [its.fileno()])
+    return _Calculator(ours)
 
 
 _forks = _Forks()
@@ -148,7 +181,12 @@ class Calculators:
     def __init__(self, most: int | None = None) -> None:
         self._free = most or max(2, os.cpu_count() or 1)
         self._idle: list[_Calculator] = []
+        self._open = False
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+
+    def open(self) -> None:
+        """Keep calculators between calls, until `close`; before and after, each ends with its call."""
+        self._open = True
 
     def warm(self) -> None:
         """Start what calculators are forked from, before somebody waits for it."""
@@ -180,24 +218,45 @@ class Calculators:
 
     def close(self) -> None:
         """Let idle calculators go; those at work end with their calls."""
+        self._open = False
         while self._idle:
-            self._idle.pop().end(busy=False)
+            self._idle.pop().end()
 
     async def _call(self, project: str, pieces: Sequence[bytes]) -> object:
         await self._enter(project)
         calculator: _Calculator | None = None
         keep = False
         try:
-            calculator = self._idle.pop() if self._idle else await to_thread.run_sync(_forks.fork)
+            calculator = self._kept() or await self._another()
             outcome = await calculator.call(pieces)
-            keep = sum(map(len, pieces)) <= KEPT_BYTES
+            keep = self._open and sum(map(len, pieces)) <= KEPT_BYTES
             return outcome
         finally:
             if calculator is not None and keep:
                 self._idle.append(calculator)
             elif calculator is not None:
-                calculator.end(busy=True)
+                calculator.end()
             self._leave()
+
+    def _kept(self) -> _Calculator | None:
+        while self._idle:
+            calculator = self._idle.pop()
+            if not calculator.has_ended():
+                return calculator
+            calculator.end()
+        return None
+
+    async def _another(self) -> _Calculator:
+        lost: socket.socket | None = None
+        for _ in range(FORKERS):
+            requests = await to_thread.run_sync(_forks.start, lost)
+            try:
+                return _forked(requests)
+            except BlockingIOError:
+                break
+            except OSError:  # it was ended by somebody
+                lost = requests
+        raise Unavailable("nothing more can be computed at the moment: repeat the request shortly")
 
     async def _enter(self, project: str) -> None:
         if self._free > 0:

@@ -23,6 +23,7 @@ KEEP_ANSWERS = timedelta(days=7)
 async def beside(services: Services) -> AsyncIterator[None]:
     """Sizes the thread pool, keeps house while the application runs, and once more at its end."""
     to_thread.current_default_thread_limiter().total_tokens = services.settings.pool_size
+    services.calculators.open()
     task = asyncio.create_task(_keep_house(services))
     warm = asyncio.create_task(to_thread.run_sync(_load, services))
     try:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
 import os
+import select
 import signal
+import socket
 import time
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 from starlette.requests import ClientDisconnect
+from starlette.testclient import TestClient
 
 from service.api import aside, calculator
-from service.api.calculators import CalculatorLost, Calculators
+from service.api.app import create_app
+from service.api.calculators import CalculatorLost, Calculators, _forks
 from service.api.room import Room
 from service.errors import InvalidData, Unavailable
 from service.stats import registry
@@ -45,6 +50,7 @@ def run(test):
 
     async def whole():
         calculators = Calculators(1)
+        calculators.open()
         try:
             await asyncio.wait_for(test(calculators), 60)
         finally:
@@ -125,32 +131,125 @@ def test_projects_take_turns():
     run(check)
 
 
-def test_a_killed_calculator_is_replaced():
+def test_a_calculator_that_is_killed_at_work_is_replaced():
     async def check(calculators):
-        assert await calculators.run(Caller(), pow_slowly, body=[b"1"], seconds=10) == 1
-        os.kill(calculators._idle[0].process_id, signal.SIGKILL)
         with pytest.raises(CalculatorLost):
-            await calculators.run(Caller(), pow_slowly, body=[b"1"], seconds=10)
+            await calculators.run(Caller(), end_here, body=[b""], seconds=10)
         assert await calculators.run(Caller(), pow_slowly, body=[b"4"], seconds=10) == 4
 
     run(check)
 
 
+def end_here(_body):
+    """Ended by the system."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_calculator_that_ended_between_calls_is_no_fault_of_the_next():
+    async def check(calculators):
+        assert await calculators.run(Caller(), pow_slowly, body=[b"1"], seconds=10) == 1
+        kept = calculators._idle[0]
+        os.kill(kept.process_id, signal.SIGKILL)
+        select.select([kept.socket], [], [])
+        assert await calculators.run(Caller(), pow_slowly, body=[b"4"], seconds=10) == 4
+
+    run(check)
+
+
+def test_what_calculators_are_forked_from_is_started_again():
+    async def check(calculators):
+        requests = _forks.start()
+        _forks._process.kill()
+        select.select([requests], [], [])
+        assert await calculators.run(Caller(), pow_slowly, body=[b"4"], seconds=10) == 4
+
+    run(check)
+
+
+@pytest.fixture
+def pairs(monkeypatch):
+    """Every pair of sockets that is made."""
+    made, real = [], socket.socketpair
+    monkeypatch.setattr(socket, "socketpair", lambda: made.append(real()) or made[-1])
+    return made
+
+
+@pytest.mark.parametrize("turns", range(0, 24, 2))
+def test_a_call_given_up_at_any_moment_leaves_no_socket(pairs, turns):
+    async def check(calculators):
+        pairs.clear()  # of the loop's own
+        call = asyncio.ensure_future(calculators.run(Caller(), pow_slowly, body=[b"3"], seconds=10))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        call.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await call
+        assert await calculators.run(Caller(), pow_slowly, body=[b"4"], seconds=10) == 4
+        calculators.close()
+        assert {end.fileno() for pair in pairs for end in pair} == {-1}
+
+    _forks.start()
+    run(check)
+
+
+def test_a_call_that_ends_after_the_application_leaves_no_socket(pairs):
+    async def check(calculators):
+        pairs.clear()  # of the loop's own
+        call = asyncio.ensure_future(calculators.run(Caller(), pow_slowly, body=[b"100000"], seconds=10))
+        while not pairs:
+            await asyncio.sleep(0)
+        calculators.close()
+        assert await call == 100_000
+        assert {end.fileno() for pair in pairs for end in pair} == {-1}
+
+    _forks.start()
+    run(check)
+
+
+def test_an_application_that_was_not_started_keeps_no_calculators(app, client, pairs):
+    apart = create_app(app.state.services.settings, app.state.services.database, app.state.services.keyring)
+    example = dict(registry.find("clustered-mcnemar").example)
+    answer = TestClient(apart, headers=client.headers).post("/v1/tests/clustered-mcnemar", json=example)
+    assert answer.status_code == 200
+    assert not apart.state.services.calculators._idle
+
+
 def test_what_outruns_its_estimate_becomes_a_job(client, monkeypatch):
-    """Whatever computes at once is lost, as if it had taken too long."""
-    real = Calculators.run
-
-    async def lose_answers(self, request, function, *arguments, **options):
-        found = await real(self, request, function, *arguments, **options)
-        if isinstance(found, aside.Computed):
-            raise CalculatorLost(begun=True)
-        return found
-
-    monkeypatch.setattr(Calculators, "run", lose_answers)
+    """With as small a margin as there can be, and a test without end."""
+    monkeypatch.setattr(aside, "test", endless)
     example = dict(registry.find("clustered-mcnemar").example)
     answer = client.post("/v1/tests/clustered-mcnemar", json=example)
     assert answer.status_code == 202
     assert answer.json()["kind"] == "clustered-mcnemar"
+    assert client.get(answer.headers["location"]).json()["state"] == "queued"
+
+
+def endless(*arguments):
+    """`aside.test` of a test that is estimated to take no time, and takes all there is."""
+    find, aside.LEAST_SECONDS = registry.find, 0.05
+
+    def compute(_request):
+        while True:
+            pass
+
+    registry.find = lambda *which: replace(find(*which), compute=compute, cost=lambda _request: 1e-6)
+    return real_test(*arguments)
+
+
+real_test = aside.test
+
+
+def test_what_fails_in_a_calculator_is_an_error_of_ours_that_says_where(client, monkeypatch, caplog):
+    monkeypatch.setattr(aside, "test", fail)
+    answer = client.post("/v1/tests/clustered-mcnemar", json={})
+    assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
+    (record,) = [each for each in caplog.records if each.getMessage() == "a calculator failed"]
+    assert "secret" not in str(record.fields)
+
+
+def fail(*_arguments):
+    """A fault of the service's own."""
+    raise RuntimeError("secret")
 
 
 def test_a_body_that_no_calculator_can_read_is_413(client, monkeypatch):

@@ -99,8 +99,8 @@ def service(tmp_path: Path, sqlite_template: Path) -> Iterator[Service]:
     headers = bearer(add_key(database, add_project(database, "contract"))[1])
     with TestClient(app, headers=headers) as client:
         known = [prepared(client, lock=False), prepared(client, lock=True)]
-    with get_client(app) as session:
-        yield Service(session, schema, headers, known, itertools.count())
+        with get_client(app) as session:
+            yield Service(session, schema, headers, known, itertools.count())
     database.dispose()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import Counter
 from pathlib import Path
@@ -61,22 +62,23 @@ def test_two_replicas_and_two_runners_do_a_thousand_jobs_once_each(
             ids[replica].append(answer.json()["id"])
 
     databases = [Database(url) for _ in settings]
-    clients = [
-        TestClient(create_app(each, own, keyring), headers=bearer(secret))
-        for each, own in zip(settings, databases, strict=True)
-    ]
-    senders = [threading.Thread(target=send, args=pair) for pair in enumerate(clients)]
-    for sender in senders:
-        sender.start()
-    for sender in senders:
-        sender.join()
-    for replica, sent in enumerate(ids):  # each is read at the other replica
-        for job_id in sent:
-            while True:
-                job = clients[1 - replica].get(f"/v1/jobs/{job_id}").json()
-                if job["state"] not in ("queued", "running"):
-                    break
-            assert job["state"] == "succeeded"
+    with contextlib.ExitStack() as served:
+        clients = [
+            served.enter_context(TestClient(create_app(each, own, keyring), headers=bearer(secret)))
+            for each, own in zip(settings, databases, strict=True)
+        ]
+        senders = [threading.Thread(target=send, args=pair) for pair in enumerate(clients)]
+        for sender in senders:
+            sender.start()
+        for sender in senders:
+            sender.join()
+        for replica, sent in enumerate(ids):  # each is read at the other replica
+            for job_id in sent:
+                while True:
+                    job = clients[1 - replica].get(f"/v1/jobs/{job_id}").json()
+                    if job["state"] not in ("queued", "running"):
+                        break
+                assert job["state"] == "succeeded"
     for runner in runners:
         runner.stop()
     for thread in threads:
