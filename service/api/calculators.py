@@ -131,14 +131,21 @@ class _Forks:
     def stop(self) -> None:
         """Let it go; the next fork starts another."""
         with self._lock:
-            if self._requests is not None and self._process is not None:
+            if self._requests is not None:
                 self._requests.close()
+            if self._process is not None:
                 self._process.kill()
                 self._process.wait()
-            self._requests = None
+            self._requests = self._process = None
+
+    def adopt(self, requests: socket.socket) -> None:
+        """Ask the process that this one was forked from, for as long as it answers."""
+        with self._lock:
+            self._requests = requests
 
 
 _forks = _Forks()
+forked_from = _forks.adopt
 atexit.register(_forks.stop)
 
 
