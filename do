@@ -12,8 +12,10 @@ usage: ./do COMMAND [ARGUMENTS]
   forelock ARGUMENTS              the `forelock` command
   migrate [--data DIR]            bring the database's schema up to this version
   test [--all] [--seed N] [--python 3.x] [PYTEST ARGUMENTS]
-                                  run the tests; --all adds simulations and the image build, and searches
-                                  with a new seed, or with N; --python: on that version, in its own environment
+                                  run the tests in a fixed random order; --all adds simulations and the image
+                                  build, and searches in a new order with a new seed, or with N; --python: on
+                                  that version, in its own environment
+  test --alone [FILE ...]         run every test file, or those named, in a process of its own
   check                           format, lint, types, layers, OpenAPI, Dockerfile
   openapi                         write openapi/openapi.json from the code
   bench [--json FILE] [--only GROUP ...] [--write]
@@ -308,7 +310,25 @@ from_mirror() {
 
 # --- commands -------------------------------------------------------------------------------------
 
+# Every file in a process of its own: what it needs it brings, whatever ran before it elsewhere.
+run_alone() {
+    environment dev
+    cd "$root"
+    [ $# -gt 0 ] || set -- $(find tests -name 'test_*.py' | sort)
+    bad=""
+    for file; do
+        status=0
+        output=$("$venv/bin/python" -m pytest -q -p no:cacheprovider -m "not slow" "$file" 2>&1) || status=$?
+        case $status in
+            0 | 5) say "ok       $file" ;; # 5: all of its tests are slow
+            *) printf '%s\n' "$output"; say "FAILED   $file"; bad="$bad $file" ;;
+        esac
+    done
+    [ -z "$bad" ] || fail "these fail alone:$bad"
+}
+
 run_tests() {
+    if [ "${1:-}" = --alone ]; then shift; run_alone "$@"; return; fi
     slow="not slow" on="" seed=""
     while :; do
         case ${1:-} in
@@ -331,7 +351,7 @@ run_tests() {
     if [ -n "$seed" ]; then
         say "./do test: searching, --seed $seed repeats it; what it finds becomes an @example"
         export PYTHONHASHSEED="$seed"
-        set -- --hypothesis-profile=search --hypothesis-seed="$seed" "$@"
+        set -- --hypothesis-profile=search --hypothesis-seed="$seed" --randomly-seed="$seed" "$@"
     fi
     pytest -n auto --maxprocesses 8 -m "$slow" "$@"
 }

@@ -120,13 +120,10 @@ def _environment(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def _child(parent: int, what: str) -> int:
-    """The supervisor's child that runs `service.main WHAT`."""
+    """The supervisor's child that calls itself so."""
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError, ValueError, IndexError):
-            words = (entry / "cmdline").read_bytes().split(b"\0")
-            if (
-                int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1]) == parent
-                and words[words.index(b"service.main") + 1].decode() == what
-            ):
+            name, rest = (entry / "stat").read_text().rsplit(")", 1)
+            if int(rest.split()[1]) == parent and name.endswith(f"(forelock-{what}"):
                 return int(entry.name)
     raise RuntimeError(f"the service has no process for {what}")

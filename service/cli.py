@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from service.config import Settings, UnusableSetting, read_settings
-from service.errors import ForelockError
+from service.errors import ForelockError, UnusableSetting
+
+if TYPE_CHECKING:  # `serve` is the supervisor: what it does not load, it does not keep in memory
+    from service.config import Settings
 
 Handler = Callable[[argparse.Namespace], int]
 
@@ -43,18 +47,22 @@ def commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     rebuild.add_argument("id", help="the preregistration")
 
 
-def settings_from(arguments: argparse.Namespace) -> Settings:
-    """Environment settings, overridden by what the command line names."""
-    given = {
-        "data_dir": getattr(arguments, "data", None),
+def given(arguments: argparse.Namespace) -> dict[str, str | int]:
+    """The settings that the command line names."""
+    data = getattr(arguments, "data", None)
+    named = {
+        "data_dir": None if data is None else str(data),
         "host": getattr(arguments, "host", None),
         "port": getattr(arguments, "port", None),
     }
-    settings = read_settings(
-        {name: value for name, value in given.items() if value is not None},
-        lambda said: sys.stderr.write(f"forelock: {said}\n"),
-    )
-    return settings.model_copy(update={"data_dir": settings.data_dir.absolute()})
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def settings_from(arguments: argparse.Namespace) -> Settings:
+    """Environment settings, overridden by what the command line names."""
+    from service import main
+
+    return main.settings_of(given(arguments))
 
 
 def _reporting(handler: Handler) -> Handler:
@@ -122,48 +130,58 @@ def _rebuild_coverage(arguments: argparse.Namespace) -> int:
 
 
 def _serve(arguments: argparse.Namespace) -> int:
-    from service import main
     from service.supervise import Child, Supervisor, leave, listen
 
-    settings = settings_from(arguments)
-    created = main.prepare_embedded(settings)
+    # One thread per product: sums then do not depend on the machine's cores, and small ones are faster.
+    environment = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", **os.environ}
+    python = ["-m", "service.main"]
+    supervisor = Supervisor(python, environment, nursery=[*python, "nursery"])
+    read, write = os.pipe()
+    role = "prepare" if arguments.no_runner else "runner"
+    words = (role, json.dumps(given(arguments)), "@0")
+    first = Child("runner", words, (write,))
+    supervisor.first(first)
+    os.close(write)
+    with os.fdopen(read) as report:
+        said = report.read()
+    if not said:  # it has said why, on the error stream
+        return supervisor.give_up(first)
+    told = json.loads(said)
+    host, port = told["host"], told["port"]
     try:
-        server = listen(settings.host, settings.port)
+        server = listen(host, port)
     except OSError as error:
         sys.stderr.write(
-            f"forelock: cannot listen on {settings.host} port {settings.port}: {error.strerror}; "
+            f"forelock: cannot listen on {host} port {port}: {error.strerror}; "
             "choose another with --port (0 takes a free one)\n"
         )
+        supervisor.stop()
         return 1
-    descriptor = str(server.fileno())
+    supervisor.tell(
+        {"FORELOCK_DATA_DIR": told["data_dir"], "FORELOCK_HOST": host, "FORELOCK_PORT": str(port)}
+    )
     children = [
         Child(
             f"api {number + 1}",
-            ["-m", "service.main", "api", descriptor],
+            ("api", "@0"),
             (server.fileno(),),
             withheld=frozenset({"FORELOCK_SEAL_PRIVATE_KEY", "FORELOCK_RUNNER_DATABASE_URL"}),
         )
-        for number in range(settings.workers)
+        for number in range(told["workers"])
     ]
-    if not arguments.no_runner:
-        children.append(Child("runner", ["-m", "service.main", "runner"]))
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    if arguments.no_runner:
+        supervisor.forget(first)
+    else:
+        first.words, first.pass_fds = ("runner",), ()
+    shown = f"[{host}]" if ":" in host else host
 
     def announce() -> None:
-        if created is not None:
-            sys.stdout.write(f"First API key, with every scope: {created}\n")
-        sys.stdout.write(f"Forelock listens on http://{host}:{server.getsockname()[1]}\n")
+        if told["created"] is not None:
+            sys.stdout.write(f"First API key, with every scope: {told['created']}\n")
+        sys.stdout.write(f"Forelock listens on http://{shown}:{server.getsockname()[1]}\n")
         sys.stdout.flush()
 
-    # One thread per product: sums then do not depend on the machine's cores, and small ones are faster.
-    environment = {
-        "OPENBLAS_NUM_THREADS": "1",
-        **os.environ,
-        "FORELOCK_DATA_DIR": str(settings.data_dir),
-        "FORELOCK_HOST": settings.host,
-        "FORELOCK_PORT": str(settings.port),
-    }
-    return leave(Supervisor(children, environment).run(announce))
+    return leave(supervisor.run(children, announce))
 
 
 def _runner(arguments: argparse.Namespace) -> int:

@@ -1,12 +1,14 @@
 """Builds the processes of a deployment: an API worker, a runner, and what `init` and `migrate` do.
 
-`python -m service.main api FD` and `python -m service.main runner` are what the supervisor starts.
+`python -m service.main nursery FD` is what the supervisor starts, and forks the others from. Where it cannot be, they
+are started one by one: `python -m service.main api FD`, `… runner`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import logging
 import os
 import secrets
@@ -15,14 +17,14 @@ import socket
 import sys
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
-from service.config import Settings
+from service.config import Settings, read_settings
 from service.domain.access import SCOPES, Key, Project, new_secret, secret_prefix, secret_sha256
-from service.errors import Conflict, ForelockError
+from service.errors import Conflict, ForelockError, UnusableSetting
 from service.keyring import Keyring
 from service.starting import require_answer, require_keys, require_opens, require_whole, wait_for
 from service.store import clock, integrity, keys, projects, schema
@@ -32,6 +34,12 @@ from service.store.integrity import Alteration
 if TYPE_CHECKING:
     from service.actions.coverage import Rebuilt
     from service.jobs.runner import Runner
+
+
+def settings_of(given: Mapping[str, object]) -> Settings:
+    """Environment settings, overridden by what is given; a variable that is none is named on the error stream."""
+    settings = read_settings(given, lambda said: sys.stderr.write(f"forelock: {said}\n"))
+    return settings.model_copy(update={"data_dir": settings.data_dir.absolute()})
 
 
 def migrate(settings: Settings) -> str:
@@ -250,19 +258,65 @@ def _id() -> str:
     return uuid.uuid4().hex
 
 
+def _prepared(given: str, report: int) -> Settings:
+    """The settings of a deployment that is ready to be served, which the supervisor is told."""
+    settings = settings_of(json.loads(given))
+    created = prepare_embedded(settings)
+    told = {"host": settings.host, "port": settings.port, "workers": settings.workers}
+    where = {"data_dir": str(settings.data_dir), "created": None if created is None else str(created)}
+    with os.fdopen(report, "w") as said:
+        json.dump(told | where, said)
+    return settings
+
+
+def _nursery(descriptor: int) -> NoReturn:
+    """Load what API, runner and calculators need, and fork them."""
+    import service.api.app
+    import service.api.calculators
+    import service.jobs.dask_pool
+    import service.jobs.runner
+    from service import nursery
+    from service.api import calculator
+    from service.stats import registry
+    from service.supervise import leave
+
+    registry.warm_up()
+
+    def run(words: list[str], requests: int) -> None:
+        service.api.calculators.forked_from(socket.socket(fileno=requests))
+        leave(_main(words))
+
+    nursery.serve(descriptor, run, calculator.begin_forked)
+
+
 def _main(arguments: list[str]) -> int:
-    settings = Settings()
+    from service.supervise import follow_parent
+
     try:
         match arguments:
+            case ["nursery", descriptor]:
+                _nursery(int(descriptor))
             case ["api", descriptor]:
-                serve_api(settings, int(descriptor))
+                serve_api(Settings(), int(descriptor))
             case ["runner"]:
-                run_runner(settings)
+                run_runner(Settings())
+            case ["prepare" | "runner" as role, given, report]:
+                follow_parent(lambda: os._exit(1))
+                settings = _prepared(given, int(report))
+                if role == "runner":
+                    run_runner(settings)
             case _:
-                sys.stderr.write("usage: python -m service.main api FD | runner\n")
+                sys.stderr.write("usage: python -m service.main api FD | runner | nursery FD\n")
                 return 2
     except ForelockError as error:
         sys.stderr.write(f"forelock: {error.detail}\n")
+        return 1
+    except UnusableSetting as unusable:
+        sys.stderr.write(f"forelock: {unusable}\n")
+        return 2
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        sys.stderr.write(f"forelock: {place}{error.strerror or error}\n")
         return 1
     return 0
 

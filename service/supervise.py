@@ -22,6 +22,8 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import NoReturn
 
+from service.nursery import Forked, Nursery
+
 log = logging.getLogger("forelock.serve")
 
 RESTART_DELAYS = (0.1, 0.5, 2.0, 5.0, 15.0)
@@ -34,6 +36,7 @@ REQUEST_SECONDS = 5
 """How long an API worker that stops waits for answers under way; a stream or half a request has no end of its own."""
 ORPHAN_SECONDS = 8.0
 """A child whose parent is gone ends by then, whatever it waits for."""
+PREFIX = "FORELOCK_"
 PARENT_PIPE = "FORELOCK_PARENT_PIPE"
 
 
@@ -42,11 +45,12 @@ class Child:
     """One supervised process and its history."""
 
     name: str
-    arguments: Sequence[str]
+    words: Sequence[str]
+    """What it runs; `@k` stands for the number of the k-th of `pass_fds`."""
     pass_fds: Sequence[int] = ()
     withheld: frozenset[str] = frozenset()
     """Variables of the environment that it does not get."""
-    process: subprocess.Popen[bytes] | None = None
+    process: subprocess.Popen[bytes] | Forked | None = None
     started: float = 0.0
     failures: int = 0
     """Ends in a row before it had lived long."""
@@ -73,14 +77,45 @@ def listen(host: str, port: int) -> socket.socket:
 class Supervisor:
     """Starts children, restarts those that end, and stops all of them on SIGTERM or SIGINT."""
 
-    def __init__(self, children: Sequence[Child], environment: Mapping[str, str]) -> None:
-        self._children = list(children)
-        self._environment = dict(environment)
+    def __init__(
+        self, python: Sequence[str], environment: Mapping[str, str], *, nursery: Sequence[str] | None = None
+    ) -> None:
+        """A child runs Python with the arguments `python` and its words.
+
+        With `nursery`, the arguments that run one, children are forked from it where the system can.
+        """
+        self._children: list[Child] = []
+        self._python, self._environment = list(python), dict(environment)
+        self._nursery: Nursery | None = None
+        if nursery is not None and sys.platform == "linux":
+            plain = {name: text for name, text in environment.items() if not name.startswith(PREFIX)}
+            self._nursery = Nursery(nursery, plain)
         self._stopping = threading.Event()
         self._read_end, self._write_end = os.pipe()
 
-    def run(self, on_start: Callable[[], None] = lambda: None) -> int:
-        """Supervise until a signal arrives; returns the exit status."""
+    def first(self, child: Child) -> None:
+        """Start a child before the others, which may depend on what it does."""
+        self._children.append(child)
+        self._start(child)
+
+    def give_up(self, child: Child) -> int:
+        """Stop everything because this child ended; returns its exit status."""
+        status = 1 if child.process is None else child.process.wait(GRACE_SECONDS)
+        self.stop()
+        return status if status > 0 else 1
+
+    def forget(self, child: Child) -> None:
+        """Wait for a child that ends by itself, and start it no more."""
+        if child.process is not None:
+            child.process.wait(GRACE_SECONDS)
+        self._children.remove(child)
+
+    def tell(self, settings: Mapping[str, str]) -> None:
+        """Add variables to what children get that are started from now on."""
+        self._environment |= settings
+
+    def run(self, children: Sequence[Child], on_start: Callable[[], None] = lambda: None) -> int:
+        """Supervise these children, and the first one, until a signal arrives; returns the exit status."""
 
         def stop(_signal: int, _frame: FrameType | None) -> None:
             self._stopping.set()
@@ -88,7 +123,8 @@ class Supervisor:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, stop)
         try:
-            for child in self._children:
+            for child in children:
+                self._children.append(child)
                 self._start(child)
             on_start()
             while not self._stopping.is_set():
@@ -103,23 +139,34 @@ class Supervisor:
                     return 1
                 self._stopping.wait(0.2)
         finally:
-            self._stop_all()
+            self.stop()
         return 0
 
     def _start(self, child: Child) -> None:
-        child.process = subprocess.Popen(  # noqa: S603 - our own modules
-            [sys.executable, *child.arguments],
-            pass_fds=[self._read_end, *child.pass_fds],
-            env={
-                **{name: value for name, value in self._environment.items() if name not in child.withheld},
-                PARENT_PIPE: str(self._read_end),
-            },
-            start_new_session=True,  # a terminal's Ctrl-C reaches the parent alone, which stops them in order
-        )
         child.started = time.monotonic()
+        given = {name: text for name, text in self._environment.items() if name not in child.withheld}
+        if self._nursery is None:
+            words = [str(child.pass_fds[int(w[1:])]) if w.startswith("@") else w for w in child.words]
+            child.process = subprocess.Popen(  # noqa: S603 - our own modules
+                [sys.executable, *self._python, *words],
+                pass_fds=[self._read_end, *child.pass_fds],
+                env=given | {PARENT_PIPE: str(self._read_end)},
+                start_new_session=True,  # a terminal's Ctrl-C reaches the parent alone, which stops them in order
+            )
+            return
+        own = {name: text for name, text in given.items() if name.startswith(PREFIX)}
+        try:
+            child.process = self._nursery.fork(
+                child.words, own, [*child.pass_fds, self._read_end], {PARENT_PIPE: len(child.pass_fds)}
+            )
+        except OSError as error:  # the nursery was ended by somebody; the next one is asked in a moment
+            log.warning("%s was not started: %s", child.name, error)
+            child.process, child.due = None, time.monotonic() + RESTART_DELAYS[-1]
 
     def _restart_ended(self) -> None:
         now = time.monotonic()
+        if self._nursery is not None:
+            self._nursery.adopt([child.process.pid for child in self._children if child.process is not None])
         for child in self._children:
             if child.process is None:
                 if now >= child.due:
@@ -137,7 +184,8 @@ class Supervisor:
             log.warning("%s ended with status %s; starting it again in %s s", child.name, status, delay)
             child.process, child.due = None, now + delay
 
-    def _stop_all(self) -> None:
+    def stop(self) -> None:
+        """End the children in order, and what they came from."""
         running = [child.process for child in self._children if child.process is not None]
         for process in running:
             if process.poll() is None:
@@ -148,7 +196,9 @@ class Supervisor:
                 process.wait(max(deadline - time.monotonic(), 0.1))
             except subprocess.TimeoutExpired:
                 process.kill()
-                process.wait()
+                process.wait(GRACE_SECONDS)
+        if self._nursery is not None:
+            self._nursery.close()
         os.close(self._write_end)
         os.close(self._read_end)
 

@@ -15,11 +15,24 @@ import pytest
 
 from service.supervise import listen
 
+NURSERY = """
+import os, sys
+from service import nursery
+def run(words, requests):
+    sys.argv = ["-c", *words[1:]]
+    try:
+        exec(words[0], {})
+    except SystemExit as ended:
+        os._exit(ended.code)
+    os._exit(0)
+nursery.serve(int(sys.argv[1]), run, None)
+"""
 PARENT = """
 import sys
 from service.supervise import Child, Supervisor
-child = Child("child", ["-c", sys.argv[1], sys.argv[2]])
-sys.exit(Supervisor([child], {"PATH": "/usr/bin"}).run(lambda: print("started", flush=True)))
+code, log, *nursery = sys.argv[1:]
+supervisor = Supervisor(["-c"], {"PATH": "/usr/bin"}, nursery=["-c", *nursery] if nursery else None)
+sys.exit(supervisor.run([Child("child", [code, log])], lambda: print("started", flush=True)))
 """
 CHILD = """
 import os, sys, threading
@@ -52,10 +65,18 @@ def ended(pid: int) -> None:
         time.sleep(0.01)
 
 
+@pytest.fixture(params=[(), (NURSERY,)], ids=["started", "forked"])
+def nursery(request: pytest.FixtureRequest) -> tuple[str, ...]:
+    """Arguments of a parent whose children are started anew, or forked."""
+    return request.param
+
+
 @pytest.fixture
-def parent(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+def parent(tmp_path: Path, nursery: tuple[str, ...]) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
-        [sys.executable, "-c", PARENT, CHILD, str(tmp_path / "log")], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", PARENT, CHILD, str(tmp_path / "log"), *nursery],
+        stdout=subprocess.PIPE,
+        text=True,
     )
     yield process
     process.kill()
@@ -84,11 +105,11 @@ def test_children_end_with_a_parent_that_was_killed(parent: subprocess.Popen[str
     ended(child)
 
 
-def test_a_child_that_never_gets_well_ends_the_parent(tmp_path: Path) -> None:
+def test_a_child_that_never_gets_well_ends_the_parent(tmp_path: Path, nursery: tuple[str, ...]) -> None:
     quick = "import service.supervise as s; s.RESTART_DELAYS = (0.0,)\n"
     failing = "import sys; open(sys.argv[1], 'a').write('x\\n'); sys.exit(3)"
     done = subprocess.run(
-        [sys.executable, "-c", quick + PARENT, failing, str(tmp_path / "log")],
+        [sys.executable, "-c", quick + PARENT, failing, str(tmp_path / "log"), *nursery],
         capture_output=True,
         text=True,
         check=False,
@@ -100,13 +121,13 @@ def test_a_child_that_never_gets_well_ends_the_parent(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_a_child_that_is_killed_is_always_started_again(tmp_path: Path) -> None:
+def test_a_child_that_is_killed_is_always_started_again(tmp_path: Path, nursery: tuple[str, ...]) -> None:
     quick = "import service.supervise as s; s.RESTART_DELAYS = (0.0,)\n"
     killed = (
         "import os, signal, sys; open(sys.argv[1], 'a').write('1\\n'); os.kill(os.getpid(), signal.SIGKILL)"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", quick + PARENT, killed, str(tmp_path / "log")],
+        [sys.executable, "-c", quick + PARENT, killed, str(tmp_path / "log"), *nursery],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -114,6 +135,69 @@ def test_a_child_that_is_killed_is_always_started_again(tmp_path: Path) -> None:
     pids(tmp_path / "log", 12)
     assert process.poll() is None
     process.kill()
+    process.communicate()
+
+
+def parent_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1]
+
+
+def children_of(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+@pytest.mark.parametrize("nursery", [(NURSERY,)], indirect=True, ids=["forked"])
+def test_children_outlive_the_nursery_and_the_next_one_comes_from_another(
+    parent: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    (child,) = pids(tmp_path / "log", 1)
+    (nursery,) = set(children_of(parent.pid)) - {child}
+    os.kill(nursery, signal.SIGKILL)
+    ended(nursery)
+    assert parent_of(child) == str(parent.pid)
+    os.kill(child, signal.SIGKILL)
+    _, second = pids(tmp_path / "log", 2)
+    assert parent_of(second) == str(parent.pid)
+
+
+@pytest.mark.parametrize("nursery", [(NURSERY,)], indirect=True, ids=["forked"])
+def test_what_a_child_leaves_behind_is_buried(tmp_path: Path, nursery: tuple[str, ...]) -> None:
+    orphan = (
+        "import os, sys, time\n"
+        "if os.fork() == 0:\n"
+        "    open(sys.argv[1], 'a').write(f'{os.getpid()}\\n')\n"
+        "    os._exit(0)\n"
+        "time.sleep(1000)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", PARENT, orphan, str(tmp_path / "log"), *nursery], stdout=subprocess.PIPE
+    )
+    (left,) = pids(tmp_path / "log", 1)
+    ended(left)
+    (child,) = [each for each in children_of(process.pid) if left in children_of(each)]
+    os.kill(child, signal.SIGKILL)
+    while Path(f"/proc/{left}").exists():
+        time.sleep(0.01)
+    process.terminate()
+    process.communicate()
+
+
+def test_a_forked_child_knows_what_it_was_told_and_its_nursery_does_not(tmp_path: Path) -> None:
+    telling = (
+        "import os, sys; open(sys.argv[1], 'w').write(os.environ['FORELOCK_TOLD'] + '\\n'); os.read(0, 1)"
+    )
+    parent = PARENT.replace('{"PATH": "/usr/bin"}', '{"PATH": "/usr/bin", "FORELOCK_TOLD": "a secret"}')
+    process = subprocess.Popen(
+        [sys.executable, "-c", parent, telling, str(tmp_path / "log"), NURSERY], stdout=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    while not (tmp_path / "log").exists() or not (tmp_path / "log").read_text():
+        time.sleep(0.01)
+    assert (tmp_path / "log").read_text() == "a secret\n"
+    for child in children_of(process.pid):
+        assert b"a secret" not in Path(f"/proc/{child}/environ").read_bytes()
+    process.terminate()
     process.communicate()
 
 

@@ -82,6 +82,14 @@ def main(descriptor: int) -> None:
             os.close(sockets[0])
 
 
+def begin_forked(descriptor: int) -> None:
+    """Be a calculator in a process that was forked for it alone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with contextlib.suppress(OSError):
+        os.nice(NICENESS)
+    _serve(descriptor)
+
+
 def _serve(descriptor: int) -> None:
     """Answer calls until the API closes the socket."""
     global _api  # noqa: PLW0603 - a process serves one socket

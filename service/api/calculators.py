@@ -138,11 +138,18 @@ class _Forks:
         return ours
 
     def _end(self) -> None:
-        if self._requests is not None and self._process is not None:
+        if self._requests is not None:
             self._requests.close()
+        if self._process is not None:
             self._process.kill()
             self._process.wait()
-        self._requests = None
+        self._requests = self._process = None
+
+    def adopt(self, requests: socket.socket) -> None:
+        """Ask the process that this one was forked from, for as long as it answers."""
+        requests.setblocking(False)
+        with self._lock:
+            self._requests = requests
 
 
 @contextlib.contextmanager
@@ -172,6 +179,7 @@ def _forked(requests: socket.socket) -> _Calculator:
 
 
 _forks = _Forks()
+forked_from = _forks.adopt
 atexit.register(_forks.stop)
 
 

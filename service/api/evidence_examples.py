@@ -1,17 +1,11 @@
-"""Example answers about evidence for OpenAPI: made by the code they are examples of."""
+"""Example answers about evidence for OpenAPI."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
-from service.api import examples
-from service.domain.evidence_paper import PaperChecklist, of_paper
-from service.domain.evidence_record import EvidenceCard, Known, of_record
-from service.domain.plan import Plan
-from service.domain.preregistration import Preregistration
+from service.api.made_examples import of_json
 
-_AT = datetime(2027, 1, 4, 9, tzinfo=UTC)
 CHECKLIST: dict[str, Any] = {
     "title": "Memory with caches",
     "plan_timestamped": "stated",
@@ -24,32 +18,8 @@ CHECKLIST: dict[str, Any] = {
     "run_to_planned_n": "stated",
     "deviations_listed": "checkable",
 }
-PAPER_CARD = of_paper(PaperChecklist.model_validate(CHECKLIST)).model_dump(mode="json")
-LOCKED_CARD: EvidenceCard = of_record(
-    Known(
-        record=Preregistration(
-            id="9d0f3c0f6d0b4a4f9c7c3f8f5f0b1c2d",
-            project_id="default",
-            state="locked",
-            revision=2,
-            version=1,
-            plan=Plan.from_dict(examples.PLAN),
-            created_at=_AT,
-            locked_at=_AT,
-        ),
-        received=0,
-        expected=1000,
-        lock_sequence=41,
-        first_batch_sequence=None,
-        first_result_at=None,
-        unblinded=False,
-        standing=(),
-        powers={},
-        verdict=None,
-        sentences=(),
-    )
-)
-CARD = LOCKED_CARD.model_dump(mode="json")
+PAPER_CARD = of_json("paper_card")
+CARD = of_json("evidence_card")
 SENTENCES: dict[str, Any] = {
     "preregistration_id": "9d0f3c0f6d0b4a4f9c7c3f8f5f0b1c2d",
     "verdict_sha256": "b1946ac92492d2347c6235b4d2611184b1946ac92492d2347c6235b4d2611184",

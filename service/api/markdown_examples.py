@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from service.api import examples
-from service.api.evidence_examples import LOCKED_CARD
-from service.domain.plan import Plan
-from service.reports.evidence_card import print_card
-from service.reports.prereg_markdown import print_plan
+from service.api.made_examples import of_markdown
 
-PREREG = print_plan(Plan.from_dict(examples.PLAN))
+PREREG = of_markdown("prereg")
 DEVIATIONS = """\
 # Deviations from EXPERIMENTS_PREREG.md
 
@@ -16,4 +12,4 @@ Plan SHA-256: `b1946ac92492d2347c6235b4d2611184b1946ac92492d2347c6235b4d2611184`
 
 No deviation has been filed.
 """
-EVIDENCE = print_card(LOCKED_CARD)
+EVIDENCE = of_markdown("evidence")

@@ -33,7 +33,6 @@ from service.kernels import binomial
 from service.kernels.simulated_pairs import SharedResamples, draw_binary, draw_continuous
 from service.stats.common import Margin
 from service.domain.simulated_level import fixed_level, sequential_level
-from service.kernels.rule_enumeration import discordant_window
 from service.stats.shows import Covers, Finding, PValue, Share, by_alpha
 
 DEFAULT_ALPHA = 0.05

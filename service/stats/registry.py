@@ -277,6 +277,7 @@ def latest() -> dict[str, StatTest[Any, Any]]:
     return {test.name: test for test in every()}
 
 
+@cache
 def warm_up() -> None:
     """Compute every example once: what is made at the first answer then keeps nobody waiting."""
     for test in every():

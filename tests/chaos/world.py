@@ -83,8 +83,8 @@ class World:
         """Process ids by kind."""
         assert self.serve is not None
         children = tree()
-        api = [pid for pid in children.get(self.serve.pid, []) if "service.main api" in words(pid)]
-        runner = [pid for pid in children.get(self.serve.pid, []) if "service.main runner" in words(pid)]
+        api = [pid for pid in children.get(self.serve.pid, []) if called(pid) == "forelock-api"]
+        runner = [pid for pid in children.get(self.serve.pid, []) if called(pid) == "forelock-runner"]
         local = [pid for each in runner for pid in descendants(each, children) if "spawn_main" in words(pid)]
         found = {"API": api, "runner": runner, "Dask worker": local}
         for kept in self.kept:
@@ -199,6 +199,14 @@ def postgres(directory: Path) -> Iterator[World]:
     finally:
         world.stop()
         server.stop()
+
+
+def called(pid: int) -> str:
+    """What a process calls itself."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
 
 
 def words(pid: int) -> str:

@@ -2,41 +2,28 @@
 
 from __future__ import annotations
 
-import csv
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.stats.oracle import family, table
+
 from .conftest import Service
 from .plans import locked, post, small_plan
 
-ORACLE = Path(__file__).parents[2].parent / "shared" / "oracle"
-pytestmark = pytest.mark.skipif(not ORACLE.exists(), reason="the oracle cases are not beside this checkout")
-
-
-def cases() -> list[dict[str, Any]]:
-    if not ORACLE.exists():
-        return []
-    found = json.loads((ORACLE / "cases.json").read_text())["cases"]
-    return [case for case in found if case["family"] == "prereg_verdict"]
-
-
-FROM_FILES = [case for case in cases() if "file" in case["input"]]
+FROM_FILES = [case for case in family("prereg_verdict") if "file" in case["input"]]
 METHODS = {"obuchowski": "obuchowski", "yang": "yang", "cluster_sign_flip_exact": "sign_flip"}
 
 
 def rows(case: dict[str, Any]) -> tuple[list[str], list[str], list[int], list[int]]:
     """Item ids, clusters and the two arms of a case."""
     given = case["input"]
-    with (ORACLE / given["file"]).open() as file:
-        found = list(csv.DictReader(file))
+    found = table(given["file"])
     return (
         [f"item {position}" for position in range(len(found))],
         [row[given["cluster"]] for row in found],
-        [int(float(row[given["A"]])) for row in found],
-        [int(float(row[given["B"]])) for row in found],
+        [row[given["A"]] for row in found],
+        [row[given["B"]] for row in found],
     )
 
 
@@ -167,7 +154,7 @@ def test_real_evaluations_are_judged_as_computed_elsewhere(service: Service, cas
 
 
 def test_an_exact_difference_of_two_points_counts_as_two_points(service: Service) -> None:
-    (case,) = [case for case in cases() if "n10" in case["input"]]
+    (case,) = [case for case in family("prereg_verdict") if "n10" in case["input"]]
     n, only_baseline, only_candidate = (case["input"][name] for name in ("n", "n10", "n01"))
     both = 200
     baseline = [1] * both + [1] * only_baseline + [0] * (n - both - only_baseline)

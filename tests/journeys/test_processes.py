@@ -77,8 +77,7 @@ def children(pid: int) -> dict[str, int]:
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError, ValueError, IndexError):
             if int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1]) == pid:
-                words = (entry / "cmdline").read_bytes().split(b"\0")
-                found[words[words.index(b"service.main") + 1].decode()] = int(entry.name)
+                found[(entry / "comm").read_text().strip().removeprefix("forelock-")] = int(entry.name)
     return found
 
 

@@ -1,8 +1,12 @@
-"""Cases with answers from other software, kept beside the checkout; and a way to ask a test by name."""
+"""Cases with answers from other software and from published tables, in `oracles/`; and a way to ask a test by name.
+
+A case has an input, what is expected of it, a tolerance and its source. A is the baseline, B the candidate, n10 counts
+items that A alone has right, n01 items that B alone has right. `oracles/tables/` holds grades and counts of real
+evaluations by item: figures alone, without the texts, whose licences do not let them be passed on.
+"""
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 from fnmatch import fnmatch
@@ -13,33 +17,43 @@ import pytest
 
 from service.stats import registry
 
-ROOT = Path(__file__).parents[3] / "shared" / "oracle"
-needs_oracle = pytest.mark.skipif(
-    not (ROOT / "cases.json").exists(), reason="no ../shared/oracle beside the checkout"
-)
 OWN = Path(__file__).parent / "oracles"
 
 
-def cases(family):
-    """Cases of a family as pytest parameters; none where the files are absent."""
-    path = ROOT / "cases.json"
-    if not path.exists():
-        return [pytest.param(None, id="absent", marks=needs_oracle)]
-    found = [case for case in json.loads(path.read_text("utf-8"))["cases"] if case["family"] == family]
+@cache
+def family(name):
+    """The cases of a family."""
+    return own(name)["cases"]
+
+
+def cases(name):
+    """Cases of a family as pytest parameters."""
+    return [pytest.param(case, id=case["id"]) for case in family(name)]
+
+
+def named(name, *prefixes):
+    """Cases of a family whose ids begin so."""
+    found = [case for case in family(name) if case["id"].startswith(prefixes)]
     assert found
-    return [pytest.param(case, id=case["id"]) for case in found]
+    return found
 
 
 def own(name):
-    """Published numbers kept in the repository, with their source."""
+    """A file of `oracles/`."""
     return json.loads((OWN / f"{name}.json").read_text("utf-8"))
 
 
 @cache
-def table(file):
-    """Rows of a data file."""
-    with (ROOT / file).open(encoding="utf-8") as handle:
-        return list(csv.DictReader(handle))
+def table(name):
+    """Rows of a table: labels are kept as runs, grades as a string of digits, numbers as they are."""
+    data = own(f"tables/{name}")
+    found = {
+        **{key: [x for x, n in runs for _ in range(n)] for key, runs in data.get("labels", {}).items()},
+        **{key: [int(digit) for digit in digits] for key, digits in data.get("grades", {}).items()},
+        **data.get("numbers", {}),
+    }
+    assert {len(column) for column in found.values()} == {data["rows"]}
+    return [dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True)]
 
 
 def columns(data, *, clusters=True):
@@ -54,6 +68,33 @@ def columns(data, *, clusters=True):
         "candidate": [float(row[data["B"]]) for row in rows],
     }
     return {**body, "clusters": [row[data["cluster"]] for row in rows]} if clusters else body
+
+
+def corpus(data):
+    """The body of a metric of a corpus: counts of n-grams for BLEU, of tokens for F1."""
+    rows = table(data["file"])
+
+    def column(name):
+        return [row[name] for row in rows]
+
+    def arm(name):
+        if "BLEU" in data["metric"]:
+            sizes = column(f"{name}_sys_len")
+            return {
+                "matches": [[row[f"{name}_c{k}"] for k in range(1, 5)] for row in rows],
+                "totals": [[max(size - k + 1, 0) for k in range(1, 5)] for size in sizes],
+                "sys_len": sizes,
+                "ref_len": column("ref_len"),
+            }
+        common, said, gold = column(f"{name}_common"), column(f"{name}_pred"), column("gold")
+        return {
+            "tp": common,
+            "fp": [p - c for p, c in zip(said, common, strict=True)],
+            "fn": [g - c for g, c in zip(gold, common, strict=True)],
+        }
+
+    metric = "bleu" if "BLEU" in data["metric"] else "f1"
+    return {"baseline": arm(data["A"]), "candidate": arm(data["B"]), "metric": metric}
 
 
 def fourfold(data):

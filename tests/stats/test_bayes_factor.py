@@ -16,7 +16,7 @@ from service.errors import InvalidData
 from service.kernels import bayes_factors as kernel
 from service.stats import registry
 from service.stats.bayes_factor import BayesFactorRequest, bayes_factor
-from tests.stats.oracle import cases, needs_oracle
+from tests.stats.oracle import named
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -30,12 +30,9 @@ def analyse(body):
 
 
 def oracle(*prefixes):
-    found = [each.values[0] for each in cases("bayes_factor") if str(each.id).startswith(prefixes)]
-    assert found
-    return found
+    return named("bayes_factor", *prefixes)
 
 
-@needs_oracle
 def test_against_r_bayesfactor_t():
     for case in oracle("bf-t-"):
         given_, expected = case["input"], case["expected"]
@@ -44,7 +41,6 @@ def test_against_r_bayesfactor_t():
         assert found.posterior == pytest.approx(expected["posterior_prior_odds_1"], abs=1e-10)
 
 
-@needs_oracle
 def test_against_r_bayesfactor_regression():
     for case in oracle("bf-anova-"):
         f = case["input"]
@@ -53,7 +49,6 @@ def test_against_r_bayesfactor_regression():
         assert "REGRESSION_PRIOR" in {warning.code for warning in found.warnings}
 
 
-@needs_oracle
 def test_against_pingouin_correlation():
     for case in oracle("bf-r-"):
         expected = case["expected"]
@@ -63,7 +58,6 @@ def test_against_pingouin_correlation():
         assert wetzels.bf10 == pytest.approx(expected["wetzels_wagenmakers_2012"], rel=1e-8)
 
 
-@needs_oracle
 def test_against_closed_forms():
     for case in oracle("bf-chi2-"):
         sent = case["input"]

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from service.errors import InvalidData
 from service.kernels import tango
 from tests.stats.oracle import analyse, ask, cases, codes, needs_oracle
+from service.kernels.paired_intervals import tango_interval
+from tests.stats.oracle import analyse, ask, cases, codes
 from tests.stats.oracle import columns as oracle_columns
 from tests.stats.soundness import sound
 
@@ -31,7 +33,6 @@ def run(body, **options):
     return sound(ask("cumulative-effect", body, **options))
 
 
-@needs_oracle
 @pytest.mark.parametrize("case", cases("cumulative_effect"))
 def test_against_exact_bootstrap_distributions(case):
     body = oracle_columns(case["input"], clusters=False)

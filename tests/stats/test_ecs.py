@@ -15,7 +15,7 @@ from scipy import stats
 
 from service.errors import InvalidData
 from service.stats.ecs import ECSRequest, ecs
-from tests.stats.oracle import analyse, ask, cases, needs_oracle, table
+from tests.stats.oracle import analyse, ask, named, table
 from tests.stats.soundness import sound
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -32,15 +32,8 @@ def codes(found):
     return {warning.code for warning in found.warnings}
 
 
-def oracle(family, *prefixes):
-    found = [each.values[0] for each in cases(family) if str(each.id).startswith(prefixes)]
-    assert found
-    return found
-
-
-@needs_oracle
 def test_against_epir_eight_points():
-    for case in oracle("ecs_ccc", "ccc-eight-points"):
+    for case in named("ecs_ccc", "ccc-eight-points"):
         sent, expected = case["input"], case["expected"]
         found = compare(sent["x"], sent["y"], weights=sent["w"])
         assert found.ecs == pytest.approx(expected["ccc_weights_normalised_1_over_n"], abs=1e-9)
@@ -49,9 +42,8 @@ def test_against_epir_eight_points():
         assert printed.ecs == pytest.approx(expected["ccc_hsb_code_unnormalised_sums"], abs=1e-9)
 
 
-@needs_oracle
 def test_against_real_effects_with_fair_weights():
-    for case in oracle("ecs_ccc", "ccc-hsb"):
+    for case in named("ecs_ccc", "ccc-hsb"):
         study = case["input"]["filter"]["study"]
         rows = [row for row in table(case["input"]["file"]) if row["study"] == study]
         found = compare(
@@ -64,16 +56,15 @@ def test_against_real_effects_with_fair_weights():
         assert found.pearson == pytest.approx(case["expected"]["weighted_pearson"], abs=1e-9)
 
 
-@needs_oracle
 def test_against_strict_cases():
-    for case in oracle("effect_sizes", "z-diff"):
+    for case in named("effect_sizes", "z-diff"):
         sent, expected = case["input"], case["expected"]
         found = compare(
             [sent["d_human"]], [sent["d_agent"]], human_se=[sent["se_human"]], agent_se=[sent["se_agent"]]
         )
         assert found.strict.z_diff[0] == pytest.approx(expected["z_diff"], abs=1e-9)
         assert found.strict.ecs_test[0] == pytest.approx(expected["ecs_strict"], abs=1e-9)
-    for case in oracle("effect_sizes", "ecs-strict"):
+    for case in named("effect_sizes", "ecs-strict"):
         (finding,) = compare(z_diff=case["input"]["z_diff"]).strict.findings
         expected = case["expected"]
         assert finding.normal == pytest.approx(expected["document_2_times_1_minus_Phi_rms"], abs=1e-9)

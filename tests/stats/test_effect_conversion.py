@@ -13,7 +13,7 @@ from scipy import stats
 
 from service.errors import InvalidData
 from service.stats.effect_conversion import EffectConversionRequest, effect_conversion
-from tests.stats.oracle import cases, needs_oracle
+from tests.stats.oracle import named
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -27,18 +27,14 @@ def codes(found):
 
 
 def oracle(*prefixes):
-    found = [each.values[0] for each in cases("effect_sizes") if str(each.id).startswith(prefixes)]
-    assert found
-    return found
+    return named("effect_sizes", *prefixes)
 
 
-@needs_oracle
 def test_against_hedges_and_olkin():
     for case in oracle("se-d-"):
         assert convert(kind="t_test", **case["input"]).se == pytest.approx(case["expected"]["se"], rel=1e-9)
 
 
-@needs_oracle
 def test_against_fisher():
     for case in oracle("fisher-z-"):
         found = convert(kind="correlation", **case["input"])
@@ -46,7 +42,6 @@ def test_against_fisher():
         assert found.se == pytest.approx(case["expected"]["se"], rel=1e-9)
 
 
-@needs_oracle
 def test_against_statsmodels_tables():
     for case in oracle("log-or-"):
         found, expected = convert(kind="chi_square", **case["input"]), case["expected"]
@@ -57,7 +52,6 @@ def test_against_statsmodels_tables():
         assert [found.ci.low, found.ci.high] == pytest.approx(expected["ci95"], rel=1e-9)
 
 
-@needs_oracle
 def test_against_rank_and_binomial_cases():
     for case in oracle("rank-biserial-"):
         sent, expected = case["input"], case["expected"]
@@ -73,7 +67,6 @@ def test_against_rank_and_binomial_cases():
         assert found.se == pytest.approx(expected["se_p_n50"], abs=1e-9)
 
 
-@needs_oracle
 def test_against_d_equivalents_of_stored_effects():
     forms = {
         "correlation": lambda value: {"kind": "correlation", "z": value},
@@ -85,7 +78,6 @@ def test_against_d_equivalents_of_stored_effects():
         assert found.d_equivalent == pytest.approx(case["expected"]["d"], abs=1e-9)
 
 
-@needs_oracle
 def test_against_effective_sizes():
     for case in oracle("n-eff-"):
         sent = case["input"]

@@ -26,7 +26,7 @@ def body(both=10, c=0, b=0, neither=10):
     return {"both_correct": both, "only_baseline": c, "only_candidate": b, "both_wrong": neither}
 
 
-@pytest.mark.parametrize("case", own("mcnemar")["cases"], ids=str)
+@pytest.mark.parametrize("case", own("mcnemar")["by_hand"]["cases"], ids=str)
 def test_against_fagerland(case):
     table = body(c=case["only_baseline"], b=case["only_candidate"])
     for method in ("exact", "midp"):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.stats.oracle import analyse, cases, close, columns, fourfold, needs_oracle, table, tolerance
-
-pytestmark = needs_oracle
+from tests.stats.oracle import analyse, cases, close, columns, fourfold, table, tolerance
 
 
 def body_of(case):

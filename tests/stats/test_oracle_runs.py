@@ -6,9 +6,7 @@ import math
 
 import pytest
 
-from tests.stats.oracle import analyse, cases, close, columns, needs_oracle, table, tolerance
-
-pytestmark = needs_oracle
+from tests.stats.oracle import analyse, cases, close, columns, table, tolerance
 
 
 def runs(data, name):

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from service.errors import InvalidData
 from service.stats.pas import PASRequest, pas
-from tests.stats.oracle import cases, needs_oracle
+from tests.stats.oracle import named
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -32,9 +32,7 @@ def codes(found):
 
 
 def oracle(*prefixes):
-    found = [each.values[0] for each in cases("pas") if str(each.id).startswith(prefixes)]
-    assert found
-    return found
+    return named("pas", *prefixes)
 
 
 def known(test):
@@ -43,7 +41,6 @@ def known(test):
     return {"finding": test.get("finding", "F"), "pas": test["pas"], "n_eff": test.get("n_eff", 1), **fields}
 
 
-@needs_oracle
 def test_against_the_posterior_cases():
     (case,) = oracle("posterior")
     names = ("big", "nan", "none", "bf3_odds10", "bf0", "direction_mismatch")
@@ -55,7 +52,6 @@ def test_against_the_posterior_cases():
         assert found.fallback_used == (name in ("nan", "none"))
 
 
-@needs_oracle
 def test_against_the_test_level_cases():
     for case in oracle("pas-test-"):
         sent, expected = case["input"], case["expected"]
@@ -64,7 +60,6 @@ def test_against_the_test_level_cases():
         assert clamped == pytest.approx(expected["hsb_code_clamped_1e_6"], abs=1e-12)
 
 
-@needs_oracle
 def test_against_the_finding_level_cases():
     for case in oracle("pas-finding-"):
         tests, expected = [known(test) for test in case["input"]["tests"]], case["expected"]
@@ -75,7 +70,6 @@ def test_against_the_finding_level_cases():
         assert code.normalized == pytest.approx(expected["pas_norm_hsb_code"], abs=1e-10)
 
 
-@needs_oracle
 def test_against_the_study_level_cases():
     for case in oracle("pas-study-"):
         tests, expected = [known(test) for test in case["input"]["tests"]], case["expected"]
@@ -88,7 +82,6 @@ def test_against_the_study_level_cases():
         assert code.normalized == pytest.approx(expected["pas_study_norm_hsb_code"], abs=1e-10)
 
 
-@needs_oracle
 def test_against_published_studies():
     for case in oracle("pas-published-"):
         tests = [{"finding": f"F{i}", "pas": value} for i, value in enumerate(case["input"]["finding_pas"])]

@@ -1,0 +1,118 @@
+"""Makes the example answers in `service/api/made/`: `python -m tests.api.examples_made`. A test compares them."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from service.api.evidence_examples import CHECKLIST
+from service.api.examples import PLAN
+from service.api.made_examples import DIRECTORY
+from service.domain.as_run import Rows, verdicts_of
+from service.domain.deviation_changes import ExcludedItems
+from service.domain.evidence_paper import PaperChecklist, of_paper
+from service.domain.evidence_record import EvidenceCard, Known, of_record
+from service.domain.multiverse import multiverse
+from service.domain.outcomes import Cell, Outcomes
+from service.domain.plan import Plan
+from service.domain.population import Manifest
+from service.domain.preregistration import Preregistration
+from service.reports.evidence_card import print_card
+from service.reports.prereg_markdown import print_plan
+
+N = 40
+_AT = datetime(2027, 1, 4, 9, tzinfo=UTC)
+
+
+def _arm(right: range) -> Cell:
+    values = np.zeros((N, 1))
+    values[right] = 1.0
+    return Cell(values, np.zeros((N, 1), dtype=np.uint8))
+
+
+def _rows() -> Rows:
+    """The example plan on 40 items, of which the candidate gains 8."""
+    plan = Plan.from_dict(PLAN)
+    (population, *_), (hypothesis, *_) = plan.populations or (), plan.hypotheses or ()
+    (endpoint, *_) = plan.endpoints or ()
+    cells = {
+        (population.id, hypothesis.baseline, endpoint.id): _arm(range(10)),
+        (population.id, hypothesis.candidate, endpoint.id): _arm(range(18)),
+    }
+    return Rows(
+        plan.model_copy(
+            update={
+                "populations": (population.model_copy(update={"n": N}),),
+                "hypotheses": (hypothesis,),
+                "endpoints": (endpoint,),
+            }
+        ),
+        {population.id: Manifest(tuple(f"q{at}" for at in range(N)))},
+        Outcomes(cells),
+        _AT,
+    )
+
+
+def of_multiverse() -> dict[str, Any]:
+    """The answer where one deviation leaves four items out."""
+    rows = _rows()
+    population = next(iter(rows.manifests))
+    change = ExcludedItems(
+        kind="exclude_items", population=population, item_ids=tuple(f"q{at}" for at in range(14, 18))
+    )
+    found = multiverse(rows, {1: change}, tuple(verdicts_of(rows).values()))
+    return found.model_dump(mode="json")
+
+
+def of_locked() -> EvidenceCard:
+    """The card of a record that was just locked."""
+    return of_record(
+        Known(
+            record=Preregistration(
+                id="9d0f3c0f6d0b4a4f9c7c3f8f5f0b1c2d",
+                project_id="default",
+                state="locked",
+                revision=2,
+                version=1,
+                plan=Plan.from_dict(PLAN),
+                created_at=_AT,
+                locked_at=_AT,
+            ),
+            received=0,
+            expected=1000,
+            lock_sequence=41,
+            first_batch_sequence=None,
+            first_result_at=None,
+            unblinded=False,
+            standing=(),
+            powers={},
+            verdict=None,
+            sentences=(),
+        )
+    )
+
+
+def files() -> dict[str, str]:
+    """Every file by name, and what it has to hold."""
+    card = of_locked()
+    answers = {
+        "multiverse": of_multiverse(),
+        "evidence_card": card.model_dump(mode="json"),
+        "paper_card": of_paper(PaperChecklist.model_validate(CHECKLIST)).model_dump(mode="json"),
+    }
+    return {
+        **{
+            f"{name}.json": json.dumps(answer, ensure_ascii=False, indent=1) + "\n"
+            for name, answer in answers.items()
+        },
+        "prereg.md": print_plan(Plan.from_dict(PLAN)),
+        "evidence.md": print_card(card),
+    }
+
+
+if __name__ == "__main__":
+    for name, text in files().items():
+        (DIRECTORY / name).write_text(text, "utf-8")
