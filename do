@@ -426,7 +426,7 @@ step() { # step NAME COMMAND...: says how it went; the output is shown when it f
 }
 
 drift() {
-    "$venv/bin/python" -m service.api.openapi "$state/openapi.json" || return 1
+    "$venv/bin/python" -m tools.openapi "$state/openapi.json" || return 1
     cmp -s openapi/openapi.json "$state/openapi.json" && return
     say "openapi/openapi.json is not what the code says; run ./do openapi"
     return 1
@@ -459,7 +459,7 @@ case $command in
     simulate) environment dev; pytest -n auto --maxprocesses 8 -m "" tests/simulation "$@" ;;
     chaos) environment dev; cd "$root"; exec "$venv/bin/python" -m tests.chaos "$@" ;;
     check) check ;;
-    openapi) environment run; cd "$root"; exec "$venv/bin/python" -m service.api.openapi openapi/openapi.json ;;
+    openapi) environment run; cd "$root"; exec "$venv/bin/python" -m tools.openapi openapi/openapi.json ;;
     bench) environment bench; have wrk || apt_install wrk || say "./do bench: without wrk the rows of HTTP are skipped (Debian: apt-get install wrk)"; cd "$root"; exec "$venv/bin/python" -m benchmarks "$@" ;;
     uv) choose_places; find_uv; exec env TMPDIR="$state" "$uv" "$@" ;;
     help | -h | --help) usage ;;

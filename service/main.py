@@ -173,9 +173,9 @@ def serve_api(settings: Settings, descriptor: int) -> None:
     """Run one uvicorn worker on a listening socket inherited from the supervisor."""
     import uvicorn
 
-    from service.api.app import create_app
     from service.api.http import LimitedProtocol, raise_file_limit
-    from service.api.logs import configure
+    from service.app import create_app
+    from service.logs import configure
     from service.supervise import REQUEST_SECONDS, follow_parent
 
     configure()
@@ -202,7 +202,7 @@ def serve_api(settings: Settings, descriptor: int) -> None:
 
 def run_runner(settings: Settings) -> None:
     """Run a supervised runner at lower priority than the API."""
-    from service.api.logs import configure
+    from service.logs import configure
     from service.supervise import follow_parent
 
     configure()

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("service", "client/forelock")
+PACKAGES = ("service", "client/forelock", "tools")
 LONGEST = 500
 
 PLANTS = {

@@ -111,7 +111,7 @@ def _serve(descriptor: int) -> None:
 
 def _outcome(function: Callable[..., Any], body: bytes, arguments: Sequence[Any], seconds: float) -> object:
     """What the function returns, or the error that it raises."""
-    from service.api.logs import location
+    from service.logs import location
 
     allow(seconds)
     try:

@@ -23,8 +23,8 @@ from fastapi import Request
 from starlette.requests import ClientDisconnect
 
 from service.api.calculator import LENGTH, Begun, Broken, packed
-from service.api.logs import ERRORS
 from service.errors import ForelockError, TooLarge, Unavailable
+from service.logs import ERRORS
 
 T = TypeVar("T")
 

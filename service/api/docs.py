@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from functools import cache
 from typing import Literal
 
 from fastapi import Request
@@ -35,16 +34,20 @@ PAGE = """<!doctype html>
 """
 
 
-@cache
-def _document(only_json: bool) -> tuple[bytes, str]:
-    body = (openapi.json_only() if only_json else openapi.text()).encode()
-    return body, f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+def _document(request: Request, only_json: bool) -> tuple[bytes, str]:
+    """The document and its ETag, made once for an application: its routes stay as they are."""
+    made: dict[bool, tuple[bytes, str]] = request.app.state.documents
+    if only_json not in made:
+        write = openapi.json_only if only_json else openapi.text
+        body = write(request.app.served).encode()
+        made[only_json] = body, f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+    return made[only_json]
 
 
 @routes.get("/openapi.json", include_in_schema=False)
 def document(request: Request, bodies: Literal["json"] | None = None) -> Response:
     """The OpenAPI 3.1 document of this version; with `?bodies=json`, every body in that form alone."""
-    body, etag = _document(bodies == "json")
+    body, etag = _document(request, bodies == "json")
     headers = {"ETag": etag, "Cache-Control": "no-cache"}
     return not_modified(request, etag) or Response(body, 200, headers, "application/json")
 

@@ -8,10 +8,10 @@ from fastapi import Request
 from pydantic import BaseModel, ConfigDict
 
 from service.api.answers import shows
-from service.api.logs import location
 from service.api.route import refuses, router
 from service.api.services import services
 from service.errors import Fault, ForelockError, Unavailable
+from service.logs import location
 from service.store import guards, integrity, schema
 
 routes = router("service", prefix="")

@@ -9,8 +9,8 @@ from datetime import timedelta
 
 from anyio import to_thread
 
-from service.api.logs import ERRORS, location
 from service.api.services import Services
+from service.logs import ERRORS, location
 from service.stats import registry
 from service.store import clock, idempotency
 

@@ -10,6 +10,7 @@ from fastapi import Depends, Header, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from service.actions.group_commit import Answer
 from service.api.body import Content
 from service.api.problems import may_answer
 from service.api.services import services
@@ -82,6 +83,13 @@ def to_store(response: Response) -> idempotency.StoredResponse:
 def replay(stored: idempotency.StoredResponse) -> Response:
     """The answer to a repeated request."""
     return Response(stored.body, stored.status, {**stored.headers, REPLAYED: "true"})
+
+
+def sent(answered: Answer) -> Response:
+    """The answer to a batch that was stored with others."""
+    if answered.repeated:
+        return replay(answered.response)
+    return Response(answered.response.body, answered.response.status, answered.response.headers)
 
 
 _Key = Annotated[

@@ -21,9 +21,9 @@ class Layered(FastAPI):
 
     def __init__(self, served: Sequence[BaseRoute], metrics: Metrics, **options: Any) -> None:
         super().__init__(**options)
-        self._served, self._metrics = served, metrics
+        self.served, self._metrics = served, metrics
 
     def build_middleware_stack(self) -> ASGIApp:
         """Log line and headers, then routes that need no more, then errors, files to close, and all the routes."""
         inner = ExceptionMiddleware(AsyncExitStackMiddleware(self.router), self.exception_handlers)
-        return Surroundings(Shortcut(inner, self._served), self._metrics)
+        return Surroundings(Shortcut(inner, self.served), self._metrics)

@@ -13,8 +13,8 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.api import problems
-from service.api.logs import ERRORS, location, log_access
 from service.api.metrics import Metrics
+from service.logs import ERRORS, location, log_access
 
 CLIENT_GONE = 499
 """What the log says when the caller hung up before the answer."""

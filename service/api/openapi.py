@@ -1,16 +1,15 @@
-"""The OpenAPI 3.1 document, read from the routes; `python -m service.api.openapi` prints it."""
+"""The OpenAPI 3.1 document, read from the routes."""
 
 from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel, TypeAdapter
+from starlette.routing import BaseRoute
 
 from service.api.problems import MEDIA_TYPE, Problem
 from service.api.route import Route
@@ -49,11 +48,9 @@ _REF = "#/components/"
 _REFERENCE = re.compile(rf"{_REF}schemas/([^\"]+)")
 
 
-def document() -> dict[str, Any]:
-    """The document of every route."""
-    from service.api.app import routes
-
-    found = [route for route in routes() if isinstance(route, Route) and route.include_in_schema]
+def document(routes: Iterable[BaseRoute]) -> dict[str, Any]:
+    """The document of these routes."""
+    found = [route for route in routes if isinstance(route, Route) and route.include_in_schema]
     result: dict[str, Any] = get_openapi(
         title=TITLE,
         version=library_versions()["forelock-server"],
@@ -83,14 +80,14 @@ def document() -> dict[str, Any]:
     return result
 
 
-def text() -> str:
+def text(routes: Iterable[BaseRoute]) -> str:
     """The document as it is committed."""
-    return json.dumps(document(), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(document(routes), indent=1, ensure_ascii=False) + "\n"
 
 
-def json_only() -> str:
+def json_only(routes: Iterable[BaseRoute]) -> str:
     """The document with one way to send each body, as JSON: some generators of clients write broken code for more."""
-    result = document()
+    result = document(routes)
     for operations in result["paths"].values():
         for operation in operations.values():
             body = operation.get("requestBody")
@@ -239,16 +236,3 @@ _PROBLEMS = {
     503: ("Unavailable", "The service cannot answer now; repeat the request after `Retry-After` seconds."),
     507: ("StorageFull", "The disk is full: nothing was stored. Repeat the request when there is room."),
 }
-
-
-def main(arguments: Iterable[str]) -> None:
-    """Write the document to the file that is named, or to standard output."""
-    written, target = text(), next(iter(arguments), None)
-    if target is None:
-        sys.stdout.write(written)
-    else:
-        Path(target).write_text(written, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -16,7 +16,8 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from service.actions import results as actions
 from service.actions import rows, voids
-from service.actions.posting import ROW_BYTES, Salts, Submission
+from service.actions.group_commit import Post, Waiting
+from service.actions.posting import ROW_BYTES, Accepted, Salts, Submission
 from service.actions.progress import progress
 from service.api import aside, examples
 from service.api.answers import Page, View, answer, shows
@@ -33,8 +34,7 @@ from service.api.deps import (
     scope,
 )
 from service.api.headers import header
-from service.api.idempotency import Once, OptionalOnce, required_once
-from service.api.posting import BatchReceipt, Post, Waiting
+from service.api.idempotency import Once, OptionalOnce, required_once, sent, to_store
 from service.api.preregistrations import refusals_audited
 from service.api.route import asks, refuses, router
 from service.api.services import Services, services
@@ -45,6 +45,7 @@ from service.domain.results import OnDuplicate, ResultBatch, fingerprint_parts
 from service.errors import ForelockError, NotFound
 from service.ingest import results as ingest
 from service.store import batches, clock, preregistrations
+from service.store.idempotency import StoredResponse
 
 routes = router("results")
 Text = Annotated[str, Field(min_length=1, max_length=512)]
@@ -84,6 +85,20 @@ class ResultRow(BaseModel):
     replicate: int = Field(1, ge=1)
     observed_at: AwareDatetime | None = None
     status: Literal["ok", "error", "missing"] = "ok"
+
+
+class BatchReceipt(View):
+    """What a stored batch answers: counts and a receipt, never values."""
+
+    batch: int | None = Field(
+        description="Number of the batch in its preregistration; null: all of its rows were in."
+    )
+    n: int = Field(description="Rows of this batch that were stored.")
+    skipped: int = Field(0, description="Rows left out because they were in, under `on_duplicate: skip`.")
+    received: int = Field(description="Rows in, over all arms and endpoints.")
+    expected: int = Field(description="Rows that make the plan complete.")
+    state: State
+    receipt: Receipt | None
 
 
 class BatchView(View):
@@ -150,7 +165,22 @@ async def post_results(request: Request, prereg_id: RecordId) -> Response:
     async with shared.posts:
         size = len(content.body) * ROW_BYTES // SHORTEST_ROW
         read = partial(_post_small, shared, caller, once, prereg_id, content, terms)
-        return await wrap_future(shared.posting.submit(_waiting(caller, prereg_id, terms, size, read)))
+        waiting = _waiting(caller, prereg_id, terms, size, read)
+        return sent(await wrap_future(shared.posting.submit(waiting)))
+
+
+def receipt(accepted: Accepted) -> StoredResponse:
+    """What a batch that was taken is answered."""
+    made = BatchReceipt(
+        batch=accepted.sequence,
+        n=accepted.n,
+        skipped=accepted.skipped,
+        received=accepted.received,
+        expected=accepted.expected,
+        state=accepted.state,
+        receipt=accepted.receipt,
+    )
+    return to_store(answer(made, 201))
 
 
 class CheckedBatch(View):
@@ -214,7 +244,7 @@ def _post_large(
     """In a thread, which waits with the batch: no more large ones are stored than there are threads."""
     post = _post(caller, once, prereg_id, batch, terms)
     waiting = _waiting(caller, prereg_id, terms, post.submission.size, lambda: post)
-    return shared.posting.submit(waiting).result()
+    return sent(shared.posting.submit(waiting).result())
 
 
 def _waiting(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from fastapi import Request
 
+from service.actions.group_commit import Posting
 from service.actions.jobs import Quota
 from service.actions.results import LockedPlans
 from service.api.authentication import KeyCache
@@ -18,7 +19,6 @@ from service.api.watch import Watch
 from service.config import Settings
 
 if TYPE_CHECKING:
-    from service.api.posting import Posting
     from service.keyring import Keyring
     from service.store.engine import Database
 

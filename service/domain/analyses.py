@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
+from itertools import compress
+from typing import Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from service.domain.feeding import request_for
+from service.domain.feeding import SEQUENTIAL, build_request, design_of, margin_for, takes_clusters
 from service.domain.fields import observe
 from service.domain.outcomes import Outcomes, Paired, PlanViolatedError, pair_up
 from service.domain.plan import Hypothesis, Plan, TestUse
@@ -16,11 +19,13 @@ from service.domain.population import Manifest
 from service.domain.rule import clauses
 from service.domain.rule_grammar import parse
 from service.domain.rule_truth import told
+from service.domain.unit_order import ranks
 from service.domain.worst_case import WAYS, Way
 from service.errors import ForelockError
 from service.stats import registry
 from service.stats.certainty import DRAWN
-from service.stats.common import Request
+from service.stats.common import Request, is_binary
+from service.stats.registry import StatTest
 from service.stats.resampling import MOST_DRAWS
 
 JsonObject = dict[str, JsonValue]
@@ -169,3 +174,30 @@ def _no_answer(use: TestUse, reason: str) -> JsonObject:
         "provenance": None,
         "reason": reason,
     }
+
+
+def request_for(plan: Plan, test: StatTest[Any, Any], use: TestUse, paired: Paired) -> Request:
+    """The request for one test of a hypothesis: clusters where it takes them, the SESOI as its margin."""
+    sesoi = (plan.sesoi or {}).get(paired.endpoint.id)
+    clusters = paired.manifest.clusters if takes_clusters(test, paired.population) else None
+    labels = None if clusters is None else list(compress(clusters, paired.kept.tolist()))
+    baseline, candidate = paired.baseline, paired.candidate
+    if use.test == SEQUENTIAL:
+        order = np.argsort(ranks(paired.population, paired.manifest)[paired.kept], kind="stable")
+        baseline, candidate = baseline[order], candidate[order]
+        labels = None if labels is None else [labels[item] for item in order.tolist()]
+    return build_request(
+        test,
+        use,
+        baseline=baseline.tolist(),
+        candidate=candidate.tolist(),
+        clusters=labels,
+        design=design_of(plan, use, paired.endpoint, paired.population, _largest(paired.manifest)),
+        margin=None
+        if sesoi is None
+        else margin_for(sesoi, paired.endpoint, is_binary(paired.baseline, paired.candidate)),
+    )
+
+
+def _largest(manifest: Manifest) -> int | None:
+    return None if manifest.clusters is None else max(Counter(manifest.clusters).values())

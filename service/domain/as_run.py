@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from service.domain.analyses import analyse, tests_of
+from service.domain.analyses import analyse, request_for, tests_of
 from service.domain.deviation_changes import (
     Change,
     EndpointChange,
@@ -27,7 +27,6 @@ from service.domain.deviation_changes import (
     RuleChange,
     SesoiChange,
 )
-from service.domain.feeding import request_for
 from service.domain.outcomes import Cell, Outcomes, PlanViolatedError, pair_up, why_no_worst_case
 from service.domain.plan import Hypothesis, Multiplicity, Plan
 from service.domain.population import Manifest

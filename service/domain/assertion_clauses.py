@@ -32,6 +32,7 @@ LEAST_ERROR = 0.5
 FIXES = 0.25
 """Up to this one-sided error a test or resampled interval also fixes the sign of the observed difference."""
 
+CLUSTER_WEIGHTED = "cluster_weighted"
 NOTHING: States = (Facts(),)
 ZERO = Fraction(0)
 
@@ -227,3 +228,13 @@ def _from_origin(limit: Limit | None, origin: int, side: Side) -> Limit | None:
 
 def _met(left: States, right: States) -> States:
     return tuple(a.meet(b) for a in left for b in right)
+
+
+def weighs_clusters(use: Use, clause: Clause) -> bool:
+    """True when the field is about the mean of the clusters' means."""
+    if clause.field.path[0] == "estimates":
+        return clause.field.path[-1] == CLUSTER_WEIGHTED
+    declared = parameter(use.use, "estimand")
+    if declared is not None:
+        return declared == CLUSTER_WEIGHTED
+    return parameter(use.use, "method") == "durkalski"

@@ -17,7 +17,6 @@ from service.domain.family import asks_small_p
 from service.domain.findings import Finding, error, warning
 from service.domain.least_family import LeastFamily
 from service.domain.least_p import Size, least_p, size_of
-from service.domain.lint_rules import quantities
 from service.domain.lint_settings import Setting
 from service.domain.population import ManifestFacts
 from service.domain.rule import (
@@ -29,6 +28,7 @@ from service.domain.rule import (
     Not,
     Rule,
     Within,
+    quantities,
 )
 from service.domain.rule_truth import (
     Truth,

@@ -9,12 +9,12 @@ from fractions import Fraction
 from typing import Any
 
 from service.domain.assertion import states
-from service.domain.assertion_clauses import Reader, explicit_margin
+from service.domain.assertion_clauses import Reader, explicit_margin, weighs_clusters
 from service.domain.claim import WANTED, Gap, Target
 from service.domain.claim_words import quantity, written
 from service.domain.feeding import parameter, takes_clusters
 from service.domain.findings import Finding
-from service.domain.lint_rules import rule_findings, weighs_clusters
+from service.domain.lint_rules import rule_findings
 from service.domain.lint_settings import Setting, registered, settings
 from service.domain.lint_stopping import sequential_findings
 from service.domain.lint_tests import use_findings

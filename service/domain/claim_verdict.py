@@ -13,11 +13,10 @@ from typing import Literal
 
 from service.domain.analyses import JsonObject
 from service.domain.assertion import Facts, Limit, States, states_seen
-from service.domain.assertion_clauses import Reader
+from service.domain.assertion_clauses import Reader, weighs_clusters
 from service.domain.claim import TIE, Gap, Target
 from service.domain.claim_words import claimed, quantity
 from service.domain.fields import observe
-from service.domain.lint_rules import weighs_clusters
 from service.domain.lint_settings import Setting, settings
 from service.domain.plan import Hypothesis, Plan
 from service.domain.rule import Clause, Excludes, Rule

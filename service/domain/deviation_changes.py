@@ -13,6 +13,7 @@ from service.domain.plan import (
     MAX_LIST,
     MAX_RULE_LENGTH,
     MissingPolicy,
+    MultiplicityPolicy,
     Section,
 )
 from service.domain.words import Line, Name, Token
@@ -22,8 +23,6 @@ MAX_IDS = 10_000
 """Items or clusters one deviation may name."""
 
 Favours = Literal["candidate", "baseline", "neither"]
-MultiplicityPolicy = Literal["none", "bonferroni", "holm", "hochberg", "hommel", "bh", "by", "fixed_sequence"]
-"""As in the plan's multiplicity section."""
 
 
 def _distinct(values: tuple[str, ...]) -> tuple[str, ...]:

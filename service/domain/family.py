@@ -26,9 +26,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from service.domain.analyses import Analyses, JsonObject
-from service.domain.deviation_changes import MultiplicityPolicy
 from service.domain.fields import Observation, observe
-from service.domain.plan import Hypothesis, Plan
+from service.domain.plan import Hypothesis, MultiplicityPolicy, Plan
 from service.domain.rule import All, Clause, Comparison, Rule, clauses
 from service.domain.rule_grammar import parse
 from service.domain.verdict_parts import FamilyP

@@ -1,26 +1,19 @@
-"""How a plan feeds a statistical test: columns from the pairs, clusters, the margin, the parameters."""
+"""How a plan feeds a statistical test: its columns, clusters, margin and parameters."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping
 from functools import cache
-from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 from pydantic import BaseModel, JsonValue, create_model
 
 from service.domain.plan import Endpoint, GroupSequential, Plan, Population, TestUse
-from service.domain.population import Manifest
-from service.domain.unit_order import look_units, ranks
+from service.domain.unit_order import look_units
 from service.stats import registry
-from service.stats.common import Margin, Request, is_binary
+from service.stats.common import Margin, Request
 from service.stats.registry import StatTest
-
-if TYPE_CHECKING:  # outcomes ask what a rule favours, and that asks for parameters here
-    from service.domain.outcomes import Paired
 
 DATA_FIELDS = frozenset(
     {
@@ -130,33 +123,6 @@ def design_of(
     if population.clusters is not None and largest is not None:
         found["size_cap"] = largest
     return found
-
-
-def request_for(plan: Plan, test: StatTest[Any, Any], use: TestUse, paired: Paired) -> Request:
-    """The request for one test of a hypothesis: clusters where it takes them, the SESOI as its margin."""
-    sesoi = (plan.sesoi or {}).get(paired.endpoint.id)
-    clusters = paired.manifest.clusters if takes_clusters(test, paired.population) else None
-    labels = None if clusters is None else list(compress(clusters, paired.kept.tolist()))
-    baseline, candidate = paired.baseline, paired.candidate
-    if use.test == SEQUENTIAL:
-        order = np.argsort(ranks(paired.population, paired.manifest)[paired.kept], kind="stable")
-        baseline, candidate = baseline[order], candidate[order]
-        labels = None if labels is None else [labels[item] for item in order.tolist()]
-    return build_request(
-        test,
-        use,
-        baseline=baseline.tolist(),
-        candidate=candidate.tolist(),
-        clusters=labels,
-        design=design_of(plan, use, paired.endpoint, paired.population, _largest(paired.manifest)),
-        margin=None
-        if sesoi is None
-        else margin_for(sesoi, paired.endpoint, is_binary(paired.baseline, paired.candidate)),
-    )
-
-
-def _largest(manifest: Manifest) -> int | None:
-    return None if manifest.clusters is None else max(Counter(manifest.clusters).values())
 
 
 def margin_for(sesoi: Margin, endpoint: Endpoint, binary_values: bool) -> Margin:

@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
-from service.domain.deviation_changes import MultiplicityPolicy
 from service.domain.family import CLOSED, Family, members, p_clauses, two_places
 from service.domain.least_p import least_p, size_of
 from service.domain.lint_settings import Setting
-from service.domain.plan import Plan
+from service.domain.plan import MultiplicityPolicy, Plan
 from service.domain.population import ManifestFacts
 
 ROUNDING = Fraction(1, 10**12)

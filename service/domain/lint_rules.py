@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from service.domain.feeding import parameter
+from service.domain.assertion_clauses import weighs_clusters
 from service.domain.fields import EFFECT_FIELDS, choices
 from service.domain.findings import Finding, error
-from service.domain.lint_settings import Setting, Use
-from service.domain.rule import Clause, Comparison, Excludes, Is, Quantity, Within
-
-CLUSTER_WEIGHTED = "cluster_weighted"
+from service.domain.lint_settings import Setting
+from service.domain.rule import Clause, Comparison, Excludes, Is, quantities
 
 
 def rule_findings(setting: Setting) -> Iterator[Finding]:
@@ -55,17 +53,6 @@ def _field(setting: Setting, clause: Clause, path: str) -> Iterator[Finding]:
         yield error("RULE_FIELD_TYPE", path, message)
     elif shape != "interval" and isinstance(clause, Excludes):
         yield error("RULE_FIELD_TYPE", path, f"`{name}` is a number: only an interval excludes a value")
-
-
-def quantities(clause: Clause) -> tuple[Quantity, ...]:
-    """The thresholds of a clause."""
-    match clause:
-        case Within():
-            return clause.low, clause.high
-        case Is():
-            return ()
-        case _:
-            return (clause.value,)
 
 
 def is_effect(clause: Clause) -> bool:
@@ -115,13 +102,3 @@ def _estimands(setting: Setting, path: str) -> Iterator[Finding]:
             f"`{weights[True]}` weighs clusters alike and `{weights[False]}` weighs items alike, so they "
             "speak of two different effects: use one estimand throughout the rule",
         )
-
-
-def weighs_clusters(use: Use, clause: Clause) -> bool:
-    """True when the field is about the mean of the clusters' means."""
-    if clause.field.path[0] == "estimates":
-        return clause.field.path[-1] == CLUSTER_WEIGHTED
-    declared = parameter(use.use, "estimand")
-    if declared is not None:
-        return declared == CLUSTER_WEIGHTED
-    return parameter(use.use, "method") == "durkalski"

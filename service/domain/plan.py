@@ -20,6 +20,7 @@ from service.stats.common import MAX_ITEMS, Finite, Margin
 Claim = Literal["superiority", "non_inferiority", "equivalence", "minimum_effect"]
 Collapse = Literal["mean", "majority", "first"]
 MissingPolicy = Literal["fail", "exclude_pair", "worst_case"]
+MultiplicityPolicy = Literal["none", "bonferroni", "holm", "hochberg", "hommel", "bh", "by", "fixed_sequence"]
 MAX_LIST = 200
 MAX_RULE_LENGTH = 2000
 
@@ -203,7 +204,7 @@ Stopping = Annotated[FixedN | GroupSequential | AnytimeValid, Field(discriminato
 class Multiplicity(Section):
     """How many hypotheses are tested together and what is done about it."""
 
-    policy: Literal["none", "bonferroni", "holm", "hochberg", "hommel", "bh", "by", "fixed_sequence"] = Field(
+    policy: MultiplicityPolicy = Field(
         description="The correction; `none`: each hypothesis at its own alpha."
     )
     family: tuple[Name, ...] = Field((), max_length=MAX_LIST, description="Hypotheses of the family.")

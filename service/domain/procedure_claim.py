@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.domain.assertion import States, states
-from service.domain.assertion_clauses import Reader
+from service.domain.assertion_clauses import Reader, weighs_clusters
 from service.domain.claim import TIE, WANTED, Target
 from service.domain.claim_verdict import lacking
-from service.domain.lint_rules import weighs_clusters
 from service.domain.lint_settings import Setting
 from service.domain.plan import Plan
 from service.domain.procedure_data import Side

@@ -11,7 +11,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from service.domain.deviation_changes import MultiplicityPolicy
 from service.domain.family import (
     CLOSED,
     asks_small_p,
@@ -22,7 +21,7 @@ from service.domain.family import (
     why_uncorrected,
 )
 from service.domain.lint_settings import Setting
-from service.domain.plan import Plan
+from service.domain.plan import MultiplicityPolicy, Plan
 from service.domain.procedure_data import Side
 from service.domain.procedure_evidence import Bools, Evidence, Fallback, Floats, alpha_of
 from service.domain.rule import Clause, Comparison

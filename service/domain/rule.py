@@ -207,3 +207,14 @@ def depth(rule: Rule) -> int:
             return 1 + depth(rule.part)
         case _:
             return 0
+
+
+def quantities(clause: Clause) -> tuple[Quantity, ...]:
+    """The thresholds of a clause."""
+    match clause:
+        case Within():
+            return clause.low, clause.high
+        case Is():
+            return ()
+        case _:
+            return (clause.value,)

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.domain.analyses import JsonObject
-from service.domain.deviation_changes import MultiplicityPolicy
+from service.domain.plan import MultiplicityPolicy
 from service.domain.worst_case import Way
 
 

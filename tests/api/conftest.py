@@ -14,7 +14,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from service.api.app import create_app
+from service.app import create_app
 from service.config import Settings
 from service.domain.access import SCOPES, Key, Project, Scope, new_secret, secret_prefix, secret_sha256
 from service.keyring import Keyring

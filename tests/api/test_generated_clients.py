@@ -15,6 +15,7 @@ import pytest
 import uvicorn
 
 from service.api import openapi
+from service.app import routes
 from service.stats import registry
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -63,7 +64,7 @@ def database_url(sqlite_url: str) -> str:
 @pytest.fixture
 def document(tmp_path: Path) -> Path:
     path = tmp_path / "openapi.json"
-    path.write_text(openapi.text(), encoding="utf-8")
+    path.write_text(openapi.text(routes()), encoding="utf-8")
     return path
 
 

@@ -7,11 +7,11 @@ import pytest
 from jsonschema_rs import validator_for
 
 from service.api import openapi
-from service.api.app import routes
 from service.api.route import Route
+from service.app import routes
 
 COMMITTED = Path(__file__).parents[2] / "openapi" / "openapi.json"
-TEXT = openapi.text()
+TEXT = openapi.text(routes())
 DOCUMENT = json.loads(TEXT)
 OPERATIONS = [
     pytest.param(path, method, operation, id=operation["operationId"])

@@ -9,9 +9,10 @@ import pytest
 from sqlalchemy import event
 from starlette.responses import StreamingResponse
 
-from service.api import logs, problems
-from service.api.logs import JsonLines
+from service import logs
+from service.api import problems
 from service.api.route import Route
+from service.logs import JsonLines
 
 CANARY = "canary-0.7421"
 

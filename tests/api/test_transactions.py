@@ -9,9 +9,9 @@ from starlette.responses import Response
 from starlette.testclient import TestClient
 
 from service.api.answers import answer
-from service.api.app import create_app
 from service.api.deps import AnyCaller, WriteSession
 from service.api.route import Route
+from service.app import create_app
 from service.domain.access import Project
 from service.errors import Conflict, Unavailable
 from service.store import projects

@@ -12,8 +12,8 @@ import pytest
 import sqlalchemy as sa
 from starlette.testclient import TestClient
 
-from service.api import posting
-from service.api.app import create_app
+from service.actions import group_commit
+from service.app import create_app
 from service.domain.ledger import Frontier, leaf_hash
 from service.errors import Unavailable
 from service.store import idempotency, intakes, ledger
@@ -44,17 +44,17 @@ class Gathering:
         self._refused = draft(service.client, small_plan(1))
         """A draft takes no results: what is posted to it is refused in its turn, and leaves no trace."""
         self._threads = ThreadPoolExecutor(32)
-        whole = posting.store
+        whole = group_commit.store
 
-        def store(database: Database, posts: Any, *, wait: bool) -> Any:
+        def store(database: Database, posts: Any, render: Any, *, wait: bool) -> Any:
             if not self._stuck.is_set():
                 self._stuck.set()
                 self._go.wait()
             else:
                 self.sizes.append(len(posts))
-            return whole(database, posts, wait=wait)
+            return whole(database, posts, render, wait=wait)
 
-        monkeypatch.setattr(posting, "store", store)
+        monkeypatch.setattr(group_commit, "store", store)
 
     def begin(self, *calls: Call) -> list[Future[Any]]:
         """Let posts wait, in this order, behind one that is stuck."""
@@ -394,7 +394,7 @@ def test_a_record_that_is_held_elsewhere_holds_up_its_own_batches_alone(
 def test_a_large_batch_has_a_lane_of_its_own(
     service: Service, together: Gathering, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(posting, "LARGE_BYTES", 1500)
+    monkeypatch.setattr(group_commit, "LARGE_BYTES", 1500)
     prereg_id = locked(service.client, small_plan(N))
     waiting = together.begin(batch(service, prereg_id, "A", items(1)))
     assert batch(service, prereg_id, "B", items(N))().status_code == 201, "it does not wait in the common one"

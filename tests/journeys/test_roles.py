@@ -13,7 +13,7 @@ import yaml
 from psycopg import sql
 from starlette.testclient import TestClient
 
-from service.api.app import create_app
+from service.app import create_app
 from service.config import Settings
 from service.jobs.runner import Runner
 from service.keyring import Keyring

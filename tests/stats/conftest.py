@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from service.api.app import create_app
 from service.api.stats import AT_ONCE_SECONDS
+from service.app import create_app
 from service.config import Settings
 from service.errors import ForelockError
 from service.keyring import Keyring

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
 
-from service.api.app import create_app
+from service.app import create_app
 from service.config import Settings
 from service.domain.access import Key, Project, Scope, new_secret, secret_prefix, secret_sha256
 from service.domain.findings import Finding

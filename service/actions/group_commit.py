@@ -1,5 +1,7 @@
 """Group commit: batches that wait are stored together, and each gets the answer that it would get alone.
 
+What an answer looks like is the caller's to say: it is stored with the batch, for a request that is repeated.
+
 While one group is committed the next one gathers, so a lone batch waits for nobody. A batch is on the
 disk before its answer is given out.
 """
@@ -12,16 +14,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Lock
 
-from pydantic import Field
-from starlette.responses import Response
-
 from service.actions.posting import Accepted, Group, GroupReads, Place, Submission
-from service.api.answers import View, answer
-from service.api.idempotency import replay, to_store
-from service.api.logs import ERRORS, location
-from service.domain.ledger import Receipt
-from service.domain.preregistration import State
 from service.errors import ForelockError, Unavailable
+from service.logs import ERRORS, location
 from service.store import clock, idempotency, ledger
 from service.store.engine import Database
 from service.store.pipeline import reading, together
@@ -33,26 +28,23 @@ LARGE_BYTES = 4 * 2**20
 """A batch that takes this much and more is not gathered with others: they would wait for it."""
 
 
-class BatchReceipt(View):
-    """What a stored batch answers: counts and a receipt, never values."""
-
-    batch: int | None = Field(
-        description="Number of the batch in its preregistration; null: all of its rows were in."
-    )
-    n: int = Field(description="Rows of this batch that were stored.")
-    skipped: int = Field(0, description="Rows left out because they were in, under `on_duplicate: skip`.")
-    received: int = Field(description="Rows in, over all arms and endpoints.")
-    expected: int = Field(description="Rows that make the plan complete.")
-    state: State
-    receipt: Receipt | None
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Post:
     """A batch as checked, and the request that it came with."""
 
     submission: Submission
     attempt: idempotency.Attempt
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a batch is answered; `repeated` when the same request was answered so before."""
+
+    response: idempotency.StoredResponse
+    repeated: bool = False
+
+
+Renderer = Callable[[Accepted], idempotency.StoredResponse]
 
 
 @dataclass(slots=True, eq=False)
@@ -70,7 +62,7 @@ class Waiting:
     """It goes to its record's own lane, whatever its size."""
     read: Callable[[], Post]
     """May refuse it by what it raises."""
-    answered: Future[Response] = field(default_factory=Future)
+    answered: Future[Answer] = field(default_factory=Future)
     _post: Post | None = None
 
     @property
@@ -90,7 +82,7 @@ class Waiting:
         return self._post
 
 
-Outcome = Response | ForelockError
+Outcome = Answer | ForelockError
 
 
 @dataclass(slots=True)
@@ -128,9 +120,12 @@ class Posting:
     holds, a large batch, and a plan whose looks have to be found due. Such lanes take turns.
     """
 
-    def __init__(self, database: Database, queued: Callable[[], None], *, lanes: int) -> None:
-        """`queued` is called when a job was queued; `lanes` of records run side by side."""
+    def __init__(
+        self, database: Database, render: Renderer, queued: Callable[[], None], *, lanes: int
+    ) -> None:
+        """`render` makes the answers, `queued` is called when a job was queued; `lanes` of records run side by side."""
         self._database = database
+        self._render = render
         self._queued = queued
         self._most_lanes = lanes
         self._guard = Lock()
@@ -138,7 +133,7 @@ class Posting:
         self._lanes: dict[Place, _Lane] = {}
         self._committer, self._waiters = self._threads()
 
-    def submit(self, post: Waiting) -> Future[Response]:
+    def submit(self, post: Waiting) -> Future[Answer]:
         """Put a batch in its lane; its answer comes when it is stored or refused."""
         self._enter(post)
         return post.answered
@@ -211,14 +206,14 @@ class Posting:
     def _settle(self, posts: Sequence[Waiting], *, wait: bool) -> bool:
         """Give every post its answer, or a lane in which its record is waited for; true when a job was queued."""
         try:
-            outcomes, queued = store(self._database, [post.post() for post in posts], wait=wait)
+            outcomes, queued = store(self._database, [post.post() for post in posts], self._render, wait=wait)
         except Exception as error:  # noqa: BLE001  # whatever it is, everybody gets an answer
             return self._failed(posts, error, wait=wait)
         for post, outcome in zip(posts, outcomes, strict=True):
             if outcome is None:
                 post.alone = True
                 self._enter(post)
-            elif isinstance(outcome, Response):
+            elif isinstance(outcome, Answer):
                 post.answered.set_result(outcome)
             else:
                 post.answered.set_exception(outcome)
@@ -252,7 +247,9 @@ def _parts(posts: Iterable[Waiting]) -> Iterator[list[Waiting]]:
         yield part
 
 
-def store(database: Database, posts: Sequence[Post], *, wait: bool) -> tuple[list[Outcome | None], bool]:
+def store(
+    database: Database, posts: Sequence[Post], render: Renderer, *, wait: bool
+) -> tuple[list[Outcome | None], bool]:
     """What becomes of posts in one transaction, as if they came one after the other; and whether a job was queued.
 
     None: the record is held by another transaction, and `wait` was not asked for.
@@ -280,34 +277,18 @@ def store(database: Database, posts: Sequence[Post], *, wait: bool) -> tuple[lis
                 # the traceback would hold this frame, and with it everybody's rows, until the collector comes
                 refused[post] = error.with_traceback(None)
         stored = group.store()
-        made = [answer(_receipt(accepted), 201) for accepted in stored.accepted]
-        kept = {scope: to_store(response) for scope, response in zip(taken, made, strict=True)}
+        kept = dict(zip(taken, map(render, stored.accepted), strict=True))
         with together(session):
             if stored.leaves is not None:
                 ledger.add(session, stored.leaves)
             idempotency.keep(session, [(taken[scope].attempt, kept[scope]) for scope in taken], now)
-    answers = dict(zip(taken.values(), made, strict=True))
 
     def outcome(post: Post) -> Outcome | None:
         scope = post.attempt.scope
         if post in refused:
             return refused[post]
-        if post in answers:
-            return answers[post]
         if scope in earlier:
-            return replay(earlier[scope].answer_to(post.attempt))
-        return replay(kept[scope]) if scope in kept else None
+            return Answer(earlier[scope].answer_to(post.attempt), repeated=True)
+        return Answer(kept[scope], repeated=taken[scope] is not post) if scope in kept else None
 
     return [outcome(post) for post in posts], stored.queued
-
-
-def _receipt(accepted: Accepted) -> BatchReceipt:
-    return BatchReceipt(
-        batch=accepted.sequence,
-        n=accepted.n,
-        skipped=accepted.skipped,
-        received=accepted.received,
-        expected=accepted.expected,
-        state=accepted.state,
-        receipt=accepted.receipt,
-    )

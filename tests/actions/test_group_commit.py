@@ -9,16 +9,20 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from starlette.responses import Response
 
-from service.actions.posting import Salts, Submission
+from service.actions import group_commit
+from service.actions.group_commit import Answer, Post, Posting, Waiting, _Lane
+from service.actions.posting import Accepted, Salts, Submission
 from service.actions.results import Prepared
-from service.api import posting
-from service.api.body import Content
-from service.api.posting import Post, Posting, Waiting, _Lane
-from service.api.results import _quick
 from service.domain.results import PlacedBatch
 from service.errors import InvalidData
+from service.store.idempotency import StoredResponse
+
+ANSWER = Answer(StoredResponse(201, {}, b"{}"))
+
+
+def render(_accepted: Accepted) -> StoredResponse:
+    return ANSWER.response
 
 
 def post(project: str, size: int = 1, record: str = "r", *, alone: bool = False) -> Waiting:
@@ -38,7 +42,7 @@ def projects(group: list[Waiting]) -> list[str]:
 
 
 def test_projects_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(posting, "MOST_POSTS", 5)
+    monkeypatch.setattr(group_commit, "MOST_POSTS", 5)
     waiting = lane(*(post("busy") for _ in range(9)), post("quiet"), post("other"), post("other"))
     assert projects(waiting.take()) == ["busy", "quiet", "other", "busy", "other"]
     assert projects(waiting.take()) == ["busy"] * 5
@@ -53,7 +57,7 @@ def test_a_projects_batches_keep_their_order() -> None:
 
 
 def test_a_group_holds_so_many_bytes_and_one_batch_at_least(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(posting, "MOST_BYTES", 10)
+    monkeypatch.setattr(group_commit, "MOST_BYTES", 10)
     waiting = lane(post("p", 6), post("q", 4), post("p", 1), post("q", 50), post("p", 1))
     assert [each.size for each in waiting.take()] == [6, 4]
     assert [each.size for each in waiting.take()] == [1]
@@ -72,18 +76,20 @@ def test_a_batch_begins_once_and_not_after_its_caller_has_gone() -> None:
 
 def test_lanes_of_records_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """One thread, a record with three groups and one with a single one: nobody waits for all of another's."""
-    monkeypatch.setattr(posting, "MOST_POSTS", 1)
+    monkeypatch.setattr(group_commit, "MOST_POSTS", 1)
     stored, entered, go = [], Event(), Event()
 
-    def store(_database: object, posts: list[Post], *, wait: bool) -> tuple[list[Response], bool]:
+    def store(
+        _database: object, posts: list[Post], _render: object, *, wait: bool
+    ) -> tuple[list[Answer], bool]:
         assert wait
         stored.append(posts[0].submission.place[1])
         entered.set()
         go.wait()
-        return [Response()], False
+        return [ANSWER], False
 
-    monkeypatch.setattr(posting, "store", store)
-    lanes = Posting(None, lambda: None, lanes=1)  # type: ignore[arg-type]
+    monkeypatch.setattr(group_commit, "store", store)
+    lanes = Posting(None, render, lambda: None, lanes=1)  # type: ignore[arg-type]
     first = lanes.submit(large("busy"))
     entered.wait()
     others = [lanes.submit(large(record)) for record in ("busy", "busy", "quiet")]
@@ -94,11 +100,11 @@ def test_lanes_of_records_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_waits_at_the_end_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(posting, "MOST_POSTS", 1)
+    monkeypatch.setattr(group_commit, "MOST_POSTS", 1)
     monkeypatch.setattr(
-        posting, "store", lambda _database, posts, *, wait: ([Response() for _ in posts], False)
+        group_commit, "store", lambda _database, posts, _render, *, wait: ([ANSWER for _ in posts], False)
     )
-    lanes = Posting(None, lambda: None, lanes=1)  # type: ignore[arg-type]
+    lanes = Posting(None, render, lambda: None, lanes=1)  # type: ignore[arg-type]
     futures = [lanes.submit(large(record)) for record in ("a", "a", "b", "a")]
     lanes.close()
     assert all(future.done() for future in futures)
@@ -109,9 +115,9 @@ def test_a_failing_nudge_stops_no_lane(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError
 
     monkeypatch.setattr(
-        posting, "store", lambda _database, posts, *, wait: ([Response() for _ in posts], True)
+        group_commit, "store", lambda _database, posts, _render, *, wait: ([ANSWER for _ in posts], True)
     )
-    lanes = Posting(None, nudge, lanes=1)  # type: ignore[arg-type]
+    lanes = Posting(None, render, nudge, lanes=1)  # type: ignore[arg-type]
     for _ in range(2):
         assert lanes.submit(large("a")).result(timeout=60)
     lanes.close()
@@ -121,7 +127,7 @@ def test_a_failing_nudge_leaves_nobody_without_an_answer(monkeypatch: pytest.Mon
     def nudge() -> None:
         raise OSError
 
-    monkeypatch.setattr(posting, "MOST_BYTES", 10)
+    monkeypatch.setattr(group_commit, "MOST_BYTES", 10)
     stored = Stored(monkeypatch, queued=True)
     waiting = [post("p", size) for size in (6, 9)]
     for each in waiting:
@@ -131,7 +137,7 @@ def test_a_failing_nudge_leaves_nobody_without_an_answer(monkeypatch: pytest.Mon
 
 
 def large(record: str) -> Waiting:
-    return post("p", posting.LARGE_BYTES, record, alone=True)
+    return post("p", group_commit.LARGE_BYTES, record, alone=True)
 
 
 class Stored:
@@ -140,16 +146,18 @@ class Stored:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, queued: bool = False) -> None:
         self.groups: list[tuple[list[int], bool]] = []
         self._queued = queued
-        monkeypatch.setattr(posting, "store", self)
+        monkeypatch.setattr(group_commit, "store", self)
 
-    def __call__(self, _database: object, posts: list[Post], *, wait: bool) -> tuple[list[Response], bool]:
+    def __call__(
+        self, _database: object, posts: list[Post], _render: object, *, wait: bool
+    ) -> tuple[list[Answer], bool]:
         self.groups.append(([each.submission.size for each in posts], wait))
-        return [Response() for _ in posts], self._queued
+        return [ANSWER for _ in posts], self._queued
 
 
-def store_all(*waiting: Waiting, queued: Callable[[], None] = lambda: None) -> list[Future[Response]]:
+def store_all(*waiting: Waiting, queued: Callable[[], None] = lambda: None) -> list[Future[Answer]]:
     """Store posts that wait in the common lane together."""
-    lanes = Posting(None, queued, lanes=1)  # type: ignore[arg-type]
+    lanes = Posting(None, render, queued, lanes=1)  # type: ignore[arg-type]
     with lanes._guard:
         for each in waiting:
             lanes._common.add(each)
@@ -172,15 +180,15 @@ def test_a_batch_that_cannot_be_read_is_refused_alone(monkeypatch: pytest.Monkey
 
 def test_a_batch_that_turns_out_large_goes_to_a_lane_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     stored = Stored(monkeypatch)
-    guessed = post("p", posting.LARGE_BYTES)
+    guessed = post("p", group_commit.LARGE_BYTES)
     guessed.size = 1
     for each in store_all(post("p", 1), guessed, post("p", 2, "another")):
         assert each.result()
-    assert sorted(stored.groups) == [([1, 2], False), ([posting.LARGE_BYTES], True)]
+    assert sorted(stored.groups) == [([1, 2], False), ([group_commit.LARGE_BYTES], True)]
 
 
 def test_what_a_transaction_holds_is_bounded_by_what_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(posting, "MOST_BYTES", 10)
+    monkeypatch.setattr(group_commit, "MOST_BYTES", 10)
     stored = Stored(monkeypatch)
     waiting = [post("p", size) for size in (6, 4, 1, 9, 2)]
     for each in waiting:
@@ -207,20 +215,4 @@ def test_a_cell_per_row_counts_with_its_bitmap() -> None:
     placed = PlacedBatch("p", "A", "e", None, np.zeros(100, np.int32), replicates, rows, statuses, None)
     checked = Prepared(placed, tuple(placed.by_replicate()), ("i",) * 1_000_000)
     submission = Submission(None, "r", checked, job_id="j", salts=Salts(b"", b""))  # type: ignore[arg-type]
-    assert submission.size > posting.LARGE_BYTES
-
-
-@pytest.mark.parametrize(
-    ("media_type", "body", "expected"),
-    [
-        ("application/json", b' {"arm": ' + b" " * 50_000, True),
-        ("application/json", b"[" + b"{}," * 2000, True),
-        ("application/json", b"[" + b"{}," * 8000, False),
-        ("application/x-ndjson", b"{}\n" * 8000, False),
-        ("text/csv", b"arm\n" * 8000, False),
-    ],
-)
-def test_only_what_is_parsed_within_milliseconds_is_parsed_between_others(
-    media_type: str, body: bytes, expected: bool
-) -> None:
-    assert _quick(Content([body], media_type)) is expected
+    assert submission.size > group_commit.LARGE_BYTES

@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 
+from service.actions.group_commit import Posting
 from service.api import (
     calibration,
     deviations,
@@ -40,7 +41,6 @@ from service.api.authentication import KeyCache
 from service.api.housekeeping import beside
 from service.api.layers import Layered
 from service.api.metrics import Metrics
-from service.api.posting import Posting
 from service.api.route import Exact
 from service.api.services import Services
 from service.api.watch import Watch
@@ -76,7 +76,7 @@ ROUTERS: tuple[APIRouter, ...] = (
 _NO_TELEMETRY = TelemetryConfig(
     tracing=False, metrics=False, logs=False, operation_spans=False, auto_configure=False
 )
-STATIC = Path(__file__).parent.parent / "web" / "static"
+STATIC = Path(__file__).parent / "web" / "static"
 
 
 def create_app(settings: Settings, database: Database, keyring: Keyring) -> FastAPI:
@@ -90,7 +90,10 @@ def create_app(settings: Settings, database: Database, keyring: Keyring) -> Fast
         metrics=metrics,
         watch=Watch(database),
         posting=Posting(
-            database, lambda: nudge(settings.runner_socket), lanes=max(1, settings.pool_size // 2)
+            database,
+            results.receipt,
+            lambda: nudge(settings.runner_socket),
+            lanes=max(1, settings.pool_size // 2),
         ),
     )
 
@@ -110,7 +113,7 @@ def create_app(settings: Settings, database: Database, keyring: Keyring) -> Fast
         redirect_slashes=False,
         telemetry=_NO_TELEMETRY,  # FastAPI's own would carry validation errors with their inputs
     )
-    app.state.services = shared
+    app.state.services, app.state.documents = shared, {}
     app.router.routes.extend([Exact(served), *served])
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_exception_handler(ForelockError, _own)
