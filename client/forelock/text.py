@@ -34,7 +34,9 @@ def exit_code(verdict: Json) -> int:
 def verdict_text(verdict: Json, words: Json | None = None) -> str:
     """A verdict, hypothesis by hypothesis and clause by clause; with its sentences, what can be done next."""
     steps = {each["hypothesis"]: each.get("next") or {} for each in (words or {}).get("hypotheses", ())}
-    blocks = [_hypothesis(each, plain(steps.get(each["id"], {}).get("en") or "")) for each in verdict["hypotheses"]]
+    blocks = [
+        _hypothesis(each, plain(steps.get(each["id"], {}).get("en") or "")) for each in verdict["hypotheses"]
+    ]
     voided = [
         f"Batch {batch['batch']} was struck: {plain(batch['reason'])}"
         for batch in verdict.get("voided_batches", ())

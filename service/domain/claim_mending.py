@@ -30,7 +30,7 @@ from service.stats.shows import Finding as Found
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """A clause to add (None: what is kept does), the rule with it, and the test the plan needs for it (None: it has it)."""
+    """A clause to add (None: none is needed), the rule with it, and the test it needs (None: the plan has it)."""
 
     clause: str | None
     rule: str

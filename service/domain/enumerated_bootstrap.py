@@ -89,7 +89,9 @@ class BootstrapLines:
 
         pattern: dict[str, Pattern] = {"greater": "falling", "less": "rising", "two-sided": "peak"}
         side = {"greater": 1, "less": -1, "two-sided": 0}[alternative]
-        return self._share(path, value, pattern[alternative], self._floor, same=self.same, side=side)
+        return self._share(
+            path, value, pattern[alternative], self._floor, same=self.same, side=side, tails=1 if side else 2
+        )
 
     def fraction(self, path: Path) -> Line | None:
         """Shares of resamples beside 0, and the p-value of the better arm."""
@@ -154,37 +156,44 @@ class BootstrapLines:
         *,
         same: bool,
         side: int | None = None,
+        tails: int = 1,
     ) -> Line:
-        """`side`: of a p-value against no difference, which way it asks; 0: either."""
+        """`side`: of a p-value against no difference, which way it asks; 0: either. `tails`: how many it adds up."""
 
         def where_decided(b: Ints, m: Ints) -> Floats:
             flat = self.flat(b, m)
-            undecided = flat & (m > 0) if same else flat
-            if side is not None and self.n <= FEW:
-                undecided = undecided | self._beyond(b, m, side)
-            return np.where(undecided, np.nan, value(b, m))
+            return np.where(flat & (m > 0) if same else flat, np.nan, value(b, m))
 
         if floor is not None and floor > UNTOLD:  # a handful of items: bounds stand among the values
             pattern = "any"
-        if side is not None and self.n <= FEW:
-            pattern = "any"
-        return valued(
+        few = side is not None and self.n <= FEW
+        line = valued(
             where_decided,
-            pattern,
+            "any" if few else pattern,
             self.asker(path),
             relative=0,
             absolute=UNTOLD,
             floor=floor,
             costly=True,
         )
+        return line if side is None or not few else Line("any", self._beyond(line, side, tails), costly=True)
 
-    def _beyond(self, b: Ints, m: Ints, side: int) -> NDArray[np.bool_]:
-        """Cells whose p lies beyond every resample, with signs that are no rare ones (`certainty.Support`)."""
-        d = 2 * b - m
-        far = 2 * np.abs(d) >= self.n if self.strict else 2 * np.abs(d) > self.n
-        asked = np.sign(d) == side if side else d != 0
-        most = np.maximum(b, m - b)
-        return np.asarray(far & asked & (special.bdtrc(most - 1.0, m, 0.5) >= SIGNS))
+    def _beyond(self, line: Line, side: int, tails: int) -> Callable[[Ints, Ints, Fraction, Levels], Sides]:
+        """Where p lies beyond every resample, a threshold up to the chance of such signs is not told (`certainty`)."""
+
+        def sides(b: Ints, m: Ints, threshold: Fraction, levels: Levels) -> Sides:
+            found = line.sides(b, m, threshold, levels)
+            d = 2 * b - m
+            far = 2 * np.abs(d) >= self.n if self.strict else 2 * np.abs(d) > self.n
+            asked = np.sign(d) == side if side else d != 0
+            signs = special.bdtrc(np.maximum(b, m - b) - 1.0, m, 0.5)
+            most = np.minimum(tails * signs, 1.0)
+            above = as_asked(np.sign(most - float(threshold)).astype(np.int8), levels)
+            untold = far & asked & (np.abs(d) < self.n) & (signs >= SIGNS) & (above != found)
+            found[untold] = UNDEFINED
+            return found
+
+        return sides
 
     def flat(self, b: Ints, m: Ints) -> NDArray[np.bool_]:
         """Cells in which no item differs from another: no spread."""

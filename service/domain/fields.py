@@ -14,6 +14,7 @@ from service.domain.rule_truth import (
     Ends,
     Observed,
 )
+from service.stats.certainty import BEYOND
 from service.stats.common import Interval
 
 Shape = Literal["number", "count", "interval", "truth", "other"]
@@ -81,7 +82,7 @@ def _shape(annotation: Any) -> Shape:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What a field turned out to be, and why it is undefined where it is."""
+    """What a field turned out to be, and why it is undefined where it is, or open beside some thresholds."""
 
     value: Observed
     reason: str | None = None
@@ -112,7 +113,9 @@ def observe(answer: Mapping[str, JsonValue], path: tuple[str, ...]) -> Observati
         }
         return _ends(ends, dotted, {**reasons, **undecided}, within)
     if isinstance(found, (bool, int, float)):
-        return Observation(found, bound=bounds.get(dotted), corners=within.get(dotted, ()))
+        bound, corners = bounds.get(dotted), within.get(dotted, ())
+        beyond = bound is not None and corners and analysis.get("route") not in ("monte_carlo", "seed")
+        return Observation(found, BEYOND if beyond else None, bound, corners)
     if found is None and reasons.get(dotted) == "infinite":
         return Observation(-math.inf if path[-1] == "low" else math.inf)
     return Observation(None, reasons.get(dotted, f"{dotted} is undefined for these data"))

@@ -232,10 +232,16 @@ def _repeated(
     else:
         again = ("repeat it on fresh items under a new plan; ", "请在新计划下用新的题目重复;")
         start = again if found.outcome == "supported" else ("", "")
+        other = ("", "")
+        if found.outcome == "not_supported":
+            other = (
+                " Plan another study for another claim, or a smaller size.",
+                "请只为另一主张或更小的量规划新的研究。",
+            )
         yield (
             f"{start[0]}if the true difference is {seen[0]}, no number of items makes the rule hold in 80 of 100 "
-            "studies.",
-            f"{start[1]}若真实差异为{seen[1]},再多的题目也不会使规则在 100 次研究中有 80 次成立。",
+            f"studies.{other[0]}",
+            f"{start[1]}若真实差异为{seen[1]},再多的题目也不会使规则在 100 次研究中有 80 次成立。{other[1]}",
         )
 
 

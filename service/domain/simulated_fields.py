@@ -193,21 +193,23 @@ def _bootstrap(sets: SimulatedSets, use: Use, path: Path) -> Value | None:
         return sets.decided(low), sets.decided(high)
     if path == ("p_value",) and parameter(use.use, "comparison") == ">=":
         p = shared.p_value(deltas, delta, parameter(use.use, "alternative"))  # type: ignore[arg-type]
-        p = np.where(_beyond(sums, sizes, delta, str(parameter(use.use, "alternative"))), np.nan, p)
+        p = np.maximum(p, _beyond(sums, sizes, delta, str(parameter(use.use, "alternative"))))
         return np.where(delta == 0, p, sets.decided(p))
     return None
 
 
-def _beyond(sums: Floats, sizes: Ints, delta: Floats, alternative: str) -> NDArray[np.bool_]:
-    """Data sets whose p lies beyond every resample, with signs that are no rare ones (`certainty.Support`)."""
+def _beyond(sums: Floats, sizes: Ints, delta: Floats, alternative: str) -> Floats:
+    """The chance of such signs alone where p lies beyond every resample, which it then counts as; else 0."""
     up = delta > 0
     means, signs = sums / sizes, np.sign(sums)
     end = np.where(up, means.max(axis=1), -means.min(axis=1))
     most = np.where(up, (signs > 0).sum(axis=1), (signs < 0).sum(axis=1))
     differ = (signs != 0).sum(axis=1)
-    rare = special.bdtrc(np.maximum(most - 1.0, 0.0), np.maximum(differ, 1), 0.5) < SIGNS
+    chance = np.where(most > 0, special.bdtrc(np.maximum(most - 1.0, 0.0), np.maximum(differ, 1), 0.5), 1.0)
     asked = {"greater": up, "less": delta < 0}.get(alternative, delta != 0)
-    return np.asarray(asked & (2 * np.abs(delta) > (1 + 1e-9) * end) & ~((most > 0) & rare))
+    tails = 2 if alternative == "two-sided" else 1
+    far = asked & (2 * np.abs(delta) > (1 + 1e-9) * end) & (chance >= SIGNS)
+    return np.where(far, np.minimum(tails * chance, 1.0), 0.0)
 
 
 def _clustered_mcnemar(sets: SimulatedSets, use: Use, path: Path) -> Value | None:

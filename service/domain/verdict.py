@@ -220,7 +220,7 @@ def _clause(clause: Clause, raw: Observation, hypothesis: Hypothesis, family: Fa
         truth = _of_bound(clause, seen.value, seen.bound, truth)
         reason = f"known only as {seen.bound}" if truth is None else reason
     if truth is not None and told(clause, seen.value, seen.corners) is None:
-        truth, reason = None, DRAWN
+        truth, reason = None, seen.reason or DRAWN
     elif truth is None and reason is None:
         reason = f"{clause.field} is not what this clause can compare"
     return ClauseVerdict(

@@ -27,13 +27,13 @@ DRAWN = (
 )
 FLAT = "the resamples do not vary, which is no certainty"
 BEYOND = (
-    "no resample reaches twice the difference, so p is a bound on the resamples and no evidence: ask an exact test, "
-    "or the interval"
+    "no resample reaches twice the difference, so p is a bound on the resamples and no evidence, and signs so uneven "
+    "are by themselves not rarer than the threshold: ask an exact test, or the interval"
 )
 POINT = "no item differs from another, so Wald's interval is a single point, which is no certainty"
 
 SIGNS = 1e-6
-"""Where the signs of the differences alone are this seldom, a p beyond the resamples may decide: thresholds are larger."""
+"""Signs rarer than this are not told as the range of a p beyond the resamples: thresholds are larger."""
 
 Range = tuple[float, float]
 Quantile = Callable[[float], float]
@@ -102,15 +102,19 @@ class Support:
         """Of binary pairs."""
         return cls(-1.0 if losses else 0.0, 1.0 if wins else 0.0, losses, wins)
 
-    def beyond(self, delta: float, *, strict: bool) -> bool:
-        """True when P(delta* >= 2 delta) is 0 for want of resamples, and the signs alone are no rare ones."""
+    def signs(self, delta: float, *, strict: bool) -> float | None:
+        """Where no resample reaches 2 delta: the chance of signs so uneven, if each is a fair coin's.
+
+        None where a resample reaches 2 delta, or the chance is below `SIGNS`.
+        """
         if self.high - self.low <= 1e-9 * max(abs(self.high), abs(self.low)):
-            return False  # nothing varies, which is told by itself
+            return None  # nothing varies, which is told by itself
         end, most = (self.high, self.up) if delta > 0 else (-self.low, self.down)
         slack = -1e-9 * end if strict else 1e-9 * end
         if delta == 0 or 2 * abs(delta) <= end + slack:
-            return False
-        return bool(special.bdtrc(most - 1, self.up + self.down, 0.5) >= SIGNS) if most else True
+            return None
+        chance = float(special.bdtrc(most - 1, self.up + self.down, 0.5)) if most else 1.0
+        return chance if chance >= SIGNS else None
 
 
 def of_wald(n_discordant: int, delta: float, method: str) -> dict[str, str]:

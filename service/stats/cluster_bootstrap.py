@@ -232,8 +232,8 @@ def cluster_bootstrap(request: ClusterBootstrapRequest) -> ClusterBootstrapAnaly
         Skewed sums of clusters: warning SKEWED. A p that inversion cannot tell from alpha: ERROR_UNRESOLVED.
         Clusters that do not vary: the interval is the single point delta, and no rule may rest on it or on
             p (`undecided`). Drawn numbers: `within` gives four Monte-Carlo standard errors to either side.
-        No resample reaches 2 delta: p is given as a bound, never 0; with few clusters no rule may rest on it:
-            warning BEYOND_RESAMPLES, p `undecided`.
+        No resample reaches 2 delta: p is given as a bound, never 0. Rules take it for no smaller than the chance
+            of such signs of clusters alone, in `within`: warning BEYOND_RESAMPLES.
         convention `seed`: default_rng(42), 2000 draws, np.percentile, p = count / B.
 
     Sources:

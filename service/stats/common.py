@@ -100,7 +100,7 @@ class Analysis(Part):
     within: dict[str, tuple[float, float]] = Field(
         default_factory=dict,
         description="Path of a drawn number to the range it is known to lie in: four Monte-Carlo standard errors "
-        "to either side.",
+        "to either side. Of a p-value beyond every resample: up to the chance of the units' signs alone.",
     )
     undecided: dict[str, str] = Field(
         default_factory=dict,

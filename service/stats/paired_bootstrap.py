@@ -235,8 +235,8 @@ def paired_bootstrap(request: PairedBootstrapRequest) -> PairedBootstrapAnalysis
         Fewer than 20 discordant items: warning FEW_DISCORDANT. Few clusters: FEW_CLUSTERS or CAUTION.
         Skewed differences, or skewed sums of clusters: warning SKEWED. A p that inversion cannot tell from
             alpha: ERROR_UNRESOLVED.
-        2 delta beyond the attainable range: p is given as a bound, never 0. Unless the signs alone have a chance
-            below one in a million, no rule may rest on it: warning BEYOND_RESAMPLES, p `undecided`.
+        2 delta beyond the attainable range: p is given as a bound, never 0. Rules take it for no smaller than the
+            chance of such signs alone, in `within`: warning BEYOND_RESAMPLES.
         0/0 in precision, recall or F1, or no match in BLEU: 0, counted in warning METRIC_UNDEFINED.
         Replicates of an item are averaged within the item first.
         convention `seed`: default_rng(42), 2000 draws, np.percentile, p = count / B.

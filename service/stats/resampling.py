@@ -192,19 +192,22 @@ class Reading:
             "min_attainable_p": None if drawn is None else max(weighed(0.0, drawn), self.resolution),
             "reasons": reasons,
             "bounds": bounds,
-            "within": within,
-            "undecided": ({} if drawn is None else dict.fromkeys(unclear, certainty.DRAWN)) | beyond,
+            "within": within
+            | {name: (within.get(name, (0.0, 0.0))[0], most) for name, most in beyond.items()},
+            "undecided": {} if drawn is None else dict.fromkeys(unclear, certainty.DRAWN),
             "warnings": tuple(warnings),
             "resampling": resampling_of(found, options.seed),
         }
 
-    def _beyond(self, side: Literal["greater", "less"]) -> dict[str, str]:
-        """The p-values that lie beyond every resample."""
+    def _beyond(self, side: Literal["greater", "less"]) -> dict[str, float]:
+        """The p-values that lie beyond every resample, and the chance of signs so uneven: on both sides if asked so."""
         strict = self.options.comparison == "strict"
-        if self.support is None or not self.support.beyond(self.delta, strict=strict):
+        signs = None if self.support is None else self.support.signs(self.delta, strict=strict)
+        if signs is None:
             return {}
-        asked = ["p_value"] if self.options.alternative in ("two-sided", side) else []
-        return dict.fromkeys([*asked, "p_better"], certainty.BEYOND)
+        sides = {side: 1, "two-sided": 2}.get(self.options.alternative)
+        asked = {} if sides is None else {"p_value": min(1.0, sides * signs)}
+        return {**asked, "p_better": signs}
 
     def intervals(self, found: BootstrapDistribution, reasons: dict[str, str]) -> dict[Method, Interval]:
         """Percentile, basic, and the one asked for; an undefined end is null, its reason kept."""

@@ -75,7 +75,8 @@ BEYOND_RESAMPLES = define(
     "BEYOND_RESAMPLES",
     "serious",
     "No resample reaches twice the difference, so p is a bound on the resamples, far below what so few differing items "
-    "or clusters can show. No rule may rest on it: read an exact test, or the interval.",
+    "or clusters can show. A rule takes it for no smaller than the chance of such signs alone (`within`): read an "
+    "exact test beside it.",
     "Davison & Hinkley (1997), Bootstrap Methods and their Application, 4.4",
 )
 DEGENERATE = define(

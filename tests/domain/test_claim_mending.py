@@ -23,6 +23,9 @@ TESTS = [
 ]
 
 
+ABOVE = "add the clause `delta > 0`"
+
+
 def errors(changes):
     plan = sample.plan(changes)
     (setting,) = looked_up(plan)
@@ -67,15 +70,18 @@ def test_a_rule_that_is_advised_lints_without_the_error(world, way, data, statem
 @pytest.mark.parametrize(
     ("claim", "rule", "advice"),
     [
-        ("superiority", "m.p_value > 0.05", "turn that round and add the clause `delta > 0`: `m.p_value < 0.05 and delta > 0`"),
-        ("superiority", "not m.p_value < 0.05", "turn that round and add the clause `delta > 0`: `m.p_value < 0.05 and delta > 0`"),
-        ("superiority", "not b.ci excludes 0", "turn that round and add the clause `delta > 0`: `b.ci excludes 0 and delta > 0`"),
+        ("superiority", "m.p_value > 0.05", f"turn that round and {ABOVE}: `m.p_value < 0.05 and delta > 0`"),
+        ("superiority", "not m.p_value < 0.05", f"turn that round and {ABOVE}: `m.p_value < 0.05 and delta > 0`"),
+        ("superiority", "not b.ci excludes 0", f"turn that round and {ABOVE}: `b.ci excludes 0 and delta > 0`"),
         ("superiority", "g.p_value >= 0.05", "turn that round: `g.p_value < 0.05`"),
         ("superiority", "eq.superior is false", "turn that round: `eq.superior is true`"),
-        ("superiority", "m.p_value > 0.05 or delta > -1 pp", "turn that round and add the clause `delta > 0`: `(m.p_value < 0.05 or delta > -1 pp) and delta > 0`"),
+        ("superiority", "m.p_value > 0.05 or delta > -1 pp",
+         f"turn that round and {ABOVE}: `(m.p_value < 0.05 or delta > -1 pp) and delta > 0`"),
         ("superiority", "m.p_value < 0.05", "add the clause `delta > 0`: `m.p_value < 0.05 and delta > 0`"),
-        ("non_inferiority", "m.p_value > 0.05", "leave that out and add the clause `eq.noninferior is true`: `eq.noninferior is true`"),
-        ("equivalence", "m.p_value > 0.05", "leave that out and add the clause `eq.equivalent is true`: `eq.equivalent is true`"),
+        ("non_inferiority", "m.p_value > 0.05",
+         "leave that out and add the clause `eq.noninferior is true`: `eq.noninferior is true`"),
+        ("equivalence", "m.p_value > 0.05",
+         "leave that out and add the clause `eq.equivalent is true`: `eq.equivalent is true`"),
         ("equivalence", "m.p_value > 0.05 and eq.equivalent is true and eq.noninferior is false", None),
     ],
 )  # fmt: skip

@@ -324,20 +324,32 @@ def test_holm_multiplies_the_p_of_two_one_sided_tests() -> None:
     assert alone.fallback.counts
 
 
-def test_the_correction_decides_the_outcome() -> None:
-    """TOST p is .036: below .05, and above it three times."""
-    counts = {"C2": (45, 23), "C3": (44, 24), "C4": (46, 24)}
-    for policy, outcome in (
-        ("none", "equivalent"),
-        ("holm", "not_supported"),
-        ("bonferroni", "not_supported"),
-    ):
-        for each in three(policy, counts):
-            assert each.fallback is not None
-            assert each.rule_holds or each.outcome != "supported"
-            if each.rule_holds is False and each.fallback.equivalent:
-                tripled = 3 * (each.fallback.p_value or 0)
-                assert each.outcome == (outcome if tripled >= 0.05 else "equivalent"), (policy, each.fallback)
+@pytest.mark.parametrize(
+    ("policy", "outcome"),
+    [("none", "equivalent"), ("holm", "not_supported"), ("bonferroni", "not_supported")],
+)
+def test_the_correction_decides_the_outcome(policy: str, outcome: str) -> None:
+    """Every rule is false, and every TOST p about .022: below .05, and above it three times."""
+    for each in three(policy, {"C2": (64, 45), "C3": (65, 46), "C4": (66, 47)}):
+        assert each.rule_holds is False
+        assert each.fallback is not None
+        assert each.fallback.p_value is not None
+        assert (each.fallback.equivalent, each.fallback.counts) == (True, True)
+        assert 0.05 / 3 < each.fallback.p_value < 0.05
+        assert each.outcome == outcome
+        if policy == "none":
+            assert each.fallback.adjusted is None
+        else:
+            assert each.fallback.adjusted is not None
+            assert each.fallback.adjusted == pytest.approx(3 * each.fallback.p_value, rel=0.1)
+            assert each.fallback.adjusted >= 0.05
+
+
+def test_each_is_corrected_by_itself() -> None:
+    """Of three with a false rule the one whose TOST p is small enough three times over is equivalent."""
+    found = three("bonferroni", {"C2": (64, 45), "C3": (40, 24), "C4": (66, 47)})
+    assert [each.rule_holds for each in found] == [False, False, False]
+    assert [each.outcome for each in found] == ["not_supported", "equivalent", "not_supported"]
 
 
 @pytest.mark.parametrize("policy", ["hochberg", "hommel", "bh", "by", "fixed_sequence"])

@@ -49,15 +49,19 @@ def reasons_in(path: Path) -> list[str]:
         match node:
             case ast.Assign(targets=targets, value=value):
                 stored = [
-                    each.value.id for each in targets if isinstance(each, ast.Subscript) and isinstance(each.value, ast.Name)
+                    each.value.id
+                    for each in targets
+                    if isinstance(each, ast.Subscript) and isinstance(each.value, ast.Name)
                 ]
                 names = [each.id for each in targets if isinstance(each, ast.Name)]
-                if "reasons" in stored or {"reason", "why", "too_large", "no_spread", "EMPTY", "UNVARIED"} & {*names}:
+                if "reasons" in stored or {"reason", "why", "too_large", "no_spread", "EMPTY", "UNVARIED"} & {
+                    *names
+                }:
                     found += text_of(value)
     return found
 
 
-MODULES = sorted({test.request.__module__.rsplit(".", 1)[1] for test in IN_PLANS}) + [
+MODULES = [*sorted({test.request.__module__.rsplit(".", 1)[1] for test in IN_PLANS}),
     "anytime", "clustering", "looks", "resampling", "samples"
 ]  # fmt: skip
 
@@ -133,7 +137,7 @@ def test_a_reason_of_another_version_is_said_to_stand_elsewhere() -> None:
         ({}, (np.full(5, np.nan), np.zeros(5)), "没有可供比较的题目"),
         (
             {
-                "hypotheses.0.rule": "delta > 0 and b.p_value < 0.05",
+                "hypotheses.0.rule": "delta > 0 and b.p_value < 0.001",
                 "tests.0": {"id": "b", "test": "paired-bootstrap", "version": 1},
             },
             sample.binary(15, 0, 9, 0),

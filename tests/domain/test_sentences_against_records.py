@@ -37,6 +37,7 @@ class Said:
     interval: dict[str, Any] | None = None
     margin: dict[str, Any] | None = None
     fallback: dict[str, Any] | None = None
+    unshown: float | None = None
     unequal: bool = False
     differ: bool = False
 
@@ -77,6 +78,7 @@ PATTERNS: tuple[dict[str, str], ...] = (
         "away": rf"(\w+) alone rejects differences beyond ±({NUMBER}) pp at alpha = ({NUMBER}).* \(p = ({NUMBER})\), "
         rf"but not adjusted by (\w+) over ({COUNT}) hypotheses \(p = ({NUMBER})\)",
         "margin": rf"So differences beyond ±({NUMBER}) pp are rejected, by (.+?)\.(?: |$)",
+        "unshown": rf"The ({NUMBER}) pp of the statement are reached by the observed difference and not shown",
         "unequal": r"This does not show that the arms are equal\.",
         "differ": r"They differ about 0 because",
     },
@@ -97,6 +99,7 @@ PATTERNS: tuple[dict[str, str], ...] = (
         "away": rf"(\w+) 单独在 alpha = ({NUMBER}) 下拒绝超出 ±({NUMBER}) 个百分点 的差异.*?\(p = ({NUMBER})\),"
         rf"但经 (\w+) 对 ({COUNT}) 个假设校正后不拒绝\(p = ({NUMBER})\)",
         "margin": rf"因此 (.+?) ?拒绝了超出 ±({NUMBER}) 个百分点 的差异。",
+        "unshown": rf"陈述所称的 ({NUMBER}) 个百分点 由观察到的差异达到,并未就真实差异得到表明。",
         "unequal": r"这并不表明两者相同。",
         "differ": r"二者对 0 的判断不同,因为",
     },
@@ -180,6 +183,8 @@ def read(text: str, language: int) -> Said:
         levels = re.findall(rf"({NUMBER})%", by)
         alphas = re.findall(rf"alpha = ({NUMBER})", by)
         said.margin = {"margin": float(value) / 100, "levels": levels, "alphas": alphas}
+    if found := one(patterns["unshown"], text):
+        said.unshown = float(found[1]) / 100
     said.unequal = one(patterns["unequal"], text) is not None
     said.differ = one(patterns["differ"], text) is not None
     assert re.search(r"`[\w.]+` (?:is|为) (?!one-sided)", rest) is None, rest  # every p-value was read
@@ -198,6 +203,11 @@ def check(found: HypothesisVerdict, said: Said) -> None:
     """Compare what was said with the record."""
     assert said.outcome == found.outcome
     assert said.unequal == (found.outcome == "not_supported")
+    sized = found.outcome == "supported" and found.claim in ("superiority", "minimum_effect")
+    tested = any(each.text == "m.ci.low > 2 pp" and each.holds for each in found.clauses)
+    assert said.unshown == (0.02 if sized and not tested else None)  # every statement names 2 pp
+    if said.unshown is not None:
+        assert (found.delta or 0) >= said.unshown - 1e-9
     if found.delta is None:
         assert said.delta is None
     else:

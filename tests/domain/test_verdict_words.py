@@ -283,6 +283,89 @@ def test_every_outcome_ends_with_what_can_be_done(case: str) -> None:
     assert not NEVER.search(found.next.en)
 
 
+@pytest.mark.parametrize(
+    ("statement", "rule", "better", "told"),
+    [
+        ("C2 improves by at least 2 pp", "delta >= 2 pp and m.p_value < 0.05", "higher", "+2.00"),
+        ("C2 improves by at least 2 pp", "delta >= 2 pp and m.ci.low > 2 pp", "higher", None),
+        ("C2 improves by at least 2 pp", "delta >= 2 pp and (m.ci.low > 2 pp or m.p_value < 0.05)", "higher", None),
+        ("C2 improves", "delta > 0 and m.p_value < 0.05", "higher", None),
+        ("C2 errs by at least 2 pp", "delta <= -2 pp and m.p_value < 0.05", "lower", "-2.00"),
+    ],
+)  # fmt: skip
+def test_a_size_that_the_statement_names_and_nothing_shows_is_said(
+    statement: str, rule: str, better: str, told: str | None
+) -> None:
+    changes = {
+        "hypotheses.0.statement": statement,
+        "hypotheses.0.rule": rule,
+        "endpoints.0.better": better,
+    }
+    arms = binary(1000, 300, 100, 10) if better == "higher" else binary(1000, 300, 10, 100)
+    _, verdict, found = said(changes, outcomes(*arms))
+    assert verdict.hypotheses[0].outcome == "supported"
+    en = re.findall(r"The (\S+) pp of the statement are reached", found.sentences.en)
+    zh = re.findall(r"陈述所称的 (\S+) 个百分点", found.sentences.zh)
+    assert en == zh == ([] if told is None else [told])
+
+
+def open_case(test: dict[str, Any], clause: str, arms: Any, **changes: Any) -> HypothesisSentences:
+    """What is said where this clause of a superiority claim is unknown."""
+    named = {"tests.0": {"id": "b", "version": 1, **test}, "hypotheses.0.rule": f"delta > 0 and {clause}"}
+    _, verdict, found = said({"hypotheses.0.statement": "C2 is better", **named, **changes}, outcomes(*arms))
+    assert verdict.hypotheses[0].outcome == "inconclusive"
+    return found
+
+
+@pytest.mark.parametrize(
+    ("changes", "arms", "named"),
+    [
+        ({}, binary(20, 0, 20, 0), "`mcnemar` (`exact`)"),
+        ({}, binary(15, 0, 9, 0), "`mcnemar` (`exact`)"),
+        (
+            {
+                "populations.0.clusters": {"key": "c", "n": 8},
+                "populations.0.independence": None,
+            },
+            binary(20, 0, 20, 0),
+            "`clustered-mcnemar` (`sign_flip`)",
+        ),
+        (
+            {"endpoints.0.kind": "continuous", "sesoi": {"accuracy": {"value": 2, "unit": "score"}}},
+            (np.zeros(20), np.full(20, 1.5)),
+            "`randomization`",
+        ),
+    ],
+)
+def test_where_nothing_varies_a_test_is_named_that_is_defined(
+    changes: dict[str, Any], arms: Any, named: str
+) -> None:
+    clustered = "populations.0.clusters" in changes
+    test = {"test": "cluster-bootstrap" if clustered else "paired-bootstrap"}
+    found = open_case(test, "b.p_value < 0.0011", arms, **changes)
+    assert f"ask {named}, which" in found.next.en
+    assert f"使用 {named}," in found.next.zh
+    name, *method = re.findall(r"`([\w-]+)`", named)
+    test = {"id": "b", "test": name, "version": 1, "parameters": {"method": method[0]} if method else {}}
+    rule = {"tests.0": test, "hypotheses.0.rule": "delta > 0 and b.p_value < 0.05"}
+    _, verdict, _ = said({"hypotheses.0.statement": "C2 is better", **changes, **rule}, outcomes(*arms))
+    assert verdict.hypotheses[0].outcome == "supported"  # it is defined, and tells
+
+
+def test_where_draws_are_too_few_more_are_advised() -> None:
+    test = {"test": "paired-bootstrap", "parameters": {"method": "studentized", "n_resamples": 100}}
+    found = open_case(test, "b.ci.low > 0.1 pp", binary(60, 20, 14, 6))
+    assert "more `n_resamples`" in found.next.en
+
+
+def test_a_claim_that_does_not_follow_is_told_to_change_its_rule() -> None:
+    """Locked before lint saw to it: nothing in the rule shows equivalence."""
+    changes = {"hypotheses.0.claim": "equivalence", "hypotheses.0.rule": "m.p_value > 0.05"}
+    _, verdict, found = said(changes, outcomes(*binary(500, 200, 30, 28)))
+    assert (verdict.hypotheses[0].outcome, verdict.hypotheses[0].rule_holds) == ("inconclusive", True)
+    assert "the rule held without its claim" in found.next.en
+
+
 def size_in(text: str) -> int:
     return int(re.findall(r"a new plan of about ([\d,]+) ", text)[0].replace(",", ""))
 
@@ -333,6 +416,7 @@ def test_no_number_is_given_where_none_would_do() -> None:
     _, _, found = said({}, outcomes(*binary(500, 200, 10, 40)))  # the candidate is worse
     assert "no number of items makes the rule hold in 80 of 100 studies" in found.next.en
     assert "a new plan of" not in found.next.en
+    assert found.next.en.endswith("Plan another study for another claim, or a smaller size.")
 
 
 def test_clusters_are_counted_in_clusters() -> None:

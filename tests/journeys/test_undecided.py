@@ -43,6 +43,19 @@ def test_twenty_wins_of_twenty_are_judged_by_the_exact_test_alone(
         assert "NOTHING_VARIES" in {each["code"] for each in found["analyses"]["t"]["warnings"]}
 
 
+@pytest.mark.parametrize(("threshold", "outcome"), [("0.05", "supported"), ("0.001", "inconclusive")])
+def test_a_p_beyond_every_resample_counts_as_the_chance_of_its_signs(
+    service: Service, threshold: str, outcome: str
+) -> None:
+    """Nine wins and no loss of fifteen: "p < 2.3e-18", and 1/512 by the signs."""
+    rule = f"delta >= 2.0 pp and t.p_value < {threshold}"
+    found = judged(service, {"test": "paired-bootstrap"}, rule, ([0.0] * 15, [1.0] * 9 + [0.0] * 6))
+    assert found["outcome"] == outcome
+    assert found["analyses"]["t"]["analysis"]["within"]["p_value"] == [0.0, 2**-9]
+    if outcome == "inconclusive":
+        assert "no resample reaches twice the difference" in found["clauses"][1]["reason"]
+
+
 def test_a_drawn_end_within_its_error_of_the_threshold_decides_nothing(service: Service) -> None:
     test = {"test": "paired-bootstrap", "parameters": {"method": "studentized", "n_resamples": 1000}}
     arms = ([0.0] * 45 + [1.0] * 15, [1.0] * 16 + [0.0] * 29 + [1.0] * 9 + [0.0] * 6)
