@@ -58,7 +58,9 @@ def _power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting, *, 
     if setting.index >= MOST_HYPOTHESES:
         return RulePower(hypothesis=name, method=None, reason=TOO_MANY)
     share = min(len(plan.hypotheses or ()), MOST_HYPOTHESES)
-    return worked_out(_of, plan, facts, _together(plan, setting), name, share, whole=whole)
+    refused = any(each.severity == "error" for each in claim_findings(plan, setting))
+    together = _together(plan, setting)
+    return worked_out(_of, plan, facts, together, name, share, whole=whole, refused=refused)
 
 
 def _together(plan: Plan, setting: Setting) -> set[str]:
@@ -76,7 +78,13 @@ def _together(plan: Plan, setting: Setting) -> set[str]:
 
 
 def _of(
-    plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting, share: int, *, whole: bool
+    plan: Plan,
+    facts: Mapping[str, ManifestFacts],
+    setting: Setting,
+    share: int,
+    *,
+    whole: bool,
+    refused: bool,
 ) -> RulePower:
     hypothesis, population, endpoint = setting.hypothesis, setting.population, setting.endpoint
     if population is None or endpoint is None or not ready(plan, setting):
@@ -100,7 +108,7 @@ def _of(
     if changes.get("can_pass") is False:
         why = "no outcome makes the rule true"
         return base.model_copy(update={**changes, "reason": why})
-    if any(each.severity == "error" for each in claim_findings(plan, setting)):
+    if refused:
         return base.model_copy(update={**changes, "reason": REFUSED})
     worlds = {
         each.hypothesis.id: known

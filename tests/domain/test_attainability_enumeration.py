@@ -11,6 +11,8 @@ import pytest
 from service.domain.rule_power import rule_powers
 from tests.domain.sample import binary, manifests, outcomes, plan, verdict_of
 
+pytestmark = pytest.mark.usefixtures("any_rule")
+
 P = ["0.05", "0.0625", "0.01", "0.1", "0.5", "1", "0.03125", "0.2"]
 EFFECT = ["0", "0.05", "-0.05", "0.1", "-0.1", "0.2", "-0.25", "0.5"]
 SPANS = ["[-0.2, 0.3]", "(-0.3, 0.1)", "[0, 0.9]", "[-0.5, 0.5]", "(0.05, 0.6)"]

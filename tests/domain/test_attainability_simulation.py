@@ -16,6 +16,8 @@ from service.kernels.simulated_pairs import draw_binary, draw_continuous
 from service.stats import registry
 from tests.domain.sample import manifests, plan
 
+pytestmark = pytest.mark.usefixtures("any_rule")
+
 SIZES = np.array([9, 4, 12, 7, 10])
 CLUSTERED = {
     "populations.0.n": int(SIZES.sum()),

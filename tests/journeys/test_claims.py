@@ -135,20 +135,23 @@ def test_a_rule_above_its_alpha_is_a_warning_with_its_level_that_the_lock_asks_f
     assert lock(service.client, prereg_id, acknowledge=["LEVEL_EXCEEDED"]).status_code == 200
 
 
-def test_a_threshold_above_alpha_is_asked_about_where_no_level_is_worked_out(service: Service) -> None:
+def test_a_rule_above_its_alpha_over_its_looks_is_asked_about_with_its_level(service: Service) -> None:
     """Two looks and p < .5: without a true difference it holds one time in four."""
-    for threshold, asked in (("0.5", 1), ("0.05", 0)):
+    for threshold, level, asked in (("0.5", 0.25, 1), ("0.05", 0.025, 0)):
         plan = planned("superiority", f"delta > 0 and seq.p_value < {threshold}", n=400)
         plan["tests"] = [
             {"id": "seq", "test": "sequential", "version": 1, "parameters": {"method": "group_sequential"}}
         ]
         plan["stopping"] = {"kind": "group_sequential", "looks": 2, "spending": "obrien_fleming"}
         plan["populations"][0]["order_seed"] = 7
-        found = lint(service, draft(service.client, plan))
-        assert found["levels"][0]["level"] is None
+        prereg_id = draft(service.client, plan)
+        found = lint(service, prereg_id)
+        (told,) = found["levels"]
+        assert abs(told["level"] - level) < 4 * told["standard_error"] + 0.01, threshold
         warned = [each["message"] for each in found["findings"] if each["code"] == "LEVEL_EXCEEDED"]
         assert len(warned) == asked, threshold
-        assert all("`seq.p_value < 0.5`" in each and "alpha of 0.05" in each for each in warned)
+        assert all(f"{told['level']:.2g} (simulated" in each for each in warned)
+        assert lock(service.client, prereg_id, acknowledge=[]).status_code == (422 if asked else 200)
 
 
 def judged(service: Service, plan: dict[str, Any], wins: int, losses: int) -> dict[str, Any]:
