@@ -133,7 +133,7 @@ def scores_seconds(look: Floats, n: int, draws: int, *, alike: bool = True) -> f
     `alike`: all of them have one size.
     """
     if n <= ENUMERATED_UP_TO:
-        return 0.006 + 2.5e-8 * math.exp2(2 * n)
+        return 0.0015 + 2.5e-8 * math.exp2(2 * n)
     if alike and looks_smooth(look):
         return 0.03 + 2.5e-6 * n
     return 0.6 + n * (2e-6 + 2.5e-9 * draws)
@@ -141,7 +141,7 @@ def scores_seconds(look: Floats, n: int, draws: int, *, alike: bool = True) -> f
 
 def table_seconds(discordant: int) -> float:
     """Rough cost of the bootstrap of four counts: its window is as long as the sum's spread."""
-    return 0.002 + 8e-6 * math.sqrt(discordant)
+    return 0.001 + 8e-6 * math.sqrt(discordant)
 
 
 def flips_seconds(moves: Floats) -> float:

@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session
 from service.errors import ForelockError
 from service.store import clock, job_work
 from service.store.job_work import Shard
-from service.store.jobs import RELEASED, Job, read
+from service.store.jobs import OF_RECORDS, RELEASED, UNFINISHED_SQL, Job, read
 from service.store.tables import jobs
 
 MAX_ATTEMPTS = 3
@@ -77,7 +77,7 @@ def claim(
     """Take a job that waits, or one of those whose lease is abandoned.
 
     Projects take turns: the one with the fewest running jobs, then the one that was served longest
-    ago. Within a project the oldest job goes first.
+    ago. Within a project the oldest job goes first, and those that a record waits for before all tests.
     """
     now, wanted = clock.now(session), _sorted(kinds)
     left = _listed(abandoned)
@@ -91,9 +91,11 @@ def claim(
         "new_expiry": now + timedelta(seconds=lease_seconds),
     }
     for project_id in session.scalars(_turns(wanted), left).all():
-        row = session.execute(_claim_of(wanted), values | {"project": project_id}).mappings().one_or_none()
-        if row is not None:  # None: others took what was there meanwhile
-            return read(row)
+        for records in (True, False):
+            statement = _claim_of(wanted, records)
+            row = session.execute(statement, values | {"project": project_id}).mappings().one_or_none()
+            if row is not None:  # None: others took what was there meanwhile
+                return read(row)
     return None
 
 
@@ -141,11 +143,14 @@ def _turns(kinds: Kinds) -> sa.Select[Any]:
 
 
 @lru_cache(maxsize=8)
-def _claim_of(kinds: Kinds) -> sa.sql.dml.ReturningUpdate[Any]:
-    """Take the project's oldest free job, in one statement."""
+def _claim_of(kinds: Kinds, records: bool) -> sa.sql.dml.ReturningUpdate[Any]:
+    """Take the project's oldest free job, with `records` of those that a record waits for, in one statement."""
+    wanted = [_free(kinds), jobs.c.project_id == sa.bindparam("project")]
+    if records:
+        wanted.append(_of_records())
     oldest = (
         sa.select(jobs.c.id)
-        .where(_free(kinds), jobs.c.project_id == sa.bindparam("project"))
+        .where(*wanted)
         .order_by(jobs.c.created_at, jobs.c.id)
         .limit(1)
         .with_for_update(skip_locked=True)
@@ -168,7 +173,13 @@ def _claim_of(kinds: Kinds) -> sa.sql.dml.ReturningUpdate[Any]:
 
 
 def outranked(session: Session, job: Job, kinds: Collection[str] | None = None) -> bool:
-    """True when a project with fewer running jobs than this one's waits for a runner."""
+    """True when a project with fewer running jobs than this one's waits for a runner, or one of its own records."""
+    if job.kind not in OF_RECORDS:
+        record = sa.select(jobs.c.id).where(
+            _free(_sorted(kinds)), jobs.c.project_id == job.project_id, _of_records()
+        )
+        if session.execute(record.limit(1), _listed(())).first() is not None:
+            return True
     waiting = (
         sa.select(jobs.c.project_id)
         .where(_free(_sorted(kinds)), jobs.c.project_id != job.project_id)
@@ -211,6 +222,11 @@ def finish(session: Session, job: Job, result: Mapping[str, Any] | None) -> bool
 def fail(session: Session, job: Job, problem: Mapping[str, Any]) -> bool:
     """Store why there is no answer; false, and nothing is written, when the lease was lost."""
     return _end(session, job, state="failed", error=dict(problem))
+
+
+def _of_records() -> sa.ColumnElement[bool]:
+    """Unfinished jobs that a record waits for, in the words of the index that finds them among many others."""
+    return sa.and_(jobs.c.kind.in_(OF_RECORDS), sa.text(UNFINISHED_SQL))
 
 
 def _free(kinds: Kinds) -> sa.ColumnElement[bool]:

@@ -18,6 +18,8 @@ from service.store.tables import jobs
 OF_RECORDS = ("verdict", "look", "monitor")
 """Kinds that open a record's rows; all others are statistical tests."""
 UNFINISHED = ("queued", "running")
+UNFINISHED_SQL = "state IN ('queued', 'running')"
+"""The same as the partial index says it."""
 RELEASED: dict[str, Any] = {"lease_token": None, "lease_expires_at": None}
 """Columns of a job that nobody holds."""
 
@@ -73,7 +75,7 @@ def enqueue(
         "created_at": now,
     }
     dialect = sqlite if session.get_bind().dialect.name == "sqlite" else postgresql
-    unfinished = sa.text("state IN ('queued', 'running')")
+    unfinished = sa.text(UNFINISHED_SQL)
     statement = dialect.insert(jobs).on_conflict_do_nothing(
         index_elements=["project_id", "kind", "subject"], index_where=unfinished
     )

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ from tests.journeys.plans import items, small_plan
 TEST, RECORD_ITEMS = "paired-bootstrap", 12
 PATIENCE_SECONDS = 300.0
 """How long work may take to end after the last kill."""
+MOST_WAITING = 4
+"""Jobs under way at a time: how much is left after the last kill does not depend on the machine."""
 MOST_SECONDS = 600.0
 """How long the killing goes on at most."""
 LIFE_SECONDS = 12.0
@@ -49,6 +52,8 @@ class Outcome:
     jobs: int = 0
     verdicts: int = 0
     seconds: float = 0.0
+    began: float = 0.0
+    """Seconds from the last kill, or from when it was due, until the last verdict was begun for good."""
     faults: list[str] = field(default_factory=list)
 
 
@@ -64,10 +69,11 @@ def run(name: str, *, kills: int, n_records: int, seed: int) -> Outcome:
                 try:
                     _kill_at_random(world, found, kills, random.Random(seed))
                 finally:
+                    stream.last_kill, stream.last_kill_at = time.monotonic(), datetime.now(UTC)
                     stream.enough.set()
                     thread.join(PATIENCE_SECONDS)
                 stream.check(found)
-            _check_rows(world, found, n_records)
+            _check_rows(world, found, n_records, stream.last_kill_at)
         found.faults += [f"left behind: {line}" for line in gone(world, 20)]
     found.seconds = time.monotonic() - began
     return found
@@ -92,18 +98,30 @@ class Stream:
     def __init__(self, client: httpx.Client, n_records: int) -> None:
         self._client, self._n_records = client, n_records
         self.enough = threading.Event()
+        self.last_kill: float | None = None
+        self.last_kill_at = datetime.now(UTC)
         self.accepted: dict[int, str] = {}
+        self._unfinished: list[str] = []
         self.records: list[str] = []
 
     def send(self) -> None:
         """Jobs and records, one after the other, until it is enough."""
         number = 0
         while not self.enough.wait(PACE_SECONDS) or number < self._n_records:
+            if number >= self._n_records and self._waiting() >= MOST_WAITING:
+                continue
             answer = self._insist("POST", f"/v1/tests/{TEST}", json=request(number), headers=ASYNC)
             self.accepted[number] = answer.json()["id"]
+            self._unfinished.append(self.accepted[number])
             if number < self._n_records:
                 self._record(number)
             number += 1
+
+    def _waiting(self) -> int:
+        """How many of the jobs sent have not ended, as far as is known."""
+        states = {job: self._insist("GET", f"/v1/jobs/{job}").json()["state"] for job in self._unfinished}
+        self._unfinished = [job for job, state in states.items() if state in ("queued", "running")]
+        return len(self._unfinished)
 
     def _record(self, number: int) -> None:
         created = self._insist(
@@ -128,7 +146,6 @@ class Stream:
 
     def _insist(self, method: str, path: str, key: str | None = None, **options: Any) -> httpx.Response:
         headers = {**options.pop("headers", {}), **({"Idempotency-Key": key} if key else {})}
-        until = time.monotonic() + PATIENCE_SECONDS
         while True:
             with contextlib.suppress(httpx.TransportError):
                 answer = self._client.request(method, path, headers=headers, **options)
@@ -136,9 +153,13 @@ class Stream:
                     return answer
                 if answer.status_code < 500 and answer.json()["code"] != "idempotency_in_flight":
                     raise AssertionError(f"{method} {path}: {answer.text}")
-            if time.monotonic() > until:
+            if self._late():
                 raise AssertionError(f"{method} {path}: no answer")
             time.sleep(0.1)
+
+    def _late(self) -> bool:
+        """True when the last kill was long ago; as long as there are others, anything may take long."""
+        return self.last_kill is not None and time.monotonic() - self.last_kill > PATIENCE_SECONDS
 
     def check(self, found: Outcome) -> None:
         """Every job has the answer of an undisturbed run, every record its verdict."""
@@ -158,30 +179,33 @@ class Stream:
             found.verdicts += 1
 
     def _ended(self, job_id: str) -> dict[str, Any]:
-        until = time.monotonic() + PATIENCE_SECONDS
         while True:
             job: dict[str, Any] = self._insist("GET", f"/v1/jobs/{job_id}").json()
-            if job["state"] not in ("queued", "running") or time.monotonic() > until:
+            if job["state"] not in ("queued", "running") or self._late():
                 return job
             time.sleep(0.2)
 
     def _verdict(self, path: str) -> dict[str, Any]:
-        until = time.monotonic() + PATIENCE_SECONDS
         while True:
             answer = self._client.get(f"{path}/verdict")
-            if answer.status_code == 200 or time.monotonic() > until:
+            if answer.status_code == 200 or self._late():
                 found: dict[str, Any] = answer.json()
                 return found if answer.is_success else {"hypotheses": [{"outcome": answer.text}]}
             time.sleep(0.2)
 
 
-def _check_rows(world: World, found: Outcome, n_records: int) -> None:
+def _check_rows(world: World, found: Outcome, n_records: int, last_kill: datetime) -> None:
     """What the database says: every job once, every verdict once."""
     database = Database(world.url)
     with database.read() as session:
         made = session.scalar(sa.select(sa.func.count()).where(jobs.c.kind == TEST))
         verdicts = session.scalar(sa.select(sa.func.count()).where(ledger_entries.c.kind == "verdict"))
+        begun = session.execute(
+            sa.select(jobs.c.created_at, jobs.c.claimed_at).where(jobs.c.kind == "verdict")
+        ).all()
     database.dispose()
+    waits = [(claimed - max(due, last_kill)).total_seconds() for due, claimed in begun if claimed]
+    found.began = max(0.0, *waits)
     if made != found.jobs:
         found.faults.append(f"{made} job rows for {found.jobs} requests")
     if verdicts != n_records:

@@ -239,6 +239,38 @@ def test_a_long_job_makes_room_between_shards(world):
     assert len(order) == 40 + 2 + 2
 
 
+def test_a_verdict_that_is_due_waits_for_one_shard_of_its_project_s_tests(world):
+    """One thread, a test of 40 shards under way and others waiting: the verdict goes before all of them."""
+    under_way, *_waiting = [world.enqueue("one", blocks=40, seconds=40.0) for _ in range(3)]
+    drawn, judged_after = [], []
+
+    class Watching(InlinePool):
+        def submit(self, function, *arguments):
+            drawn.append(arguments)
+            if len(drawn) == 3:
+                world.change(due)
+            return super().submit(function, *arguments)
+
+    def due(session):
+        now = datetime(2028, 1, 1, tzinfo=UTC)
+        project = world.projects["one"]
+        values = {"kind": "verdict", "subject": "r", "params": {}, "now": now, "job_id": "judged"}
+        jobs.enqueue(session, project_id=project, **values)
+
+    class Judging:
+        def run(self, attempt, _outranked):
+            judged_after.append(len(drawn))
+            attempt.write(lambda session: job_leases.finish(session, attempt.job, {}))
+
+    runner = world.runner(Watching(), runner_threads=1)
+    runner._handlers = {**runner._handlers, "verdict": Judging()}
+    runner._busy = 1  # the thread that holds the job
+    runner.step()
+    assert world.read(under_way).state == "queued"
+    runner.step()
+    assert judged_after == [3]
+
+
 def test_equal_requests_of_a_project_share_a_job_and_its_answer(world):
     first = world.enqueue(seed=9)
     assert world.enqueue(seed=9).id == first.id

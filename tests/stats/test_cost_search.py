@@ -37,6 +37,9 @@ DECIDES = 0.005
 LOOP_SECONDS = 0.02
 MOST_SECONDS = 4.0
 """What is measured no further."""
+AGAIN = 8
+LONG_BODIES = pytest.mark.filterwarnings("ignore:Generating overly large repr")
+"""What fails is printed, however long it is."""
 TESTS = list(registry.latest().values())
 every_test = pytest.mark.parametrize("test", TESTS, ids=lambda test: test.name)
 
@@ -65,8 +68,18 @@ def cpu_seconds(work: Callable[[], object]) -> float:
     return pickle.loads(found) if found else MOST_SECONDS
 
 
+def least_seconds(work: Callable[[], object], enough: float) -> float:
+    """Measured again while it is more than `enough`: what others do on the machine adds, and takes nothing away."""
+    least = cpu_seconds(work)
+    for _ in range(AGAIN):
+        if least <= enough:
+            break
+        least = min(least, cpu_seconds(work))
+    return least
+
+
 def searched(test: registry.StatTest[Any, Any], examples: int) -> Callable[[Callable[[Any], None]], None]:
-    """Run a check over so many adversarial bodies; one that was seen to fail is measured twice."""
+    """Run a check over so many adversarial bodies."""
 
     def run(check: Callable[[Any], None]) -> None:
         search = given(adversarial.request(test.name) | st.just(dict(test.example)))(check)
@@ -96,11 +109,10 @@ def estimates(test: registry.StatTest[Any, Any], examples: int) -> None:
         assert estimate > 0
         if estimate >= AT_ONCE_SECONDS:
             return
-        taken = cpu_seconds(lambda: test.answer(request))
+        most = max(DECIDES, UNDERESTIMATED * estimate)
+        taken = least_seconds(lambda: test.answer(request), most)
         target(math.log(max(taken, 1e-6) / estimate))
-        if taken > DECIDES and taken > UNDERESTIMATED * estimate:  # perhaps somebody else's doing
-            taken = min(taken, *(cpu_seconds(lambda: test.answer(request)) for _ in range(2)))
-        assert taken <= max(DECIDES, UNDERESTIMATED * estimate), (estimate, taken)
+        assert taken <= most, (estimate, taken)
 
 
 def on_the_loop(test: registry.StatTest[Any, Any], examples: int) -> None:
@@ -113,10 +125,8 @@ def on_the_loop(test: registry.StatTest[Any, Any], examples: int) -> None:
         sent = json.dumps(body, separators=(",", ":")).encode()
         if len(sent) > INLINE_BYTES:
             return
-        seconds = cpu_seconds(lambda: test.answer(validate(adapter, sent)))
+        seconds = least_seconds(lambda: test.answer(validate(adapter, sent)), LOOP_SECONDS)
         target(seconds)
-        if seconds > LOOP_SECONDS:
-            seconds = min(cpu_seconds(lambda: test.answer(validate(adapter, sent))) for _ in range(2))
         assert seconds <= LOOP_SECONDS
 
 
@@ -127,6 +137,7 @@ def test_a_few_awkward_requests_cost_what_is_estimated(test: registry.StatTest[A
 
 @every_test
 @pytest.mark.slow
+@LONG_BODIES
 def test_no_awkward_request_costs_far_more_than_is_estimated(test: registry.StatTest[Any, Any]) -> None:
     estimates(test, 90)
 
@@ -143,6 +154,7 @@ def test_what_is_small_for_certain_holds_up_nobody(test: registry.StatTest[Any, 
 
 @closed_form
 @pytest.mark.slow
+@LONG_BODIES
 def test_nothing_small_for_certain_holds_up_the_others(test: registry.StatTest[Any, Any]) -> None:
     on_the_loop(test, 300)
 
@@ -166,4 +178,4 @@ def test_a_small_body_full_of_faults_holds_up_nobody(test: registry.StatTest[Any
     adapter: TypeAdapter[Any] = TypeAdapter(test.request)
     with contextlib.suppress(ForelockError):
         validate(adapter, b"{}")
-    assert cpu_seconds(lambda: validate(adapter, body)) <= LOOP_SECONDS
+    assert least_seconds(lambda: validate(adapter, body), LOOP_SECONDS) <= LOOP_SECONDS

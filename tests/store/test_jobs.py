@@ -72,6 +72,30 @@ def test_jobs_are_claimed_oldest_first_and_once(world):
     assert len({job.lease_token for job in claimed[:2]}) == 2
 
 
+def test_what_a_record_waits_for_goes_before_the_tests_of_its_project(world):
+    with world.database.write() as session:
+        for number in range(3):
+            enqueue(world, session, number, kind="mcnemar")
+        for number, kind in ((3, "look"), (4, "verdict")):
+            enqueue(world, session, number, kind=kind, subject="r")
+        assert [claim(session).id for _ in range(3)] == ["j3", "j4", "j0"]
+        assert claim(session, kinds=("mcnemar", "import")).id == "j1"
+
+
+def test_a_test_makes_room_for_its_own_project_s_record_and_a_record_for_no_test(world):
+    with world.database.write() as session:
+        enqueue(world, session, 1, kind="mcnemar")
+        test = claim(session)
+        enqueue(world, session, 2, kind="mcnemar")
+        assert not job_leases.outranked(session, test)
+        enqueue(world, session, 3, subject="r")
+        assert job_leases.outranked(session, test)
+        verdict = claim(session)
+        assert verdict.kind == "verdict"
+        assert not job_leases.outranked(session, test)
+        assert not job_leases.outranked(session, verdict)
+
+
 def test_a_runner_takes_only_kinds_it_knows(world):
     with world.database.write() as session:
         enqueue(world, session, 1, kind="verdict")
