@@ -16,6 +16,7 @@ usage: ./do COMMAND [ARGUMENTS]
                                   build, and searches in a new order with a new seed, or with N; --python: on
                                   that version, in its own environment
   test --alone [FILE ...]         run every test file, or those named, in a process of its own
+  quick                           format, lint, types, and the tests of what was changed: seconds
   check                           format, lint, types, layers, OpenAPI, Dockerfile
   openapi                         write openapi/openapi.json from the code
   bench [--json FILE] [--only GROUP ...] [--write]
@@ -413,14 +414,31 @@ check() {
     say "check: all good"
 }
 
+# What a change most often breaks. The types come from a daemon that keeps what it knows; it ends by itself after an hour.
+quick() {
+    environment dev
+    cd "$root"
+    bin=$venv/bin failed=""
+    step "format" "$bin/ruff" format --check .
+    step "lint" "$bin/ruff" check .
+    step "types" "$bin/dmypy" --status-file "$state/dmypy.json" run --timeout 3600
+    tests=$("$bin/python" -m tools.affected)
+    if [ -n "$tests" ]; then
+        # shellcheck disable=SC2086
+        step "tests: $(echo $tests)" "$bin/python" -m pytest -q -x -m "not slow" -p no:cacheprovider $tests
+    fi
+    if [ -n "$failed" ]; then fail "quick failed:$failed"; fi
+    say "quick: all good"
+}
+
 step() { # step NAME COMMAND...: says how it went; the output is shown when it failed
-    name=$1
+    name=$1 began=$(date +%s)
     shift
     if output=$("$@" 2>&1); then
-        say "ok       $name"
+        say "ok       $name ($(($(date +%s) - began)) s)"
     else
         printf '%s\n' "$output"
-        say "FAILED   $name"
+        say "FAILED   $name ($(($(date +%s) - began)) s)"
         failed="$failed $name;"
     fi
 }
@@ -458,6 +476,7 @@ case $command in
     test) run_tests "$@" ;;
     simulate) environment dev; pytest -n auto --maxprocesses 8 -m "" tests/simulation "$@" ;;
     chaos) environment dev; cd "$root"; exec "$venv/bin/python" -m tests.chaos "$@" ;;
+    quick) quick ;;
     check) check ;;
     openapi) environment run; cd "$root"; exec "$venv/bin/python" -m tools.openapi openapi/openapi.json ;;
     bench) environment bench; have wrk || apt_install wrk || say "./do bench: without wrk the rows of HTTP are skipped (Debian: apt-get install wrk)"; cd "$root"; exec "$venv/bin/python" -m benchmarks "$@" ;;

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from service.errors import ForelockError, UnusableSetting
+from service.errors import ForelockError
 
 if TYPE_CHECKING:  # `serve` is the supervisor: what it does not load, it does not keep in memory
     from service.config import Settings
@@ -75,8 +75,12 @@ def _reporting(handler: Handler) -> Handler:
         except ForelockError as error:
             sys.stderr.write(f"forelock: {error.detail}\n")
             return 1
-        except UnusableSetting as unusable:
-            sys.stderr.write(f"forelock: {unusable}\n")
+        except ValueError as error:
+            from service.config import UnusableSetting
+
+            if not isinstance(error, UnusableSetting):
+                raise
+            sys.stderr.write(f"forelock: {error}\n")
             return 2
         except OSError as error:
             place = f"{error.filename}: " if error.filename else ""

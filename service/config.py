@@ -11,13 +11,15 @@ from typing import Self
 from pydantic import Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from service.errors import UnusableSetting
-
 MIB = 1024 * 1024
 
 
 OTHERS = frozenset({"FORELOCK_URL", "FORELOCK_API_KEY", "FORELOCK_PARENT_PIPE"})
 """Variables of the client, and of the supervisor."""
+
+
+class UnusableSetting(ValueError):
+    """A variable or an option that cannot be what it says; one sentence."""
 
 
 def _cores() -> int:

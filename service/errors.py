@@ -164,7 +164,3 @@ class StorageFull(Unavailable):
     """There is no room to store anything; what was stored stays, and reading goes on."""
 
     status, code, title = 507, "storage_full", "The disk is full"
-
-
-class UnusableSetting(ValueError):
-    """A variable or an option that cannot be what it says; one sentence."""

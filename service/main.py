@@ -22,9 +22,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from service.config import Settings, read_settings
+from service.config import Settings, UnusableSetting, read_settings
 from service.domain.access import SCOPES, Key, Project, new_secret, secret_prefix, secret_sha256
-from service.errors import Conflict, ForelockError, UnusableSetting
+from service.errors import Conflict, ForelockError
 from service.keyring import Keyring
 from service.starting import require_answer, require_keys, require_opens, require_whole, wait_for
 from service.store import clock, integrity, keys, projects, schema
