@@ -20,7 +20,7 @@ from service.domain.access import Key
 from service.domain.plan import Plan
 from service.domain.population import Manifest
 from service.domain.preregistration import Preregistration
-from service.domain.recent import Recent
+from service.domain.recent import MOST_RECORDS, Recent
 from service.domain.results import PlacedBatch, ResultBatch, check, expected_cells
 from service.store import jobs, populations, preregistrations
 
@@ -77,7 +77,7 @@ class LockedPlans:
     """Characters of their text."""
 
     def __init__(self) -> None:
-        self._known: Recent[tuple[str, str], Plan] = Recent(self.ROOM)
+        self._known: Recent[tuple[str, str], Plan] = Recent(self.ROOM, MOST_RECORDS)
 
     def at_hand(self, caller: Key, prereg_id: str) -> Terms | None:
         """The terms, when nothing has to be read or indexed for them."""

@@ -16,11 +16,15 @@ V = TypeVar("V")
 P = ParamSpec("P")
 
 
-class Recent(Generic[K, V]):
-    """The last used values, as long as their sizes fit in `room`; the newest always does."""
+MOST_RECORDS = 128
+"""How many records of one kind a process remembers: small ones, whose size says little of what they hold."""
 
-    def __init__(self, room: int) -> None:
-        self._room = room
+
+class Recent(Generic[K, V]):
+    """The last used values, as long as their sizes fit in `room`, and `most` of them; the newest always fits."""
+
+    def __init__(self, room: int, most: int | None = None) -> None:
+        self._room, self._most = room, most
         self._held = 0
         self._known: OrderedDict[K, tuple[V, int]] = OrderedDict()
         self._guard = Lock()
@@ -42,9 +46,12 @@ class Recent(Generic[K, V]):
             _, earlier = self._known.pop(key, (None, 0))
             self._known[key] = (value, size)
             self._held += size - earlier
-            while len(self._known) > 1 and self._held > self._room:
+            while len(self._known) > 1 and self._is_full():
                 _, (_, gone) = self._known.popitem(last=False)
                 self._held -= gone
+
+    def _is_full(self) -> bool:
+        return self._held > self._room or (self._most is not None and len(self._known) > self._most)
 
     @contextmanager
     def alone(self, key: K) -> Iterator[None]:

@@ -17,14 +17,14 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from service.domain.recent import Recent
+from service.domain.recent import MOST_RECORDS, Recent
 from service.errors import InvalidData, RecordAltered
 from service.store.tables import alterations
 
 log = logging.getLogger("forelock.integrity")
 FOUND, KNOWN = "altered", "known"
 """Where a session has what was found in it, and what is known of its database."""
-MOST_KNOWN = 20_000
+MOST_COMPARED, MOST_LEAVES = 4_000, 20_000
 
 
 class Alteration(NamedTuple):
@@ -38,9 +38,9 @@ class Known:
     """What one process has read of the ledger of one database. Leaves never change."""
 
     def __init__(self) -> None:
-        self.compared: Recent[tuple[Hashable, ...], bool] = Recent(MOST_KNOWN)
+        self.compared: Recent[tuple[Hashable, ...], bool] = Recent(MOST_COMPARED)
         """Rows that agreed with it, by everything that was compared."""
-        self.leaves: Recent[str, Any] = Recent(MOST_KNOWN)
+        self.leaves: Recent[str, Any] = Recent(MOST_LEAVES, MOST_RECORDS)
         """What it says of the batches of a record."""
 
 

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from service.domain.population import Manifest, ManifestFacts
 from service.domain.preregistration import Preregistration
-from service.domain.recent import Recent
+from service.domain.recent import MOST_RECORDS, Recent
 from service.store import integrity
 from service.store.tables import manifests
 
@@ -23,7 +23,7 @@ CACHED_ITEMS = 2_000_000
 _COLUMNS = ("item_ids", "clusters", "strata")
 
 
-_recent: Recent[str, Manifest] = Recent(CACHED_ITEMS)
+_recent: Recent[str, Manifest] = Recent(CACHED_ITEMS, MOST_RECORDS)
 """By hash, which stands for the content."""
 
 

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from service.domain.findings import Finding
 from service.domain.plan import Plan
 from service.domain.preregistration import Preregistration, State
-from service.domain.recent import Recent
+from service.domain.recent import MOST_RECORDS, Recent
 from service.errors import Conflict, NotFound, PreconditionFailed, RecordAltered
 from service.store import integrity, ledger, paging, scope
 from service.store import plans as plans_store
@@ -55,9 +55,9 @@ _HOLD_FREE = _IDS.with_for_update(key_share=True, skip_locked=True)
 CACHED_CHARACTERS = 4_000_000
 """Text of locked plans kept in memory in its parsed form: every batch asks for its plan."""
 
-_plans: Recent[str, tuple[Plan, str]] = Recent(CACHED_CHARACTERS)
+_plans: Recent[str, tuple[Plan, str]] = Recent(CACHED_CHARACTERS, MOST_RECORDS)
 """The plan and the hash of its text, by canonical text."""
-_texts: Recent[str, str] = Recent(CACHED_CHARACTERS)
+_texts: Recent[str, str] = Recent(CACHED_CHARACTERS, MOST_RECORDS)
 """By hash."""
 _titles: Recent[str, tuple[str | None]] = Recent(2_000)
 """Of locked plans, by hash of their text."""

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
 from service.domain.canonical import canonical, sha256_hex
-from service.domain.recent import Recent
+from service.domain.recent import MOST_RECORDS, Recent
 from service.domain.verdict_records import Outcome, Verdict
 from service.errors import RecordAltered
 from service.store import integrity, ledger, paging, scope
@@ -39,7 +39,7 @@ class StoredVerdict:
         return known
 
 
-_read: Recent[str, Verdict] = Recent(CACHED_CHARACTERS)
+_read: Recent[str, Verdict] = Recent(CACHED_CHARACTERS, MOST_RECORDS)
 """By hash; only a text that has it is read."""
 
 
@@ -167,7 +167,7 @@ def page(
 
 Said = Mapping[str, tuple[str, str, datetime]]
 """Title, outcome and time by hypothesis."""
-_said: Recent[tuple[str, str], Said] = Recent(20_000)
+_said: Recent[tuple[str, str], Said] = Recent(4_000)
 """By record and hash."""
 
 

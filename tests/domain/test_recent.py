@@ -16,6 +16,14 @@ def test_what_was_not_used_for_longest_goes() -> None:
     assert [kept.get(each) for each in "acd"] == [None, None, 4]
 
 
+def test_small_values_are_counted_too() -> None:
+    kept: Recent[int, int] = Recent(1_000_000, 3)
+    for number in range(5):
+        kept.add(number, number, 1)
+    kept.add(4, 40, 2)
+    assert [kept.get(number) for number in range(5)] == [None, None, 2, 3, 40]
+
+
 def test_an_answer_is_computed_once_for_equal_arguments() -> None:
     asked: list[tuple[str, str, bool]] = []
 

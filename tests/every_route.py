@@ -1,0 +1,90 @@
+"""A request to every operation of the OpenAPI document, with the ids that a test chooses."""
+
+from __future__ import annotations
+
+import copy
+import re
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from service.api import openapi
+
+DOCUMENT = openapi.document()
+PLACE = re.compile(r"\{(\w+)\}")
+WITHOUT_EXAMPLE = {
+    ("putItems", "text/csv"): "item_id\nitem-0\nitem-1\n",
+    ("putItems", "application/x-ndjson"): '{"item_id":"item-0"}\n{"item_id":"item-1"}\n',
+    ("postResults", "text/csv"): "item_id,arm,endpoint,value\nitem-1,A,accuracy,1\n",
+    (
+        "postResults",
+        "application/x-ndjson",
+    ): '{"item_id":"item-1","arm":"A","endpoint":"accuracy","value":1}\n',
+}
+"""The document shows no example of these; a check takes what a post takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation as the document describes it."""
+
+    id: str
+    method: str
+    path: str
+    described: Mapping[str, Any]
+
+    @property
+    def names(self) -> list[str]:
+        """What its path holds."""
+        return PLACE.findall(self.path)
+
+    @property
+    def reads(self) -> bool:
+        """It changes nothing."""
+        return self.method == "GET"
+
+    def query(self) -> list[str]:
+        """The query parameters that it knows."""
+        return [each["name"] for each in self.described.get("parameters", []) if each["in"] == "query"]
+
+    def url(self, ids: Mapping[str, object]) -> str:
+        """Its path with these ids.
+
+        Raises:
+            KeyError: the path holds a name that `ids` does not: a route that its test must be taught.
+        """
+        return PLACE.sub(lambda found: str(ids[found[1]]), self.path)
+
+    def bodies(self) -> list[tuple[str, Any]]:
+        """A valid body of every media type, (None, None) where it takes none."""
+        content = self.described.get("requestBody", {}).get("content", {})
+        return [(media, self._example(media, shown)) for media, shown in content.items()] or [("", None)]
+
+    def _example(self, media: str, shown: Mapping[str, Any]) -> Any:
+        if "example" in shown:
+            return copy.deepcopy(shown["example"])
+        return WITHOUT_EXAMPLE[self.id.replace("checkResults", "postResults"), media]
+
+    def headers(self) -> dict[str, str]:
+        """What its headers need to be taken: fresh ones at every call."""
+        known = {each["name"] for each in self.described.get("parameters", []) if each["in"] == "header"}
+        once = {"Idempotency-Key": uuid.uuid4().hex} if "Idempotency-Key" in known else {}
+        return once | ({"If-Match": "*"} if "If-Match" in known else {})
+
+
+OPERATIONS = [
+    Operation(described["operationId"], method.upper(), path, described)
+    for path, methods in DOCUMENT["paths"].items()
+    for method, described in methods.items()
+]
+
+
+def content(media: str, body: Any) -> dict[str, Any]:
+    """The body as httpx takes it."""
+    if not media:
+        return {}
+    headers = {"Content-Type": media}
+    if isinstance(body, (str, bytes)):
+        return {"content": body, "headers": headers}
+    return {"json": body, "headers": headers}
