@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import signal
 import sys
@@ -10,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from service.config import Settings, UnusableSetting, read_settings
-from service.errors import ForelockError
+from service.errors import ForelockError, StorageFull
 
 Handler = Callable[[argparse.Namespace], int]
 
@@ -64,12 +65,18 @@ def _reporting(handler: Handler) -> Handler:
         os.umask(0o077)  # databases, keys and logs are for their owner
         try:
             return handler(arguments)
+        except StorageFull:
+            sys.stderr.write("forelock: the disk of the database is full; make room, then run this again\n")
+            return 1
         except ForelockError as error:
             sys.stderr.write(f"forelock: {error.detail}\n")
             return 1
         except UnusableSetting as unusable:
             sys.stderr.write(f"forelock: {unusable}\n")
             return 2
+        except FileExistsError as error:  # mkdir found a file in its way
+            sys.stderr.write(f"forelock: {error.filename}: is there and is no directory\n")
+            return 1
         except OSError as error:
             place = f"{error.filename}: " if error.filename else ""
             sys.stderr.write(f"forelock: {place}{error.strerror or error}\n")
@@ -126,13 +133,18 @@ def _serve(arguments: argparse.Namespace) -> int:
     from service.supervise import Child, Supervisor, leave, listen
 
     settings = settings_from(arguments)
-    created = main.prepare_embedded(settings)
+    created = main.prepare_embedded(settings, runner=not arguments.no_runner)
     try:
         server = listen(settings.host, settings.port)
     except OSError as error:
+        taken = error.errno in (errno.EADDRINUSE, errno.EACCES)
+        way_out = (
+            "choose another with --port (0 takes a free one)"
+            if taken
+            else "name one of this machine's with --host"
+        )
         sys.stderr.write(
-            f"forelock: cannot listen on {settings.host} port {settings.port}: {error.strerror}; "
-            "choose another with --port (0 takes a free one)\n"
+            f"forelock: cannot listen on {settings.host} port {settings.port}: {error.strerror}; {way_out}\n"
         )
         return 1
     descriptor = str(server.fileno())
