@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import errno
 import os
 import signal
 import sys
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from service.errors import ForelockError
+from service.errors import ForelockError, StorageFull
 
 if TYPE_CHECKING:  # `serve` is the supervisor: what it does not load, it does not keep in memory
     from service.config import Settings
@@ -72,6 +73,9 @@ def _reporting(handler: Handler) -> Handler:
         os.umask(0o077)  # databases, keys and logs are for their owner
         try:
             return handler(arguments)
+        except StorageFull:
+            sys.stderr.write("forelock: the disk of the database is full; make room, then run this again\n")
+            return 1
         except ForelockError as error:
             sys.stderr.write(f"forelock: {error.detail}\n")
             return 1
@@ -82,6 +86,9 @@ def _reporting(handler: Handler) -> Handler:
                 raise
             sys.stderr.write(f"forelock: {error}\n")
             return 2
+        except FileExistsError as error:  # mkdir found a file in its way
+            sys.stderr.write(f"forelock: {error.filename}: is there and is no directory\n")
+            return 1
         except OSError as error:
             place = f"{error.filename}: " if error.filename else ""
             sys.stderr.write(f"forelock: {place}{error.strerror or error}\n")
@@ -155,9 +162,14 @@ def _serve(arguments: argparse.Namespace) -> int:
     try:
         server = listen(host, port)
     except OSError as error:
+        taken = error.errno in (errno.EADDRINUSE, errno.EACCES)
+        way_out = (
+            "choose another with --port (0 takes a free one)"
+            if taken
+            else "name one of this machine's with --host"
+        )
         sys.stderr.write(
-            f"forelock: cannot listen on {host} port {port}: {error.strerror}; "
-            "choose another with --port (0 takes a free one)\n"
+            f"forelock: cannot listen on {host} port {port}: {error.strerror}; {way_out}\n"
         )
         supervisor.stop()
         return 1

@@ -30,7 +30,7 @@ class Settings(BaseSettings):
     """Every setting has a default that is right for one laptop."""
 
     model_config = SettingsConfigDict(
-        env_prefix="FORELOCK_", env_ignore_empty=True, frozen=True, extra="ignore"
+        env_prefix="FORELOCK_", env_ignore_empty=True, frozen=True, extra="ignore", allow_inf_nan=False
     )
 
     data_dir: Path = Field(Path(".forelock"), description="Embedded database, keys and the runner's socket.")
@@ -51,16 +51,19 @@ class Settings(BaseSettings):
     )
     key_cache_seconds: float = Field(5.0, ge=0, le=60, description="How long a revoked key may still work.")
     job_lease_seconds: float = Field(
-        60.0, gt=0, description="A runner that stays silent this long loses its job."
+        60.0, gt=0, le=86_400, description="A runner that stays silent this long loses its job."
     )
     job_attempt_seconds: float = Field(
-        1800.0, gt=0, description="A shard or an uncut job that computes longer than this is failed."
+        1800.0,
+        gt=0,
+        le=2_592_000,
+        description="A shard or an uncut job that computes longer than this is failed.",
     )
     job_max_attempts: int = Field(
         3, ge=1, description="A job whose runners or workers die this often without getting on is failed."
     )
     job_result_days: float = Field(
-        7.0, gt=0, description="How long a finished job and its answer are kept; verdicts stay."
+        7.0, gt=0, le=36_500, description="How long a finished job and its answer are kept; verdicts stay."
     )
     project_jobs: int = Field(10_000, ge=1, description="Jobs that one project may have waiting or running.")
     project_job_bytes: int = Field(
@@ -69,7 +72,9 @@ class Settings(BaseSettings):
         description="Bytes of requests that one project's waiting and running jobs may keep.",
     )
     project_drafts: int = Field(1000, ge=1, description="Drafts that one project may have.")
-    runner_poll_seconds: float = Field(1.0, gt=0, description="How often an idle runner looks for jobs.")
+    runner_poll_seconds: float = Field(
+        1.0, gt=0, le=3600, description="How often an idle runner looks for jobs."
+    )
     runner_threads: int | None = Field(
         None, ge=1, le=256, description="Jobs that one runner holds at a time; unset: two more than workers."
     )

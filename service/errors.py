@@ -60,7 +60,7 @@ class InvalidData(ForelockError):
     @classmethod
     def field(cls, path: str, message: str, fix: str = "") -> InvalidData:
         """One faulty field: the sentence serves as the detail too."""
-        return cls(f"{path}: {message}", [Fault(path, message, fix)])
+        return cls(f"{path}: {message}" if path else message, [Fault(path, message, fix)])
 
 
 class MalformedBody(ForelockError):

@@ -71,13 +71,33 @@ class Keyring:
         """Read the keys; `private` is for the runner. The others stand in for files: base64, or a path."""
         opener = None
         if private:
-            opener = _decode(seal_private) if seal_private else _read(directory / SEAL_PRIVATE)
+            opener = (
+                _given("SEAL_PRIVATE_KEY", seal_private) if seal_private else _read(directory / SEAL_PRIVATE)
+            )
         return cls(
-            seal_public=_decode(seal_public) if seal_public else _read(directory / SEAL_PUBLIC),
+            seal_public=_given("SEAL_PUBLIC_KEY", seal_public)
+            if seal_public
+            else _read(directory / SEAL_PUBLIC),
             seal_private=opener,
             signing=_read(signing_key_file or directory / SIGNING),
             server=_read(directory / SERVER),
         )
+
+    @staticmethod
+    def require_given(
+        *, seal_public: str | None, seal_private: str | None, signing_key_file: Path | None
+    ) -> None:
+        """Refuse keys that settings hold and that cannot be one.
+
+        Raises:
+            KeyringError: naming the setting or the file.
+        """
+        if seal_public:
+            _given("SEAL_PUBLIC_KEY", seal_public)
+        if seal_private:
+            _given("SEAL_PRIVATE_KEY", seal_private)
+        if signing_key_file:
+            _read(signing_key_file)
 
     def opener(self) -> bytes:
         """The private seal key; only a runner's keyring has it."""
@@ -114,17 +134,25 @@ def _write(path: Path, key: bytes) -> None:
 
 
 def _read(path: Path) -> bytes:
+    restore = "restore the keys from their backup"
     try:
-        return _decode(path.read_text("ascii"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise KeyringError(f"cannot read the key file {path}: run `forelock init`") from error
+        text = path.read_text("ascii")
+    except OSError as error:
+        raise KeyringError(f"cannot read the key file {path}: {error.strerror}; {restore}") from error
+    except UnicodeDecodeError as error:
+        raise KeyringError(f"the key file {path} is not base64; {restore}") from error
+    return _decode(text, f"the key file {path}", restore)
 
 
-def _decode(text: str) -> bytes:
+def _given(setting: str, text: str) -> bytes:
+    return _decode(text, f"FORELOCK_{setting}", "copy it again")
+
+
+def _decode(text: str, what: str, way_out: str) -> bytes:
     try:
         key = base64.b64decode(text.strip(), validate=True)
     except ValueError as error:
-        raise KeyringError("a key is not base64") from error
+        raise KeyringError(f"{what} is not base64; {way_out}") from error
     if len(key) != KEY_BYTES:
-        raise KeyringError(f"a key has {KEY_BYTES} bytes, not {len(key)}")
+        raise KeyringError(f"{what} holds {len(key)} bytes, and a key has {KEY_BYTES}; {way_out}")
     return key

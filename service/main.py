@@ -56,6 +56,7 @@ def rebuild_coverage(settings: Settings, prereg_id: str) -> Rebuilt:
     from service.wake import nudge
 
     with _database(settings.url) as database:
+        require_answer(database)
         schema.require_current(database.engine)
         with database.write() as session:
             rebuilt = coverage.rebuild(session, prereg_id, job_id=_id(), now=clock.now(session))
@@ -66,6 +67,7 @@ def rebuild_coverage(settings: Settings, prereg_id: str) -> Rebuilt:
 def alterations(settings: Settings, *, forget: bool) -> list[Alteration]:
     """Stored rows that were found altered; with `forget` until they are found again."""
     with _database(settings.url) as database:
+        require_answer(database)
         schema.require_current(database.engine)
         with database.write() as session:
             found = integrity.standing(session)
@@ -108,25 +110,31 @@ def initialise(settings: Settings) -> Path:
             return _write_secret(settings.data_dir / "admin.key", secret)
 
 
-def prepare_embedded(settings: Settings) -> Path | None:
+def prepare_embedded(settings: Settings, *, runner: bool) -> Path | None:
     """What `serve` does first: an empty data directory is initialised, an old embedded schema upgraded.
 
-    Postgres is never touched here: its operator runs `forelock init` and `forelock migrate`.
-    Returns the first key's file when it was just made.
+    Postgres is never touched here: its operator runs `forelock init` and `forelock migrate`. With a `runner`,
+    the key that opens rows has to be there too. Returns the first key's file when it was just made.
     """
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    secret = settings.seal_private_key
+    Keyring.require_given(
+        seal_public=settings.seal_public_key,
+        seal_private=secret.get_secret_value() if secret else None,
+        signing_key_file=settings.signing_key_file,
+    )
     with _database(settings.url) as database:
         wait_for(database, sys.stderr.write)
         if settings.database_url is not None:
             schema.require_current(database.engine)
-            require_keys(settings, database)
+            require_keys(settings, database, runner=runner)
             return None
         if schema.revision(database.engine) is not None:
             schema.upgrade(database.engine)
             with database.read() as session:
                 begun = bool(projects.page(session, cursor=None, limit=1)[0])
             if begun:
-                require_keys(settings, database)
+                require_keys(settings, database, runner=runner)
                 return None
     return initialise(settings)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from service.config import Settings
 from service.domain.sealing import key_info, unwrap_key
 from service.errors import ForelockError
-from service.keyring import Keyring, KeyringError
+from service.keyring import Keyring
 from service.store import plan_keys
 from service.store.engine import Database
 
@@ -57,25 +57,23 @@ def require_answer(database: Database) -> None:
         raise CannotStart(why.sentence)
 
 
-def require_keys(settings: Settings, database: Database) -> Keyring:
-    """The deployment's keys, with the private one where this process may read it.
+def require_keys(settings: Settings, database: Database, *, runner: bool = False) -> Keyring:
+    """The deployment's keys, with the private one where this process may read it or starts a runner, which must.
 
     Raises:
-        CannotStart: a key is missing or is another deployment's: what is locked here could not be judged.
+        KeyringError: a key is missing or cannot be one.
+        CannotStart: it is another deployment's: what is locked here could not be judged.
     """
     secret = settings.seal_private_key
     directory = settings.data_dir / "keys"
-    private = secret is not None or (directory / "seal.key").exists()
-    try:
-        keyring = Keyring.load(
-            directory,
-            private=private,
-            seal_public=settings.seal_public_key,
-            seal_private=secret.get_secret_value() if secret else None,
-            signing_key_file=settings.signing_key_file,
-        )
-    except KeyringError as error:
-        raise CannotStart(f"{error.detail}; restore the keys from their backup") from error
+    private = runner or secret is not None or (directory / "seal.key").exists()
+    keyring = Keyring.load(
+        directory,
+        private=private,
+        seal_public=settings.seal_public_key,
+        seal_private=secret.get_secret_value() if secret else None,
+        signing_key_file=settings.signing_key_file,
+    )
     if private:
         require_opens(keyring, database)
     return keyring

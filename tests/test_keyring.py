@@ -81,13 +81,22 @@ def test_keys_that_do_not_belong_together_are_refused(tmp_path):
 def test_a_broken_file_is_named_by_its_fault(tmp_path, content):
     Keyring.create(tmp_path)
     (tmp_path / "server.key").write_bytes(content)
-    with pytest.raises(KeyringError):
+    with pytest.raises(KeyringError, match=r"server\.key .*; restore the keys from their backup$"):
         Keyring.load(tmp_path)
 
 
-def test_a_missing_file_names_the_command(tmp_path):
-    with pytest.raises(KeyringError, match="forelock init"):
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(KeyringError, match=r"seal\.pub: No such file.*; restore the keys from their backup$"):
         Keyring.load(tmp_path)
+
+
+@pytest.mark.parametrize("given", ["not base64!", "c2hvcnQ="])
+def test_a_key_that_a_setting_holds_is_named_by_the_setting(tmp_path, given):
+    Keyring.create(tmp_path)
+    with pytest.raises(KeyringError, match=r"^FORELOCK_SEAL_PUBLIC_KEY "):
+        Keyring.load(tmp_path, seal_public=given)
+    with pytest.raises(KeyringError, match=r"^FORELOCK_SEAL_PRIVATE_KEY "):
+        Keyring.load(tmp_path, private=True, seal_private=given)
 
 
 def test_a_keyring_prints_no_secret(tmp_path):

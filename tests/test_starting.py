@@ -27,7 +27,7 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
         text=True,
         env=clean | environment,
         check=False,
-        timeout=60,
+        timeout=600,  # imports on a machine that has much else to do
     )
 
 
@@ -46,7 +46,16 @@ def one_sentence(done: subprocess.CompletedProcess[str]) -> str:
         ("FORELOCK_WORKERS", "0", "FORELOCK_WORKERS: input should be greater than or equal to 1"),
         ("FORELOCK_MAX_BODY_BYTES", "64MB", "FORELOCK_MAX_BODY_BYTES: input should be a valid integer"),
         ("FORELOCK_DASK_SCHEDULER", "tcp://a:1", "FORELOCK_DASK_SCHEDULER must be a tls:// address"),
-        ("FORELOCK_DATABASE_URL", "garbage", "the database URL must be sqlite:///FILE or postgresql://"),
+        ("FORELOCK_DATABASE_URL", "garbage", "FORELOCK_DATABASE_URL must be sqlite:///FILE or postgresql://"),
+        (
+            "FORELOCK_DATABASE_URL",
+            "postgresql://a@b:abc/c",
+            "FORELOCK_DATABASE_URL must be sqlite:///FILE or",
+        ),
+        ("FORELOCK_JOB_LEASE_SECONDS", "inf", "FORELOCK_JOB_LEASE_SECONDS: input should be a finite number"),
+        ("FORELOCK_JOB_RESULT_DAYS", "1e12", "FORELOCK_JOB_RESULT_DAYS: input should be less than or equal"),
+        ("FORELOCK_SEAL_PUBLIC_KEY", "abc", "FORELOCK_SEAL_PUBLIC_KEY is not base64"),
+        ("FORELOCK_HOST", "198.51.100.1", "name one of this machine's with --host"),
     ],
 )
 def test_a_setting_that_cannot_be_is_named(tmp_path: Path, name: str, value: str, says: str) -> None:
@@ -75,9 +84,14 @@ def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
 
 def test_a_data_directory_that_is_a_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    assert str(tmp_path / "file") in one_sentence(
-        run("serve", "--data", str(tmp_path / "file"), "--port", "0")
-    )
+    said = one_sentence(run("serve", "--data", str(tmp_path / "file"), "--port", "0"))
+    assert said == f"forelock: {tmp_path / 'file'}: is there and is no directory"
+
+
+@pytest.mark.parametrize("command", [("runner",), ("migrate",), ("alterations",), ("rebuild-coverage", "x")])
+def test_a_data_directory_that_is_not_there_is_named(tmp_path: Path, command: tuple[str, ...]) -> None:
+    said = one_sentence(run(*command, "--data", str(tmp_path / "d")))
+    assert f"{tmp_path / 'd' / 'forelock.db'} cannot be used: there is no such directory" in said
 
 
 def test_a_refused_port_is_named_with_host_and_database(tmp_path: Path) -> None:
@@ -143,6 +157,12 @@ def test_lost_keys_keep_the_service_from_starting(begun: Path) -> None:
     for command in (("serve", "--port", "0"), ("runner",)):
         said = one_sentence(run(*command, "--data", str(begun)))
         assert "cannot read the key file" in said
+
+
+def test_a_service_that_judges_wants_the_key_that_opens_rows(begun: Path) -> None:
+    (begun / "keys" / "seal.key").unlink()
+    said = one_sentence(run("serve", "--port", "0", "--data", str(begun)))
+    assert f"cannot read the key file {begun / 'keys' / 'seal.key'}: No such file" in said
 
 
 def test_a_deployment_without_its_database_is_not_begun_anew(begun: Path) -> None:

@@ -44,6 +44,12 @@ def read_object(path: str) -> dict[str, Any]:
     document = read_json(read_text(path), path, constants=False)
     if not isinstance(document, dict):
         raise FileFault(f"{path}: does not hold a JSON object")
+    try:
+        json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise FileFault(
+            f"{path}: holds half of a surrogate pair (\\ud800 to \\udfff), which is no text"
+        ) from None
     return document
 
 
@@ -63,8 +69,14 @@ def read_json(text: str, path: str, *, first_line: int = 1, constants: bool = Tr
             raise FileFault(f"{path}: holds {name}, which is no JSON number; write null or leave it out")
         return math.nan
 
+    def number(digits: str) -> float:
+        found = float(digits)
+        if math.isinf(found):
+            raise FileFault(f"{path}: holds {digits}, which is too large for a number")
+        return found
+
     try:
-        return json.loads(text, parse_constant=constant)
+        return json.loads(text, parse_constant=constant, parse_float=None if constants else number)
     except json.JSONDecodeError as error:
         line = first_line + error.lineno - 1
         raise FileFault(f"{path} line {line}, column {error.colno}: is not JSON ({error.msg})") from None

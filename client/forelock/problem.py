@@ -37,6 +37,11 @@ class Fault:
     message: str
     fix: str = ""
 
+    @property
+    def sentence(self) -> str:
+        """What is the matter, and where."""
+        return f"{self.path}: {self.message}" if self.path else self.message
+
 
 class ForelockProblem(ForelockError):
     """The service refused (RFC 9457): its status, stable code, sentence and faulty fields."""

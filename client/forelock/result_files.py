@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from forelock.problem import FileFault
 from forelock.results import Results, Value
-from forelock.rows import KNOWN, SCALARS, Row, read_rows
+from forelock.rows import KNOWN, SCALARS, Row, read_rows, require_item_id
 
 STATUSES = ("ok", "error", "missing")
 ABSENT = frozenset({"na", "n/a", "nan", "null", "none", "-", "?", "missing", "error", "inf", "infinity"})
@@ -192,16 +192,10 @@ def _advice(cell: object) -> str:
 
 def _require_columns(row: Row, path: str, column: str | None) -> None:
     """What every file needs, told by its first row."""
+    require_item_id(row, path)
     names = [str(name) for name in row.cells]
-    has = f"it has {', '.join(names[:12])}"
-    if "item_id" not in row.cells:
-        likely = [
-            name for name in names if name.lower() in ("item", "id", "itemid", "question_id", "sample_id")
-        ]
-        said = f"rename '{likely[0]}' to item_id" if likely else has
-        raise FileFault(f"{path} {row.place}: there is no item_id; {said}")
     if column is not None and column not in row.cells:
-        raise FileFault(f"{path} {row.place}: there is no '{column}'; {has}")
+        raise FileFault(f"{path} {row.place}: there is no '{column}'; it has {', '.join(names[:12])}")
     if column is None and "value" not in row.cells and _text(row.cells.get("status")) in (None, "ok"):
         others = [name for name in names if name not in KNOWN]
         said = f"name the one that holds it, such as --column {others[0]}" if others else "add a column value"

@@ -19,6 +19,8 @@ COLUMNS = {
     "status": "status",
 }
 KNOWN = (*SCALARS, *COLUMNS)
+IDS = ("item", "id", "itemid", "question_id", "sample_id")
+"""What others call `item_id`."""
 DELIMITERS = ",;\t"
 
 
@@ -31,8 +33,17 @@ class Row:
     """Such as `line 7`, or `entry 3` of a JSON array."""
 
 
-def read_rows(path: str, *, known: Sequence[str] = KNOWN, such_as: str = "item_id,value") -> Iterator[Row]:
+def read_rows(
+    path: str,
+    *,
+    known: Sequence[str] = KNOWN,
+    such_as: str = "item_id,value",
+    scalars: Sequence[str] = SCALARS,
+    columns: Mapping[str, str] = COLUMNS,
+) -> Iterator[Row]:
     """The rows of a file whose suffix tells its format; a header names some of the `known` columns.
+
+    A JSON object of columns has the names `scalars` and those that `columns` gives to the fields of a row.
 
     Raises:
         FileFault: naming the line that cannot be read.
@@ -47,9 +58,22 @@ def read_rows(path: str, *, known: Sequence[str] = KNOWN, such_as: str = "item_i
                 yield _row(files.read_json(line, path, first_line=number), f"line {number}", path)
     else:
         document = files.read_json(text, path)
-        entries = document if isinstance(document, list) else _transposed(document, path)
+        entries = document if isinstance(document, list) else _transposed(document, path, scalars, columns)
         for number, entry in enumerate(entries, start=1):
             yield _row(entry, f"entry {number}", path)
+
+
+def require_item_id(row: Row, path: str) -> None:
+    """Refuse a file whose rows, told by the first one, name no item.
+
+    Raises:
+        FileFault: with the column that looks like it.
+    """
+    if "item_id" not in row.cells:
+        names = [str(name) for name in row.cells]
+        likely = [name for name in names if name.lower() in IDS]
+        said = f"rename '{likely[0]}' to item_id" if likely else f"it has {', '.join(names[:12])}"
+        raise FileFault(f"{path} {row.place}: there is no item_id; {said}")
 
 
 def _delimited(text: str, path: str, known: Sequence[str], such_as: str) -> Iterator[Row]:
@@ -83,26 +107,30 @@ def _header(cells: list[str], path: str, known: Sequence[str], such_as: str) -> 
         twice = next(name for name in header if header.count(name) > 1)
         raise FileFault(f"{path} line 1: names the column '{twice}' twice")
     if not set(header) & set(known):
-        likely = [name for name in header if name.lower() in ("item", "id", "question_id", "sample_id")]
+        likely = [name for name in header if name.lower() in IDS]
         said = f"rename '{likely[0]}' to item_id" if likely else f"write one, such as {such_as}"
         raise FileFault(f"{path} line 1: is no header with a column {such_as.split(',')[0]}; {said}")
     return header
 
 
-def _transposed(document: object, path: str) -> Iterator[object]:
+def _transposed(
+    document: object, path: str, scalars: Sequence[str], columns: Mapping[str, str]
+) -> Iterator[object]:
     """Rows of an object of columns."""
     body = _row(document, "", path).cells
-    unknown = sorted(set(body) - {*SCALARS, *COLUMNS.values()})
+    known = (*scalars, *columns.values())
+    unknown = sorted(set(body) - set(known))
     if unknown:
-        known = ", ".join((*SCALARS, *COLUMNS.values()))
-        raise FileFault(f"{path}: unknown fields {', '.join(unknown)}; an object of columns has {known}")
-    scalars = {name: body[name] for name in SCALARS if name in body}
-    columns = {name: body[plural] for name, plural in COLUMNS.items() if body.get(plural) is not None}
-    lists = [column for column in columns.values() if isinstance(column, list)]
-    if not lists or len(lists) < len(columns) or len({len(column) for column in lists}) > 1:
-        raise FileFault(f"{path}: item_ids, values and the other columns are lists of one length")
+        raise FileFault(
+            f"{path}: unknown fields {', '.join(unknown)}; an object of columns has {', '.join(known)}"
+        )
+    said = {name: body[name] for name in scalars if name in body}
+    present = {name: body[plural] for name, plural in columns.items() if body.get(plural) is not None}
+    lists = [column for column in present.values() if isinstance(column, list)]
+    if not lists or len(lists) < len(present) or len({len(column) for column in lists}) > 1:
+        raise FileFault(f"{path}: item_ids and the other columns are lists of one length")
     for cells in zip(*lists, strict=True):
-        yield {**scalars, **dict(zip(columns, cells, strict=True))}
+        yield {**said, **dict(zip(present, cells, strict=True))}
 
 
 def _row(value: object, place: str, path: str) -> Row:

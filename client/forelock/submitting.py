@@ -12,6 +12,7 @@ from forelock.client import Client
 from forelock.problem import Fault, ForelockProblem
 from forelock.result_files import Part, require_distinct
 from forelock.results import Results
+from forelock.rows import SCALARS
 
 Json = dict[str, Any]
 ROW = re.compile(r"\brow ([0-9]+)\b")
@@ -84,10 +85,16 @@ def _lines_of(piece: Piece) -> Iterator[None]:
     try:
         yield
     except ForelockProblem as problem:
-        faults = tuple(Fault(each.path, said(each.message), each.fix) for each in problem.errors)
-        raise ForelockProblem(
-            problem.status, problem.code, said(problem.detail), faults, problem.request_id
-        ) from None
+        faults = tuple(Fault(each.path, said(_named(each, piece)), each.fix) for each in problem.errors)
+        alone = len(faults) == 1 and problem.detail == problem.errors[0].sentence
+        detail = faults[0].sentence if alone else said(problem.detail)
+        raise ForelockProblem(problem.status, problem.code, detail, faults, problem.request_id) from None
+
+
+def _named(fault: Fault, piece: Piece) -> str:
+    """What is the matter; of a name that all rows of the batch share, with the first of them."""
+    name = getattr(piece.batch, fault.path) if fault.path in SCALARS else None
+    return fault.message if name is None else f"{piece.part.where(piece.start)}: '{name}' {fault.message}"
 
 
 def _place(piece: Piece, row: re.Match[str]) -> str:

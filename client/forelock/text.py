@@ -139,11 +139,14 @@ def progress_text(progress: Json) -> str:
 
 
 def problem_text(problem: ForelockProblem) -> str:
-    """A refusal: code and sentence, then every faulty field with its way out."""
+    """A refusal: code and sentence, then every faulty field with its way out; one that says the same is said once."""
     lines = [f"{plain(problem.code)}: {plain(problem.detail)}"]
     for fault in problem.errors:
         fix = f"; {plain(fault.fix)}" if fault.fix else ""
-        lines.append(f"  {plain(fault.path) or '(whole body)'}: {plain(fault.message)}{fix}")
+        if len(problem.errors) == 1 and problem.detail == fault.sentence:
+            lines[0] += fix
+        else:
+            lines.append(f"  {plain(fault.path) or '(whole body)'}: {plain(fault.message)}{fix}")
     if problem.request_id:
         lines.append(f"  request {plain(problem.request_id)}")
     return "\n".join(lines)

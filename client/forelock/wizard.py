@@ -7,7 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from forelock.problem import FileFault
+
 Json = dict[str, Any]
+NEEDED = " (cannot be empty)"
 Claim = Literal["superiority", "non_inferiority", "equivalence"]
 Ask = Callable[[str], str]
 
@@ -159,7 +162,11 @@ def _on_terminal(question: str) -> str:
     """Questions go to standard error: standard output is for answers."""
     sys.stderr.write(question)
     sys.stderr.flush()
-    return input()
+    try:
+        return input()
+    except EOFError:
+        sys.stderr.write("\n")
+        raise FileFault("the questions ended without an answer; nothing is written") from None
 
 
 def _text(prompt: Ask, question: str, default: str) -> str:
@@ -167,24 +174,29 @@ def _text(prompt: Ask, question: str, default: str) -> str:
         said = prompt(f"{question}{f' [{default}]' if default else ''} > ").strip() or default
         if said:
             return said
+        question = f"{question.removesuffix(NEEDED)}{NEEDED}"
 
 
 def _choice(prompt: Ask, question: str, choices: Sequence[str]) -> str:
     listed = ", ".join(f"{number} {choice}" for number, choice in enumerate(choices, start=1))
+    asked = question
     while True:
-        said = prompt(f"{question} {listed} [1] > ").strip().lower() or "1"
+        said = prompt(f"{asked} {listed} [1] > ").strip().lower() or "1"
         if said.isdigit() and 1 <= int(said) <= len(choices):
             return choices[int(said) - 1]
         if said in choices:
             return said
+        asked = f"{question} Write a number from 1 to {len(choices)}:"
 
 
 def _number(prompt: Ask, question: str, default: float, *, whole: bool = False) -> float:
+    kind, asked = "a whole number" if whole else "a number", question
     while True:
-        said = prompt(f"{question} [{default:g}] > ").strip() or f"{default:g}"
+        said = prompt(f"{asked} [{default:g}] > ").strip() or f"{default:g}"
         try:
             number = float(int(said)) if whole else float(said)
         except ValueError:
-            continue
+            number = 0.0
         if 0 < number < 1e9:
             return number
+        asked = f"{question} ({kind} above 0, such as {default:g})"

@@ -129,7 +129,10 @@ def check(batch: ResultBatch, plan: Plan, manifests: Mapping[str, Manifest]) -> 
     if endpoint.kind == "binary":
         outside = (batch.statuses == 0) & (batch.values != 0) & (batch.values != 1)
         faults.rows(
-            "value", np.flatnonzero(outside).tolist(), "is neither 0 nor 1, and the endpoint is binary"
+            "value",
+            np.flatnonzero(outside).tolist(),
+            "is neither 0 nor 1, and the endpoint is binary",
+            "post 1 for right and 0 for wrong",
         )
     if endpoint.bounds is not None:
         low, high = endpoint.bounds.low, endpoint.bounds.high

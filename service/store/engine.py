@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -43,7 +45,7 @@ _RETRYABLE = (
 )
 
 
-_URL_FORM = "the database URL must be sqlite:///FILE or postgresql://USER@HOST/NAME"
+_URL_FORM = "FORELOCK_DATABASE_URL must be sqlite:///FILE or postgresql://USER:PASSWORD@HOST:PORT/NAME"
 
 _SQLITE_AWAY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR)
 """The last two: no descriptor is left to open a file, or the disk failed."""
@@ -167,7 +169,7 @@ class Database:
 def _dialect_url(url: str) -> URL:
     try:
         parsed = make_url(url)
-    except sa.exc.ArgumentError:
+    except (sa.exc.ArgumentError, ValueError):  # the second: a port that is no number
         raise UnknownDatabase(_URL_FORM) from None
     if parsed.drivername in ("postgres", "postgresql", "postgresql+psycopg"):
         return parsed.set(drivername="postgresql+psycopg")
@@ -179,7 +181,8 @@ def _dialect_url(url: str) -> URL:
 def _silence(url: URL, error: BaseException) -> Silence:
     said = " ".join(str(error).split())
     if url.get_backend_name() == "sqlite":
-        return Silence(f"the database file {url.database} cannot be used: {said}", final=True)
+        why = _cannot_open(Path(str(url.database))) or said
+        return Silence(f"the database file {url.database} cannot be used: {why}", final=True)
     final = "FATAL:" in said and not any(word in said for word in _PASSING)
     said = (
         said.rpartition("FATAL:")[2].strip() if "FATAL:" in said else said.removeprefix("connection failed: ")
@@ -187,6 +190,19 @@ def _silence(url: URL, error: BaseException) -> Silence:
     return Silence(
         f"the database '{url.database}' at {url.host}:{url.port or 5432} does not answer: {said}", final
     )
+
+
+def _cannot_open(path: Path) -> str | None:
+    """What keeps a process from a file and from making those beside it; SQLite does not say."""
+    if not path.parent.is_dir():
+        return "there is no such directory"
+    if os.statvfs(path.parent).f_flag & os.ST_RDONLY:
+        return "it is on a read-only file system"
+    if not os.access(path.parent, os.R_OK | os.W_OK | os.X_OK) or (
+        path.exists() and not os.access(path, os.R_OK | os.W_OK)
+    ):
+        return "this user may not write there"
+    return None
 
 
 def _create_engine(url: URL, pool_size: int) -> Engine:

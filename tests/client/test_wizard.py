@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import itertools
 import json
 from collections.abc import Iterator
@@ -51,6 +52,47 @@ def test_an_answer_that_cannot_be_is_asked_for_again():
     plan = wizard.ask(lambda _question: next(answers))
     assert plan["populations"][0]["n"] == 10
     assert plan["title"] == "b against a on d"
+
+
+def test_a_question_that_is_asked_again_says_what_it_wants():
+    asked: list[str] = []
+    answers = iter(["a", "b", "3", "1", "hit", "1", "many", "5", "", "d", "x", "10", "", "w", ""])
+
+    def read(question: str) -> str:
+        asked.append(question)
+        return next(answers)
+
+    wizard.ask(read)
+    assert "Write a number from 1 to 2:" in asked[3]
+    assert "(a number above 0, such as 2)" in asked[7]
+    assert "(cannot be empty)" in asked[9]
+    assert "(a whole number above 0, such as 500)" in asked[11]
+
+
+class Terminal(io.StringIO):
+    """A terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_questions_that_end_early_leave_no_file(command, tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.stdin", Terminal("old\nnew\n"))
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    status, _, said = command("plan", "new", str(tmp_path / "plan.json"))
+    assert status == 2
+    assert "the questions ended without an answer; nothing is written" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_there_is_refused_before_anything_is_asked(command, tmp_path, monkeypatch):
+    (tmp_path / "plan.json").write_text("{}")
+    monkeypatch.setattr("sys.stdin", Terminal(""))
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    status, _, said = command("plan", "new", str(tmp_path / "plan.json"))
+    assert status == 2
+    assert said == f"forelock: {tmp_path / 'plan.json'}: is there already; choose another name\n"
+    assert (tmp_path / "plan.json").read_text() == "{}"
 
 
 def test_plan_new_writes_a_template_and_never_over_a_file(command, tmp_path):

@@ -80,3 +80,9 @@ def test_faults_name_field_and_row(body, path, fault):
 def test_an_id_twice_is_refused_after_normalisation():
     with pytest.raises(ForelockError):
         read({"item_ids": ["é", "e\u0301"]})
+
+
+def test_a_fault_of_the_whole_body_begins_with_what_is_the_matter():
+    with pytest.raises(InvalidData) as refused:
+        read("item\nq1\n", "text/csv")
+    assert refused.value.detail == "column 1 of the header is not known"

@@ -11,6 +11,7 @@ from typing import Any
 
 from forelock import settings
 from forelock.client import Client
+from forelock.problem import ForelockProblem
 
 Handler = Callable[[argparse.Namespace, Client], int]
 
@@ -55,8 +56,14 @@ def command(commands: Any, name: str, handler: Handler, summary: str) -> argpars
     parser.add_argument("--json", action="store_true", help="print the service's answer as JSON")
 
     def run(options: argparse.Namespace) -> int:
-        with Client(options.url, settings.api_key(None, options.key_file)) as client:
-            return handler(options, client)
+        key = settings.api_key(None, options.key_file)
+        with Client(options.url, key) as client:
+            try:
+                return handler(options, client)
+            except ForelockProblem as problem:
+                if key is None and problem.code == "unauthorized":
+                    tell("no API key was given: set FORELOCK_API_KEY, or name the key's file with --key-file")
+                raise
 
     parser.set_defaults(handler=run)
     return parser

@@ -6,12 +6,14 @@ import argparse
 import contextlib
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from forelock import files, text, wizard
 from forelock.client import Client
 from forelock.commands.common import bare, command, group, show, tell
+from forelock.item_files import read_items
 from forelock.pilot_files import read_pilot
 from forelock.power_text import power_text
 from forelock.problem import FileFault, ForelockError
@@ -85,21 +87,41 @@ def _new(steps: Any) -> None:
 
     def run(options: argparse.Namespace) -> int:
         asks = sys.stdin.isatty() and sys.stderr.isatty() and not options.template
-        plan = wizard.ask() if asks else wizard.TEMPLATE
-        written = json.dumps(plan, indent=2, ensure_ascii=False) + "\n"
-        try:
-            with Path(options.file).open("x", encoding="utf-8") as file:
-                file.write(written)
-        except FileExistsError:
-            raise FileFault(f"{options.file}: is there already; choose another name") from None
-        except OSError as error:
-            raise FileFault(f"{options.file}: {error.strerror or 'cannot be written'}") from error
+        with _new_file(Path(options.file)) as file:
+            plan = wizard.ask() if asks else wizard.TEMPLATE
+            written = json.dumps(plan, indent=2, ensure_ascii=False) + "\n"
+            file.write(written)
         if options.json:
             print(written, end="")
-        tell(f"{options.file} is written; next: forelock plan create {options.file} --items POPULATION=FILE")
+        (population,) = plan["populations"]
+        tell(
+            f"{options.file} is written; next: forelock plan create {options.file} "
+            f"--items {population['id']}=ITEMS.csv, a file with the column item_id"
+            + (" and the column cluster" if "clusters" in population else "")
+        )
         return 0
 
     parser.set_defaults(handler=run)
+
+
+@contextlib.contextmanager
+def _new_file(path: Path) -> Iterator[TextIO]:
+    """A file that is made before anything is asked, and taken back when nothing comes of it.
+
+    Raises:
+        FileFault: it is there already, or cannot be made.
+    """
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            try:
+                yield file
+            except BaseException:
+                path.unlink()
+                raise
+    except FileExistsError:
+        raise FileFault(f"{path}: is there already; choose another name") from None
+    except OSError as error:
+        raise FileFault(f"{path}: {error.strerror or 'cannot be written'}") from error
 
 
 def _takes_items(parser: argparse.ArgumentParser) -> None:
@@ -120,11 +142,18 @@ def _manifest(argument: str) -> tuple[str, str]:
     return population, path
 
 
-Manifests = list[tuple[str, bytes, str]]
+Manifests = list[tuple[str, bytes]]
 
 
 def _manifests(options: argparse.Namespace) -> Manifests:
-    return [(name, files.read_bytes(path), files.content_type(path)) for name, path in options.items]
+    """Every population's items as JSON columns; they are read here, so that a fault names its line."""
+    found = []
+    for population, path in options.items:
+        items = read_items(path)
+        if items.unused:
+            tell(f"{text.plain(path)}: not used: {text.plain(', '.join(items.unused))}")
+        found.append((population, items.body()))
+    return found
 
 
 def _power(options: argparse.Namespace, client: Client) -> int:
@@ -135,8 +164,8 @@ def _power(options: argparse.Namespace, client: Client) -> int:
         plan, manifests = files.read_object(options.plan), _manifests(options)
         draft = client.create_plan(plan)["id"]
         try:
-            for population, content, kind in manifests:
-                client.put_items(draft, population, content, kind)
+            for population, content in manifests:
+                client.put_items(draft, population, content)
             report = client.power(draft, pilots)
         finally:
             client.delete_draft(draft)
@@ -148,8 +177,8 @@ def _create(options: argparse.Namespace, client: Client) -> int:
     plan, manifests = files.read_object(options.file), _manifests(options)
     record = client.create_plan(plan)
     try:
-        for population, content, kind in manifests:
-            client.put_items(record["id"], population, content, kind)
+        for population, content in manifests:
+            client.put_items(record["id"], population, content)
     except ForelockError:
         with contextlib.suppress(ForelockError):  # the fault of the items is what has to be told
             client.delete_draft(record["id"])
@@ -164,8 +193,8 @@ def _create(options: argparse.Namespace, client: Client) -> int:
 def _edit(options: argparse.Namespace, client: Client) -> int:
     changes, manifests = files.read_object(options.file), _manifests(options)
     record = client.edit_plan(options.id, changes)
-    for population, content, kind in manifests:
-        client.put_items(options.id, population, content, kind)
+    for population, content in manifests:
+        client.put_items(options.id, population, content)
     if manifests:
         record = client.preregistration(options.id)
     show(options, record, text.record_text(record))
