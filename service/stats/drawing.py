@@ -154,7 +154,7 @@ def flips_seconds(moves: Floats) -> float:
         return 0.005 + 2e-6 * n
     # tails too small for inversion, and values too uneven for it, are rounded to a long grid
     far = float(np.abs(moves.sum())) > 4.5 * float(np.sqrt(moves @ moves))
-    return 0.8 + 8e-6 * n if far or not looks_smooth(look) else 0.006 + 1e-6 * n
+    return 0.8 + 8e-6 * n if far or not looks_smooth(look) else 0.05 + 1e-6 * n
 
 
 def metric_seconds(units: PairedSums, draws: int, *, studentize: bool = False) -> float:

@@ -33,7 +33,7 @@ class EffectSizeAnalysis(Analysis, EffectSizes):
 
 
 def _cost(request: EffectSizeRequest) -> float:
-    return 0.003 + 2.5e-7 * (len(request.baseline) + len(request.candidate))
+    return 0.005 + 2.5e-7 * (len(request.baseline) + len(request.candidate))
 
 
 @stat_test(

@@ -160,7 +160,7 @@ def results_for_nobody(served: Served) -> None:
         for _ in range(10):
             headers = {**GZIP, "Idempotency-Key": uuid.uuid4().hex}
             answer = client.post("/v1/preregistrations/nobody/results", content=body, headers=headers)
-            assert answer.status_code == 404
+            assert answer.status_code == 404, answer.text
 
 
 def underestimated(served: Served) -> None:
