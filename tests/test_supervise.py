@@ -201,6 +201,16 @@ def test_a_forked_child_knows_what_it_was_told_and_its_nursery_does_not(tmp_path
     process.communicate()
 
 
+def test_the_supervisor_loads_neither_numbers_nor_models() -> None:
+    """It lives as long as the service, and does nothing but wait: what its children load it has no use for."""
+    loads = (
+        "import sys, forelock.cli, service.cli, service.supervise; forelock.cli._parser(['serve']); "
+        "print(*sorted({'numpy', 'scipy', 'pydantic', 'sqlalchemy', 'fastapi', 'dask'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", loads], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
 def test_port_zero_takes_a_free_port() -> None:
     with listen("127.0.0.1", 0) as first, listen("127.0.0.1", 0) as second:
         assert first.getsockname()[1] != second.getsockname()[1]

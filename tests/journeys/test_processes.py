@@ -192,6 +192,40 @@ def test_init_makes_one_key_readable_by_its_owner_alone_and_only_once(tmp_path: 
     assert (tmp_path / "data" / "admin.key").read_text() == secret
 
 
+def below(pid: int) -> list[int]:
+    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def nursery_of(served: Served) -> int:
+    named = children(served.process.pid)
+    (nursery,) = set(below(served.process.pid)) - {named["api"], named["runner"]}
+    return nursery
+
+
+def compute_aside(client: httpx.Client) -> int:
+    """The status of a test that a calculator computes."""
+    path = "/v1/tests/paired-bootstrap"
+    return client.post(path, json=client.get(path).json()["example"]).status_code
+
+
+def test_calculators_are_forked_where_no_settings_are(tmp_path: Path) -> None:
+    with serving(tmp_path) as served, served.client() as client:
+        assert compute_aside(client) == 200
+        nursery = nursery_of(served)
+        calculators = below(nursery)
+        assert calculators
+        for each in (nursery, *calculators):
+            assert b"FORELOCK_" not in Path(f"/proc/{each}/environ").read_bytes()
+
+
+def test_calculators_come_from_elsewhere_when_the_nursery_has_ended(tmp_path: Path) -> None:
+    with serving(tmp_path) as served, served.client() as client:
+        nursery = nursery_of(served)
+        os.kill(nursery, signal.SIGKILL)
+        assert gone(nursery, 60)
+        assert compute_aside(client) == 200
+
+
 def test_a_taken_port_is_one_sentence_and_not_a_traceback(tmp_path: Path) -> None:
     from service.supervise import listen
 
