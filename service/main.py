@@ -26,7 +26,14 @@ from service.config import Settings, UnusableSetting, read_settings
 from service.domain.access import SCOPES, Key, Project, new_secret, secret_prefix, secret_sha256
 from service.errors import Conflict, ForelockError
 from service.keyring import Keyring
-from service.starting import require_answer, require_keys, require_opens, require_whole, wait_for
+from service.starting import (
+    require_answer,
+    require_begun,
+    require_keys,
+    require_opens,
+    require_whole,
+    wait_for,
+)
 from service.store import clock, integrity, keys, projects, schema
 from service.store.engine import Database
 from service.store.integrity import Alteration
@@ -127,6 +134,7 @@ def prepare_embedded(settings: Settings, *, runner: bool) -> Path | None:
         wait_for(database, sys.stderr.write)
         if settings.database_url is not None:
             schema.require_current(database.engine)
+            require_begun(database)
             require_keys(settings, database, runner=runner)
             return None
         if schema.revision(database.engine) is not None:

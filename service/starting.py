@@ -13,7 +13,7 @@ from service.config import Settings
 from service.domain.sealing import key_info, unwrap_key
 from service.errors import ForelockError
 from service.keyring import Keyring
-from service.store import plan_keys
+from service.store import plan_keys, projects
 from service.store.engine import Database
 
 LONGEST_PAUSE = 5.0
@@ -55,6 +55,19 @@ def require_answer(database: Database) -> None:
     why = database.why_silent()
     if why is not None:
         raise CannotStart(why.sentence)
+
+
+def require_begun(database: Database) -> None:
+    """Refuse a database that has a schema and was never initialised: nobody has a key to it.
+
+    Raises:
+        CannotStart: naming the command.
+    """
+    with database.read() as session:
+        if not projects.page(session, cursor=None, limit=1)[0]:
+            raise CannotStart(
+                "the database holds no project yet: run `forelock init`, which makes the keys and the first API key"
+            )
 
 
 def require_keys(settings: Settings, database: Database, *, runner: bool = False) -> Keyring:

@@ -118,6 +118,19 @@ def test_postgres_that_refuses_is_told_at_once(database: Database, change: dict[
     assert f"database '{other.url.database}'" in refused.value.detail
 
 
+@pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
+@pytest.mark.parametrize("migrated", [False, True])
+def test_serving_a_postgres_that_was_never_initialised_names_the_command(
+    database: Database, tmp_path: Path, migrated: bool
+) -> None:
+    url = database.url.render_as_string(hide_password=False)
+    if not migrated:
+        with database.engine.begin() as connection:
+            connection.exec_driver_sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+    said = one_sentence(run("serve", "--data", str(tmp_path), "--port", "0", FORELOCK_DATABASE_URL=url))
+    assert "run `forelock init`" in said
+
+
 class Coming:
     """A database that answers the fourth time."""
 

@@ -46,7 +46,7 @@ def require_current(engine: Engine) -> None:
         return
     if present is None:
         raise SchemaUnknown(
-            f"the database is empty: run `./do migrate` (or `forelock migrate`) to make schema {known}"
+            "the database is empty: run `forelock init`, which makes its schema, the keys and the first API key"
         )
     raise SchemaUnknown(
         f"the database has schema {present} and this release needs {known}: back it up, then run "
