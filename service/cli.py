@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 import errno
+import json
 import os
 import signal
 import sys
@@ -168,9 +168,7 @@ def _serve(arguments: argparse.Namespace) -> int:
             if taken
             else "name one of this machine's with --host"
         )
-        sys.stderr.write(
-            f"forelock: cannot listen on {host} port {port}: {error.strerror}; {way_out}\n"
-        )
+        sys.stderr.write(f"forelock: cannot listen on {host} port {port}: {error.strerror}; {way_out}\n")
         supervisor.stop()
         return 1
     supervisor.tell(

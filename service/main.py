@@ -274,10 +274,10 @@ def _id() -> str:
     return uuid.uuid4().hex
 
 
-def _prepared(given: str, report: int) -> Settings:
+def _prepared(given: str, report: int, *, runner: bool) -> Settings:
     """The settings of a deployment that is ready to be served, which the supervisor is told."""
     settings = settings_of(json.loads(given))
-    created = prepare_embedded(settings)
+    created = prepare_embedded(settings, runner=runner)
     told = {"host": settings.host, "port": settings.port, "workers": settings.workers}
     where = {"data_dir": str(settings.data_dir), "created": None if created is None else str(created)}
     with os.fdopen(report, "w") as said:
@@ -287,8 +287,8 @@ def _prepared(given: str, report: int) -> Settings:
 
 def _nursery(descriptor: int) -> NoReturn:
     """Load what API, runner and calculators need, and fork them."""
-    import service.api.app
     import service.api.calculators
+    import service.app
     import service.jobs.dask_pool
     import service.jobs.runner
     from service import nursery
@@ -318,7 +318,7 @@ def _main(arguments: list[str]) -> int:
                 run_runner(Settings())
             case ["prepare" | "runner" as role, given, report]:
                 follow_parent(lambda: os._exit(1))
-                settings = _prepared(given, int(report))
+                settings = _prepared(given, int(report), runner=role == "runner")
                 if role == "runner":
                     run_runner(settings)
             case _:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
-from typing import Literal
+from typing import Literal, cast
 
 from service.domain.analyses import JsonObject
 from service.domain.assertion import Facts, Limit, States, states_seen
@@ -71,8 +71,10 @@ def size_unshown(plan: Plan, found: HypothesisVerdict) -> float | None:
     target = Target.of(plan, hypothesis)
     if found.outcome != "supported" or target.size is None:
         return None
-    truths = {parse(each.text): each.holds for each in found.clauses}
-    sides = {each: _side_of(each, found.analyses) for each in setting.clauses if isinstance(each, Excludes)}
+    truths: dict[Clause, Truth] = {cast("Clause", parse(each.text)): each.holds for each in found.clauses}
+    sides: dict[Clause, int | None] = {
+        each: _side_of(each, found.analyses) for each in setting.clauses if isinstance(each, Excludes)
+    }
     observed = _own_estimate(setting, Fraction(found.delta_exact), found.analyses)
     facts = _known(setting.rule, Reader.of(plan, setting), truths, observed, sides)
     return None if target.shows_size(facts) else float(target.good * target.size)

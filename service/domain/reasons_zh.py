@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from functools import cache
 
 from service.domain.equivalence_fallback import NO_P
-from service.stats.anytime import EMPTY
 from service.stats.certainty import BEYOND, DRAWN, FLAT, POINT
 from service.stats.looks import CONTINUES, UNVARIED
+from service.stats.orders import EMPTY
 from service.stats.resampling import NO_SPREAD
 
 ELSEWHERE = "其原因以英文记录在判定中"

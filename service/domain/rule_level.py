@@ -27,12 +27,8 @@ from service.domain.power_worlds import KNOWN, plausible
 from service.domain.rule import Excludes
 from service.domain.rule_level_records import RuleLevel
 from service.domain.rule_region import Region
-from service.domain.simulated_fields import SimulatedSets
-from service.domain.truth_sets import TRUE, combine_sets
-from service.kernels import binomial
-from service.kernels.simulated_pairs import SharedResamples, draw_binary, draw_continuous
-from service.stats.common import Margin
 from service.domain.simulated_level import fixed_level, sequential_level
+from service.kernels import binomial
 from service.stats.shows import Covers, Finding, PValue, Share, by_alpha
 
 DEFAULT_ALPHA = 0.05

@@ -18,9 +18,9 @@ from starlette.requests import ClientDisconnect
 from starlette.testclient import TestClient
 
 from service.api import aside, calculator
-from service.api.app import create_app
 from service.api.calculators import CalculatorLost, Calculators, _forks
 from service.api.room import Room
+from service.app import create_app
 from service.errors import InvalidData, Unavailable
 from service.stats import registry
 

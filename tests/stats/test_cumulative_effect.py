@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 
 from service.errors import InvalidData
 from service.kernels import tango
-from tests.stats.oracle import analyse, ask, cases, codes, needs_oracle
-from service.kernels.paired_intervals import tango_interval
 from tests.stats.oracle import analyse, ask, cases, codes
 from tests.stats.oracle import columns as oracle_columns
 from tests.stats.soundness import sound

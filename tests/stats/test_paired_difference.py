@@ -13,8 +13,6 @@ from statsmodels.stats.contingency_tables import mcnemar
 from service.errors import InvalidData
 from service.kernels import tango
 from service.kernels.paired_intervals import newcombe_interval, wald_interval
-from tests.stats.oracle import analyse, ask, cases, close, codes, columns, fourfold, needs_oracle, tolerance
-from service.kernels.paired_intervals import newcombe_interval, tango_interval, tango_score, wald_interval
 from tests.stats.oracle import analyse, ask, cases, close, codes, columns, fourfold, tolerance
 from tests.stats.soundness import sound
 
