@@ -11,8 +11,6 @@ from itertools import chain
 import numpy as np
 
 from service.domain.attainability import clause_truth, field_bounds
-from service.domain.enumerated_fields import line_of
-from service.domain.enumerated_lines import EndLines, Line, exact_delta
 from service.domain.enumerated_tests import BinaryTest
 from service.domain.feeding import takes_clusters
 from service.domain.least_p import Size
@@ -21,6 +19,7 @@ from service.domain.rule import Clause, Is, Quantity, Within
 from service.domain.rule_region import Region, region
 from service.domain.truth_sets import FALSE, FREE, TRUE, UNKNOWN
 from service.kernels.rule_enumeration import Ints, discordant_window
+from service.stats.cell_lines import EndLines, Line, exact_delta
 from service.stats.common import Margin
 
 LEAST_THRESHOLD = 1e-9
@@ -106,7 +105,7 @@ class EnumeratedRule:
             return exact_delta(n)
         if use is None or self.setting.endpoint is None:
             return None
-        return line_of(BinaryTest(use, self.setting.endpoint, n, self.sesoi), clause.field.path)
+        return BinaryTest(use, self.setting.endpoint, n, self.sesoi).line_of(clause.field.path)
 
     def _why_free(self, clause: Clause) -> str | None:
         use, population = self.setting.uses.get(clause.field.test or ""), self.setting.population

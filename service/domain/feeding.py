@@ -17,6 +17,7 @@ from service.domain.population import Manifest
 from service.domain.unit_order import look_units, ranks
 from service.stats import registry
 from service.stats.common import Margin, Request, is_binary
+from service.stats.plan_use import InOrder, Layout
 from service.stats.registry import StatTest
 
 if TYPE_CHECKING:  # outcomes ask what a rule favours, and that asks for parameters here
@@ -36,20 +37,17 @@ DATA_FIELDS = frozenset(
 )
 """Request fields that carry outcomes; a plan's parameters are all the others."""
 
-SEQUENTIAL = "sequential"
-FROM_PLAN = {
-    SEQUENTIAL: frozenset({"looks", "boundary", "order", "order_seed", "strata", "bound", "size_cap"})
-}
-"""Request fields that other parts of the plan fill: its stopping rule, order, bounds and clusters."""
-
 
 @cache
 def parameters_model(name: str, version: int) -> type[BaseModel]:
     """The parameters a plan may give a test: its request without the data, every field with its rules."""
+    test = registry.find(name, version)
+    ordered = ordered_of(test)
+    filled = DATA_FIELDS if ordered is None else DATA_FIELDS | ordered.fills
     fields: dict[str, Any] = {
         field: (info.annotation, info)
-        for field, info in registry.find(name, version).request.model_fields.items()
-        if field not in DATA_FIELDS and field not in FROM_PLAN.get(name, ())
+        for field, info in test.request.model_fields.items()
+        if field not in filled
     }
     if "margin" in fields:  # the SESOI stands in for it
         fields["margin"] = (fields["margin"][0], None)
@@ -70,6 +68,16 @@ def parameter(use: TestUse, name: str) -> JsonValue:
         return use.parameters[name]
     info = registry.find(use.test, use.version).request.model_fields.get(name)
     return None if info is None or info.is_required() else info.get_default(call_default_factory=False)
+
+
+def ordered_of(test: StatTest[Any, Any]) -> InOrder | None:
+    """How a sequential test reads along the plan's order; None for other tests."""
+    return None if test.plan is None else test.plan.ordered
+
+
+def is_ordered(use: TestUse) -> bool:
+    """True for a sequential test."""
+    return ordered_of(registry.find(use.test, use.version)) is not None
 
 
 def takes_clusters(test: StatTest[Any, Any], population: Population) -> bool:
@@ -97,14 +105,15 @@ def build_request(
     values: dict[str, Any] = {"baseline": baseline, "candidate": candidate}
     if clusters is not None:
         values["clusters"] = clusters
-    if margin is not None and "margin" in test.request.model_fields and _takes_margin(use):
+    if margin is not None and "margin" in test.request.model_fields and _takes_margin(test, use):
         values["margin"] = margin
     request: Request = test.request.model_validate({**values, **(design or {}), **read_parameters(use)})
     return request
 
 
-def _takes_margin(use: TestUse) -> bool:
-    return use.test != SEQUENTIAL or use.parameters.get("method") == "confidence_sequence"
+def _takes_margin(test: StatTest[Any, Any], use: TestUse) -> bool:
+    ordered = ordered_of(test)
+    return ordered is None or ordered.takes_margin(use.parameters)
 
 
 def design_of(
@@ -114,22 +123,18 @@ def design_of(
 
     `largest` is the size of the population's largest cluster.
     """
-    if use.test != SEQUENTIAL:
+    ordered = ordered_of(registry.find(use.test, use.version))
+    if ordered is None:
         return {}
-    found: dict[str, Any] = {"order": "locked_seed"}
-    rule = plan.stopping
-    if use.parameters.get("method") == "group_sequential":
-        if isinstance(rule, GroupSequential) and rule.looks is not None:
-            found["looks"] = list(look_units(population, rule.looks))
-            found["boundary"] = f"{rule.spending or 'obrien_fleming'}_spending"
-        return found
+    looks, spending = None, "obrien_fleming"
+    if isinstance(plan.stopping, GroupSequential) and plan.stopping.looks is not None:
+        looks = look_units(population, plan.stopping.looks)
+        spending = plan.stopping.spending or spending
+    length = 1.0 if endpoint.kind == "binary" else None
     if endpoint.bounds is not None:
-        found["bound"] = endpoint.bounds.high - endpoint.bounds.low
-    elif endpoint.kind == "binary":
-        found["bound"] = 1.0
-    if population.clusters is not None and largest is not None:
-        found["size_cap"] = largest
-    return found
+        length = endpoint.bounds.high - endpoint.bounds.low
+    clusters = None if population.clusters is None else largest
+    return ordered.design(use.parameters, Layout(looks, spending, length, clusters))
 
 
 def request_for(plan: Plan, test: StatTest[Any, Any], use: TestUse, paired: Paired) -> Request:
@@ -138,7 +143,7 @@ def request_for(plan: Plan, test: StatTest[Any, Any], use: TestUse, paired: Pair
     clusters = paired.manifest.clusters if takes_clusters(test, paired.population) else None
     labels = None if clusters is None else list(compress(clusters, paired.kept.tolist()))
     baseline, candidate = paired.baseline, paired.candidate
-    if use.test == SEQUENTIAL:
+    if ordered_of(test) is not None:
         order = np.argsort(ranks(paired.population, paired.manifest)[paired.kept], kind="stable")
         baseline, candidate = baseline[order], candidate[order]
         labels = None if labels is None else [labels[item] for item in order.tolist()]

@@ -285,7 +285,6 @@ def _reach(plan: Plan, setting: Setting, n: int) -> Iterator[EquivalenceReach]:
             or takes_clusters(use.test, setting.population)
         ):
             continue
-        if use.test.name == "equivalence" and parameter(use.use, "design") == "paired":
-            found = equivalence_reach(BinaryTest(use, setting.endpoint, n, sesoi))
-            if found is not None:
-                yield found
+        found = equivalence_reach(BinaryTest(use, setting.endpoint, n, sesoi))
+        if found is not None:
+            yield found

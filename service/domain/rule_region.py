@@ -14,10 +14,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.enumerated_lines import ABOVE, BELOW, UNDEFINED, EndLines, Line, Stretch
 from service.domain.rule import Clause, Comparison, Excludes, Is, Operator, Rule, clauses
 from service.domain.truth_sets import FREE, TRUE, Sets, both, combine_sets, compared, either
 from service.kernels.rule_enumeration import Ints, binomial_between, binomial_pmf, discordant_window
+from service.stats.cell_lines import ABOVE, BELOW, UNDEFINED, EndLines, Line, Stretch
 
 Lines = Mapping[str, Line | EndLines]
 """By the field's text; a field without a line is free."""

@@ -14,7 +14,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.enumerated_lines import (
+from service.kernels.lattice import QUANTILE_SLACK
+from service.kernels.rule_enumeration import Floats, Ints, share_at_most
+from service.stats.cell_lines import (
     ABOVE,
     BELOW,
     EQUAL,
@@ -29,10 +31,8 @@ from service.domain.enumerated_lines import (
     side_of,
     valued,
 )
-from service.domain.rule_truth import TIE
-from service.kernels.lattice import QUANTILE_SLACK
-from service.kernels.rule_enumeration import Floats, Ints, share_at_most
 from service.stats.pairs import P_FLOOR
+from service.stats.shows import TIE
 
 UNTOLD = 2e-11
 """Nearer than this to the level, the test is asked which side a percentile lies on."""
