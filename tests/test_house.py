@@ -264,7 +264,7 @@ def test_do_is_posix_shell_and_explains_itself(tmp_path: Path) -> None:
     ran = subprocess.run([str(ROOT / "do"), "nonsense"], cwd=tmp_path, capture_output=True, text=True)
     assert ran.returncode == 2
     assert ran.stderr.startswith("usage: ./do COMMAND")
-    for command in ("demo", "serve", "test", "check", "openapi", "migrate", "forelock"):
+    for command in ("demo", "serve", "test", "check", "openapi", "pages", "new-test", "migrate", "forelock"):
         assert re.search(rf"^  {command}\b", ran.stderr, re.MULTILINE), command
 
 
