@@ -99,8 +99,9 @@ def test_no_data_give_less_than_the_least_p_and_extreme_data_give_it(name, given
             continue
         found.append(analysed(use, *arms[::way], clusters=labels))
     p = min(each["p_value"] for each in found if each is not None and each["p_value"] is not None)
-    assert p == pytest.approx(float(least), rel=1e-6)
     assert float(least) <= p * (1 + 1e-12)
+    if given.get("method") != "corrected":  # a continuity correction stays further off
+        assert p == pytest.approx(float(least), rel=1e-6)
     assert f"{float(least):.4g}" in why
 
 
