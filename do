@@ -19,6 +19,8 @@ usage: ./do COMMAND [ARGUMENTS]
   quick                           format, lint, types, and the tests of what was changed: seconds
   check                           format, lint, types, layers, OpenAPI, Dockerfile
   openapi                         write openapi/openapi.json from the code
+  pages                           write every generated page and the API's description from the code
+  new-test NAME                   begin a statistical test: its module, its tests, its words
   bench [--json FILE] [--only GROUP ...] [--write]
                                   measure against other packages
   simulate [PYTEST ARGUMENTS]     the simulations alone: coverage and type I error
@@ -467,6 +469,14 @@ compose() {
         --profile init --profile pool config
 }
 
+# Everything that is made from the code: pages of tests and warnings, reference pages, the API's description.
+pages() {
+    cd "$root"
+    "$venv/bin/python" -m service.reports.test_pages
+    "$venv/bin/python" -m service.reports.reference_pages
+    "$venv/bin/python" -m tools.openapi openapi/openapi.json
+}
+
 command=${1:-}
 [ $# -eq 0 ] || shift
 case $command in
@@ -479,6 +489,8 @@ case $command in
     quick) quick ;;
     check) check ;;
     openapi) environment run; cd "$root"; exec "$venv/bin/python" -m tools.openapi openapi/openapi.json ;;
+    pages) environment run; pages ;;
+    new-test) environment run; cd "$root"; exec "$venv/bin/python" -m tools.new_test "$@" ;;
     bench) environment bench; have wrk || apt_install wrk || say "./do bench: without wrk the rows of HTTP are skipped (Debian: apt-get install wrk)"; cd "$root"; exec "$venv/bin/python" -m benchmarks "$@" ;;
     uv) choose_places; find_uv; exec env TMPDIR="$state" "$uv" "$@" ;;
     help | -h | --help) usage ;;

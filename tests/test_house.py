@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from service.stats import registry
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("service", "client/forelock", "tools")
 LONGEST = 500
@@ -77,6 +79,60 @@ def called(call: ast.Call) -> str:
 def name(path: Path) -> str:
     """The path from the checkout, as the assertion prints it."""
     return str(path.relative_to(ROOT))
+
+
+ORDINARY = {
+    "cumulative-effect", "describe", "effect-size", "equivalence", "power", "sample-size", "sequential",
+    "type-one-error",
+}  # fmt: skip
+"""Names of statistical tests that are also words for something else: a claim, a stopping rule, an error rate."""
+
+
+def registered_tests() -> tuple[set[str], set[str]]:
+    """The names in the register, and the modules that register them."""
+    tests = list(registry.every())
+    return {test.name for test in tests}, {test.compute.__module__ for test in tests}
+
+
+def docstrings(root: ast.Module) -> set[int]:
+    """The ids of the string nodes that only explain."""
+    return {
+        id(node.value)
+        for node in ast.walk(root)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+
+
+def named_tests(root: ast.Module) -> Iterator[tuple[int, str]]:
+    """Lines of a module that know a statistical test by name, and what they say."""
+    names, families = registered_tests()
+    own = names - ORDINARY
+    forms = {form for each in own for form in (each, each.replace("-", "_"), each.title().replace("-", ""))}
+    said = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, sorted(forms)))})(?![\w-])")
+    silent = docstrings(root)
+    for node in ast.walk(root):
+        line = getattr(node, "lineno", 0)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in silent:
+            if found := said.search(node.value):
+                yield line, found[0]
+        elif isinstance(node, ast.Name | ast.Attribute | ast.arg | ast.keyword):
+            word = getattr(node, "id", None) or getattr(node, "attr", None) or getattr(node, "arg", None)
+            if word in forms:
+                yield line, str(word)
+        elif isinstance(node, ast.Compare) and ast.unparse(node.left).endswith((".test", ".name")):
+            # an ordinary word is a test's name where a test is asked for it
+            yield from ((line, each) for each in strings(node) if each in names)
+        elif isinstance(node, ast.Call) and called(node) == "find":
+            yield from ((line, each) for each in strings(node) if each in names)
+    for module, taken in imports(root):
+        yield from ((0, each) for each in (module, *(f"{module}.{one}" for one in taken)) if each in families)
+
+
+def strings(node: ast.AST) -> Iterator[str]:
+    """Every string below the node."""
+    for child in ast.walk(node):
+        if isinstance(child, ast.Constant) and isinstance(child.value, str):
+            yield child.value
 
 
 def lint_imports(directory: Path) -> str:
@@ -208,10 +264,43 @@ def test_do_is_posix_shell_and_explains_itself(tmp_path: Path) -> None:
     ran = subprocess.run([str(ROOT / "do"), "nonsense"], cwd=tmp_path, capture_output=True, text=True)
     assert ran.returncode == 2
     assert ran.stderr.startswith("usage: ./do COMMAND")
-    for command in ("demo", "serve", "test", "check", "openapi", "migrate", "forelock"):
+    for command in ("demo", "serve", "test", "check", "openapi", "pages", "new-test", "migrate", "forelock"):
         assert re.search(rf"^  {command}\b", ran.stderr, re.MULTILINE), command
 
 
 def test_scripts_can_be_run() -> None:
     for script in ("do", ".ci/run", "tests/image/build.sh"):
         assert os.access(ROOT / script, os.X_OK), f"{script} lost its run bit"
+
+
+def test_no_module_outside_stats_and_kernels_knows_a_statistical_test_by_name() -> None:
+    known = [
+        f"{name(path)}:{line}: {what}"
+        for path in modules("service")
+        if path.parts[len(ROOT.parts) + 1] not in ("stats", "kernels") and path.name != "examples.py"
+        for line, what in named_tests(tree(path))
+    ]
+    assert not known, "declare what is asked of a test beside the test, in its PlanUse"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from service.stats.mcnemar import min_attainable_p",
+        "from service.stats import t_test",
+        "FIELDS = {'paired-bootstrap': 1}",
+        "mann_whitney = 1\nprint(mann_whitney)",
+        "known = use.test.name == 'equivalence'",
+        "known = use.test in ('power', 'sequential')",
+        "found = registry.find('power', 1)",
+        "said = 'write `wilcoxon.p_value < 0.05`'",
+    ],
+)
+def test_a_statistical_test_that_is_known_by_name_is_seen(line: str) -> None:
+    assert list(named_tests(ast.parse(line)))
+
+
+def test_words_that_are_no_names_are_not_taken_for_them() -> None:
+    said = "claim = 'equivalence'\npower = 0.8\nkind = {'power': power}\n'mcnemar explains'\nwords = 'pas-de-deux'"
+    assert not list(named_tests(ast.parse(said)))
+    assert registered_tests()[0] >= ORDINARY

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from service.domain.fields import observe
 from service.domain.preregistration import Preregistration
 from service.domain.wording import Shown
+from service.stats import registry
 from service.store import verdicts
 
 
@@ -20,7 +21,7 @@ def shown(
     given = [(each.get("test"), each.get("analysis")) for each in analyses]
     found = [(test, analysis) for test, analysis in given if isinstance(analysis, Mapping)]
     equivalent = any(observe({"analysis": each}, ("equivalent",)).value is True for _, each in found)
-    corrected = any(test == "multiple-comparisons" for test, _ in found)
+    corrected = any(test == registry.serving("family").name for test, _ in found)
     one_sided = any(analysis.get("alternative") in ("greater", "less") for _, analysis in found)
     if record is None:
         return Shown(equivalent=equivalent, corrected=corrected, one_sided=one_sided)

@@ -106,15 +106,7 @@ def _summary(test: StatTest[Any, Any]) -> TestSummary:
 
 
 _CATALOGUE_EXAMPLE = {
-    "items": [
-        {
-            "name": "mcnemar",
-            "version": 1,
-            "title": "McNemar's test (paired binary)",
-            "summary": "Test whether two arms answer the same items correctly equally often.",
-            "path": "/v1/tests/mcnemar",
-        }
-    ],
+    "items": [_summary(registry.serving("fourfold")).model_dump(mode="json")],
     "next_cursor": None,
 }
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from service.domain.feeding import SEQUENTIAL, build_request, design_of, margin_for, takes_clusters
+from service.domain.feeding import build_request, design_of, margin_for, ordered_of, takes_clusters
 from service.domain.fields import observe
 from service.domain.outcomes import Outcomes, Paired, PlanViolatedError, pair_up
 from service.domain.plan import Hypothesis, Plan, TestUse
@@ -182,7 +182,7 @@ def request_for(plan: Plan, test: StatTest[Any, Any], use: TestUse, paired: Pair
     clusters = paired.manifest.clusters if takes_clusters(test, paired.population) else None
     labels = None if clusters is None else list(compress(clusters, paired.kept.tolist()))
     baseline, candidate = paired.baseline, paired.candidate
-    if use.test == SEQUENTIAL:
+    if ordered_of(test) is not None:
         order = np.argsort(ranks(paired.population, paired.manifest)[paired.kept], kind="stable")
         baseline, candidate = baseline[order], candidate[order]
         labels = None if labels is None else [labels[item] for item in order.tolist()]

@@ -11,8 +11,6 @@ from itertools import chain
 import numpy as np
 
 from service.domain.attainability import clause_truth, field_bounds
-from service.domain.enumerated_fields import line_of
-from service.domain.enumerated_lines import EndLines, Line, exact_delta
 from service.domain.enumerated_tests import BinaryTest
 from service.domain.feeding import takes_clusters
 from service.domain.least_p import Size
@@ -22,6 +20,7 @@ from service.domain.rule_region import Region, region
 from service.domain.truth_sets import FALSE, FREE, TRUE, UNKNOWN
 from service.kernels import binomial
 from service.kernels.rule_enumeration import Ints
+from service.stats.cell_lines import EndLines, Line, exact_delta
 from service.stats.common import Margin
 
 LEAST_THRESHOLD = 1e-9
@@ -107,7 +106,7 @@ class EnumeratedRule:
             return exact_delta(n)
         if use is None or self.setting.endpoint is None:
             return None
-        return line_of(BinaryTest(use, self.setting.endpoint, n, self.sesoi), clause.field.path)
+        return BinaryTest(use, self.setting.endpoint, n, self.sesoi).line_of(clause.field.path)
 
     def _why_free(self, clause: Clause) -> str | None:
         use, population = self.setting.uses.get(clause.field.test or ""), self.setting.population

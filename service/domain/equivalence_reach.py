@@ -6,19 +6,20 @@ from fractions import Fraction
 
 import numpy as np
 
-from service.domain.enumerated_equivalence import SPARSE, EquivalenceLines
-from service.domain.enumerated_lines import ABOVE, Line
 from service.domain.enumerated_tests import BinaryTest
 from service.domain.rule_power_records import EquivalenceReach
+from service.kernels.paired_exact import SPARSE
+from service.stats.cell_lines import ABOVE, Line
 
 MOST_ITEMS = 20_000
 
 
 def equivalence_reach(test: BinaryTest) -> EquivalenceReach | None:
     """Where the items are split as evenly as can be; None for a form that is not worked out here."""
-    if test.use.test.name != "equivalence" or test.margin is None or test.n > MOST_ITEMS:
+    plan = test.use.test.plan
+    if plan is None or plan.purpose != "equivalence" or test.margin is None or test.n > MOST_ITEMS:
         return None
-    line = EquivalenceLines(test).line_of(("equivalent",))
+    line = test.line_of(("equivalent",))
     if not isinstance(line, Line):
         return None
     # only the largest number is told, and tables with few discordant items cost most

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from pydantic import AwareDatetime, Field
 
@@ -20,8 +21,6 @@ from service.domain.preregistration import Preregistration, State
 from service.domain.rule_power_records import RulePower
 from service.domain.verdict_notes import HypothesisSentences, Note, Words
 from service.domain.verdict_records import Outcome, Verdict
-
-UNPAIRED = ("bootstrap-difference", "mann-whitney")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,18 +171,18 @@ def _p_tests(setting: Setting) -> list[Use]:
 
 
 def _is_paired(use: Use) -> bool:
-    if use.test.name == "t-test":
-        return parameter(use.use, "method") == "paired"
-    return use.test.name not in UNPAIRED and parameter(use.use, "design") != "independent"
+    plan = use.test.plan
+    return plan is None or plan.pairs(partial(parameter, use.use))
+
+
+def _is_equivalence(use: Use) -> bool:
+    return use.test.plan is not None and use.test.plan.purpose == "equivalence"
 
 
 def _equivalence(known: Known, primary: Sequence[Setting]) -> Piece:
     sesoi = known.record.plan.sesoi or {}
     margins = bool(primary) and all(each.hypothesis.endpoint in sesoi for each in primary)
-    tests = {
-        each.index: {id for id, use in each.uses.items() if use.test.name == "equivalence"}
-        for each in primary
-    }
+    tests = {each.index: {id for id, use in each.uses.items() if _is_equivalence(use)} for each in primary}
     return piece(
         "equivalence",
         [

@@ -25,13 +25,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+import numpy as np
+
 from service.domain.analyses import Analyses, JsonObject
 from service.domain.fields import Observation, observe
 from service.domain.plan import Hypothesis, MultiplicityPolicy, Plan
 from service.domain.rule import All, Clause, Comparison, Rule, clauses
 from service.domain.rule_grammar import parse
 from service.domain.verdict_parts import FamilyP
-from service.stats.multiple_comparisons import Method, MultipleComparisonsRequest, multiple_comparisons
+from service.kernels import multiplicity
+from service.kernels.multiplicity import Method
+from service.stats.pairs import floored
 
 CLOSED = ("bonferroni", "holm")
 """Policies that cover both statements about a hypothesis."""
@@ -139,8 +143,9 @@ class Family:
         second = statement == "equivalence" and (hypothesis, "equivalence") in places
         own: tuple[str, Statement] = (hypothesis, "equivalence" if second else "rule")
         places[own] = p
-        request = MultipleComparisonsRequest(p_values=list(places.values()), method=method)
-        return multiple_comparisons(request).adjusted[list(places).index(own)]
+        p_values = np.array([1.0 if each is None else each for each in places.values()])
+        adjusted = float(multiplicity.ADJUST[method](p_values)[list(places).index(own)])
+        return floored(adjusted, "adjusted", {})
 
     def _places(self, method: Method, asked: str) -> dict[tuple[str, Statement], float | None]:
         """The p-value in every place of the family, in its order; a null counts as 1."""

@@ -13,6 +13,7 @@ from service.domain.plan import Endpoint, GroupSequential, Plan, Population, Tes
 from service.domain.unit_order import look_units
 from service.stats import registry
 from service.stats.common import Margin, Request
+from service.stats.plan_use import InOrder, Layout
 from service.stats.registry import StatTest
 
 DATA_FIELDS = frozenset(
@@ -29,20 +30,17 @@ DATA_FIELDS = frozenset(
 )
 """Request fields that carry outcomes; a plan's parameters are all the others."""
 
-SEQUENTIAL = "sequential"
-FROM_PLAN = {
-    SEQUENTIAL: frozenset({"looks", "boundary", "order", "order_seed", "strata", "bound", "size_cap"})
-}
-"""Request fields that other parts of the plan fill: its stopping rule, order, bounds and clusters."""
-
 
 @cache
 def parameters_model(name: str, version: int) -> type[BaseModel]:
     """The parameters a plan may give a test: its request without the data, every field with its rules."""
+    test = registry.find(name, version)
+    ordered = ordered_of(test)
+    filled = DATA_FIELDS if ordered is None else DATA_FIELDS | ordered.fills
     fields: dict[str, Any] = {
         field: (info.annotation, info)
-        for field, info in registry.find(name, version).request.model_fields.items()
-        if field not in DATA_FIELDS and field not in FROM_PLAN.get(name, ())
+        for field, info in test.request.model_fields.items()
+        if field not in filled
     }
     if "margin" in fields:  # the SESOI stands in for it
         fields["margin"] = (fields["margin"][0], None)
@@ -63,6 +61,16 @@ def parameter(use: TestUse, name: str) -> JsonValue:
         return use.parameters[name]
     info = registry.find(use.test, use.version).request.model_fields.get(name)
     return None if info is None or info.is_required() else info.get_default(call_default_factory=False)
+
+
+def ordered_of(test: StatTest[Any, Any]) -> InOrder | None:
+    """How a sequential test reads along the plan's order; None for other tests."""
+    return None if test.plan is None else test.plan.ordered
+
+
+def is_ordered(use: TestUse) -> bool:
+    """True for a sequential test."""
+    return ordered_of(registry.find(use.test, use.version)) is not None
 
 
 def takes_clusters(test: StatTest[Any, Any], population: Population) -> bool:
@@ -90,14 +98,15 @@ def build_request(
     values: dict[str, Any] = {"baseline": baseline, "candidate": candidate}
     if clusters is not None:
         values["clusters"] = clusters
-    if margin is not None and "margin" in test.request.model_fields and _takes_margin(use):
+    if margin is not None and "margin" in test.request.model_fields and _takes_margin(test, use):
         values["margin"] = margin
     request: Request = test.request.model_validate({**values, **(design or {}), **read_parameters(use)})
     return request
 
 
-def _takes_margin(use: TestUse) -> bool:
-    return use.test != SEQUENTIAL or use.parameters.get("method") == "confidence_sequence"
+def _takes_margin(test: StatTest[Any, Any], use: TestUse) -> bool:
+    ordered = ordered_of(test)
+    return ordered is None or ordered.takes_margin(use.parameters)
 
 
 def design_of(
@@ -107,22 +116,18 @@ def design_of(
 
     `largest` is the size of the population's largest cluster.
     """
-    if use.test != SEQUENTIAL:
+    ordered = ordered_of(registry.find(use.test, use.version))
+    if ordered is None:
         return {}
-    found: dict[str, Any] = {"order": "locked_seed"}
-    rule = plan.stopping
-    if use.parameters.get("method") == "group_sequential":
-        if isinstance(rule, GroupSequential) and rule.looks is not None:
-            found["looks"] = list(look_units(population, rule.looks))
-            found["boundary"] = f"{rule.spending or 'obrien_fleming'}_spending"
-        return found
+    looks, spending = None, "obrien_fleming"
+    if isinstance(plan.stopping, GroupSequential) and plan.stopping.looks is not None:
+        looks = look_units(population, plan.stopping.looks)
+        spending = plan.stopping.spending or spending
+    length = 1.0 if endpoint.kind == "binary" else None
     if endpoint.bounds is not None:
-        found["bound"] = endpoint.bounds.high - endpoint.bounds.low
-    elif endpoint.kind == "binary":
-        found["bound"] = 1.0
-    if population.clusters is not None and largest is not None:
-        found["size_cap"] = largest
-    return found
+        length = endpoint.bounds.high - endpoint.bounds.low
+    clusters = None if population.clusters is None else largest
+    return ordered.design(use.parameters, Layout(looks, spending, length, clusters))
 
 
 def margin_for(sesoi: Margin, endpoint: Endpoint, binary_values: bool) -> Margin:

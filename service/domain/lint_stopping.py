@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from service.domain.feeding import SEQUENTIAL
+from service.domain.feeding import ordered_of
 from service.domain.findings import Finding, error
 from service.domain.lint_settings import Setting, Use
 from service.domain.plan import GroupSequential, Plan, Population
 from service.domain.unit_order import look_units
+from service.stats import registry
 from service.stats.looks import MOST_LOOKS
-
-METHODS = {
-    "group_sequential": ("group_sequential",),
-    "anytime_valid": ("e_process", "confidence_sequence"),
-}
-"""Methods of the test `sequential` that go with a stopping rule."""
 
 LEAST_ITEMS, LEAST_CLUSTERS = 2, 15
 """Units at the first planned look. Under Pocock spending 5.2 of 100 plans err with 15 clusters there, 5.5 with 10
@@ -67,7 +62,7 @@ def sequential_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
     kind = plan.stopping.kind
     path = f"{setting.path}.rule"
     for name, use in setting.uses.items():
-        if kind == "fixed_n" and use.use.test == SEQUENTIAL:
+        if kind == "fixed_n" and ordered_of(use.test) is not None:
             yield error(
                 "SEQUENTIAL_TEST",
                 path,
@@ -79,7 +74,7 @@ def sequential_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
                 "SEQUENTIAL_TEST",
                 path,
                 f"`{name}` holds its error rate for one look at a fixed n, and the plan is '{kind}': use the test "
-                f"'sequential' with method {' or '.join(METHODS[kind])}",
+                f"{_made_for(kind)}",
             )
     if kind != "fixed_n" and setting.rule is not None and not setting.uses:
         yield error(
@@ -97,7 +92,18 @@ def sequential_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
 
 
 def _allowed(kind: str, use: Use) -> bool:
-    return use.use.test == SEQUENTIAL and use.use.parameters.get("method") in METHODS[kind]
+    ordered = ordered_of(use.test)
+    return ordered is not None and use.use.parameters.get("method") in ordered.methods.get(kind, ())
+
+
+def _made_for(kind: str) -> str:
+    """The tests that go with a stopping rule, and their methods."""
+    found = {test.name: ordered for test in registry.latest().values() if (ordered := ordered_of(test))}
+    return " or ".join(
+        f"'{name}' with method {' or '.join(ordered.methods[kind])}"
+        for name, ordered in found.items()
+        if kind in ordered.methods
+    )
 
 
 def _needs_bounds(setting: Setting) -> bool:

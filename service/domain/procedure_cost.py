@@ -5,9 +5,12 @@ Measured on one core and rounded up; what is bounded by it is the same on every 
 
 from __future__ import annotations
 
+from functools import partial
+
 from service.domain.feeding import parameter
 from service.domain.lint_settings import Use
 from service.domain.procedure import Group, Procedure
+from service.stats.simulated import Effort
 
 BASE = 2_000
 """Of any test on any data set."""
@@ -34,14 +37,20 @@ def _group(group: Group) -> float:
 
 
 def _test(group: Group, use: Use, units: int) -> float:
-    name, method = use.test.name, parameter(use.use, "method")
-    resamples = name in ("cluster-bootstrap", "paired-bootstrap") or method == "bootstrap_ci"
+    effort = _effort(use)
     if group.order is not None:
         return 100 * units if group.order.spending is None else 10_000 * len(group.order.looks) + 80 * units
     if group.binary and not group.clustered:
-        return RESAMPLED_COUNTS if resamples else COUNTED
-    if resamples:
+        return RESAMPLED_COUNTS if effort == "resampled" else COUNTED
+    if effort == "resampled":
         return RESAMPLED + 150 * units
-    if method == "sign_flip" or name == "randomization":
+    if effort == "swapped":
         return SWAPPED + (150 if group.binary else 800) * units
     return 80 * units
+
+
+def _effort(use: Use) -> Effort:
+    plan = use.test.plan
+    if plan is None or plan.simulated is None:
+        return "summed"
+    return plan.simulated.effort(partial(parameter, use.use))

@@ -79,7 +79,7 @@ class FixedEvidence:
     def observed(self, side: Side, *, clusters_alike: bool) -> Floats:
         """As drawn."""
         estimand = "cluster_weighted" if clusters_alike else "item_weighted"
-        sums, sizes = self._of(side).weighted(estimand)
+        sums, sizes = self._of(side).units.weighted(estimand)
         return np.asarray(sums.sum(axis=1) / sizes.sum())
 
     def fallback(self, steps: Sequence[Fraction]) -> Fallback | None:

@@ -35,8 +35,9 @@ from service.domain.rule import (
 )
 from service.domain.words import RESERVED
 from service.errors import InvalidData
+from service.stats.shows import EXAMPLE_FIELD
 
-EXAMPLE = "write for instance `delta >= 2 pp and mcnemar.p_value < 0.05`"
+EXAMPLE = f"write for instance `delta >= 2 pp and {EXAMPLE_FIELD} < 0.05`"
 MAX_DEPTH = 16
 MAX_DIGITS = 30
 
@@ -74,7 +75,7 @@ NUMBER: /[-+−]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?/
 """
 
 EXPECTED = {
-    "FIELD": "a field such as `delta` or `mcnemar.p_value`",
+    "FIELD": f"a field such as `delta` or `{EXAMPLE_FIELD}`",
     "NOT": "`not`",
     "LPAR": "`(`",
     "RPAR": "`)`",

@@ -14,7 +14,7 @@ from service.domain.enumerated_rule import EnumeratedRule
 from service.domain.enumerated_tests import BinaryTest
 from service.domain.equivalence_reach import equivalence_reach
 from service.domain.family import is_secondary, members, two_places
-from service.domain.feeding import parameter, takes_clusters
+from service.domain.feeding import takes_clusters
 from service.domain.hypothesis_numbers import NOT_READY, ready, worked_out
 from service.domain.hypothesis_power import HypothesisPower
 from service.domain.least_family import LeastFamily
@@ -231,7 +231,6 @@ def _reach(plan: Plan, setting: Setting, n: int) -> Iterator[EquivalenceReach]:
             or takes_clusters(use.test, setting.population)
         ):
             continue
-        if use.test.name == "equivalence" and parameter(use.use, "design") == "paired":
-            found = equivalence_reach(BinaryTest(use, setting.endpoint, n, sesoi))
-            if found is not None:
-                yield found
+        found = equivalence_reach(BinaryTest(use, setting.endpoint, n, sesoi))
+        if found is not None:
+            yield found

@@ -14,11 +14,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.enumerated_lines import ABOVE, BELOW, UNDEFINED, EndLines, Line, Stretch
 from service.domain.rule import Clause, Comparison, Excludes, Is, Operator, Rule, clauses
 from service.domain.truth_sets import FREE, TRUE, Sets, both, combine_sets, compared, either
 from service.kernels import binomial
 from service.kernels.rule_enumeration import Ints
+from service.stats.cell_lines import ABOVE, BELOW, UNDEFINED, EndLines, Line, Stretch
 
 Lines = Mapping[str, Line | EndLines]
 """By the field's text; a field without a line is free."""

@@ -23,8 +23,9 @@ from service.domain.rule import (
     Within,
     clauses,
 )
+from service.stats import shows
 
-TIE = 1e-9
+TIE = shows.TIE
 """A float interval end or difference this close to a threshold counts as equal to it."""
 
 Truth = bool | None

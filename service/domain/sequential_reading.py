@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.domain.analyses import JsonObject
+from service.domain.feeding import is_ordered
 from service.domain.plan import Plan
 from service.domain.stopping import Reading
 from service.domain.verdict_parts import Span
@@ -67,7 +68,7 @@ def reading_of(plan: Plan, found: Reading) -> SequentialReading:
                 tests={
                     test: _test(answer, _equivalent(plan, found, name, test))
                     for test, answer in found.answers.get(name, {}).items()
-                    if (use := plan.test(test)) is not None and use.test == "sequential"
+                    if (use := plan.test(test)) is not None and is_ordered(use)
                 },
             )
             for name, decided in found.decided.items()

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from service.domain.analyses import Analyses, JsonObject, analyse, tests_of
 from service.domain.family import is_secondary
+from service.domain.feeding import is_ordered
 from service.domain.outcomes import NOT_RECEIVED, Outcomes
 from service.domain.plan import GroupSequential, Hypothesis, Plan, Population
 from service.domain.population import Manifest
@@ -151,7 +152,7 @@ def up_to_stop(
 
 def _decided(plan: Plan, hypothesis: Hypothesis, found: Analyses) -> bool:
     """True when every sequential test that a hypothesis names has come to its end, however it is filled in."""
-    named = [use.id for name in tests_of(hypothesis) if (use := plan.test(name)) and use.test == "sequential"]
+    named = [use.id for name in tests_of(hypothesis) if (use := plan.test(name)) and is_ordered(use)]
     return bool(named) and all(_ended(hypothesis, name, found) for name in named)
 
 

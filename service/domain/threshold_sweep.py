@@ -207,7 +207,7 @@ def _finite(end: float | None) -> float | None:
 
 def _from_counts(value: float, counts: Fourfold) -> PointFound:
     """The difference and its Tango interval from a fourfold table."""
-    test = registry.find("mcnemar", 1)
+    test = registry.serving("fourfold")
     try:
         answer = test.answer(test.request.model_validate(counts.model_dump())).model_dump(mode="json")
     except (ForelockError, ValueError):

@@ -34,6 +34,7 @@ from service.domain.rule_truth import holds
 from service.domain.stopping import is_sequential
 from service.domain.verdict_records import HypothesisVerdict, Outcome
 from service.domain.worst_case import Extremes, against, fill
+from service.stats import registry
 
 Pair = tuple[int, int]
 """(baseline, candidate) of one item."""
@@ -47,7 +48,6 @@ MAX_FILLINGS = 25_000
 FEWEST = 20
 """Below that many there is no search."""
 
-_OF_DIFFERENCES = {"mcnemar", "clustered-mcnemar", "paired-bootstrap", "cluster-bootstrap"}
 _FIELDS = {"delta", "p_value", "ci", "n", "n_discordant", "n_clusters"}
 
 
@@ -387,7 +387,9 @@ def _ties_alike(rows: Rows, hypothesis: Hypothesis) -> bool:
 
 
 def _of_differences(use: TestUse) -> bool:
-    return use.test in _OF_DIFFERENCES and not {"metric", "ci_method"} & set(use.parameters)
+    plan = registry.find(use.test, use.version).plan
+    alone = plan is not None and plan.differences_alone
+    return alone and not {"metric", "ci_method"} & set(use.parameters)
 
 
 def _refusal(rows: Rows, hypothesis: Hypothesis) -> TippingPoint | None:

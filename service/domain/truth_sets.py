@@ -11,8 +11,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.enumerated_lines import ABOVE, BELOW, EQUAL, UNDEFINED, Sides
 from service.domain.rule import All, AnyOf, Clause, Not, Operator, Rule
+from service.stats.cell_lines import ABOVE, BELOW, EQUAL, UNDEFINED, Sides
 
 Sets = NDArray[np.uint8]
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
 
+Method = Literal["bonferroni", "holm", "hochberg", "hommel", "bh", "by", "fixed_sequence"]
 Vector = NDArray[np.float64]
 
 

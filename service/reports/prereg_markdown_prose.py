@@ -9,8 +9,12 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from service.domain.words import RESERVED
+from service.stats import registry
+from service.stats.plan_use import Spoken
+from service.stats.registry import StatTest
 
 _NUMBER = r"[+\-−]?\d{1,30}(?:\.\d{1,30})?"
 _POINTS = r"pp|个百分点|百分点|percentage points?|points?"
@@ -188,7 +192,7 @@ def _clause(text: str) -> tuple[str, str | None, bool] | None:
             else (f"{{}}.p_value {_SIGNS.get(p[2], p[2])} {_zero(p[3])}", family, clustered)
         )
     if interval := _CI.fullmatch(text):
-        return "{}.ci excludes 0", family_of(interval[1]) or "bootstrap", clustered
+        return "{}.ci excludes 0", family_of(interval[1]) or _of_intervals(), clustered
     return None
 
 
@@ -199,22 +203,23 @@ def _zero(number: str) -> str:
 def family_of(text: str) -> str | None:
     """Which statistical test a name means."""
     said = fold(text).casefold()
-    for family, words in {
-        "mcnemar": r"mcnemar",
-        "bootstrap": r"bootstrap|自助",
-        "equivalence": r"tost|equivalen|等价|等效",
-        "wilcoxon": r"wilcoxon|符号秩",
-        "randomization": r"permutation|randomi[sz]ation|置换|随机化",
-    }.items():
-        if re.search(words, said):
-            return family
-    return None
+    meant = (spoken.family for _, spoken in spoken_tests() if re.search(spoken.words, said))
+    return next(meant, None)
 
 
-def level(text: str) -> float | None:
-    """The 0.95 of `95% CI`."""
-    found = re.search(r"(\d{2}(?:\.\d{1,9})?)\s*%", fold(text))
-    return None if found is None else round(float(found[1]) / 100, 6)
+def _of_intervals() -> str | None:
+    """Which one is meant by an interval that names none."""
+    return next((spoken.family for _, spoken in spoken_tests() if spoken.intervals), None)
+
+
+def spoken_tests() -> list[tuple[StatTest[Any, Any], Spoken]]:
+    """The tests that prose has words for, in the order in which they are listened for."""
+    found = [
+        (test, test.plan.spoken)
+        for test in registry.latest().values()
+        if test.plan is not None and test.plan.spoken is not None
+    ]
+    return sorted(found, key=lambda each: each[1].rank)
 
 
 def family_policy(text: str) -> str | None:

@@ -11,19 +11,8 @@ from service.reports import prereg_markdown_prose as prose
 from service.reports.prereg_markdown_blocks import Item
 from service.reports.prereg_markdown_gaps import READ_FROM_PROSE, Entry, Notes
 from service.reports.prereg_markdown_text import read, spans
-
-TESTS = {
-    ("mcnemar", False): ("mcnemar", "mcnemar"),
-    ("mcnemar", True): ("clustered", "clustered-mcnemar"),
-    ("bootstrap", False): ("bootstrap", "paired-bootstrap"),
-    ("bootstrap", True): ("clustered_bootstrap", "cluster-bootstrap"),
-    ("equivalence", False): ("equivalence", "equivalence"),
-    ("equivalence", True): ("equivalence", "equivalence"),
-    ("wilcoxon", False): ("wilcoxon", "wilcoxon"),
-    ("randomization", False): ("randomization", "randomization"),
-    ("randomization", True): ("randomization", "randomization"),
-}
-"""By family and clustering: the id a test gets, and its name in the catalogue."""
+from service.stats.plan_use import Spoken
+from service.stats.registry import StatTest
 
 
 @dataclass
@@ -87,16 +76,23 @@ class Draft:
 
     def test_id(self, family: str, clustered: bool, line: int) -> str | None:
         """The id of the plan's test of that family, added when the plan does not list it."""
-        if (family, clustered) not in TESTS:
+        found = _meant(family, clustered)
+        if found is None:
             return None
-        wanted, name = TESTS[family, clustered]
+        test, wanted = found[0], found[1].id
         for each in self.entries("tests"):
-            if each.get("test") == name:
+            if each.get("test") == test.name:
                 return str(each["id"])
-        entry = Entry(line, id=wanted, test=name, version=1)
+        entry = Entry(line, id=wanted, test=test.name, version=test.version)
         self.value.setdefault("tests", []).append(entry)
-        self.notes.add("ASSUMED", "tests", line, f"`{name}` is added, as the text asks for it", entry)
+        self.notes.add("ASSUMED", "tests", line, f"`{test.name}` is added, as the text asks for it", entry)
         return wanted
+
+
+def _meant(family: str, clustered: bool) -> tuple[StatTest[Any, Any], Spoken] | None:
+    """The test that a word of prose means, with clusters or without."""
+    known = (each for each in prose.spoken_tests() if each[1].family == family)
+    return next((each for each in known if clustered in each[1].clustered), None)
 
 
 def population(draft: Draft, said: str, item: Item, name: str, entry: Entry) -> bool:
@@ -190,23 +186,21 @@ def test(draft: Draft, said: str, item: Item, name: str, entry: Entry) -> bool:
     family = prose.family_of(whole)
     if family is None or entry:
         return False
-    clustered = family == "bootstrap" and re.search(r"cluster|聚类", whole, re.IGNORECASE) is not None
-    for clusters in (False, True) if clustered else (False,):
-        wanted, test_name = TESTS[family, clusters]
-        parameters: dict[str, Any] = {}
-        if family == "mcnemar" and re.search(r"binomtest|exact|精确", whole, re.IGNORECASE):
-            parameters = {"method": "exact"}
-        elif family == "bootstrap" and (level := prose.level(whole)):
-            parameters = {"level": level}
-        made = Entry(item.line, id=wanted, test=test_name, version=1, parameters=parameters)
+    plain, clustered = _meant(family, False), _meant(family, True)
+    meant = [] if plain is None else [plain]
+    if clustered is not None and clustered[1].beside and re.search(r"cluster|聚类", whole, re.IGNORECASE):
+        meant.append(clustered)
+    for found, spoken in meant:
+        parameters = spoken.parameters(prose.fold(whole))
+        made = Entry(item.line, id=spoken.id, test=found.name, version=found.version, parameters=parameters)
         draft.entries("tests").append(made)
         more = (
             "; the number of resamples is left out, since intervals are exact where they can be"
             if "resample" in whole or "重采样" in whole
             else ""
         )
-        draft.notes.add("ASSUMED", "tests", item.line, f"`{test_name}`: {READ_FROM_PROSE}{more}", made)
-    return True
+        draft.notes.add("ASSUMED", "tests", item.line, f"`{found.name}`: {READ_FROM_PROSE}{more}", made)
+    return bool(meant)
 
 
 def threshold(draft: Draft, said: str, item: Item, name: str, entry: Entry) -> bool:

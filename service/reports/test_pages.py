@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from service.domain.feeding import DATA_FIELDS, FROM_PLAN, SEQUENTIAL
+from service.domain.feeding import DATA_FIELDS, ordered_of
 from service.domain.fields import choices
 from service.reports.given_warnings import given_warnings
 from service.reports.schema_tables import plain, tables
@@ -196,10 +196,10 @@ def _calls(test: StatTest[Any, Any]) -> str:
 
 def plan_use(test: StatTest[Any, Any]) -> dict[str, Any]:
     """An entry of a plan's `tests`, with the parameters of the example."""
-    of_plan = {*DATA_FIELDS, *FROM_PLAN.get(test.name, ()), "margin"}
+    ordered = ordered_of(test)
+    of_plan = {*DATA_FIELDS, *(() if ordered is None else ordered.fills), "margin"}
     given = {name: value for name, value in test.example.items() if name not in of_plan}
-    if test.name == SEQUENTIAL:
-        given["method"] = "group_sequential"  # the example asks for boundaries, which no data belong to
+    given |= {} if test.plan is None else test.plan.example
     name = test.name.replace("-", "_")
     return {"id": name, "test": test.name, "version": test.version, "parameters": given}
 

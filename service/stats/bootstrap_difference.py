@@ -32,7 +32,8 @@ from service.stats.common import (
     disagreement,
     level_text,
 )
-from service.stats.registry import Blocks, Drawn, PlanUse, stat_test
+from service.stats.plan_use import PlanUse
+from service.stats.registry import Blocks, Drawn, stat_test
 from service.stats.samples import (
     BOOTSTRAP_FEW_RUNS,
     CONSTANT_DATA,
@@ -256,7 +257,7 @@ SHOWS: Shows = {
     title="Bootstrap of a difference of means (independent arms)",
     example={"baseline": [73.0, 75.0, 77.0, 74.0, 76.0], "candidate": [85.0, 87.0, 86.0, 88.0, 84.0]},
     cost=_cost,
-    plan=PlanUse(endpoints=frozenset({"continuous", "binary"}), shows=SHOWS),
+    plan=PlanUse(endpoints=frozenset({"continuous", "binary"}), shows=SHOWS, pairs=lambda _parameter: False),
     blocks=BLOCKS,
 )
 def bootstrap_difference(request: BootstrapDifferenceRequest) -> BootstrapDifferenceAnalysis:

@@ -26,8 +26,10 @@ from service.stats.drawing import (
     scores_seconds,
 )
 from service.stats.pairs import NO_DISCORDANT
-from service.stats.registry import PlanUse, stat_test
+from service.stats.plan_use import PlanUse, Spoken
+from service.stats.registry import stat_test
 from service.stats.resampling import (
+    BOOTSTRAP_WORDS,
     DEFAULT_DRAWS,
     DEFAULT_SEED,
     METHODS,
@@ -37,6 +39,7 @@ from service.stats.resampling import (
     Reading,
     exact_ratio,
     flat,
+    level_said,
     resolution_of,
 )
 from service.stats.shows import (
@@ -51,6 +54,7 @@ from service.stats.shows import (
     either_side,
     no_meaning,
 )
+from service.stats.simulated import RESAMPLED
 from service.stats.warnings import NOTHING_VARIES
 
 Estimand = Literal["item_weighted", "cluster_weighted"]
@@ -204,7 +208,23 @@ SHOWS: Shows = {
         "clusters": [*["a"] * 4, *["b"] * 6, *["c"] * 10],
     },
     cost=_cost,
-    plan=PlanUse(endpoints=frozenset({"binary", "continuous"}), clusters="required", shows=SHOWS),
+    plan=PlanUse(
+        endpoints=frozenset({"binary", "continuous"}),
+        clusters="required",
+        shows=SHOWS,
+        simulated=RESAMPLED,
+        spoken=Spoken(
+            "bootstrap",
+            BOOTSTRAP_WORDS,
+            "clustered_bootstrap",
+            frozenset({True}),
+            rank=2,
+            parameters=level_said,
+            intervals=True,
+            beside=True,
+        ),
+        differences_alone=True,
+    ),
     blocks=BLOCKS,
 )
 def cluster_bootstrap(request: ClusterBootstrapRequest) -> ClusterBootstrapAnalysis:

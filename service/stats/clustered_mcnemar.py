@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 from scipy import special
 
 from service.errors import InvalidData
+from service.kernels import simulated_pairs as simulated
 from service.kernels.clustered_mcnemar import chi_squares, eliasziw_donner
 from service.kernels.clusters import ClusterSums, RobustError, robust_errors
 from service.kernels.sign_flip import FlipTails, sign_flip
@@ -33,10 +34,13 @@ from service.stats.common import (
 )
 from service.stats.drawing import flips_seconds
 from service.stats.pairs import NO_DISCORDANT, PairedCounts, floored, tabulate
-from service.stats.registry import PlanUse, stat_test
-from service.stats.shows import Covers, Estimate, PValue, Shows, against_zero, by_level, no_meaning
+from service.stats.plan_use import Extent, Least, PlanUse, Spoken, least_of_signs
+from service.stats.registry import stat_test
+from service.stats.shows import Covers, Estimate, Parameter, PValue, Shows, against_zero, by_level, no_meaning
+from service.stats.simulated import Asked, Effort, Simulated, Units, Value
 from service.stats.warnings import DEGENERATE, FLOOR_ABOVE_ALPHA, define, unresolved
 
+SIMULATED_CHI_SQUARES = ("obuchowski", "durkalski", "yang")
 Method = Literal["sign_flip", "obuchowski", "durkalski", "yang", "eliasziw_donner", "cr1_t", "cr2_t", "cv3_t"]
 Estimand = Literal["item_weighted", "cluster_weighted"]
 
@@ -150,6 +154,54 @@ SHOWS: Shows = {
 }
 
 
+def _least_p(extent: Extent, parameter: Parameter) -> Least | None:
+    """Of sign_flip: every cluster's sum on one side."""
+    if parameter("method") != "sign_flip" or extent.n_clusters is None:
+        return None
+    return least_of_signs(parameter, extent.n_clusters, "clusters", "sign_flip")
+
+
+def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Value | None:
+    method, alternative = str(asked.parameter("method")), asked.parameter("alternative")
+    sums, sizes = units.weighted("cluster_weighted" if method == "durkalski" else "item_weighted")
+    error = method[:3] if method in ("cr1_t", "cv3_t") else "cr2"
+    delta, se, df = simulated.robust(error, sums, sizes)
+    if path == ("delta",):
+        return delta
+    if path == ("ci",):
+        return simulated.t_interval(delta, se, df, asked.level)
+    if path != ("p_value",):
+        return None
+    if method == "sign_flip":
+        p = units.swapped_p(alternative)
+    elif method in SIMULATED_CHI_SQUARES:
+        root = np.sqrt(chi_squares(method, units.sums, units.sizes))  # type: ignore[arg-type]
+        p = simulated.normal_tail(np.copysign(root, delta), alternative)
+    elif method in ("cr1_t", "cr2_t", "cv3_t"):
+        t = np.where(se > 0, delta / np.where(se > 0, se, 1.0), np.nan)
+        p = simulated.t_tail(t, df, alternative)
+    else:
+        return None
+    won = units.won
+    nothing = (won[0] + won[1]).sum(axis=1) == 0 if won else (units.sums == 0).all(axis=1)
+    return np.where(nothing, 1.0, p)
+
+
+def _effort(parameter: Parameter) -> Effort:
+    return "swapped" if parameter("method") == "sign_flip" else "summed"
+
+
+PLAN = PlanUse(
+    endpoints=frozenset({"binary", "continuous"}),
+    clusters="required",
+    shows=SHOWS,
+    least_p=_least_p,
+    simulated=Simulated(_simulated, _effort),
+    spoken=Spoken("mcnemar", r"mcnemar", "clustered", frozenset({True}), rank=1),
+    differences_alone=True,
+)
+
+
 @stat_test(
     name="clustered-mcnemar",
     version=1,
@@ -161,7 +213,7 @@ SHOWS: Shows = {
         "method": "sign_flip",
     },
     cost=_cost,
-    plan=PlanUse(endpoints=frozenset({"binary", "continuous"}), clusters="required", shows=SHOWS),
+    plan=PLAN,
 )
 def clustered_mcnemar(request: ClusteredMcNemarRequest) -> ClusteredMcNemarAnalysis:
     """Test whether two arms do equally well on items that come in clusters.

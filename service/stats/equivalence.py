@@ -32,6 +32,7 @@ from service.stats.common import (
     within,
 )
 from service.stats.drawing import LOOK, Drawing, of_ratio, scores_seconds, table_seconds
+from service.stats.equivalence_in_plans import SIMULATED, equivalence_cells
 from service.stats.margins import (
     STATISTICS,
     Conclusion,
@@ -43,7 +44,8 @@ from service.stats.margins import (
     undecided,
 )
 from service.stats.pairs import PairedCounts, PairsRequest, floored
-from service.stats.registry import Blocks, Drawn, PlanUse, stat_test
+from service.stats.plan_use import PlanUse, Spoken
+from service.stats.registry import Blocks, Drawn, stat_test
 from service.stats.resampling import (
     DEFAULT_DRAWS,
     DEFAULT_SEED,
@@ -333,7 +335,18 @@ SHOWS: Shows = {
         "method": "tango",
     },
     cost=_cost,
-    plan=PlanUse(endpoints=frozenset({"binary", "continuous"}), clusters="when_planned", shows=SHOWS),
+    plan=PlanUse(
+        endpoints=frozenset({"binary", "continuous"}),
+        clusters="when_planned",
+        shows=SHOWS,
+        cells=equivalence_cells,
+        simulated=SIMULATED,
+        spoken=Spoken(
+            "equivalence", r"tost|equivalen|等价|等效", "equivalence", frozenset({False, True}), rank=3
+        ),
+        pairs=lambda parameter: parameter("design") != "independent",
+        purpose="equivalence",
+    ),
     blocks=BLOCKS,
 )
 def equivalence(request: EquivalenceRequest) -> EquivalenceAnalysis:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from functools import partial
 from typing import ClassVar, Literal
 
@@ -23,9 +24,10 @@ from service.stats.common import (
     disagreement,
     level_text,
 )
-from service.stats.registry import PlanUse, stat_test
+from service.stats.plan_use import Extent, Least, PlanUse, least_of_normal, sides_of
+from service.stats.registry import stat_test
 from service.stats.samples import TwoSamples, floored
-from service.stats.shows import Covers, PValue, Shows, against_zero, by_level, no_meaning
+from service.stats.shows import Covers, Parameter, PValue, Shows, against_zero, by_level, no_meaning
 from service.stats.warnings import FLOOR_ABOVE_ALPHA, define
 
 METHODS = "the interval is that of ranks without ties, the p-value is by the method named and allows for ties"
@@ -96,13 +98,27 @@ SHOWS: Shows = {
 }
 
 
+def _least_p(extent: Extent, parameter: Parameter) -> Least:
+    """Every run of one arm above every run of the other."""
+    n, unit, by = extent.n, "items per arm", "the rank-sum test"
+    method = parameter("method")
+    if method == "exact" or (method == "auto" and 2 * n <= EXACT_BY_DEFAULT):
+        return Least(min(Fraction(sides_of(parameter), math.comb(2 * n, n)), Fraction(1)), n, unit, by)
+    # furthest out, and least varied by ties: two values, one per arm
+    lost = 2 * (n**3 - n) / (2 * n * (2 * n - 1))
+    spread = n * n / 12 * (2 * n + 1 - lost)
+    return least_of_normal(parameter, n * n / 2 / math.sqrt(spread), n, unit, by)
+
+
 @stat_test(
     name="mann-whitney",
     version=1,
     title="Mann-Whitney U test (independent arms)",
     example={"baseline": [73.0, 75.0, 77.0, 74.0, 76.0], "candidate": [85.0, 87.0, 86.0, 88.0, 84.0]},
     cost=_cost,
-    plan=PlanUse(endpoints=frozenset({"continuous"}), shows=SHOWS),
+    plan=PlanUse(
+        endpoints=frozenset({"continuous"}), shows=SHOWS, least_p=_least_p, pairs=lambda _parameter: False
+    ),
 )
 def mann_whitney(request: MannWhitneyRequest) -> MannWhitneyAnalysis:
     """Test whether runs of one arm tend to score higher than runs of the other.

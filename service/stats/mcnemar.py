@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, Self
+import re
+from fractions import Fraction
+from typing import Any, ClassVar, Literal, Self
 
+import numpy as np
 from pydantic import Field, model_validator
 from scipy import special
 
 from service.kernels import mcnemar as kernel
 from service.kernels import tango
-from service.kernels.mcnemar import Method
+from service.kernels.mcnemar import Floats, Ints, Method
 from service.kernels.paired_intervals import newcombe_interval, wald_interval
+from service.stats.cell_lines import EndLines, Line
+from service.stats.cells import Cells, Path, sides_pattern, whole_interval
 from service.stats.certainty import of_wald
 from service.stats.common import (
     Alternative,
@@ -25,8 +30,19 @@ from service.stats.common import (
     percent,
 )
 from service.stats.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, PairsRequest, floored
-from service.stats.registry import PlanUse, stat_test
-from service.stats.shows import Covers, Estimate, PValue, Shows, Signed, against_zero, by_level, no_meaning
+from service.stats.plan_use import Extent, Least, PlanUse, Spoken
+from service.stats.registry import stat_test
+from service.stats.shows import (
+    Covers,
+    Estimate,
+    Parameter,
+    PValue,
+    Shows,
+    Signed,
+    against_zero,
+    by_level,
+    no_meaning,
+)
 from service.stats.warnings import FLOOR_ABOVE_ALPHA
 
 IntervalMethod = Literal["tango", "newcombe", "wald"]
@@ -109,6 +125,54 @@ SHOWS: Shows = {
 }
 
 
+def _least_p(extent: Extent, parameter: Parameter) -> Least:
+    """Every item discordant, and all won by one arm."""
+    method, alternative = parameter("method"), parameter("alternative")
+    least = Fraction(min_attainable_p(extent.n, method, alternative))
+    return Least(least, extent.n, "items", f"McNemar's {method} test")
+
+
+def _cells(cells: Cells, path: Path) -> Line | EndLines | None:
+    """Every field but the interval of the odds ratio, on independent pairs."""
+    method, alternative = cells.parameter("method"), cells.parameter("alternative")
+    whole = whole_interval(path)
+    if path == ("p_value",):
+        return cells.valued(
+            path, lambda b, m: kernel.p_values(b, m - b, method, alternative), sides_pattern(alternative)
+        )
+    if path == ("min_attainable_p",):
+        side: Alternative = "two-sided" if alternative == "two-sided" else "greater"
+        return cells.valued(path, lambda _b, m: kernel.p_values(m, 0 * m, method, side), "row")
+    if whole == ("ci",):
+        return cells.interval(path, "tango")
+    if whole[0] == "intervals":
+        return cells.interval(path, whole[1])
+    if path == ("cohens_g",):
+        return cells.valued(path, lambda b, m: _ratio(b, m) - 0.5, "any")
+    if path == ("odds_ratio", "estimate"):
+        return cells.valued(path, lambda b, m: np.where(m > 0, _ratio(b, m - b, np.inf), np.nan), "any")
+    return None
+
+
+def _ratio(above: Ints, below: Ints, otherwise: float = np.nan) -> Floats:
+    return np.where(below > 0, above / np.maximum(below, 1), otherwise)
+
+
+def _said(text: str) -> dict[str, Any]:
+    """A sentence that names SciPy's binomtest means the exact test."""
+    return {"method": "exact"} if re.search(r"binomtest|exact|精确", text, re.IGNORECASE) else {}
+
+
+PLAN = PlanUse(
+    endpoints=frozenset({"binary"}),
+    shows=SHOWS,
+    least_p=_least_p,
+    cells=_cells,
+    spoken=Spoken("mcnemar", r"mcnemar", "mcnemar", frozenset({False}), rank=1, parameters=_said),
+    differences_alone=True,
+)
+
+
 @stat_test(
     name="mcnemar",
     version=1,
@@ -116,7 +180,8 @@ SHOWS: Shows = {
     example={"both_correct": 1, "only_baseline": 1, "only_candidate": 7, "both_wrong": 12},
     cost=_cost,
     closed_form=True,
-    plan=PlanUse(endpoints=frozenset({"binary"}), shows=SHOWS),
+    plan=PLAN,
+    serves=frozenset({"fourfold"}),
 )
 def mcnemar(request: McNemarRequest) -> McNemarAnalysis:
     """Test whether two arms answer the same items correctly equally often.

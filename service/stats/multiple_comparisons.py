@@ -9,12 +9,12 @@ from pydantic import Field, model_validator
 
 from service.errors import InvalidData
 from service.kernels import multiplicity
+from service.kernels.multiplicity import Method
 from service.stats.common import Analysis, Labels, Proportion, Request
 from service.stats.pairs import floored
 from service.stats.registry import stat_test
 from service.stats.warnings import define
 
-Method = Literal["bonferroni", "holm", "hochberg", "hommel", "bh", "by", "fixed_sequence"]
 Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 MAX_FAMILY = 5_000
 
@@ -95,6 +95,7 @@ def _cost(request: MultipleComparisonsRequest) -> float:
     },
     cost=_cost,
     closed_form=True,
+    serves=frozenset({"family"}),
 )  # fmt: skip
 def multiple_comparisons(request: MultipleComparisonsRequest) -> MultipleComparisonsAnalysis:
     """Adjust the p-values of a family of hypotheses.

@@ -13,6 +13,9 @@ from service.kernels.bootstrap_draws import Draws, seed_cluster_means, seed_mean
 from service.kernels.distributions import BootstrapDistribution
 from service.kernels.metric_bootstrap import MetricDraws, seed_differences
 from service.stats.arms import Arms, ArmsRequest, MetricName
+from service.stats.cell_bootstrap import BootstrapLines
+from service.stats.cell_lines import EndLines, Line
+from service.stats.cells import MEANS, Cells, Path, whole_interval
 from service.stats.certainty import Support
 from service.stats.clustering import cluster_warnings
 from service.stats.common import Interval, StatWarning, decision, disagreement, level_text
@@ -28,8 +31,10 @@ from service.stats.drawing import (
     table_seconds,
 )
 from service.stats.pairs import FEW_DISCORDANT, NO_DISCORDANT, PairedCounts
-from service.stats.registry import PlanUse, stat_test
+from service.stats.plan_use import PlanUse, Spoken
+from service.stats.registry import stat_test
 from service.stats.resampling import (
+    BOOTSTRAP_WORDS,
     DEFAULT_DRAWS,
     DEFAULT_SEED,
     METHODS,
@@ -40,6 +45,7 @@ from service.stats.resampling import (
     exact_paired,
     exact_ratio,
     flat,
+    level_said,
     resolution_of,
 )
 from service.stats.shows import (
@@ -54,6 +60,7 @@ from service.stats.shows import (
     either_side,
     no_meaning,
 )
+from service.stats.simulated import RESAMPLED
 from service.stats.warnings import NOTHING_VARIES
 
 FEW = 20
@@ -193,6 +200,42 @@ SHOWS: Shows = {
 }
 
 
+def _cells(cells: Cells, path: Path) -> Line | EndLines | None:
+    method = cells.parameter("method")
+    if cells.parameter("convention") != "standard" or cells.parameter("metric") not in MEANS:
+        return None
+    if method == "studentized":  # every field is drawn then
+        return cells.common(path)
+    lines = BootstrapLines(cells.n, cells.asker, cells.parameter("comparison") == "strict")
+    whole = whole_interval(path)
+    name = method if whole == ("ci",) else whole[1] if whole[0] == "intervals" else None
+    if name is not None:
+        return lines.interval(path, name, cells.parameter("level"))
+    if path == ("p_value",):
+        return lines.p_value(path, cells.parameter("alternative"))
+    if path == ("bootstrap_mean",):
+        return cells.valued(path, lambda b, m: (2 * b - m) / cells.n, "rising", relative=0, tie=0.0)
+    return lines.fraction(path)
+
+
+PLAN = PlanUse(
+    endpoints=frozenset({"binary", "continuous"}),
+    shows=SHOWS,
+    cells=_cells,
+    simulated=RESAMPLED,
+    spoken=Spoken(
+        "bootstrap",
+        BOOTSTRAP_WORDS,
+        "bootstrap",
+        frozenset({False}),
+        rank=2,
+        parameters=level_said,
+        intervals=True,
+    ),
+    differences_alone=True,
+)
+
+
 @stat_test(
     name="paired-bootstrap",
     version=1,
@@ -202,7 +245,7 @@ SHOWS: Shows = {
         "candidate": [1, 0, 1, 1, 0, 1, 0, 1, 0, 0],
     },
     cost=_cost,
-    plan=PlanUse(endpoints=frozenset({"binary", "continuous"}), shows=SHOWS),
+    plan=PLAN,
     blocks=BLOCKS,
 )
 def paired_bootstrap(request: PairedBootstrapRequest) -> PairedBootstrapAnalysis:

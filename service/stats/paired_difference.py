@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from typing import ClassVar, Literal, Self
 
+import numpy as np
 from pydantic import Field, model_validator
 from scipy import special
 
 from service.kernels import tango
 from service.kernels.paired_intervals import newcombe_interval, wald_interval
+from service.kernels.rule_enumeration import Floats, Ints
+from service.stats.cell_lines import EndLines, Line
+from service.stats.cells import Cells, Path, sides_pattern, whole_interval
 from service.stats.certainty import of_wald
 from service.stats.common import (
     Alternative,
@@ -23,8 +27,19 @@ from service.stats.common import (
     percent,
 )
 from service.stats.pairs import NO_DISCORDANT, PairedCounts, PairsRequest, floored
-from service.stats.registry import PlanUse, stat_test
-from service.stats.shows import Covers, Estimate, PValue, Shows, Signed, against_zero, by_level, no_meaning
+from service.stats.plan_use import Extent, Least, PlanUse, furthest_mean, least_of_normal
+from service.stats.registry import stat_test
+from service.stats.shows import (
+    Covers,
+    Estimate,
+    Parameter,
+    PValue,
+    Shows,
+    Signed,
+    against_zero,
+    by_level,
+    no_meaning,
+)
 from service.stats.warnings import define
 
 Method = Literal["tango", "newcombe", "wald"]
@@ -107,6 +122,36 @@ SHOWS: Shows = {
 }
 
 
+def _least_p(extent: Extent, parameter: Parameter) -> Least:
+    """Every item won by one arm."""
+    return least_of_normal(parameter, furthest_mean(extent.n), extent.n, "items", "the score test")
+
+
+def _cells(cells: Cells, path: Path) -> Line | EndLines | None:
+    alternative = cells.parameter("alternative")
+    whole = whole_interval(path)
+
+    def z(b: Ints, m: Ints) -> Floats:
+        return np.where(m > 0, (2 * b - m) / np.sqrt(np.maximum(m, 1)), 0.0)
+
+    def p(b: Ints, m: Ints) -> Floats:
+        if alternative == "two-sided":
+            found = special.erfc(np.abs(z(b, m)) / math.sqrt(2))
+        else:
+            found = special.ndtr(-z(b, m) if alternative == "greater" else z(b, m))
+        return np.where(m > 0, found, 1.0)
+
+    if path == ("z",):
+        return cells.valued(path, z, "rising")
+    if path == ("p_value",):
+        return cells.valued(path, p, sides_pattern(alternative))
+    if whole == ("ci",):
+        return cells.interval(path, cells.parameter("method"))
+    if whole[0] == "intervals":
+        return cells.interval(path, whole[1])
+    return None
+
+
 @stat_test(
     name="paired-difference",
     version=1,
@@ -114,7 +159,7 @@ SHOWS: Shows = {
     example={"both_correct": 43, "only_baseline": 20, "only_candidate": 40, "both_wrong": 57},
     cost=_cost,
     closed_form=True,
-    plan=PlanUse(endpoints=frozenset({"binary"}), shows=SHOWS),
+    plan=PlanUse(endpoints=frozenset({"binary"}), shows=SHOWS, least_p=_least_p, cells=_cells),
 )
 def paired_difference(request: PairedDifferenceRequest) -> PairedDifferenceAnalysis:
     """Estimate how much more often one arm is right than the other on the same items.

@@ -10,11 +10,14 @@ from typing import ClassVar, Literal
 from pydantic import Field
 from scipy import special
 
+from service.kernels import mcnemar
 from service.kernels.metric_flips import Flips, flip_blocks, flips_of, listed_flips
-from service.kernels.sign_flip import sign_flip
+from service.kernels.sign_flip import ENUMERATED_UP_TO, sign_flip
 from service.kernels.streams import BIT_GENERATOR, block_count
 from service.kernels.t_distribution import t_quantile
 from service.stats.arms import Arms, ArmsRequest, MetricName
+from service.stats.cell_lines import Line
+from service.stats.cells import MEANS, Cells, Path, sides_pattern
 from service.stats.certainty import of_share
 from service.stats.clustering import cluster_warnings
 from service.stats.common import (
@@ -30,9 +33,11 @@ from service.stats.common import (
 )
 from service.stats.drawing import few_cells, flips_seconds
 from service.stats.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, floored, no_interval
-from service.stats.registry import Blocks, Drawn, PlanUse, stat_test
+from service.stats.plan_use import Extent, Least, PlanUse, Spoken, least_of_signs
+from service.stats.registry import Blocks, Drawn, stat_test
 from service.stats.resampling import DEFAULT_DRAWS, DEFAULT_SEED, MOST_DRAWS
-from service.stats.shows import Covers, Estimate, PValue, Shows, against_zero, by_level, no_meaning
+from service.stats.shows import Covers, Estimate, Parameter, PValue, Shows, against_zero, by_level, no_meaning
+from service.stats.simulated import Asked, Simulated, Units, Value
 from service.stats.warnings import FLOOR_ABOVE_ALPHA, MC_UNRESOLVED, define, unresolved
 
 LARGE_SHARE = 0.3
@@ -255,6 +260,49 @@ SHOWS: Shows = {
 }
 
 
+def _least_p(extent: Extent, parameter: Parameter) -> Least | None:
+    """Every unit swapped to one side, where swaps are listed or convolved and never drawn."""
+    units = extent.n_clusters if extent.clustered else extent.n
+    exact = parameter("convention") == "standard" and parameter("metric") in MEANS
+    if not exact or units is None or units > ENUMERATED_UP_TO:
+        return None
+    return least_of_signs(parameter, units, "clusters" if extent.clustered else "items", "swapping arms")
+
+
+def _cells(cells: Cells, path: Path) -> Line | None:
+    if cells.parameter("convention") != "standard" or cells.parameter("metric") not in MEANS:
+        return None
+    alternative = cells.parameter("alternative")
+    if path == ("p_value",):
+        return cells.valued(
+            path, lambda b, m: mcnemar.p_values(b, m - b, "exact", alternative), sides_pattern(alternative)
+        )
+    return None
+
+
+def _simulated(units: Units, asked: Asked, path: Path) -> Value | None:
+    if not asked.of_means or path != ("p_value",):
+        return None
+    return units.swapped_p(asked.parameter("alternative"))
+
+
+PLAN = PlanUse(
+    endpoints=frozenset({"binary", "continuous"}),
+    clusters="when_planned",
+    shows=SHOWS,
+    least_p=_least_p,
+    cells=_cells,
+    simulated=Simulated(_simulated, lambda _parameter: "swapped"),
+    spoken=Spoken(
+        "randomization",
+        r"permutation|randomi[sz]ation|置换|随机化",
+        "randomization",
+        frozenset({False, True}),
+        rank=5,
+    ),
+)
+
+
 @stat_test(
     name="randomization",
     version=1,
@@ -265,7 +313,7 @@ SHOWS: Shows = {
         "metric": "f1",
     },
     cost=_cost,
-    plan=PlanUse(endpoints=frozenset({"binary", "continuous"}), clusters="when_planned", shows=SHOWS),
+    plan=PLAN,
     blocks=BLOCKS,
 )
 def randomization(request: RandomizationRequest) -> RandomizationAnalysis:

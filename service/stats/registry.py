@@ -9,7 +9,7 @@ import pkgutil
 import platform
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version as installed_version
 from typing import Any, Generic, Literal, TypeVar, get_type_hints
@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from service.errors import InvalidData, NotFound
 from service.stats.common import Analysis, Part, Request, Resampling, StatWarning
-from service.stats.shows import Shows
+from service.stats.plan_use import PlanUse
 
 A = TypeVar("A", bound=Analysis)
 R = TypeVar("R", bound=Request)
@@ -53,18 +53,9 @@ class Answer(BaseModel, Generic[A]):
     provenance: Provenance
 
 
-@dataclass(frozen=True, slots=True)
-class PlanUse:
-    """How a locked plan feeds the test: which endpoints it can judge and what it does with clusters.
-
-    `clusters`: `never` (items are taken as independent), `required`, or `when_planned` (used when
-    the population has them). `shows`: what every field says of the difference, for rules that ask.
-    """
-
-    endpoints: frozenset[Literal["binary", "continuous"]]
-    clusters: Literal["never", "required", "when_planned"] = "never"
-    shows: Shows = field(default_factory=dict)
-
+Service = Literal["fourfold", "family"]
+"""What the service itself asks a test for: the difference that a fourfold table from elsewhere shows, or to
+correct the p-values of a family."""
 
 Drawn = Mapping[str, "np.ndarray[Any, np.dtype[Any]]"]
 """Named arrays of numbers, one row per replicate (or per block) along axis 0."""
@@ -115,6 +106,7 @@ class StatTest(Generic[R, A]):
     cost: Callable[[R], float]
     plan: PlanUse | None
     blocks: Blocks[R, A] | None = None
+    serves: frozenset[Service] = frozenset()
     closed_form: bool = False
     """Computed in steps that grow no faster than the request's bytes, and with small constants: a small
     request may be answered where nothing else can go on meanwhile."""
@@ -226,13 +218,14 @@ def stat_test(
     cost: Callable[[R], float] = lambda _request: 0.001,
     plan: PlanUse | None = None,
     blocks: Blocks[R, Any] | None = None,
+    serves: frozenset[Service] = frozenset(),
     closed_form: bool = False,
 ) -> Callable[[Callable[[R], A]], Callable[[R], A]]:
     """Register a function `(Request) -> Analysis` as a statistical test.
 
     `cost` estimates seconds from the request: below 1 the test is answered at once, above it becomes a job.
     `closed_form` tests answer small requests on the event loop; the others run in a calculator.
-    `blocks` lets a job's drawing be cut into shards.
+    `blocks` lets a job's drawing be cut into shards. `serves` is what the service itself asks the test for.
     """
 
     def register(compute: Callable[[R], A]) -> Callable[[R], A]:
@@ -251,6 +244,7 @@ def stat_test(
             cost=cost,
             plan=plan,
             blocks=blocks,
+            serves=serves,
             closed_form=closed_form,
         )
         return compute
@@ -275,6 +269,11 @@ def every() -> Iterator[StatTest[Any, Any]]:
 def latest() -> dict[str, StatTest[Any, Any]]:
     """The newest version of every test, by name."""
     return {test.name: test for test in every()}
+
+
+def serving(service: Service) -> StatTest[Any, Any]:
+    """The newest test that the service itself asks for this."""
+    return max((test for test in every() if service in test.serves), key=lambda test: test.version)
 
 
 @cache

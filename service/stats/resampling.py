@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self
@@ -315,3 +316,13 @@ def exact_paired(
     if counts is not None:
         return BinaryPairs(counts.only_candidate, counts.only_baseline, counts.n)
     return exact_ratio(difference, np.ones(len(difference)))
+
+
+BOOTSTRAP_WORDS = r"bootstrap|自助"
+"""What prose calls a bootstrap."""
+
+
+def level_said(text: str) -> dict[str, float]:
+    """The 0.95 of `95% CI`, as a parameter."""
+    found = re.search(r"(\d{2}(?:\.\d{1,9})?)\s*%", text)
+    return {} if found is None else {"level": round(float(found[1]) / 100, 6)}

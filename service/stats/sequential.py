@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any, Literal, Self
 
@@ -27,7 +28,8 @@ from service.stats.common import (
 )
 from service.stats.looks import MOST_LOOKS, Design, Look, judge_looks, planned, require_looks
 from service.stats.orders import ORDER_WORDS, Ordered, OrderOptions, OrderUsed, arrange
-from service.stats.registry import PlanUse, stat_test
+from service.stats.plan_use import InOrder, Layout, PlanUse
+from service.stats.registry import stat_test
 from service.stats.shows import (
     INSIDE,
     Covers,
@@ -180,13 +182,45 @@ SHOWS: Shows = {
 }
 
 
+def _of_plan(given: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
+    """Its looks, or the scale that its bets need."""
+    found: dict[str, Any] = {"order": "locked_seed"}
+    if given.get("method") == "group_sequential":
+        if layout.looks is not None:
+            found["looks"] = list(layout.looks)
+            found["boundary"] = f"{layout.spending}_spending"
+        return found
+    if layout.length is not None:
+        found["bound"] = layout.length
+    if layout.largest_cluster is not None:
+        found["size_cap"] = layout.largest_cluster
+    return found
+
+
+ORDERED = InOrder(
+    methods={
+        "group_sequential": ("group_sequential",),
+        "anytime_valid": ("e_process", "confidence_sequence"),
+    },
+    fills=frozenset({"looks", "boundary", "order", "order_seed", "strata", "bound", "size_cap"}),
+    design=_of_plan,
+    takes_margin=lambda given: given.get("method") == "confidence_sequence",
+)
+
+
 @stat_test(
     name="sequential",
     version=1,
     title="Sequential designs and anytime-valid tests",
     example={"method": "boundaries", "looks": [125, 250, 375, 500], "boundary": "obrien_fleming_spending"},
     cost=_cost,
-    plan=PlanUse(endpoints=frozenset({"binary", "continuous"}), clusters="when_planned", shows=SHOWS),
+    plan=PlanUse(
+        endpoints=frozenset({"binary", "continuous"}),
+        clusters="when_planned",
+        shows=SHOWS,
+        ordered=ORDERED,
+        example={"method": "group_sequential"},
+    ),
 )
 def sequential(request: SequentialRequest) -> SequentialAnalysis:
     """Look at data more than once without losing the error rate.

@@ -10,6 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+TIE = 1e-9
+"""A float interval end or difference this close to a threshold counts as equal to it."""
+
+EXAMPLE_FIELD = "mcnemar.p_value"
+"""How a rule names a field of a test, for messages that say what to write."""
+
 Side = Literal[1, -1]
 Bound = tuple[Side, int]
 Bounds = tuple[Bound, ...]

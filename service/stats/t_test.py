@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from service.kernels import simulated_pairs as simulated
 from service.kernels.moments import Moments
 from service.kernels.t_distribution import t_quantile, t_tail
 from service.stats.common import (
@@ -24,7 +25,8 @@ from service.stats.common import (
     disagreement,
     level_text,
 )
-from service.stats.registry import PlanUse, stat_test
+from service.stats.plan_use import PlanUse
+from service.stats.registry import stat_test
 from service.stats.samples import (
     CONSTANT_DATA,
     Arms,
@@ -36,6 +38,7 @@ from service.stats.samples import (
     floored,
 )
 from service.stats.shows import Covers, Estimate, PValue, Shows, Signed, against_zero, by_level, no_meaning
+from service.stats.simulated import Asked, Simulated, Units, Value
 from service.stats.skewness import skewed
 from service.stats.warnings import define
 
@@ -107,6 +110,18 @@ SHOWS: Shows = {
 }
 
 
+def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Value | None:
+    if asked.parameter("method") != "paired":
+        return None
+    delta, se, df = simulated.robust("cr1", units.sums, units.sizes)
+    if path == ("ci",):
+        return simulated.t_interval(delta, se, df, asked.level)
+    if path == ("p_value",):
+        t = np.where(se > 0, delta / np.where(se > 0, se, 1.0), np.nan)
+        return simulated.t_tail(t, df, asked.parameter("alternative"))
+    return None
+
+
 @stat_test(
     name="t-test",
     version=1,
@@ -114,7 +129,12 @@ SHOWS: Shows = {
     example={"baseline": [73.0, 75.0, 77.0, 74.0, 76.0], "candidate": [85.0, 87.0, 86.0, 88.0, 84.0]},
     cost=_cost,
     closed_form=True,
-    plan=PlanUse(endpoints=frozenset({"continuous", "binary"}), shows=SHOWS),
+    plan=PlanUse(
+        endpoints=frozenset({"continuous", "binary"}),
+        shows=SHOWS,
+        simulated=Simulated(_simulated),
+        pairs=lambda parameter: parameter("method") == "paired",
+    ),
 )
 def t_test(request: TTestRequest) -> TTestAnalysis:
     """Test whether two arms have the same mean.

@@ -13,6 +13,7 @@ from scipy import special
 
 from service.errors import InvalidData
 from service.kernels import ranks
+from service.kernels import simulated_pairs as simulated
 from service.kernels.moments import difference_noise
 from service.stats.common import (
     Alternative,
@@ -25,9 +26,19 @@ from service.stats.common import (
     disagreement,
     level_text,
 )
-from service.stats.registry import PlanUse, stat_test
+from service.stats.plan_use import (
+    Extent,
+    Least,
+    PlanUse,
+    Spoken,
+    furthest_mean,
+    least_of_normal,
+    least_of_signs,
+)
+from service.stats.registry import stat_test
 from service.stats.samples import floored, require_values
-from service.stats.shows import Covers, PValue, Shows, against_zero, by_level, no_meaning
+from service.stats.shows import Covers, Parameter, PValue, Shows, against_zero, by_level, no_meaning
+from service.stats.simulated import Asked, Floats, Simulated, Units
 from service.stats.warnings import FLOOR_ABOVE_ALPHA, define
 
 METHODS = "the interval is that of ranks without ties, the p-value is by the method named and allows for ties and zeros"
@@ -120,6 +131,28 @@ SHOWS: Shows = {
 }
 
 
+def _least_p(extent: Extent, parameter: Parameter) -> Least:
+    """All differences of one size and sign are the furthest out."""
+    by, n = "the signed-rank test", extent.n
+    if _is_exact(parameter("method"), n):
+        return least_of_signs(parameter, n, "items", by)
+    return least_of_normal(parameter, furthest_mean(n), n, "items", by)
+
+
+def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Floats | None:
+    if path != ("p_value",):
+        return None
+    method = asked.parameter("method")
+    exact = _is_exact(method, units.sums.shape[1])
+    step = 0.5 if method == "corrected" else 0.0
+    return simulated.signed_rank_p(units.sums, asked.parameter("alternative"), exact=exact, step=step)
+
+
+def _is_exact(method: str, n: int) -> bool:
+    """Without zeros and ties, which only the data tell."""
+    return method == "exact" or (method == "auto" and n <= EXACT_BY_DEFAULT)
+
+
 @stat_test(
     name="wilcoxon",
     version=1,
@@ -130,7 +163,13 @@ SHOWS: Shows = {
         "alternative": "less",
     },
     cost=_cost,
-    plan=PlanUse(endpoints=frozenset({"continuous"}), shows=SHOWS),
+    plan=PlanUse(
+        endpoints=frozenset({"continuous"}),
+        shows=SHOWS,
+        least_p=_least_p,
+        simulated=Simulated(_simulated),
+        spoken=Spoken("wilcoxon", r"wilcoxon|符号秩", "wilcoxon", frozenset({False}), rank=4),
+    ),
 )
 def wilcoxon(request: WilcoxonRequest) -> WilcoxonAnalysis:
     """Test whether paired differences are symmetric around zero.

@@ -17,30 +17,18 @@ from service.domain.lint_settings import settings as looked_up
 from service.stats import registry
 from service.stats.shows import Covers, Finding, Nothing, PValue, Share
 from tests.domain import sample
+from tests.stats.cases import declared
 
 N = 24
 ALTERNATIVE = st.sampled_from(["two-sided", "greater", "less"])
-TESTS: dict[str, dict[str, list[Any]]] = {
-    "bootstrap-difference": {"method": ["percentile", "basic", "bca"], "n_resamples": [200]},
-    "cluster-bootstrap": {"comparison": [">=", "strict"], "n_resamples": [200], "method": ["percentile", "bca"]},
-    "clustered-mcnemar": {"method": ["sign_flip", "obuchowski", "yang", "eliasziw_donner", "cr1_t", "cr2_t", "cv3_t"]},
-    "equivalence": {"method": ["tango", "bootstrap_ci", "t"]},
-    "mann-whitney": {"method": ["auto", "asymptotic", "corrected"]},
-    "mcnemar": {"method": ["exact", "midp", "asymptotic", "corrected"]},
-    "paired-bootstrap": {"comparison": [">=", "strict"], "n_resamples": [200], "method": ["percentile", "bca"]},
-    "paired-difference": {"method": ["tango", "newcombe", "wald"]},
-    "randomization": {"n_resamples": [200]},
-    "sequential": {"method": ["group_sequential", "e_process", "confidence_sequence"]},
-    "t-test": {"method": ["welch", "student", "paired"]},
-    "wilcoxon": {"zero_method": ["wilcox", "pratt", "zsplit"]},
-}  # fmt: skip
+VARIED = {name: cases.varied for name, cases in declared().items() if cases.varied is not None}
 """Every test a plan may use, with parameters worth varying."""
 
 WORLDS = ["binary", "continuous", "clustered", "looks"]
 
 
 def test_every_test_of_a_plan_takes_part():
-    assert set(TESTS) == {each.name for each in registry.every() if each.plan is not None}
+    assert set(VARIED) == {each.name for each in registry.every() if each.plan is not None}
 
 
 def fits(name: str, world: str) -> bool:
@@ -55,8 +43,8 @@ def fits(name: str, world: str) -> bool:
 
 @st.composite
 def uses(draw, world):
-    name = draw(st.sampled_from([each for each in TESTS if fits(each, world)]))
-    parameters: dict[str, Any] = {key: draw(st.sampled_from(of)) for key, of in TESTS[name].items()}
+    name = draw(st.sampled_from([each for each in VARIED if fits(each, world)]))
+    parameters: dict[str, Any] = {key: draw(st.sampled_from(of)) for key, of in VARIED[name].items()}
     request = registry.find(name).request.model_fields
     if "alternative" in request and parameters.get("method") != "confidence_sequence":
         parameters["alternative"] = draw(ALTERNATIVE)

@@ -16,6 +16,7 @@ from service.errors import InvalidData
 from service.kernels import bayes_factors as kernel
 from service.stats import registry
 from service.stats.bayes_factor import BayesFactorRequest, bayes_factor
+from tests.stats.cases import Cases
 from tests.stats.oracle import named
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -384,3 +385,32 @@ def test_against_bayesfactor_for_two_samples():
     """bayesplay's vignette on default t-tests prints 0.9709424 for means 25, 35 and SDs 15, 16 of 15 and 16."""
     t = (25 - 35) / math.sqrt((14 * 15**2 + 15 * 16**2) / 29 * (1 / 15 + 1 / 16))
     assert weigh(kind="t", t=t, n1=15, n2=16, rscale=1.0).bf10 == pytest.approx(0.9709424, abs=1e-7)
+
+
+def evidence():
+    """Summary statistics at their ends."""
+    for t in (0.0, 1e-300, 40.0, -1e100):
+        for n1, n2 in ((2, None), (10**9, None), (1, 2), (1, 1), (10**9, 10**9)):
+            yield {"kind": "t", "t": t, "n1": n1, "n2": n2}
+    for f in (0.0, 1e-300, 1e100):
+        for df1, df2 in ((1, 1), (10**6, 1), (1, 10**9 - 2)):
+            for method in ("jzs_regression", "bic"):
+                yield {"kind": "f", "f": f, "df1": df1, "df2": df2, "method": method}
+    for r in (0.0, 1.0, -1.0, 1 - 1e-16, 1e-300):
+        for n in (2, 3, 10**9):
+            for method in ("ly", "wetzels_wagenmakers"):
+                yield {"kind": "correlation", "r": r, "n": n, "method": method}
+    for chi_square in (0.0, 1e100):
+        yield {"kind": "chi_square", "chi_square": chi_square, "n": 1}
+        yield {"kind": "chi_square", "chi_square": chi_square, "n": 10**9, "df": 10**6}
+    for k, n in ((0, 0), (0, 1), (1, 1), (10**9, 10**9), (5, 4)):
+        for p0 in (1e-12, 0.5, 1 - 1e-9):
+            yield {"kind": "binomial", "k": k, "n": n, "p0": p0}
+    for p in (5e-324, 1e-300, 1.0, 0.0):
+        yield {"kind": "p_value", "p": p}
+
+
+CASES = Cases(
+    degenerate=lambda: ({"evidence": each} for each in evidence()),
+    growing="a number: what its example costs is what it costs",
+)

@@ -1,11 +1,18 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from tests.simulation import shortcuts
+from tests.simulation.reads import coverage, errors
+from tests.simulation.rows import Batch
+from tests.stats.bodies import bodies_of_pairs, scores
+from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
 
 PATIENT = settings(deadline=None, max_examples=50)
@@ -131,3 +138,29 @@ def test_unresolved_p_raises_the_draws_and_then_warns():
     far = ask("bootstrap-difference", body, n_resamples=200, alpha=0.9)
     assert far.provenance.n_resamples == 200
     assert "MC_UNRESOLVED" not in codes(far)
+
+
+def simulated() -> Iterator[Batch]:
+    """What is drawn where the truth is known."""
+    methods = ("percentile", "basic", "bca")
+    for method in methods:
+        yield Batch("five-runs", "bootstrap-difference", (errors(), coverage()), {"method": method})
+    reads = [
+        read
+        for method in methods
+        for read in (errors(f"p_values.{method}", method), coverage(f"intervals.{method}", method))
+    ]
+    for world in ("twenty-runs", "skewed-runs"):
+        yield Batch(world, "bootstrap-difference", tuple(reads), compute=shortcuts.bootstrap_difference)
+
+
+CASES = Cases(
+    degenerate=lambda: bodies_of_pairs(n_resamples=100),
+    growing=[
+        lambda k: {**scores(100 * k), "n_resamples": 1000},
+        lambda k: {**scores(300), "n_resamples": 1000 * k},
+    ],
+    unmirrored="its seed draws arm after arm: see the tests above",
+    simulated=simulated,
+    varied={"method": ["percentile", "basic", "bca"], "n_resamples": [200]},
+)

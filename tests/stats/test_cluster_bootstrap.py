@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -12,6 +13,12 @@ from hypothesis import strategies as st
 
 from service.errors import InvalidData
 from service.stats import registry
+from tests.simulation import shortcuts
+from tests.simulation.reads import CLUSTERED, coverage, errors
+from tests.simulation.rows import Batch
+from tests.simulation.worlds import WORLDS
+from tests.stats.bodies import bodies_of_pairs, clustered
+from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
 from tests.stats.soundness import sound
 
@@ -226,3 +233,30 @@ def test_a_tail_below_what_the_inversion_tells_is_a_bound():
     assert found.route == "inversion"
     assert found.bounds["p_value"] == f"< {found.p_value:.3g}"
     assert 1e-7 < found.p_value < 1e-4
+
+
+def simulated() -> Iterator[Batch]:
+    """What is drawn where the truth is known."""
+    both = tuple(coverage(f"intervals.{method}", method) for method in ("percentile", "basic"))
+    for world in CLUSTERED:
+        drawn = shortcuts.cluster_bootstrap if world == "unequal-clusters" else None
+        yield Batch(world, "cluster-bootstrap", (errors(),), compute=drawn)
+        yield Batch(world, "cluster-bootstrap", both, {}, WORLDS[world].effect, compute=drawn)
+
+
+CASES = Cases(
+    degenerate=lambda: bodies_of_pairs(),
+    growing=[
+        lambda k: clustered(400 * k),
+        lambda k: {**clustered(400), "method": "studentized", "n_resamples": 1000 * k},
+        lambda k: {**clustered(400), "convention": "seed", "n_resamples": 1000 * k},
+    ],
+    mirrored={
+        "clusters": [
+            {"alternative": "two-sided"},
+            {"alternative": "two-sided", "estimand": "cluster_weighted"},
+        ]
+    },
+    simulated=simulated,
+    varied={"comparison": [">=", "strict"], "n_resamples": [200], "method": ["percentile", "bca"]},
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -12,6 +13,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from service.errors import InvalidData
+from tests.simulation.reads import CLUSTERED, coverage, errors, predicted
+from tests.simulation.rows import Batch
+from tests.simulation.worlds import WORLDS
+from tests.stats.bodies import bodies_of_pairs, pairs
+from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
 from tests.stats.soundness import sound
 
@@ -263,3 +269,42 @@ def test_many_clusters_are_exact():
         d[g] += b - a
     z = d.sum() / math.sqrt((d**2).sum())
     assert answer.analysis.p_value == pytest.approx(2 * stats.norm.sf(abs(z)), abs=0.02)
+
+
+def simulated() -> Iterator[Batch]:
+    """What is drawn where the truth is known."""
+    methods = (
+        "sign_flip", "obuchowski", "durkalski", "yang", "eliasziw_donner", "cr1_t", "cr2_t", "cv3_t",
+    )  # fmt: skip
+    for world in CLUSTERED:
+        for method in methods:
+            yield Batch(world, "clustered-mcnemar", (errors(),), {"method": method})
+        for method in ("cr1_t", "cr2_t", "cv3_t", "durkalski"):
+            options = {"method": method}
+            yield Batch(world, "clustered-mcnemar", (coverage(),), options, WORLDS[world].effect)
+    shares = {"p_only_baseline": 0.1, "p_only_candidate": 0.2, "cluster_size": 10, "icc": 0.2}
+    flips = {"test": "sign-flip", "n": 60, "n_simulations": 20_000, **shares}
+    yield predicted("many-clusters", "clustered-mcnemar", 0.1, flips)
+
+
+CASES = Cases(
+    degenerate=lambda: bodies_of_pairs(),
+    growing=[lambda k: {**pairs(400 * k), "clusters": [i // 4 for i in range(400 * k)]}],
+    mirrored={
+        "clusters": [
+            {"method": each}
+            for each in (
+                "sign_flip",
+                "obuchowski",
+                "durkalski",
+                "yang",
+                "eliasziw_donner",
+                "cr1_t",
+                "cr2_t",
+                "cv3_t",
+            )
+        ]
+    },
+    simulated=simulated,
+    varied={"method": ["sign_flip", "obuchowski", "yang", "eliasziw_donner", "cr1_t", "cr2_t", "cv3_t"]},
+)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,11 @@ from hypothesis import strategies as st
 
 from service.errors import InvalidData
 from service.kernels import tango
+from tests.simulation.reads import coverage
+from tests.simulation.rows import Batch
+from tests.simulation.worlds import WORLDS
+from tests.stats.bodies import MARGIN, bodies_of_pairs, clustered, scores
+from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, cases, codes
 from tests.stats.oracle import columns as oracle_columns
 from tests.stats.soundness import sound
@@ -240,3 +247,20 @@ def test_a_long_column_is_thinned():
     assert len(found.points.n) == 2000
     assert (found.points.n[0], found.points.n[-1]) == (10, 100_000)
     assert found.points.sequence_low[-1] < 0.1 < found.points.sequence_high[-1]
+
+
+def simulated() -> Iterator[Batch]:
+    """What is drawn where the truth is known."""
+    last = coverage(label="at the last n")
+    yield Batch("peeking", "cumulative-effect", (last,), {}, WORLDS["peeking"].effect, simulations=1_000)
+
+
+CASES = Cases(
+    degenerate=lambda: [
+        *bodies_of_pairs(),
+        *bodies_of_pairs(bound=1e100, size_cap=99, margin=MARGIN, first=1),
+    ],
+    growing=[lambda k: scores(2000 * k), lambda k: clustered(400 * k)],
+    mirrored={"order": [{"first": 1}, {"first": 1, "band": "percentile"}, {"first": 1, "band": "t"}]},
+    simulated=simulated,
+)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -8,6 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from tests.simulation.reads import coverage
+from tests.simulation.rows import Batch
+from tests.stats.bodies import COLUMNS, values
+from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
 
 PATIENT = settings(deadline=None, max_examples=60)
@@ -107,3 +112,16 @@ def test_twelve_values_are_listed_and_drawing_agrees():
 def test_tied_values_are_listed_though_there_are_many():
     column = [*[0.0] * 20, *[math.pi] * 15, *[1.0] * 5]
     assert ask("describe", {"values": column, "method": "bca"}).model_dump()["provenance"]["exact"]
+
+
+def simulated() -> Iterator[Batch]:
+    """What is drawn where the truth is known."""
+    for method in ("t", "percentile", "basic", "bca"):
+        yield Batch("one-column", "describe", (coverage(),), {"method": method}, 0.5)
+
+
+CASES = Cases(
+    degenerate=lambda: ({"values": values, "n_resamples": 100} for values in COLUMNS),
+    growing=[lambda k: values(1000 * k), lambda k: values(50, method="bca", n_resamples=10_000 * k)],
+    simulated=simulated,
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -15,6 +16,10 @@ from scipy import stats
 
 from service.errors import InvalidData
 from service.stats.ecs import ECSRequest, ecs
+from tests.simulation.reads import coverage
+from tests.simulation.rows import Batch
+from tests.simulation.worlds import WORLDS
+from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, named, table
 from tests.stats.soundness import sound
 
@@ -306,3 +311,31 @@ def test_a_column_far_smaller_than_the_other_keeps_its_correlation(tiny):
     assert abs(small.ecs) < 1e-150
     both = analyse("ecs", {"human": [tiny * x for x in human], "agent": [tiny * x for x in agent]})
     assert (both.ecs, both.ci.low) == pytest.approx((plain.ecs, plain.ci.low), rel=1e-10)
+
+
+def profiles():
+    """Effect profiles of nothing, of constants, and beyond."""
+    for human, agent in (
+        ([], []), ([1.0], [1.0]), ([1.0, 2.0], [1.0, 2.0]), ([0.3] * 5, [0.3] * 5), ([0.3] * 5, [0.4] * 5),
+        ([0.3] * 5, [0.1, 0.2, 0.3, 0.4, 0.5]), ([0.0] * 4, [0.0] * 4), ([None] * 4, [1.0] * 4),
+        ([1e100, -1e100, 0.0], [-1e100, 1e100, 0.0]), ([1e-300, 2e-300, 4e-300], [2e-300, 1e-300, 0.0]),
+    ):  # fmt: skip
+        body = {"human": human, "agent": agent}
+        yield body
+        zeros, ones = [0.0] * len(human), [1.0] * len(human)
+        yield body | {"human_se": zeros, "agent_se": zeros}
+        yield body | {"human_se": ones, "agent_se": zeros, "weights": ones}
+        yield body | {"study": [f"s{k}" for k in range(len(human))]}
+    yield {"z_diff": [0.0, 1e100, -40.0, None]}
+
+
+def simulated() -> Iterator[Batch]:
+    """What is drawn where the truth is known."""
+    yield Batch("profiles", "ecs", (coverage(),), {}, WORLDS["profiles"].effect)
+
+
+CASES = Cases(
+    degenerate=profiles,
+    growing=[lambda k: {"human": [0.1, 0.4] * (20 * k), "agent": [0.2, 0.3] * (20 * k)}],
+    simulated=simulated,
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,6 +14,10 @@ from scipy import stats
 
 from service.errors import InvalidData
 from service.stats.effect_conversion import EffectConversionRequest, effect_conversion
+from tests.simulation.reads import coverage
+from tests.simulation.rows import Batch
+from tests.simulation.worlds import WORLDS
+from tests.stats.cases import Cases
 from tests.stats.oracle import named
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -236,3 +241,31 @@ def test_answers_hold_no_nan(effect):
     json.loads(found.model_dump_json(), parse_constant=lambda name: pytest.fail(name))
     nulls = {name for name in ("effect", "se", "ci", "d_equivalent") if getattr(found, name) is None}
     assert nulls == set(found.reasons)
+
+
+def effects():
+    """Effects at their ends."""
+    for d in (0.0, 1e-300, -1e100):
+        yield {"kind": "t_test", "d": d, "n1": 2}
+        yield {"kind": "t_test", "t": d, "n1": 10**9, "n2": 2}
+    for r in (0.0, 1.0, -1.0):
+        yield {"kind": "correlation", "r": r, "n": 2}
+        yield {"kind": "correlation", "r": r, "n": 10**9}
+    for table in ([[0, 0], [0, 0]], [[1, 0], [0, 0]], [[0, 5], [5, 0]], [[10**9] * 2] * 2):
+        yield {"kind": "chi_square", "table": table}
+    for u in (0.0, 1.0, 1e18):
+        yield {"kind": "mann_whitney", "u": u, "n1": 2, "n2": 2}
+    for k, n in ((0, 2), (2, 2), (3, 2), (10**9, 10**9)):
+        yield {"kind": "binomial", "k": k, "n": n}
+
+
+def simulated() -> Iterator[Batch]:
+    """What is drawn where the truth is known."""
+    yield Batch("tables", "effect-conversion", (coverage(),), {}, WORLDS["tables"].effect)
+
+
+CASES = Cases(
+    degenerate=lambda: ({"effect": each} for each in effects()),
+    growing="a number: what its example costs is what it costs",
+    simulated=simulated,
+)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -8,6 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
+from tests.simulation.reads import coverage
+from tests.simulation.rows import Batch
+from tests.simulation.worlds import WORLDS
+from tests.stats.bodies import bodies_of_pairs, scores
+from tests.stats.cases import Cases
 from tests.stats.oracle import analyse
 
 PATIENT = settings(deadline=None, max_examples=60)
@@ -94,3 +100,19 @@ def test_sawilowsky_labels_have_seven_steps(d, label):
     baseline = [-1.0, 0.0, 1.0]
     body = {"baseline": baseline, "candidate": [value + d for value in baseline]}
     assert analyse("effect-size", body, label_scheme="sawilowsky_2009").effect_label == label
+
+
+def simulated() -> Iterator[Batch]:
+    """What is drawn where the truth is known."""
+    effects = coverage("cohens_d_ci", "of d"), coverage("hedges_g_ci", "of g")
+    for world in ("five-runs", "twenty-runs"):  # the interval of d is that of normal scores
+        yield Batch(world, "effect-size", effects, effect=WORLDS[world].effect)
+    yield Batch("small-n-scores", "effect-size", (coverage(),), {"design": "paired"}, 0.5)
+
+
+CASES = Cases(
+    degenerate=bodies_of_pairs,
+    growing=[lambda k: scores(5000 * k)],
+    mirrored={"paired scores": [{"design": "paired"}], "runs": [{"design": "independent"}]},
+    simulated=simulated,
+)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,6 +16,11 @@ from statsmodels.stats.weightstats import ttost_ind, ttost_paired
 from service.errors import InvalidData
 from service.kernels.paired_bootstrap import BinaryPairs
 from service.kernels.two_one_sided import by_tango
+from tests.simulation import reads
+from tests.simulation.reads import BINARY, CLUSTERED, RUNS, predicted, size
+from tests.simulation.rows import Batch
+from tests.stats.bodies import MARGIN, bodies_of_pairs, bodies_of_tables, pairs, scores
+from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
 from tests.stats.soundness import sound
 
@@ -344,3 +351,62 @@ def test_extreme_p_is_a_bound():
     found = sound(ask(NAME, counts(3000, 3000, 1_000_000), margin=pp(5))).analysis
     assert found.p_value == 1e-300
     assert found.bounds["p_value"] == "< 1e-300"
+
+
+PP, SCORE = {"value": 10, "unit": "pp"}, {"value": 0.5, "unit": "score"}
+
+
+def simulated() -> Iterator[Batch]:
+    """What is drawn where the truth is known."""
+    at_margin = partial(size, test="equivalence")
+    for world in BINARY:
+        for method in ("tango", "t", "bootstrap_ci"):
+            yield at_margin(world, simulations=4_000, method=method)
+        yield at_margin(world, simulations=4_000, method="bootstrap_ci", bounds="seed")
+    for world in reads.SCORES:
+        for method in ("t", "bootstrap_ci"):
+            yield at_margin(world, method=method)
+    for world in RUNS:
+        for variance in ("welch", "student"):
+            yield at_margin(world, design="independent", method="t", variance=variance)
+    for world in CLUSTERED:
+        for variance in ("cr2", "cv3"):
+            yield at_margin(world, method="t", cluster_variance=variance)
+        if world != "unequal-clusters":  # seconds per data set
+            yield at_margin(world, method="bootstrap_ci")
+    margin = {"value": 2.0, "unit": "pp"}
+    few = {"test": "tango", "p_only_baseline": 0.02, "p_only_candidate": 0.02, "n": 500, "margin": margin}
+    yield predicted("binary-low", "equivalence", 0.0, few, margin=margin)
+
+
+CASES = Cases(
+    degenerate=lambda: [
+        *bodies_of_tables(margin=MARGIN),
+        *bodies_of_pairs(margin=MARGIN),
+        *bodies_of_pairs(margin={"value": 0.01, "unit": "score"}, method="t"),
+    ],
+    growing=[
+        lambda k: {
+            **scores(2000 * k),
+            "method": "bootstrap_ci",
+            "margin": {"value": 1, "unit": "score"},
+        },
+        lambda k: {**scores(2000 * k), "method": "t", "margin": {"value": 1, "unit": "score"}},
+        lambda k: {**pairs(2000 * k), "margin": {"value": 1, "unit": "pp"}},
+    ],
+    mirrored={
+        "binary": [{"method": each, "margin": PP} for each in ("tango", "t", "bootstrap_ci")],
+        "paired scores": [{"method": "t", "margin": SCORE}],
+        "runs": [
+            {"method": "t", "design": "independent", "margin": SCORE},
+            {"method": "t", "design": "independent", "variance": "student", "margin": SCORE},
+        ],
+        "clusters": [
+            {"method": "t", "margin": PP},
+            {"method": "t", "cluster_variance": "cv3", "margin": PP},
+            {"method": "bootstrap_ci", "margin": PP},
+        ],
+    },
+    simulated=simulated,
+    varied={"method": ["tango", "bootstrap_ci", "t"]},
+)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
@@ -10,6 +11,10 @@ from scipy import stats
 
 from service.errors import InvalidData
 from service.stats import registry
+from tests.simulation.reads import RUNS, coverage, errors
+from tests.simulation.rows import Batch
+from tests.stats.bodies import bodies_of_pairs, scores
+from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
 
 PATIENT = settings(deadline=None, max_examples=50)
@@ -151,3 +156,20 @@ def test_too_few_runs_for_alpha_are_told(n, options, fires):
     answer = ask("mann-whitney", body, **options)
     assert ("FLOOR_ABOVE_ALPHA" in codes(answer)) is fires
     assert (answer.analysis.p_value < options.get("alpha", 0.05)) is not fires
+
+
+def simulated() -> Iterator[Batch]:
+    """What is drawn where the truth is known."""
+    for world in RUNS:
+        yield Batch(world, "mann-whitney", (errors(), coverage()))
+        for method in ("asymptotic", "corrected"):
+            yield Batch(world, "mann-whitney", (errors(),), {"method": method})
+
+
+CASES = Cases(
+    degenerate=bodies_of_pairs,
+    growing=[lambda k: scores(500 * k)],
+    mirrored={"runs": [{"method": "exact"}, {"method": "corrected"}]},
+    simulated=simulated,
+    varied={"method": ["auto", "asymptotic", "corrected"]},
+)

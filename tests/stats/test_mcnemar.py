@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -15,6 +16,11 @@ from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from service.errors import InvalidData
 from service.kernels.mcnemar import p_value
 from service.stats.mcnemar import min_attainable_p
+from tests.simulation.reads import BINARY, MEMOISED, coverage, errors, predicted
+from tests.simulation.rows import Batch
+from tests.simulation.worlds import WORLDS
+from tests.stats.bodies import bodies_of_pairs, bodies_of_tables, pairs
+from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes, own
 from tests.stats.soundness import sound
 
@@ -201,3 +207,25 @@ def test_too_few_discordant_items_for_alpha_are_told(m, options, fires):
     assert ("FLOOR_ABOVE_ALPHA" in codes(answer)) is fires
     if fires:
         assert answer.analysis.p_value >= options.get("alpha", 0.05)
+
+
+def simulated() -> Iterator[Batch]:
+    """What is drawn where the truth is known."""
+    for world, discordant in BINARY.items():
+        effect = WORLDS[world].effect
+        for method in ("exact", "midp", "asymptotic", "corrected"):
+            yield Batch(world, "mcnemar", (errors(),), {"method": method}, simulations=MEMOISED)
+        odds = (discordant + effect) / (discordant - effect)
+        ratio = coverage("odds_ratio.ci", "of the odds ratio", odds)
+        yield Batch(world, "mcnemar", (ratio,), {}, effect, MEMOISED)
+    many = {"test": "mcnemar", "p_only_baseline": 0.125, "p_only_candidate": 0.175, "n": 500}
+    yield predicted("binary-high", "mcnemar", 0.05, many)
+
+
+CASES = Cases(
+    degenerate=lambda: [*bodies_of_tables(), *bodies_of_pairs()],
+    growing=[lambda k: pairs(2000 * k)],
+    mirrored={"binary": [{"method": each} for each in ("exact", "midp", "asymptotic", "corrected")]},
+    simulated=simulated,
+    varied={"method": ["exact", "midp", "asymptotic", "corrected"]},
+)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations
 from typing import get_args
 
@@ -12,6 +13,9 @@ from statsmodels.stats.multitest import multipletests
 
 from service.errors import InvalidData
 from service.stats.multiple_comparisons import Method
+from tests.simulation.reads import MEMOISED, errors
+from tests.simulation.rows import Batch
+from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
 
 PATIENT = settings(deadline=None, max_examples=80)
@@ -152,3 +156,21 @@ def test_an_adjusted_p_at_alpha_does_not_reject_as_in_every_test():
     assert found.p_value == 0.03125
     assert "not rejected" in found.sentence
     assert analyse("multiple-comparisons", body, alpha=0.03126).reject[0]
+
+
+def simulated() -> Iterator[Batch]:
+    """What is drawn where the truth is known."""
+    for method in ("bonferroni", "holm", "hochberg", "hommel", "bh", "by", "fixed_sequence"):
+        options = {"method": method}
+        yield Batch(
+            "ten-nulls", "multiple-comparisons", (errors("n_rejected"),), options, simulations=MEMOISED
+        )
+
+
+CASES = Cases(
+    degenerate=lambda: (
+        {"p_values": p} for p in ([], [0.0], [None], [1e-320, 1.0, None], [1.0] * 4, [0.05] * 3, [1.5])
+    ),
+    growing=[lambda k: {"p_values": [0.5] * (50 * k)}],
+    simulated=simulated,
+)

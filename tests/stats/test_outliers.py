@@ -5,6 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.stats.bodies import COLUMNS, values
+from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
 
 PATIENT = settings(deadline=None, max_examples=60)
@@ -77,3 +79,9 @@ def test_threshold_is_the_callers_to_set():
     values = [0.0, 1.0, 2.0, 3.0, 8.0]
     assert analyse("outliers", {"values": values}, threshold=1.0).positions == (4,)
     assert analyse("outliers", {"values": values}, threshold=4.0).positions == ()
+
+
+CASES = Cases(
+    degenerate=lambda: ({"values": values} for values in COLUMNS),
+    growing=[lambda k: values(2000 * k)],
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -13,6 +14,12 @@ from scipy import stats
 
 from service.errors import InvalidData
 from service.stats import registry
+from tests.simulation.reads import BINARY, MEMOISED, SCORES, coverage, errors
+from tests.simulation.rows import Batch
+from tests.simulation.worlds import WORLDS
+from tests.stats import bodies
+from tests.stats.bodies import STATISTICS, bodies_of_pairs, bodies_of_tables, counted, scores
+from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
 from tests.stats.soundness import sound
 
@@ -240,3 +247,45 @@ def test_type_one_error_of_both_comparisons_at_ten_items(discordant):
     }
     assert rejected[">="] < 0.085
     assert 0.09 < rejected["strict"] < 0.19
+
+
+def simulated() -> Iterator[Batch]:
+    """What is drawn where the truth is known."""
+    for world in BINARY:
+        for options in (
+            {"alternative": "greater"}, {"alternative": "two-sided"}, {"comparison": "strict"},
+        ):  # fmt: skip
+            yield Batch(world, "paired-bootstrap", (errors(),), options, simulations=MEMOISED)
+        for method in ("percentile", "basic"):
+            options = {"method": method}
+            yield Batch(world, "paired-bootstrap", (coverage(),), options, WORLDS[world].effect, MEMOISED)
+    both = tuple(coverage(f"intervals.{method}", method) for method in ("percentile", "basic"))
+    for world in SCORES:
+        yield Batch(world, "paired-bootstrap", (errors(), *both))
+
+
+CASES = Cases(
+    degenerate=lambda: [
+        *bodies_of_tables(),
+        *bodies_of_pairs(),
+        *STATISTICS,
+        *({**body, "n_resamples": 100, "seed": 1} for body in bodies_of_pairs()),
+    ],
+    growing=[
+        lambda k: scores(2000 * k),
+        lambda k: bodies.pairs(2000 * k),
+        lambda k: counted(100 * k),
+        lambda k: {**counted(100), "n_resamples": 1000 * k},
+        lambda k: {**scores(100), "method": "studentized", "n_resamples": 1000 * k},
+        lambda k: {**scores(100), "convention": "seed", "n_resamples": 1000 * k},
+    ],
+    mirrored={
+        "binary": [
+            {"method": "percentile", "alternative": "two-sided"},
+            {"method": "basic", "alternative": "two-sided"},
+        ],
+        "paired scores": [{"alternative": "two-sided"}],
+    },
+    simulated=simulated,
+    varied={"comparison": [">=", "strict"], "n_resamples": [200], "method": ["percentile", "bca"]},
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import assume, given
@@ -13,6 +14,11 @@ from statsmodels.stats.contingency_tables import mcnemar
 from service.errors import InvalidData
 from service.kernels import tango
 from service.kernels.paired_intervals import newcombe_interval, wald_interval
+from tests.simulation.reads import BINARY, MEMOISED, coverage, errors
+from tests.simulation.rows import Batch
+from tests.simulation.worlds import WORLDS
+from tests.stats.bodies import bodies_of_pairs, bodies_of_tables, pairs
+from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, cases, close, codes, columns, fourfold, tolerance
 from tests.stats.soundness import sound
 
@@ -183,3 +189,21 @@ def test_coverage_of_the_tango_interval_by_enumeration():
                     math.comb(n, b) * math.comb(n - b, c) * win**b * lose**c * (1 - win - lose) ** (n - b - c)
                 )
     assert 0.94 < covered < 0.97
+
+
+def simulated() -> Iterator[Batch]:
+    """What is drawn where the truth is known."""
+    for world in BINARY:
+        yield Batch(world, "paired-difference", (errors(),), simulations=MEMOISED)
+        for method in ("tango", "newcombe", "wald"):
+            options = {"method": method}
+            yield Batch(world, "paired-difference", (coverage(),), options, WORLDS[world].effect, MEMOISED)
+
+
+CASES = Cases(
+    degenerate=lambda: [*bodies_of_tables(), *bodies_of_pairs()],
+    growing=[lambda k: pairs(2000 * k)],
+    mirrored={"binary": [{"method": each} for each in ("tango", "newcombe", "wald")]},
+    simulated=simulated,
+    varied={"method": ["tango", "newcombe", "wald"]},
+)

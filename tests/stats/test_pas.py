@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from service.errors import InvalidData
 from service.stats.pas import PASRequest, pas
+from tests.stats.cases import Cases
 from tests.stats.oracle import named
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -262,3 +263,23 @@ def test_answers_hold_no_nan(tests, variant):
     text = score(tests, variant).model_dump_json()
     json.loads(text, parse_constant=lambda name: pytest.fail(name))
     assert np.isfinite(score(tests, variant).pas)
+
+
+def agreements():
+    """Evidence of both sides: none, certain, undefined."""
+    sides = [
+        None, {}, {"pi": 0.0}, {"pi": 1.0}, {"pi": 0.5}, {"bf10": "inf"}, {"bf10": "nan"}, {"bf10": 0},
+        {"log_bf10": 1e300}, {"log_bf10": -1e300}, {"pi": 1.0, "direction": 1},
+    ]  # fmt: skip
+    yield {"tests": []}
+    for human in sides:
+        for agent in sides:
+            test = {"finding": "f", "human": human, "agent": agent}
+            yield {"tests": [test]}
+            yield {"tests": [test | {"n_eff": 0.0}, {"finding": "f", "human": {"pi": 0.9}, "pas": 0.0}]}
+
+
+CASES = Cases(
+    degenerate=agreements,
+    growing="counted per test: see test_agreement_is_estimated_by_its_tests",
+)

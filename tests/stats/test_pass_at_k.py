@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +16,10 @@ from scipy import stats
 from service.errors import InvalidData
 from service.kernels.pass_at_k import pass_at_k
 from service.stats import registry
+from tests.simulation.reads import coverage
+from tests.simulation.rows import Batch
+from tests.simulation.worlds import WORLDS
+from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
 from tests.stats.soundness import sound
 
@@ -183,3 +188,23 @@ def test_cost_grows_with_items():
     test = registry.find(NAME)
     few, many = (test.request.model_validate({"correct": [1] * n, "attempts": 2}) for n in (5, 50_000))
     assert test.cost(few) < 0.002 < test.cost(many)
+
+
+def attempts():
+    """Attempts of no item, none correct, all correct."""
+    for correct, tried in (([], 1), ([0], 1), ([1], 1), ([0] * 5, 3), ([3] * 5, 3), ([2000], 2000), ([2], 1)):
+        yield {"correct": correct, "attempts": tried, "k": [1]}
+        yield {"correct": correct, "attempts": tried, "k": [1, 2000]}
+        yield {"correct": correct, "attempts": tried, "k": [1], "clusters": ["a"] * len(correct)}
+
+
+def simulated() -> Iterator[Batch]:
+    """What is drawn where the truth is known."""
+    yield Batch("attempts", "pass-at-k", (coverage("estimates.0.ci"),), {}, WORLDS["attempts"].effect)
+
+
+CASES = Cases(
+    degenerate=attempts,
+    growing=[lambda k: {"correct": [1, 2] * (1000 * k), "attempts": 5, "k": [1]}],
+    simulated=simulated,
+)

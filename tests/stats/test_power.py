@@ -8,6 +8,8 @@ from scipy import stats
 
 from service.errors import InvalidData
 from service.kernels import tango
+from tests.stats.bodies import designs, flips
+from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
 
 COLAS = {"test": "welch", "delta": 1382.0, "sd_baseline": 1341.0, "sd_candidate": 990.0}
@@ -204,3 +206,13 @@ def test_welch_sentence_and_error_speak_of_the_test_itself():
     assert (answer.provenance.exact, answer.provenance.error_bound) == (True, 1e-9)
     assert point.power == pytest.approx(0.782786, abs=1e-6)
     assert point.beta_noncentral_t == pytest.approx(1 - 0.992747, abs=1e-6)
+
+
+CASES = Cases(
+    degenerate=lambda: ({**each, "n": [1, 2, 30, 1000]} for each in designs()),
+    growing=[
+        lambda k: flips(n=20 * k),
+        lambda k: flips(n=20, n_simulations=1000 * k),
+        lambda k: {"test": "welch", "delta": 1, "sd_baseline": 1, "sd_candidate": 1, "n": [10] * (5 * k)},
+    ],
+)

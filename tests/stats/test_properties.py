@@ -1,6 +1,6 @@
 """What holds for whole families of tests: symmetry, invariance, monotonicity, duality, bounds.
 
-One case per test and method, so that a new one is added in a line. `test_property_matrix.py` says which
+Cases are declared beside the tests of each, as `mirrored`. `test_property_matrix.py` says which
 family has which property, and why not where it has not; docs/differences.md shows it.
 """
 
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from service.errors import ForelockError
 from service.stats import registry
+from tests.stats.cases import cases_of, file_of, on_arms
 from tests.stats.oracle import ask
 from tests.stats.properties import FEW, assert_same, new_names, randoms
 
@@ -32,55 +33,9 @@ def cases(*rows):
     ]
 
 
-BINARY = [
-    *(("mcnemar", {"method": each}) for each in ("exact", "midp", "asymptotic", "corrected")),
-    *(("paired-difference", {"method": each}) for each in ("tango", "newcombe", "wald")),
-    ("paired-bootstrap", {"method": "percentile", "alternative": "two-sided"}),
-    ("paired-bootstrap", {"method": "basic", "alternative": "two-sided"}),
-    ("randomization", {}),
-    ("equivalence", {"method": "tango", "margin": MARGIN}),
-    ("equivalence", {"method": "t", "margin": MARGIN}),
-    ("equivalence", {"method": "bootstrap_ci", "margin": MARGIN}),
-]
-PAIRED_SCORES = [
-    ("paired-bootstrap", {"alternative": "two-sided"}),
-    ("randomization", {}),
-    ("wilcoxon", {}),
-    ("wilcoxon", {"method": "corrected", "zero_method": "pratt"}),
-    ("t-test", {"method": "paired"}),
-    ("effect-size", {"design": "paired"}),
-    ("equivalence", {"method": "t", "margin": SCORES}),
-]
-INDEPENDENT = [
-    ("t-test", {"method": "welch"}),
-    ("t-test", {"method": "student"}),
-    ("mann-whitney", {"method": "exact"}),
-    ("mann-whitney", {"method": "corrected"}),
-    ("effect-size", {"design": "independent"}),
-    ("equivalence", {"method": "t", "design": "independent", "margin": SCORES}),
-    ("equivalence", {"method": "t", "design": "independent", "variance": "student", "margin": SCORES}),
-]
-T_BY_CLUSTER = [("clustered-mcnemar", {"method": each}) for each in ("cr1_t", "cr2_t", "cv3_t")]
-CLUSTERED = [
-    *(("clustered-mcnemar", {"method": each})
-      for each in ("sign_flip", "obuchowski", "durkalski", "yang", "eliasziw_donner")),
-    *T_BY_CLUSTER,
-    ("cluster-bootstrap", {"alternative": "two-sided"}),
-    ("cluster-bootstrap", {"alternative": "two-sided", "estimand": "cluster_weighted"}),
-    ("randomization", {}),
-    ("equivalence", {"method": "t", "margin": MARGIN}),
-    ("equivalence", {"method": "t", "cluster_variance": "cv3", "margin": MARGIN}),
-    ("equivalence", {"method": "bootstrap_ci", "margin": MARGIN}),
-]  # fmt: skip
-IN_ORDER = [
-    ("sequential", {"method": "group_sequential", "looks": [5, 40], "boundary": "pocock"}),
-    ("sequential", {"method": "e_process"}),
-    ("sequential", {"method": "confidence_sequence", "margin": MARGIN}),
-    ("cumulative-effect", {"first": 1}),
-    ("cumulative-effect", {"first": 1, "band": "percentile"}),
-    ("cumulative-effect", {"first": 1, "band": "t"}),
-]
-FLIPPED = [("type-one-error", {"test": each}) for each in ("mcnemar", "paired-t", "wilcoxon", "sign-flip")]
+BINARY, PAIRED_SCORES, INDEPENDENT = on_arms("binary"), on_arms("paired scores"), on_arms("runs")
+CLUSTERED, IN_ORDER, FLIPPED = on_arms("clusters"), on_arms("order"), on_arms("halves")
+T_BY_CLUSTER = [(name, options) for name, options in CLUSTERED if str(options.get("method")).endswith("_t")]
 
 
 def body_of(rows, order=None):
@@ -425,10 +380,8 @@ def assert_bounded(found, most):
 
 
 def test_every_test_of_two_arms_is_in_a_case():
-    """A new test of two arms has to be mirrored somewhere."""
-    named = {name for name, *_ in (*BINARY, *PAIRED_SCORES, *INDEPENDENT, *CLUSTERED, *IN_ORDER, *FLIPPED)}
-    drawn = {"bootstrap-difference"}  # its seed draws arm after arm: see test_bootstrap_difference.py
-    arms = {
-        t.name for t in registry.latest().values() if {"baseline", "candidate"} <= set(t.request.model_fields)
-    }
-    assert arms == named | drawn
+    """A new test of two arms says how it is mirrored, or why it is not."""
+    for name, test in registry.latest().items():
+        if {"baseline", "candidate"} <= set(test.request.model_fields):
+            cases = cases_of(name)
+            assert cases.mirrored or cases.unmirrored, f"fill `mirrored` of CASES in {file_of(name)}"

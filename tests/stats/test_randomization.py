@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -15,6 +16,12 @@ from scipy import stats
 
 from service.errors import InvalidData
 from service.stats import registry
+from tests.simulation.reads import CLUSTERED, SCORES, coverage, errors
+from tests.simulation.rows import Batch
+from tests.simulation.worlds import WORLDS
+from tests.stats import bodies
+from tests.stats.bodies import STATISTICS, bodies_of_pairs, bodies_of_tables, counted
+from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, cases, close, codes, corpus, tolerance
 from tests.stats.shapes import columns, counts, table_of
 from tests.stats.soundness import sound
@@ -394,3 +401,27 @@ def test_size_under_exchangeable_f1():
         grid = np.hstack([tp[:, :1], rng.integers(0, 3, (40, 2)), tp[:, 1:], rng.integers(0, 3, (40, 2))])
         rejected += analyse(NAME, counts(grid.tolist()), n_resamples=999).p_value <= 0.05
     assert rejected / 600 == pytest.approx(0.05, abs=4 * math.sqrt(0.05 * 0.95 / 600))
+
+
+def simulated() -> Iterator[Batch]:
+    """What is drawn where the truth is known."""
+    for world in SCORES:  # it moves with the data, so coverage of 0 is coverage of any difference
+        yield Batch(world, "randomization", (errors(), coverage()))
+    for world in CLUSTERED:
+        yield Batch(world, "randomization", (errors(),))
+        yield Batch(world, "randomization", (coverage(),), {}, WORLDS[world].effect)
+    drawn: dict[str, object] = {"metric": "f1", "n_resamples": 1_000}
+    yield Batch("documents", "randomization", (errors(), coverage()), drawn, simulations=1_000)
+
+
+CASES = Cases(
+    degenerate=lambda: [*bodies_of_tables(), *bodies_of_pairs(), *STATISTICS],
+    growing=[
+        lambda k: bodies.scores(2000 * k),
+        lambda k: counted(100 * k),
+        lambda k: {**counted(100), "n_resamples": 1000 * k},
+    ],
+    mirrored={"binary": [{}], "paired scores": [{}], "clusters": [{}]},
+    simulated=simulated,
+    varied={"n_resamples": [200]},
+)

@@ -3,6 +3,8 @@ from __future__ import annotations
 import pytest
 from statsmodels.stats.power import TTestIndPower
 
+from tests.stats.bodies import designs, flips
+from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
 
 PAIRS = {"test": "mcnemar", "p_only_baseline": 0.05, "p_only_candidate": 0.15}
@@ -87,3 +89,17 @@ def test_clusters_needed_grow_with_their_correlation():
     }
     few, many = (analyse("sample-size", body, icc=icc).n for icc in (0.0, 0.3))
     assert 6 <= few < many
+
+
+CASES = Cases(
+    degenerate=lambda: ({**each, "max_n": 300} for each in designs()),
+    growing=[
+        lambda k: flips(n_simulations=1000 * k),
+        lambda k: {
+            "test": "tango",
+            "p_only_baseline": 0.2,
+            "p_only_candidate": 0.2,
+            "margin": {"value": 10 / k**0.5, "unit": "pp"},
+        },
+    ],
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -11,6 +12,12 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from service.errors import InvalidData
+from tests.simulation.reads import coverage, errors
+from tests.simulation.rows import Batch
+from tests.simulation.worlds import WORLDS
+from tests.stats import bodies
+from tests.stats.bodies import bodies_of_pairs
+from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
 from tests.stats.soundness import sound
 
@@ -402,3 +409,49 @@ def test_type_one_error_of_clusters_under_peeking():
         found = analyse("sequential", body, method="e_process", size_cap=8, order="locked_seed")
         rejected += found.decision == "reject"
     assert rejected / runs <= 0.05
+
+
+def sequences():
+    """Every method of the sequential test on every pair of columns."""
+    yield {"method": "boundaries", "looks": [1]}
+    yield {"method": "boundaries", "looks": [1, 10**9]}
+    yield {"method": "boundaries", "looks": [1, 2, 3, 5, 10], "alpha": 1e-6}
+    for body in bodies_of_pairs():
+        n = len(body["baseline"])
+        for method in ("e_process", "confidence_sequence"):
+            yield body | {"method": method}
+            yield body | {
+                "method": method,
+                "bound": 1e100,
+                **({"size_cap": 99} if "clusters" in body else {}),
+            }
+        for looks in ([max(n, 1)], [2, 30]):
+            yield body | {"method": "group_sequential", "looks": looks}
+
+
+def simulated() -> Iterator[Batch]:
+    """Planned looks err at most alpha; an anytime-valid one much less."""
+    looks, effect = [50, 100, 150, 200], WORLDS["peeking"].effect
+    for boundary in ("obrien_fleming_spending", "pocock_spending"):
+        design: dict[str, object] = {"method": "group_sequential", "looks": looks, "boundary": boundary}
+        yield Batch("peeking", "sequential", (errors(), coverage()), design)
+        yield Batch("peeking", "sequential", (coverage(label="with an effect"),), design, effect)
+    yield Batch("peeking", "sequential", (errors(),), {"method": "e_process"})
+    for truth, label in ((0.0, "at all n at once"), (effect, "at all n at once, with an effect")):
+        sequence = {"method": "confidence_sequence"}
+        yield Batch("peeking", "sequential", (coverage(label=label),), sequence, truth)
+
+
+CASES = Cases(
+    degenerate=sequences,
+    growing=[lambda k: {"method": "e_process", **bodies.pairs(2000 * k)}],
+    mirrored={
+        "order": [
+            {"method": "group_sequential", "looks": [5, 40], "boundary": "pocock"},
+            {"method": "e_process"},
+            {"method": "confidence_sequence", "margin": {"value": 10, "unit": "pp"}},
+        ]
+    },
+    simulated=simulated,
+    varied={"method": ["group_sequential", "e_process", "confidence_sequence"]},
+)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -9,6 +10,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from service.errors import InvalidData
+from tests.simulation.reads import RUNS, SCORES, coverage, errors, predicted
+from tests.simulation.rows import Batch
+from tests.stats.bodies import bodies_of_pairs, scores
+from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
 
 PATIENT = settings(deadline=None, max_examples=60)
@@ -207,3 +212,25 @@ def test_warns_below_twenty_runs_and_not_from_there():
         body = {"baseline": list(rng.normal(size=n)), "candidate": list(rng.normal(size=25))}
         assert ("FEW_RUNS_T" in codes(ask("t-test", body))) == warned
         assert "CONSTANT_DATA" not in codes(ask("t-test", body))
+
+
+def simulated() -> Iterator[Batch]:
+    """What is drawn where the truth is known."""
+    for world in SCORES:
+        yield Batch(world, "t-test", (errors(), coverage()), {"method": "paired"})
+    for world in RUNS:
+        for method in ("welch", "student"):
+            yield Batch(world, "t-test", (errors(), coverage()), {"method": method})
+    pairs = {"test": "paired-t", "delta": 0.5, "sd_difference": 1.0, "n": 15}
+    yield predicted("small-n-scores", "t-test", 0.5, pairs, method="paired")
+    arms = {"test": "welch", "delta": 0.8, "sd_baseline": 1.0, "sd_candidate": 1.0, "n": 20}
+    yield predicted("twenty-runs", "t-test", 0.8, arms, method="welch")
+
+
+CASES = Cases(
+    degenerate=bodies_of_pairs,
+    growing=[lambda k: scores(5000 * k)],
+    mirrored={"paired scores": [{"method": "paired"}], "runs": [{"method": "welch"}, {"method": "student"}]},
+    simulated=simulated,
+    varied={"method": ["welch", "student", "paired"]},
+)

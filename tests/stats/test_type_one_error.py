@@ -9,6 +9,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from service.errors import InvalidData
+from tests.stats import bodies
+from tests.stats.bodies import bodies_of_pairs, scores, values
+from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
 
 PATIENT = settings(deadline=None, max_examples=25)
@@ -180,3 +183,26 @@ def test_halves_are_not_told_apart():
     runs = [2211.2, 3833.3, 4117.5, 2939.0, 4406.1, 4011.6, 3560.7, 2797.4]
     found = analyse("type-one-error", {"test": "welch", "values": runs, "sizes": [2, 4]})
     assert [point.n_looked_at for point in found.points] == [210, 35]
+
+
+def flips_and_splits():
+    """Every test that type-one-error can try."""
+    for column in [each[:8] for each in bodies.COLUMNS]:  # all splits of more take long
+        for test in ("welch", "student", "mann-whitney", "bootstrap-percentile", "bootstrap-basic"):
+            yield {"test": test, "values": column, "n_splits": 100, "n_resamples": 100}
+    for body in bodies_of_pairs(n_splits=100):
+        for test in ("mcnemar", "mcnemar-midp", "mcnemar-asymptotic", "paired-t", "wilcoxon", "sign-flip"):
+            yield body | {"test": test}
+
+
+CASES = Cases(
+    degenerate=flips_and_splits,
+    growing=[
+        lambda k: {"test": "bootstrap-basic", **values(60), "sizes": [20], "n_splits": 100 * k},
+        lambda k: {"test": "bootstrap-basic", **values(60), "sizes": [20], "n_resamples": 100 * k},
+        lambda k: {"test": "welch", **values(60), "sizes": [20], "n_splits": 1000 * k},
+        lambda k: {"test": "paired-t", **scores(400), "n_splits": 1000 * k},
+        lambda k: {"test": "sign-flip", **scores(400 * k)},
+    ],
+    mirrored={"halves": [{"test": each} for each in ("mcnemar", "paired-t", "wilcoxon", "sign-flip")]},
+)

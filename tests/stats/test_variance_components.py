@@ -14,6 +14,7 @@ from statsmodels.stats.anova import anova_lm
 
 from service.errors import InvalidData
 from service.stats import registry
+from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
 from tests.stats.soundness import sound
 
@@ -197,3 +198,17 @@ def test_cost_grows_with_values():
     test = registry.find(NAME)
     few, many = (test.request.model_validate({"values": [[1.0, 2.0]] * n}) for n in (5, 50_000))
     assert test.cost(few) < 0.002 < test.cost(many)
+
+
+def replicates():
+    """Runs per item: one, none, alike."""
+    for values in ([], [[]], [[1.0]], [[1.0], [1.0]], [[1.0, 1.0]] * 4, [[0.0, 1.0]] * 4, [[1e200, -1e200]] * 2,
+                   [[5e-324, 0.0], [0.0, 0.0]], [[0.1, 0.1 + 1e-17]] * 3):  # fmt: skip
+        yield {"values": values}
+        yield {"values": values, "clusters": ["a"] * len(values)}
+
+
+CASES = Cases(
+    degenerate=replicates,
+    growing=[lambda k: {"values": [[0.1, 0.4, 0.2]] * (500 * k)}],
+)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
@@ -9,6 +10,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from service.errors import InvalidData
+from tests.simulation.reads import SCORES, coverage, errors
+from tests.simulation.rows import Batch
+from tests.stats.bodies import bodies_of_pairs, scores
+from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
 
 PATIENT = settings(deadline=None, max_examples=50)
@@ -172,3 +177,21 @@ def test_zeros_split_to_both_sides_add_no_variance_as_they_do_in_scipy():
     spread = (signs @ ranks[6:]).std()
     assert ours.z == pytest.approx((ours.w_plus - ours.w_minus) / spread, rel=0.02), "no zero has a sign"
     assert abs(theirs.zstatistic) < 0.985 * ours.z
+
+
+def simulated() -> Iterator[Batch]:
+    """What is drawn where the truth is known."""
+    for world in SCORES:
+        if world != "lopsided":  # its differences are not symmetric, which is what wilcoxon tests
+            yield Batch(world, "wilcoxon", (errors(), coverage()))
+            for method in ("asymptotic", "corrected"):
+                yield Batch(world, "wilcoxon", (errors(),), {"method": method})
+
+
+CASES = Cases(
+    degenerate=bodies_of_pairs,
+    growing=[lambda k: scores(500 * k)],
+    mirrored={"paired scores": [{}, {"method": "corrected", "zero_method": "pratt"}]},
+    simulated=simulated,
+    varied={"zero_method": ["wilcox", "pratt", "zsplit"]},
+)

@@ -1,4 +1,4 @@
-"""Fields of the equivalence test on independent binary pairs, as lines over the cells."""
+"""What power asks of the equivalence test: its fields on cells of binary pairs, and on simulated data sets."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from service.domain.enumerated_bootstrap import BootstrapLines
-from service.domain.enumerated_lines import (
+from service.kernels import simulated_pairs as kernel
+from service.kernels import tango
+from service.kernels.paired_exact import SPARSE, exact_p_below
+from service.kernels.rule_enumeration import Floats, Ints
+from service.stats.cell_bootstrap import BootstrapLines
+from service.stats.cell_lines import (
     ABOVE,
     BELOW,
     UNDEFINED,
@@ -22,13 +26,9 @@ from service.domain.enumerated_lines import (
     Sides,
     valued,
 )
-from service.domain.enumerated_tests import BinaryTest
-from service.kernels import tango
-from service.kernels.paired_exact import exact_p_below
-from service.kernels.rule_enumeration import Floats, Ints
-
-SPARSE = 10
-"""Below this many discordant items the score test adds an exact p-value."""
+from service.stats.cells import Cells
+from service.stats.shows import TIE, Parameter
+from service.stats.simulated import Asked, Effort, Simulated, Units, Value
 
 CLOSE, SHORT = 1e-8, 0.8
 """A p-value nearer to a threshold is asked of the test; how far a coarse exact p can fall short of itself."""
@@ -48,7 +48,7 @@ Path = tuple[str, ...]
 class EquivalenceLines:
     """The equivalence test by score tests or by the bootstrap."""
 
-    test: BinaryTest
+    test: Cells
 
     def line_of(self, path: Path) -> Line | EndLines | None:
         """A field; None for a form that is not worked out here."""
@@ -159,3 +159,74 @@ class EquivalenceLines:
             return side.astype(np.int8)
 
         return sides
+
+
+def equivalence_cells(cells: Cells, path: Path) -> Line | EndLines | None:
+    """Fields on independent binary pairs, given a margin."""
+    return EquivalenceLines(cells).line_of(path) if cells.margin is not None else None
+
+
+def _simulated(units: Units, asked: Asked, path: Path) -> Value | None:
+    margin = asked.margin
+    if margin is None or asked.parameter("design") != "paired":
+        return None
+    if path == ("ci",):
+        return _simulated_interval(units, asked)
+    lower, upper, undecided = _simulated_tails(units, asked, margin)
+    found = {"p_lower": lower, "p_upper": upper, "p_value": np.maximum(lower, upper)}.get(path[0])
+    if found is None:
+        alpha, method, slack = float(asked.parameter("alpha")), asked.parameter("method"), _slack(asked)
+        low, high = _simulated_interval(units, asked)
+        above, below = low > -margin + slack, high < margin - slack
+        if method == "tango":
+            above, below = above & (lower < alpha), below & (upper < alpha)
+        truths = {
+            "equivalent": above & below,
+            "noninferior": above,
+            "superior": low > TIE,
+            "minimum_effect": low > margin + TIE,
+        }.get(path[0])
+        found = None if truths is None else truths.astype(np.float64)
+    return None if found is None else np.where(undecided, np.nan, found)
+
+
+def _simulated_interval(units: Units, asked: Asked) -> tuple[Floats, Floats]:
+    """At 1 - 2 alpha."""
+    alpha = float(asked.parameter("alpha"))
+    if asked.parameter("method") == "bootstrap_ci":
+        shared, deltas = units.resampled("item_weighted")
+        low, high = shared.quantiles(deltas, (alpha, 1 - alpha))
+        return units.decided(low), units.decided(high)
+    delta, se, df = _robust(units, asked)
+    return kernel.t_interval(delta, se, df, 1 - 2 * alpha)
+
+
+def _simulated_tails(units: Units, asked: Asked, margin: float) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """The p-values against either margin, and which data sets decide nothing."""
+    if asked.parameter("method") == "bootstrap_ci":
+        shared, deltas = units.resampled("item_weighted")
+        slack = _slack(asked)
+        return shared.share(deltas <= -margin + slack), shared.share(deltas >= margin - slack), units.flat()
+    delta, se, df = _robust(units, asked)
+    undecided = se <= 0
+    safe = np.where(undecided, 1.0, se)
+    lower = kernel.t_tail((delta + margin) / safe, df, "greater")
+    return lower, kernel.t_tail((delta - margin) / safe, df, "less"), undecided
+
+
+def _robust(units: Units, asked: Asked) -> tuple[Floats, Floats, float]:
+    error = str(asked.parameter("cluster_variance")) if units.clustered else "cr1"
+    return kernel.robust(error, units.sums, units.sizes)
+
+
+def _slack(asked: Asked) -> float:
+    """What lies at the margin is outside, but for intervals that may touch it."""
+    touch = asked.parameter("method") == "bootstrap_ci" and asked.parameter("bounds") == "seed"
+    return -TIE if touch else TIE
+
+
+def _effort(parameter: Parameter) -> Effort:
+    return "resampled" if parameter("method") == "bootstrap_ci" else "summed"
+
+
+SIMULATED = Simulated(_simulated, _effort)

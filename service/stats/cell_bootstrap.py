@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from service.domain.enumerated_lines import (
+from service.kernels.lattice import QUANTILE_SLACK
+from service.kernels.rule_enumeration import Floats, Ints, share_at_most
+from service.stats.cell_lines import (
     ABOVE,
     BELOW,
     EQUAL,
@@ -30,11 +32,9 @@ from service.domain.enumerated_lines import (
     side_of,
     valued,
 )
-from service.domain.rule_truth import TIE
-from service.kernels.lattice import QUANTILE_SLACK
-from service.kernels.rule_enumeration import Floats, Ints, share_at_most
 from service.stats.certainty import SIGNS
 from service.stats.pairs import P_FLOOR
+from service.stats.shows import TIE
 
 UNTOLD = 2e-11
 """Nearer than this to the level, the test is asked which side a percentile lies on."""

@@ -16,8 +16,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.rule_truth import TIE
 from service.kernels.rule_enumeration import Floats, Ints, first_true
+from service.stats.shows import TIE
 
 Sides = NDArray[np.int8]
 Pattern = Literal["row", "rising", "falling", "peak", "valley", "any"]

@@ -1,0 +1,190 @@
+"""`./do new-test NAME` writes what a new statistical test is made of: its module, its tests and its words.
+
+What is written runs as it stands and answers nothing: every line that waits for words or for arithmetic says
+so, and the contract tests fail until it has them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+from string import Template
+
+ROOT = Path(__file__).resolve().parents[1]
+
+MODULE = Template('''\
+"""WRITE: what the family of tests in this file is, in a sentence."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from service.stats.common import Alternative, Analysis, PairedColumns, Proportion, decision
+from service.stats.plan_use import PlanUse
+from service.stats.registry import stat_test
+from service.stats.shows import PValue, Shows, against_zero
+
+
+class ${class_name}Request(PairedColumns):
+    """WRITE: what data it takes."""
+
+    alternative: Alternative = "two-sided"
+    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
+
+
+class ${class_name}Analysis(Analysis):
+    """WRITE: what it found."""
+
+    p_value: float = Field(description="Of the alternative asked for.")
+    n: int = Field(description="Items, a count.")
+    alternative: Alternative
+
+
+def _cost(request: ${class_name}Request) -> float:
+    """Seconds; measure it."""
+    return 0.0005 + 1e-7 * len(request.baseline)
+
+
+SHOWS: Shows = {"p_value": PValue(against_zero)}
+"""What every number, interval and truth of the analysis says of the difference: service/stats/shows.py."""
+
+
+# A plan may use it; leave `plan` out where none may. service/stats/plan_use.py has what else can be said here:
+# the least p, exact and simulated power, what prose calls it.
+@stat_test(
+    name="${name}",
+    version=1,
+    title="${title}",
+    example={"baseline": [1.0, 2.0, 3.0], "candidate": [2.0, 3.0, 3.0]},
+    cost=_cost,
+    plan=PlanUse(endpoints=frozenset({"continuous"}), shows=SHOWS),
+    closed_form=True,
+)
+def ${function}(request: ${class_name}Request) -> ${class_name}Analysis:
+    """WRITE: what it tests, in a sentence.
+
+    WRITE: the model and H0.
+
+    Returns:
+        p_value: WRITE.
+
+    Raises:
+        InvalidData: columns of different length, or no item.
+
+    Edge cases:
+        WRITE: ties, zeros, one item, equal values.
+
+    Sources:
+        WRITE: author (year), journal.
+
+    Example:
+        WRITE: what the source says of the example's data.
+    """
+    p_value = float("nan")  # WRITE: the p-value; heavy arithmetic belongs into service/kernels
+    return ${class_name}Analysis(
+        p_value=p_value,
+        n=len(request.baseline),
+        alternative=request.alternative,
+        sentence=decision(p_value, request.alpha, "equal arms are"),
+    )
+''')
+
+TESTS = Template('''\
+"""WRITE: the test against its source, by its definition, and by its properties."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.stats.bodies import bodies_of_pairs, scores
+from tests.stats.cases import Cases
+from tests.stats.oracle import ask
+
+
+@pytest.mark.parametrize(("baseline", "candidate", "p"), [])  # WRITE: published data, and the p they have
+def test_against_source(baseline, candidate, p):
+    answer = ask("${name}", {"baseline": baseline, "candidate": candidate})
+    assert answer.analysis.p_value == pytest.approx(p)
+
+
+CASES = Cases(  # tests/stats/cases.py says what each part is for
+    degenerate=bodies_of_pairs,
+    growing=[lambda k: scores(2000 * k)],
+    mirrored={"paired scores": [{}]},
+    unsimulated="WRITE: why not, or `simulated` as in test_wilcoxon.py",
+    varied={},
+)
+''')
+
+WORDS = """\
+## Family
+
+Paired items
+
+## When to use
+
+WRITE.
+
+## When not to use
+
+WRITE.
+
+## Minimum
+
+WRITE.
+
+## Formula
+
+WRITE.
+
+## Variants
+
+WRITE.
+
+## Reading the example
+
+WRITE.
+"""
+
+
+def files(name: str) -> dict[str, str]:
+    """Path from the checkout to text, of a test with that name."""
+    words = name.split("-")
+    values = {
+        "name": name,
+        "function": "_".join(words),
+        "class_name": "".join(word.title() for word in words),
+        "title": name.replace("-", " ").capitalize(),
+    }
+    return {
+        f"service/stats/{values['function']}.py": MODULE.substitute(values),
+        f"tests/stats/test_{values['function']}.py": TESTS.substitute(values),
+        f"docs/tests/words/{name}.md": WORDS,
+    }
+
+
+def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
+    """Write the files, unless one of them is there; 2 for a name that cannot be."""
+    parser = argparse.ArgumentParser(prog="./do new-test", description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("name", metavar="NAME", help="in lower case with hyphens, such as sign-test")
+    name = parser.parse_args(arguments).name
+    if not re.fullmatch(r"[a-z]+(-[a-z]+)*", name):
+        print(f"'{name}' is no name of a test: write lower-case words with hyphens", file=sys.stderr)
+        return 2
+    made = files(name)
+    there = [path for path in made if (root / path).exists()]
+    if there:
+        print(f"{', '.join(there)} is there already: nothing was written", file=sys.stderr)
+        return 2
+    for path, text in made.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, "utf-8")
+        print(path)
+    print("Replace every line that says WRITE, then: ./do pages, ./do check, ./do test")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
