@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from service.stats import registry
+
 Body = dict[str, Any]
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
@@ -329,4 +331,6 @@ def request(draw: st.DrawFn, name: str) -> Body:
                     {"finding": f"f{each}", "human": {"pi": 0.8}, "agent": {"bf10": 3.0}} for each in range(n)
                 ]
             }
+        case _ if {"baseline", "candidate"} <= set(registry.find(name).request.model_fields):
+            return draw(_two().map(lambda made: made[0]))
     return {}

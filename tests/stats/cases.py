@@ -33,12 +33,16 @@ class Cases:
     """Options on columns of each kind of arms: `test_properties.py` swaps the arms, reorders the items, and so on.
     Empty for a test without two arms, or with a reason in `unmirrored`."""
     unmirrored: str = ""
+    swapped: Sequence[tuple[str, str]] = ()
+    """Fields of the analysis that change places when the arms do, beside those that every test has."""
     simulated: Callable[[], Iterable[Batch]] = tuple
     """What is drawn thousands of times where the truth is known, for docs/simulations.md: errors and coverage."""
     unsimulated: str = ""
     """Why nothing is, for a test with a p-value or an interval."""
     varied: Mapping[str, Sequence[Any]] | None = None
     """Parameters worth varying in a plan; None where no plan may use the test."""
+    shown: Mapping[str, Sequence[Any]] | None = None
+    """The same for `test_shows.py`, where other ones matter to what the fields say of the difference."""
 
 
 def file_of(name: str) -> str:

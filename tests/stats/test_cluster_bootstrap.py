@@ -259,4 +259,5 @@ CASES = Cases(
     },
     simulated=simulated,
     varied={"comparison": [">=", "strict"], "n_resamples": [200], "method": ["percentile", "bca"]},
+    shown={"comparison": [">=", "strict"], "method": ["percentile", "basic", "bca", "studentized"]},
 )
