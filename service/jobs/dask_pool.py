@@ -47,11 +47,16 @@ SETTINGS = {
     "distributed.scheduler.http.routes": [],
     "distributed.nanny.pre-spawn-environ": {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
     "distributed.worker.preload": ["service.jobs.worker"],
+    "distributed.scheduler.preload": ["service.jobs.scheduler"],
     "distributed.scheduler.allowed-failures": 1,
     "distributed.scheduler.worker-saturation": 1.0,  # a call waits for a worker, not behind a call
     "distributed.deploy.lost-worker-timeout": "5s",
     "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
     "distributed.admin.large-graph-warning-threshold": "1GB",
+    # What Dask writes down of itself nobody reads, and it grows for an hour in every process.
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.system-monitor.log-length": 60,
+    "distributed.admin.low-level-log-length": 100,
 }
 
 

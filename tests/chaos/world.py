@@ -17,6 +17,7 @@ from pathlib import Path
 
 import httpx
 
+from service.jobs.dask_pool import SETTINGS
 from service.store import schema
 from service.store.engine import Database
 from tests.certificates import certificates
@@ -25,6 +26,15 @@ from tests.postgres import Postgres
 MARK = "CAMPAIGN"
 """Variable of the environment by which every process of a campaign is known."""
 WORKERS = 2
+UNREAD = {
+    f"DASK_{name.upper().replace('.', '__').replace('-', '_')}": str(SETTINGS[name])
+    for name in (
+        "distributed.worker.profile.enabled",
+        "distributed.admin.system-monitor.log-length",
+        "distributed.admin.low-level-log-length",
+    )
+}
+"""What schedulers and workers of a deployment have in their environment, as docker-compose.yml has it."""
 
 
 class World:
@@ -177,7 +187,7 @@ def postgres(directory: Path) -> Iterator[World]:
 
         def start() -> subprocess.Popen[bytes]:
             return subprocess.Popen(
-                command, env=world.environment, cwd=directory, stdout=world.log(), stderr=world.log()
+                command, env=world.environment | UNREAD, cwd=directory, stdout=world.log(), stderr=world.log()
             )
 
         return start
@@ -190,7 +200,9 @@ def postgres(directory: Path) -> Iterator[World]:
         return server.server
 
     world.kept.append(Kept("Postgres", database_process))
-    world.kept.append(Kept("Dask scheduler", dask("scheduler", "--host", address)))
+    world.kept.append(
+        Kept("Dask scheduler", dask("scheduler", "--host", address, "--preload", "service.jobs.scheduler"))
+    )
     worker = ["worker", address, "--nthreads", "1", "--no-nanny", "--host", "127.0.0.1"]
     for _ in range(WORKERS):
         world.kept.append(Kept("Dask worker", dask(*worker, "--preload", "service.jobs.worker")))

@@ -14,13 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from distributed import Worker
 from pydantic import ValidationError
 
 from service.config import Settings
 from service.errors import InvalidData
 from service.jobs.dask_pool import DaskPool
 from service.jobs.pool import Data, PoolUnavailable, WorkerDied
+from service.jobs.scheduler import NoSpans
 from tests.certificates import Files, certificates
+from tests.chaos import world as worlds
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +70,48 @@ def test_calls_run_in_other_processes_at_lower_priority(pool: DaskPool) -> None:
     own = os.getpriority(os.PRIO_PROCESS, 0)
     assert pool.submit(os.getpid).result() != os.getpid()
     assert pool.submit(os.getpriority, os.PRIO_PROCESS, 0).result() == min(own + 10, 19)
+
+
+def written_down() -> tuple[bool, int, int]:
+    """Whether a worker's threads are watched, and how many samples and log lines are kept of it."""
+    (worker,) = Worker._instances
+    watched = "profile" in worker.periodic_callbacks or bool(getattr(worker.io_loop, "profile", ()))
+    return watched, worker.monitor.maxlen or 0, worker.state.log.maxlen or 0
+
+
+def test_what_dask_writes_down_of_itself_does_not_pile_up(pool: DaskPool) -> None:
+    assert pool.submit(written_down).result(60) == (False, 60, 100)
+
+
+def figures() -> tuple[int, int]:
+    """A worker's process, and how many figures it keeps of the calls it had."""
+    (worker,) = Worker._instances
+    return os.getpid(), len(worker.digests_total)
+
+
+def test_calls_that_have_ended_leave_nothing_behind(pool: DaskPool) -> None:
+    def kept() -> dict[int, int]:
+        return dict(pool.submit(figures).result(60) for _ in range(12))
+
+    kept()
+    before = kept()
+    for _ in range(30):
+        kept_now = pool.submit(figures).result(60)
+    after = kept()
+    assert kept_now[0] in after
+    for process, number in before.items():
+        assert after.get(process, 0) <= number + 5, "one call after the other leaves figures of each"
+    assert pool._cluster is not None
+    assert pool._cluster.scheduler is not None
+    assert isinstance(pool._cluster.scheduler.extensions["spans"], NoSpans)
+
+
+def test_a_pool_of_its_own_writes_down_no_more_than_ours() -> None:
+    """The scheduler and the workers that an operator starts read their settings from their environment."""
+    compose = (Path(__file__).parents[2] / "docker-compose.yml").read_text()
+    assert '"--preload", "service.jobs.scheduler"' in compose
+    for name, text in worlds.UNREAD.items():
+        assert f'{name}: "{text}"' in compose
 
 
 def test_our_errors_arrive_whole(pool: DaskPool) -> None:

@@ -1,0 +1,455 @@
+"""`python -m tests.chaos.leaks [--calls N] [--seed S]`: databases that differ in outcomes alone answer alike.
+
+Records are locked once, and the database is copied twice. The same calls then go to all three, to every operation of
+the OpenAPI document, with the outcomes of the first in the second too and others in the third; no record reaches its
+planned n. The answers of the first and the third must be the same bytes and headers. Ids, hashes and salts are drawn,
+so they are compared by where they appear; and a hash that is the same in the first two and another in the third would
+follow from outcomes without a salt: whoever guesses them could compute it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import random
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from starlette.testclient import TestClient
+
+from service.api import housekeeping
+from service.api.app import create_app
+from service.api.deviation_examples import FILING
+from service.config import Settings
+from service.domain.access import SCOPES
+from service.jobs.runner import Runner
+from service.keyring import Keyring
+from service.store import schema
+from service.store.engine import Database
+from service.wake import Alarm
+from tests.api.conftest import add_key, add_project, bearer
+from tests.chaos import hostile
+from tests.every_route import OPERATIONS, Operation, content
+from tests.journeys import plans
+from tests.journeys.plans import items, small_plan
+from tests.pools import InlinePool
+from tests.postgres import Postgres
+
+DATABASES = ("SQLite", "Postgres")
+N = 40
+RESERVED = 4
+"""Items at the end of every record's that never come in: it stays incomplete."""
+DRAWN = re.compile(
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.(?P<part>\d+))?(?:Z|\+00:00)"
+    r"|(?P<secret>flk_\w+)|(?P<hex>\b[0-9a-f]{32,64}\b)|(?P<b64>[A-Za-z0-9+/_-]{40,}={0,2})"
+)
+TIMED = re.compile(r"^(?:forelock_http_request_seconds|\w+_created).*$", re.MULTILINE)
+NOT_COMPARED = ("x-request-id", "date", "content-length")
+"""The last one is compared with the body it stands in front of."""
+OF_ONE_RECORD = 6
+"""How much more often an operation on a record is called than any other."""
+
+
+ENOUGH = threading.Event()
+"""Set by a signal: a comparison ends early, and is told as far as it came."""
+
+
+@dataclass
+class Difference:
+    """One call that was answered in two ways."""
+
+    call: int
+    operation: str
+    sent: str
+    one: str
+    other: str
+
+    def __str__(self) -> str:
+        at = next((i for i, (a, b) in enumerate(zip(self.one, self.other, strict=False)) if a != b), 0)
+        near = slice(max(0, at - 150), at + 150)
+        return (
+            f"call {self.call}, {self.operation} {self.sent[:400]}\n"
+            f"    {self.one[near]!r}\n    {self.other[near]!r}"
+        )
+
+
+@dataclass
+class Found:
+    """What a comparison saw."""
+
+    database: str
+    calls: int = 0
+    statuses: Counter[int] = field(default_factory=Counter)
+    operations: Counter[str] = field(default_factory=Counter)
+    differences: list[Difference] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        told = ", ".join(f"{status}: {count}" for status, count in sorted(self.statuses.items()))
+        return (
+            f"{self.database}: {self.calls} calls to {len(self.operations)} operations in {self.seconds:.0f} s "
+            f"({told}); {len(self.differences)} differences"
+        )
+
+
+class World:
+    """One of the three: a service on its database, and what was drawn in it so far."""
+
+    def __init__(self, directory: Path, url: str, headers: dict[str, str], outcomes: int) -> None:
+        settings = Settings(data_dir=directory, database_url=url, key_cache_seconds=0)
+        self.outcomes = outcomes
+        self.database = Database(url)
+        self.app = create_app(settings, self.database, Keyring.load(directory / "keys"))
+        self.runner = Runner(
+            database=Database(url),
+            keyring=Keyring.load(directory / "keys", private=True),
+            pool=InlinePool(),
+            alarm=Alarm(directory / f"{uuid.uuid4().hex[:8]}.sock"),
+            settings=settings,
+        )
+        self.client = TestClient(self.app, headers=headers, raise_server_exceptions=False)
+        self.records: list[str] = []
+        self.drafts: list[str] = []
+        self.jobs: list[str] = []
+        self.keys: list[str] = []
+        self._places: dict[str, str] = {}
+
+    def value(self, record: str, arm: str, item: str, kind: str) -> int:
+        """An outcome. Where looks are taken, two neighbours in the order balance, so that every look says continue."""
+        return random.Random(f"{self.outcomes} {record} {arm} {item} {kind}").randint(0, 1)
+
+    def masked(self, text: str) -> str:
+        """What was drawn stands as the place where it came up first."""
+        return DRAWN.sub(self._mask, TIMED.sub("", text))
+
+    def drawn(self, text: str) -> list[str]:
+        """Hashes and the like in the order they stand."""
+        return [found[0] for found in DRAWN.finditer(text) if found["hex"]]
+
+    def _mask(self, found: re.Match[str]) -> str:
+        if found["secret"] or found["hex"] or found["b64"]:
+            kind = "secret" if found["secret"] else "hex" if found["hex"] else "b64"
+            place = self._places.setdefault(found[0], f"<{kind}{len(found[0])} {len(self._places)}>")
+            return place if kind != "b64" else f"<b64 {len(self._places)}>"
+        return "<time>" if found["part"] else "<second>"
+
+    def work(self) -> None:
+        """The runner, until nothing waits."""
+        while self.runner.step():
+            pass
+
+    def close(self) -> None:
+        """Let the database go."""
+        self.runner._alarm.close()
+        self.runner._database.dispose()
+        self.database.dispose()
+
+
+@dataclass(frozen=True)
+class Locked:
+    """A record as all three have it."""
+
+    id: str
+    order: tuple[str, ...]
+    missing: str
+    looks: bool
+
+
+class Comparison:
+    """Calls to three worlds."""
+
+    def __init__(self, found: Found, worlds: Sequence[World], records: Sequence[Locked], seed: int) -> None:
+        self._found, self._worlds, self._records = found, worlds, records
+        self._rng = random.Random(seed)
+        of_one = [each for each in OPERATIONS if "prereg_id" in each.names]
+        self._turns = OPERATIONS + of_one * OF_ONE_RECORD
+
+    def run(self, calls: int) -> None:
+        """So many calls."""
+        turns: list[Operation] = []
+        for number in range(calls):
+            if ENOUGH.is_set():
+                return
+            if number % 40 == 39:
+                for world in self._worlds:
+                    world.work()
+            if not turns:
+                turns = self._rng.sample(self._turns, len(self._turns))
+            self._call(number, turns.pop())
+
+    def _call(self, number: int, operation: Operation) -> None:
+        if operation.id == "getJobEvents":  # a stream of one that waits would not end
+            for world in self._worlds:
+                world.work()
+        seed, headers = self._rng.random(), operation.headers()
+        answers = []
+        for world in self._worlds:
+            url, options = self._request(world, operation, random.Random(seed))
+            given = headers | options.pop("headers", {})
+            answer = world.client.request(operation.method, url, headers=given, **options)
+            self._remember(world, operation, answer)
+            answers.append((answer, url, options))
+        self._compare(number, operation, answers)
+
+    def _compare(self, number: int, operation: Operation, answers: list[Any]) -> None:
+        found = self._found
+        found.calls += 1
+        found.operations[operation.id] += 1
+        found.statuses[answers[0][0].status_code] += 1
+        texts = [_whole(world, answer) for world, (answer, _, _) in zip(self._worlds, answers, strict=True)]
+        sent = f"{answers[0][1]} {answers[0][2]}"
+        if texts[0] != texts[2]:
+            found.differences.append(Difference(number, operation.id, sent, texts[0], texts[2]))
+        elif answers[0][0].status_code >= 500:
+            found.differences.append(Difference(number, operation.id, sent, texts[0], "a 5xx"))
+        hashes = [
+            world.drawn(answer.text) for world, (answer, _, _) in zip(self._worlds, answers, strict=True)
+        ]
+        for same, again, other in zip(*hashes, strict=False):
+            if same == again != other:
+                found.differences.append(Difference(number, operation.id, sent, f"unsalted {same}", other))
+
+    def _remember(self, world: World, operation: Operation, answer: Any) -> None:
+        if answer.status_code not in (200, 201, 202) or "json" not in answer.headers.get("content-type", ""):
+            return
+        body = answer.json()
+        if operation.id == "createPreregistration":
+            world.drafts.append(body["id"])
+        elif operation.id == "createKey":
+            world.keys.append(body["key"]["id"])
+        elif answer.status_code == 202 and "id" in body:
+            world.jobs.append(body["id"])
+
+    def _request(self, world: World, operation: Operation, rng: random.Random) -> tuple[str, dict[str, Any]]:
+        record = rng.choice(self._records)
+        drafts = bool(world.drafts) and rng.random() < 0.2
+        ids = {
+            "prereg_id": rng.choice(world.drafts[-10:]) if drafts else record.id,
+            "job_id": rng.choice(world.jobs[-20:] or ["none"]),
+            "id": rng.choice(world.keys or ["none"]),
+            "population": "p",
+            "batch": str(rng.randint(1, 30)),
+            "deviation": str(rng.randint(1, 6)),
+        }
+        options = self._body(world, operation, record, rng)
+        params = {
+            "limit": str(rng.choice((1, 2, 50))),
+            "state": rng.choice(("draft", "locked", "collecting")),
+            "lang": rng.choice(("en", "zh")),
+            "since": "2026-01-01T00:00:00Z",
+            "outcome": "supported",
+        }
+        known = {name: params[name] for name in operation.query() if name in params and rng.random() < 0.5}
+        if known:
+            options["params"] = known
+        if operation.id == "lockPreregistration" or rng.random() < 0.02:
+            options.setdefault("headers", {})["If-Match"] = rng.choice(("*", '"0"'))
+        return operation.url(ids), options
+
+    def _body(self, world: World, operation: Operation, record: Locked, rng: random.Random) -> dict[str, Any]:
+        media, body = rng.choice(operation.bodies())
+        if not media:
+            return {}
+        broken = rng.random() < 0.2
+        make: dict[str, Callable[[], Any]] = {
+            "postResults": lambda: self._rows(world, record, rng, own=not broken),
+            "checkResults": lambda: self._rows(world, record, rng, own=not broken),
+            "fileDeviation": lambda: _filing(rng),
+            "lintPreregistration": lambda: _pilot(world, rng),
+            "createPreregistration": lambda: small_plan(N),
+            "calibrate": lambda: {"runs": 1000, "seed": 1},
+        }
+        if media == "application/json" and operation.id in make and rng.random() < 0.9:
+            body = make[operation.id]()
+        if operation.id == "voidBatch" and rng.random() < 0.7:
+            body = {"reason": ""}  # refused: most batches stay
+        if broken:
+            if isinstance(body, str):
+                return {"content": hostile.raw(rng, body), "headers": {"Content-Type": media}}
+            altered = hostile.altered(rng, body)
+            return {"content": json.dumps(altered), "headers": {"Content-Type": media}}
+        return content(media, body)
+
+    def _rows(self, world: World, record: Locked, rng: random.Random, *, own: bool) -> dict[str, Any]:
+        """Columns of some items, new or repeated: the world's own outcomes, or guesses.
+
+        What is wrong with a body may follow from what it holds: one that will be altered holds guesses.
+        """
+        arm, usable = rng.choice("AB"), record.order[: N - RESERVED]
+        first = rng.randrange(len(usable))
+        first -= first % 2 if record.looks else 0
+        chosen = list(usable[first : first + rng.choice((2, 4, 8))])
+        if rng.random() < 0.1:
+            chosen.append(rng.choice(("unknown", *chosen)))
+        if record.looks and not own:
+            chosen = ["unknown"]  # guesses could bring a look to an end in one world alone
+        columns: dict[str, Any] = {"arm": arm, "endpoint": "accuracy", "item_ids": chosen}
+        guess = rng.choice((None, None, None, None, 0, 1)) if own else rng.choice((0, 1))
+        if own and (guess is None or record.looks):
+            columns["values"] = [self._value(world, record, arm, item) for item in chosen]
+        else:
+            columns["values"] = [guess] * len(chosen)
+        if own and record.missing != "exclude_pair" and not record.looks and rng.random() < 0.5:
+            states = ["ok" if world.value(record.id, arm, item, "status") else "error" for item in chosen]
+            columns["status"] = states
+            columns["values"] = [
+                value if state == "ok" else None
+                for value, state in zip(columns["values"], states, strict=True)
+            ]
+        if rng.random() < 0.2:
+            columns["on_duplicate"] = "skip"
+        return columns
+
+    def _value(self, world: World, record: Locked, arm: str, item: str) -> int:
+        if not record.looks or item not in record.order:
+            return world.value(record.id, arm, item, "value")
+        at = record.order.index(item)
+        if at % 2 == 0:
+            return world.value(record.id, arm, item, "value")
+        return world.value(record.id, "AB"[arm == "A"], record.order[at - 1], "value")
+
+
+def _whole(world: World, answer: Any) -> str:
+    headers = sorted((k, v) for k, v in answer.headers.items() if k not in NOT_COMPARED)
+    length = answer.headers.get("content-length")
+    if length is not None and answer.status_code != 304 and int(length) != len(answer.content):
+        headers.append(("content-length", "wrong"))
+    return world.masked(f"{answer.status_code} {headers} {answer.text}")
+
+
+def _filing(rng: random.Random) -> dict[str, Any]:
+    changes: list[dict[str, Any]] = [
+        {"kind": "n", "population": "p", "n": rng.choice((10, 20, 30)), "dropped_favour": "neither"},
+        {"kind": "other"},
+    ]
+    seen = rng.random() < 0.3
+    return FILING | {"change": rng.choice(changes), "outcomes_seen": seen}
+
+
+def _pilot(world: World, rng: random.Random) -> dict[str, Any]:
+    if rng.random() < 0.7:
+        return {}
+    pairs = {arm: [rng.randint(0, 1) for _ in range(12)] for arm in ("baseline", "candidate")}
+    return {"pilot": [pairs]}
+
+
+def _plans() -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:
+    """Every policy of what is missing, clusters, and every way to stop; and the manifest where it is not plain."""
+    for missing in ("fail", "worst_case", "exclude_pair"):
+        yield small_plan(N, missing=missing), None
+    clustered = small_plan(N, missing="fail")
+    clustered["populations"][0] |= {"clusters": {"key": "document", "n": 20}}
+    clustered["populations"][0].pop("independence", None)
+    clustered["hypotheses"][0]["rule"] = "delta >= 2.0 pp and test.p_value < 0.05"
+    clustered["tests"] = [{"id": "test", "test": "clustered-mcnemar", "version": 1, "parameters": {}}]
+    yield clustered, {"item_ids": items(N), "clusters": [f"c{i // 2}" for i in range(N)]}
+    for kind, method in (("group_sequential", "group_sequential"), ("anytime_valid", "e_process")):
+        plan = small_plan(N, missing="fail")
+        plan["populations"][0]["order_seed"] = 5
+        plan["hypotheses"][0]["rule"] = "delta >= 2 pp and seq.p_value < 0.05"
+        plan["tests"] = [{"id": "seq", "test": "sequential", "version": 1, "parameters": {"method": method}}]
+        plan["stopping"] = {"kind": kind} | ({"looks": 4} if kind == "group_sequential" else {})
+        yield plan, None
+
+
+def _locked(world: World) -> list[Locked]:
+    found = []
+    with world.client as client:
+        for plan, manifest in _plans():
+            manifests = {"p": manifest} if manifest else None
+            prereg_id = plans.locked(client, copy.deepcopy(plan), manifests)
+            looks = plan["stopping"]["kind"] != "fixed_n"
+            order = tuple(items(N))
+            if looks:
+                page = client.get(f"/v1/preregistrations/{prereg_id}/populations/p/order?limit=200").json()
+                order = tuple(each["item_id"] for each in page["items"])
+            found.append(Locked(prereg_id, order, plan["missing"], looks))
+    return found
+
+
+@contextmanager
+def three(database: str) -> Iterator[tuple[list[World], list[Locked]]]:
+    """The worlds, and the records that all of them have."""
+    with ExitStack() as stack:
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fll")))
+        Keyring.create(directory / "keys")
+        if database == "SQLite":
+            url = f"sqlite:///{directory / 'first.db'}"
+        else:
+            server = Postgres()
+            server.start()
+            stack.callback(server.stop)
+            name = server.create()
+            url = server.url(name)
+        opened = Database(url)
+        schema.upgrade(opened.engine)
+        scopes = tuple(scope for scope in SCOPES if scope != "unblind")
+        headers = bearer(add_key(opened, add_project(opened, "compared"), scopes)[1])
+        opened.dispose()
+        first = World(directory, url, headers, 1)
+        records = _locked(first)
+        first.close()
+        urls = [url]
+        for number in (2, 3):
+            if database == "SQLite":
+                shutil.copyfile(directory / "first.db", directory / f"{number}.db")
+                urls.append(f"sqlite:///{directory / f'{number}.db'}")
+            else:
+                urls.append(server.url(server.create(name)))
+        worlds = [
+            World(directory, each, headers, outcomes) for each, outcomes in zip(urls, (1, 1, 2), strict=True)
+        ]
+        for world in worlds:
+            stack.callback(world.close)
+            stack.enter_context(world.client)
+        yield worlds, records
+
+
+def run(database: str, calls: int, seed: int) -> Found:
+    """One comparison."""
+    found, began = Found(database), time.monotonic()
+    every, housekeeping.EVERY_SECONDS = (
+        housekeeping.EVERY_SECONDS,
+        1e9,
+    )  # times of last uses would come and go
+    try:
+        with three(database) as (worlds, records):
+            Comparison(found, worlds, records, seed).run(calls)
+    finally:
+        housekeeping.EVERY_SECONDS = every
+    found.seconds = time.monotonic() - began
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.chaos.leaks", description=__doc__)
+    parser.add_argument("--calls", type=int, default=8_000, help="on each database")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--database", choices=DATABASES, help="one only")
+    asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda _number, _frame: ENOUGH.set())
+    failed = False
+    for name in [asked.database] if asked.database else DATABASES:
+        found = run(name, asked.calls, asked.seed)
+        print(found, flush=True)
+        for difference in found.differences[:30]:
+            print(f"  {difference}", flush=True)
+        failed = failed or bool(found.differences)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
