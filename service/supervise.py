@@ -159,9 +159,11 @@ class Supervisor:
             child.process = self._nursery.fork(
                 child.words, own, [*child.pass_fds, self._read_end], {PARENT_PIPE: len(child.pass_fds)}
             )
-        except OSError as error:  # the nursery was ended by somebody; the next one is asked in a moment
+        except OSError as error:  # the nursery was ended by somebody; there will be another
             log.warning("%s was not started: %s", child.name, error)
-            child.process, child.due = None, time.monotonic() + RESTART_DELAYS[-1]
+            child.failures += 1
+            delay = RESTART_DELAYS[min(child.failures, len(RESTART_DELAYS)) - 1]
+            child.process, child.due = None, time.monotonic() + delay
 
     def _restart_ended(self) -> None:
         now = time.monotonic()

@@ -76,7 +76,8 @@ def test_a_search_says_how_it_is_repeated(checkout: Checkout) -> None:
     seed = ran.stderr.split("--seed ")[1].split()[0]
     assert int(seed) < 2**32
     assert ran.stdout.startswith(f"{seed}: ")
-    assert f" --hypothesis-profile=search --hypothesis-seed={seed} tests/test_one.py" in ran.stdout
+    seeds = f" --hypothesis-profile=search --hypothesis-seed={seed} --randomly-seed={seed}"
+    assert f"{seeds} tests/test_one.py" in ran.stdout
     again = checkout.run("test", "--seed", seed, "--all", "tests/test_one.py")
     assert again.stdout == ran.stdout
 
