@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from service.api import openapi
+from service.app import routes
 
-DOCUMENT = openapi.document()
+DOCUMENT = openapi.document(routes())
 PLACE = re.compile(r"\{(\w+)\}")
 WITHOUT_EXAMPLE = {
     ("putItems", "text/csv"): "item_id\nitem-0\nitem-1\n",

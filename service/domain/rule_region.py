@@ -2,7 +2,7 @@
 
 For m discordant items a row of cells b = 0 .. m is cut where a clause of the rule can change; between
 two cuts the rule's truth is one, so a row is a handful of pieces and their chance a difference of
-binomial tails. Nothing is approximated: where each cut lies is settled by `enumerated_lines`.
+binomial tails. Nothing is approximated: where each cut lies is settled by `stats.cell_lines`.
 """
 
 from __future__ import annotations
