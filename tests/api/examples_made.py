@@ -1,4 +1,4 @@
-"""Makes the example answers in `service/api/made/`: `python -m tests.api.examples_made`. A test compares them."""
+"""Makes the examples in `service/api/made/`: `python -m tests.api.examples_made`. A test compares them."""
 
 from __future__ import annotations
 

@@ -31,8 +31,8 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from service.api import housekeeping
-from service.api.app import create_app
 from service.api.deviation_examples import FILING
+from service.app import create_app
 from service.config import Settings
 from service.domain.access import SCOPES
 from service.jobs.runner import Runner

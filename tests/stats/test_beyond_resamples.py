@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from service.stats.cell_bootstrap import FEW
 
+from service.stats.cell_bootstrap import FEW
 from service.stats.certainty import SIGNS
 from tests.stats.oracle import analyse, ask, codes
 
