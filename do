@@ -472,8 +472,9 @@ compose() {
 # Everything that is made from the code: pages of tests and warnings, reference pages, the API's description.
 pages() {
     cd "$root"
-    "$venv/bin/python" -m service.reports.test_pages
-    "$venv/bin/python" -m service.reports.reference_pages
+    "$venv/bin/python" -m tools.pages.tests
+    "$venv/bin/python" -m tools.pages.reference
+    "$venv/bin/python" -m tools.pages.map
     "$venv/bin/python" -m tools.openapi openapi/openapi.json
 }
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from service.stats import registry
-from service.stats.arms import Arms
+from service.stats.shared import registry
+from service.stats.shared.arms import Arms
 
 
 def computed(name: str, **request: Any) -> Callable[[], Any]:

@@ -1,0 +1,1 @@
+"""The server: doors at the top, arithmetic at the bottom."""

@@ -15,12 +15,20 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 
 from service.actions.group_commit import Posting
-from service.api import (
+from service.api.http import problems
+from service.api.http.authentication import KeyCache
+from service.api.http.housekeeping import beside
+from service.api.http.layers import Layered
+from service.api.http.metrics import Metrics
+from service.api.http.route import Exact
+from service.api.http.shared import Services
+from service.api.http.watch import Watch
+from service.api.parsing import faults
+from service.api.routes import (
     calibration,
     deviations,
     docs,
     evidence,
-    faults,
     health,
     jobs,
     keys,
@@ -29,7 +37,6 @@ from service.api import (
     multiverse,
     populations,
     preregistrations,
-    problems,
     projects,
     results,
     service,
@@ -37,13 +44,6 @@ from service.api import (
     verdicts,
     wording,
 )
-from service.api.authentication import KeyCache
-from service.api.housekeeping import beside
-from service.api.layers import Layered
-from service.api.metrics import Metrics
-from service.api.route import Exact
-from service.api.services import Services
-from service.api.watch import Watch
 from service.config import Settings
 from service.errors import ForelockError, NotFound
 from service.keyring import Keyring

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from service.domain.sealing import new_keypair, public_half
+from service.domain.results.sealing import new_keypair, public_half
 from service.errors import ForelockError
 
 KEY_BYTES = 32

@@ -189,7 +189,7 @@ def serve_api(settings: Settings, descriptor: int) -> None:
     """Run one uvicorn worker on a listening socket inherited from the supervisor."""
     import uvicorn
 
-    from service.api.http import LimitedProtocol, raise_file_limit
+    from service.api.http.protocol import LimitedProtocol, raise_file_limit
     from service.app import create_app
     from service.logs import configure
     from service.supervise import REQUEST_SECONDS, follow_parent
@@ -287,19 +287,19 @@ def _prepared(given: str, report: int, *, runner: bool) -> Settings:
 
 def _nursery(descriptor: int) -> NoReturn:
     """Load what API, runner and calculators need, and fork them."""
-    import service.api.calculators
+    import service.api.calculators.pool
     import service.app
     import service.jobs.dask_pool
     import service.jobs.runner
     from service import nursery
-    from service.api import calculator
-    from service.stats import registry
+    from service.api.calculators import process as calculator
+    from service.stats.shared import registry
     from service.supervise import leave
 
     registry.warm_up()
 
     def run(words: list[str], requests: int) -> None:
-        service.api.calculators.forked_from(socket.socket(fileno=requests))
+        service.api.calculators.pool.forked_from(socket.socket(fileno=requests))
         leave(_main(words))
 
     nursery.serve(descriptor, run, calculator.begin_forked)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 
 from service.config import Settings
-from service.domain.sealing import key_info, unwrap_key
+from service.domain.results.sealing import key_info, unwrap_key
 from service.errors import ForelockError
 from service.keyring import Keyring
 from service.store import plan_keys, projects

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from service.domain.rule import (
+from service.domain.plans.strings import RESERVED
+from service.domain.rules.rule import (
     All,
     AnyOf,
     Comparison,
@@ -23,10 +24,9 @@ from service.domain.rule import (
     Within,
     decimal_text,
 )
-from service.domain.rule_truth import (
+from service.domain.rules.truth import (
     Ends,
 )
-from service.domain.words import RESERVED
 
 _LETTERS = string.ascii_letters
 _WORD = st.builds(

@@ -17,7 +17,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from service.api import problems
+from service.api.http import problems
 from service.config import Settings
 
 ROOT = Path(__file__).resolve().parents[1]

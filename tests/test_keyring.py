@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from service.domain.sealing import new_keypair, public_half
+from service.domain.results.sealing import new_keypair, public_half
 from service.keyring import FILES, Keyring, KeyringError
 
 

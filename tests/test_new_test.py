@@ -63,7 +63,7 @@ def test_a_name_that_cannot_be_is_refused(tmp_path, name, capsys):
 
 
 def test_the_words_have_the_headings_that_pages_need():
-    from service.reports import test_pages
+    from tools.pages import tests as test_pages
 
     assert tuple(line[3:] for line in new_test.WORDS.splitlines() if line.startswith("## ")) == (
         test_pages.HEADINGS

@@ -1,0 +1,1 @@
+"""Programs for whoever works on the service; they are not shipped with it."""

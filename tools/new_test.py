@@ -21,10 +21,10 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from service.stats.common import Alternative, Analysis, PairedColumns, Proportion, decision
-from service.stats.plan_use import PlanUse
-from service.stats.registry import stat_test
-from service.stats.shows import PValue, Shows, against_zero
+from service.stats.shared.common import Alternative, Analysis, PairedColumns, Proportion, decision
+from service.stats.shared.plan_use import PlanUse
+from service.stats.shared.registry import stat_test
+from service.stats.shared.shows import PValue, Shows, against_zero
 
 
 class ${class_name}Request(PairedColumns):
@@ -48,10 +48,10 @@ def _cost(request: ${class_name}Request) -> float:
 
 
 SHOWS: Shows = {"p_value": PValue(against_zero)}
-"""What every number, interval and truth of the analysis says of the difference: service/stats/shows.py."""
+"""What every number, interval and truth of the analysis says of the difference: service/stats/shared/shows.py."""
 
 
-# A plan may use it; leave `plan` out where none may. service/stats/plan_use.py has what else can be said here:
+# A plan may use it; leave `plan` out where none may. service/stats/shared/plan_use.py has what else can be said here:
 # the least p, exact and simulated power, what prose calls it.
 @stat_test(
     name="${name}",

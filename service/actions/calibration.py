@@ -12,13 +12,13 @@ from sqlalchemy.orm import Session
 
 from service.actions.deviations import MAX_ROWS, open_rows
 from service.actions.jobs import Quota, enqueue_once
-from service.domain.calibration import VERSION, Calibrator, block_count
-from service.domain.calibration_case import Case, case_of, pack
-from service.domain.calibration_pilot import Pilot, pilot_case
-from service.domain.preregistration import Preregistration
+from service.domain.calibration.calibration import VERSION, Calibrator, block_count
+from service.domain.calibration.case import Case, case_of, pack
+from service.domain.calibration.pilot import Pilot, pilot_case
+from service.domain.plans.preregistration import Preregistration
 from service.errors import InvalidData
 from service.keyring import Keyring
-from service.stats.registry import MOST_SECONDS
+from service.stats.shared.registry import MOST_SECONDS
 from service.store.jobs import Job
 
 KIND = "calibration"

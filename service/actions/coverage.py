@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session
 
 from service.actions.look_requests import enqueue_due
 from service.actions.results import enqueue_verdict, expected_total
-from service.domain.filled import Filled
-from service.domain.preregistration import Preregistration
+from service.domain.plans.preregistration import Preregistration
+from service.domain.results.filled import Filled
 from service.errors import RecordAltered
 from service.store import audit, batches, coverage, integrity, preregistrations
 from service.store.coverage import Cell

@@ -10,9 +10,10 @@ from sqlalchemy.orm import Session
 from service.actions.results import expected_total, manifests_of
 from service.actions.verdicts import open_batch
 from service.domain.access import Key
-from service.domain.as_run import Rows, apply, delta_of
-from service.domain.consequences import Consequences, consequences, nothing
-from service.domain.deviation import (
+from service.domain.deviations.as_run import Rows, apply, delta_of
+from service.domain.deviations.changes import ExcludedClusters, ExcludedItems
+from service.domain.deviations.consequences import Consequences, consequences, nothing
+from service.domain.deviations.deviation import (
     MAX_DECISIONS,
     MAX_DEVIATIONS,
     Decided,
@@ -26,15 +27,14 @@ from service.domain.deviation import (
     require_person,
     standing,
 )
-from service.domain.deviation_changes import ExcludedClusters, ExcludedItems
-from service.domain.deviation_direction import measured
-from service.domain.deviation_rules import Facts
-from service.domain.deviation_scope import check, touched
+from service.domain.deviations.direction import measured
+from service.domain.deviations.rules import Facts
+from service.domain.deviations.scope import check, touched
 from service.domain.ledger import Kind, Receipt
-from service.domain.outcomes import Outcomes
-from service.domain.preregistration import Preregistration, State
+from service.domain.plans.preregistration import Preregistration, State
 from service.domain.recent import Recent
-from service.domain.stopping import up_to_stop
+from service.domain.verdicts.outcomes import Outcomes
+from service.domain.verdicts.stopping import up_to_stop
 from service.errors import Conflict
 from service.store import (
     audit,

@@ -6,15 +6,15 @@ from sqlalchemy.orm import Session
 
 from service.actions.manifests import facts_of
 from service.actions.results import expected_total
-from service.domain import deviation
-from service.domain.deviation_rules import Classification
-from service.domain.evidence_record import EvidenceCard, Known, of_record
-from service.domain.lint_settings import settings
-from service.domain.preregistration import Preregistration
-from service.domain.rule_power import power_at_reference
-from service.domain.rule_power_records import RulePower
-from service.domain.verdict_notes import HypothesisSentences, sentences
-from service.domain.verdict_records import Verdict
+from service.domain.deviations import deviation
+from service.domain.deviations.rules import Classification
+from service.domain.evidence.record import EvidenceCard, Known, of_record
+from service.domain.notes.notes import HypothesisSentences, sentences
+from service.domain.plans.preregistration import Preregistration
+from service.domain.power.records import RulePower
+from service.domain.power.rule import power_at_reference
+from service.domain.rules.settings import settings
+from service.domain.verdicts.records import Verdict
 from service.store import batches, coverage, deviations, ledger, verdicts
 
 

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from service.errors import Conflict, TooMany
 from service.keyring import Keyring
-from service.stats.registry import library_versions
+from service.stats.shared.registry import library_versions
 from service.store import job_work, jobs
 from service.store.jobs import Job
 

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
 from service.actions.manifests import manifests_of
-from service.domain import stopping
-from service.domain.plan import GroupSequential
-from service.domain.population import Manifest
-from service.domain.preregistration import Preregistration
-from service.domain.unit_order import ranks
+from service.domain.plans.plan import GroupSequential
+from service.domain.plans.population import Manifest
+from service.domain.plans.preregistration import Preregistration
+from service.domain.plans.unit_order import ranks
+from service.domain.verdicts import stopping
 from service.errors import Conflict
 from service.store import coverage, jobs, ledger
 from service.store.jobs import Job

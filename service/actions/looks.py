@@ -19,12 +19,12 @@ from service.actions.look_requests import Taken, enqueue_due, taken
 from service.actions.manifests import manifests_of
 from service.actions.results import enqueue_verdict
 from service.actions.verdicts import opened
-from service.domain import stopping
-from service.domain.outcomes import Outcomes
-from service.domain.plan import GroupSequential, Plan
-from service.domain.population import Manifest
-from service.domain.preregistration import Preregistration
-from service.domain.sequential_reading import SequentialReading, reading_of
+from service.domain.plans.plan import GroupSequential, Plan
+from service.domain.plans.population import Manifest
+from service.domain.plans.preregistration import Preregistration
+from service.domain.verdicts import stopping
+from service.domain.verdicts.outcomes import Outcomes
+from service.domain.verdicts.sequential_reading import SequentialReading, reading_of
 from service.store import ledger, preregistrations
 
 Decision = Literal["continue", "stop"]

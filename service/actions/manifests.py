@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from sqlalchemy.orm import Session
 
-from service.domain.population import Manifest, ManifestFacts
-from service.domain.preregistration import Preregistration
+from service.domain.plans.population import Manifest, ManifestFacts
+from service.domain.plans.preregistration import Preregistration
 from service.store import populations
 
 

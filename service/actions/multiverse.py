@@ -5,10 +5,10 @@ from __future__ import annotations
 from sqlalchemy.orm import Session
 
 from service.actions.deviations import open_rows
-from service.domain.multiverse import as_planned_alone, multiverse
-from service.domain.multiverse_records import Multiverse
-from service.domain.preregistration import Preregistration
-from service.domain.verdict import Verdict
+from service.domain.multiverse.multiverse import as_planned_alone, multiverse
+from service.domain.multiverse.records import Multiverse
+from service.domain.plans.preregistration import Preregistration
+from service.domain.verdicts.judge import Verdict
 from service.errors import Conflict
 from service.store import deviations
 

@@ -17,13 +17,13 @@ from sqlalchemy.orm import Session
 from service.actions.coverage import require_covered
 from service.actions.look_requests import enqueue_due
 from service.actions.results import Parts, Prepared, enqueue_verdict, expected_total
-from service.domain import sealing
 from service.domain.access import Key
-from service.domain.filled import Filled
 from service.domain.ledger import Receipt
-from service.domain.plan import Plan
-from service.domain.preregistration import Preregistration, State
-from service.domain.results import STATUSES, PlacedBatch
+from service.domain.plans.plan import Plan
+from service.domain.plans.preregistration import Preregistration, State
+from service.domain.results import sealing
+from service.domain.results.batches import STATUSES, PlacedBatch
+from service.domain.results.filled import Filled
 from service.errors import ForelockError
 from service.store import batches, coverage, intakes, ledger, preregistrations
 from service.store.batches import NewBatch

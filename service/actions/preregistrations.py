@@ -9,17 +9,17 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from service.domain import sealing
 from service.domain.access import Key
-from service.domain.findings import Finding
 from service.domain.ledger import Receipt
-from service.domain.lint import lint
-from service.domain.plan import Plan
-from service.domain.population import ManifestFacts
-from service.domain.power_pilot import PilotEstimates, PowerPilot, pasteable, require_few, with_pilot
-from service.domain.preregistration import Preregistration
-from service.domain.rule_power import rule_powers
-from service.domain.rule_power_records import RulePower
+from service.domain.lint.lint import lint
+from service.domain.plans.findings import Finding
+from service.domain.plans.plan import Plan
+from service.domain.plans.population import ManifestFacts
+from service.domain.plans.preregistration import Preregistration
+from service.domain.power.pilot import PilotEstimates, PowerPilot, pasteable, require_few, with_pilot
+from service.domain.power.records import RulePower
+from service.domain.power.rule import rule_powers
+from service.domain.results import sealing
 from service.errors import Fault, InvalidData, NotFound, TooMany
 from service.store import audit, ledger, populations, preregistrations
 from service.store.populations import Packed

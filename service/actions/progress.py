@@ -9,8 +9,8 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from service.domain.preregistration import Preregistration
-from service.domain.results import STATUSES, ExpectedCell, expected_cells
+from service.domain.plans.preregistration import Preregistration
+from service.domain.results.batches import STATUSES, ExpectedCell, expected_cells
 from service.store import batches, coverage
 
 

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
 from service.actions.manifests import manifests_of as manifests_of
-from service.domain import stopping
 from service.domain.access import Key
-from service.domain.plan import Plan
-from service.domain.population import Manifest
-from service.domain.preregistration import Preregistration
+from service.domain.plans.plan import Plan
+from service.domain.plans.population import Manifest
+from service.domain.plans.preregistration import Preregistration
 from service.domain.recent import MOST_RECORDS, Recent
-from service.domain.results import PlacedBatch, ResultBatch, check, expected_cells
+from service.domain.results.batches import PlacedBatch, ResultBatch, check, expected_cells
+from service.domain.verdicts import stopping
 from service.store import jobs, populations, preregistrations
 
 Parts = tuple[tuple[int, NDArray[np.int32]], ...]

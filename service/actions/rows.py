@@ -11,9 +11,9 @@ from sqlalchemy.orm import Session
 
 from service.actions.results import manifests_of
 from service.actions.verdicts import open_batch
-from service.domain.population import Manifest
-from service.domain.preregistration import Preregistration
-from service.domain.results import NO_TIME, STATUSES, PlacedBatch
+from service.domain.plans.population import Manifest
+from service.domain.plans.preregistration import Preregistration
+from service.domain.results.batches import NO_TIME, STATUSES, PlacedBatch
 from service.errors import InvalidData
 from service.store import batches, plan_keys
 

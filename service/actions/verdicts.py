@@ -11,15 +11,15 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from service.actions.results import manifests_of
-from service.domain import sealing
-from service.domain.outcomes import Outcomes
-from service.domain.plan import Plan
-from service.domain.population import Manifest
-from service.domain.preregistration import Preregistration
-from service.domain.results import PlacedBatch
-from service.domain.stopping import is_sequential, up_to_stop
-from service.domain.verdict import Verdict, analyse, judge
-from service.domain.verdict_records import VoidedBatch
+from service.domain.plans.plan import Plan
+from service.domain.plans.population import Manifest
+from service.domain.plans.preregistration import Preregistration
+from service.domain.results import sealing
+from service.domain.results.batches import PlacedBatch
+from service.domain.verdicts.judge import Verdict, analyse, judge
+from service.domain.verdicts.outcomes import Outcomes
+from service.domain.verdicts.records import VoidedBatch
+from service.domain.verdicts.stopping import is_sequential, up_to_stop
 from service.errors import Conflict, RecordAltered
 from service.store import batches, ledger, plan_keys, preregistrations, verdicts
 from service.store.batches import StoredBatch

@@ -11,7 +11,7 @@ from service.actions.coverage import held, save
 from service.actions.look_requests import require_unread
 from service.domain.access import Key
 from service.domain.ledger import Receipt
-from service.domain.preregistration import Preregistration
+from service.domain.plans.preregistration import Preregistration
 from service.store import audit, batches, ledger
 
 

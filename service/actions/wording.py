@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pydantic import JsonValue
 from sqlalchemy.orm import Session
 
-from service.domain.fields import observe
-from service.domain.preregistration import Preregistration
-from service.domain.wording import Shown
-from service.stats import registry
+from service.domain.plans.preregistration import Preregistration
+from service.domain.rules.fields import observe
+from service.domain.wording.wording import Shown
+from service.stats.shared import registry
 from service.store import verdicts
 
 

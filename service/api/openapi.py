@@ -11,9 +11,9 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel, TypeAdapter
 from starlette.routing import BaseRoute
 
-from service.api.problems import MEDIA_TYPE, Problem
-from service.api.route import Route
-from service.stats.registry import library_versions
+from service.api.http.problems import MEDIA_TYPE, Problem
+from service.api.http.route import Route
+from service.stats.shared.registry import library_versions
 
 TITLE = "Forelock"
 SUMMARY = "Lock the plan, then look: preregistered evaluation statistics."

@@ -1,0 +1,1 @@
+"""Plans, rules, results and verdicts as records and pure functions."""

@@ -1,0 +1,1 @@
+"""Files and columns from outside, read into records."""

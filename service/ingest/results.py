@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from service.domain.faults import Faults
-from service.domain.results import STATUSES, OnDuplicate, ResultBatch
+from service.domain.results.batches import STATUSES, OnDuplicate, ResultBatch
 from service.errors import InvalidData
 from service.ingest import columns
 from service.ingest.formats import read

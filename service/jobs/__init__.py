@@ -1,0 +1,1 @@
+"""The runner: what takes longer than a request."""

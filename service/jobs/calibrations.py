@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from service.domain.calibration import Calibrator, conclude
-from service.domain.calibration_case import unpack
+from service.domain.calibration.calibration import Calibrator, conclude
+from service.domain.calibration.case import unpack
 from service.jobs import tasks
 from service.jobs.attempt import Attempt
 from service.jobs.computations import at_once, drawn, stored

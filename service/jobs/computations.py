@@ -112,6 +112,6 @@ def cuts(shards: list[Shard], needed: int, size: int) -> Iterator[range]:
 
 def kinds() -> dict[str, Any]:
     """A handler per registered test."""
-    from service.stats import registry
+    from service.stats.shared import registry
 
     return dict.fromkeys(registry.latest(), TestJob())

@@ -8,9 +8,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from service.stats import registry
-from service.stats.common import Request
-from service.stats.registry import Drawn
+from service.stats.shared import registry
+from service.stats.shared.common import Request
+from service.stats.shared.registry import Drawn
 
 
 def whole(name: str, version: int, body: bytes) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from sqlalchemy.orm import Session
 
 from service.actions import verdicts
-from service.domain.verdict import Verdict
+from service.domain.verdicts.judge import Verdict
 from service.jobs.attempt import Attempt
 from service.jobs.pool import Data
 from service.keyring import Keyring

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from service.jobs import tasks
-from service.stats import registry
+from service.stats.shared import registry
 
 NICENESS = 10
 

@@ -1,0 +1,1 @@
+"""The one place for outgoing HTTP; nothing goes out yet."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from service.domain.consequences import Consequences
-from service.domain.deviation import Decision, Deviation, standing
-from service.reports.prereg_markdown_labels import Language
-from service.reports.prereg_markdown_text import code, json_span, written
+from service.domain.deviations.consequences import Consequences
+from service.domain.deviations.deviation import Decision, Deviation, standing
+from service.reports.prereg.labels import Language
+from service.reports.prereg.text import code, json_span, written
 
 _WORDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from service.domain.evidence import MOST_PER_PIECE, Piece
-from service.domain.evidence_record import EvidenceCard, HypothesisCard
-from service.domain.verdict_notes import Words
-from service.reports.prereg_markdown_labels import Language
-from service.reports.prereg_markdown_text import written
+from service.domain.evidence.evidence import MOST_PER_PIECE, Piece
+from service.domain.evidence.record import EvidenceCard, HypothesisCard
+from service.domain.notes.notes import Words
+from service.reports.prereg.labels import Language
+from service.reports.prereg.text import written
 
 _MARKS = {True: "✓", False: "✗", None: "?"}
 

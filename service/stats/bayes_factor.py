@@ -11,9 +11,9 @@ from scipy import special
 from service.errors import InvalidData
 from service.kernels import bayes_factors as kernel
 from service.kernels.bayes_factors import LogBayesFactor
-from service.stats.common import Analysis, Finite, Proportion, Request, StatWarning
-from service.stats.registry import stat_test
-from service.stats.warnings import define
+from service.stats.shared.common import Analysis, Finite, Proportion, Request, StatWarning
+from service.stats.shared.registry import stat_test
+from service.stats.shared.warnings import define
 
 Size = Annotated[int, Field(ge=2, le=10**9)]
 Statistic = Annotated[float, Field(ge=-1e100, le=1e100, allow_inf_nan=False)]

@@ -19,9 +19,9 @@ from service.kernels.bootstrap_intervals import bca_level, bca_tail
 from service.kernels.distributions import BootstrapDistribution
 from service.kernels.moments import moments
 from service.kernels.streams import block_count
-from service.stats import certainty
-from service.stats.certainty import Range
-from service.stats.common import (
+from service.stats.shared import certainty
+from service.stats.shared.certainty import Range
+from service.stats.shared.common import (
     Alternative,
     Analysis,
     Interval,
@@ -32,9 +32,9 @@ from service.stats.common import (
     disagreement,
     level_text,
 )
-from service.stats.plan_use import PlanUse
-from service.stats.registry import Blocks, Drawn, stat_test
-from service.stats.samples import (
+from service.stats.shared.plan_use import PlanUse
+from service.stats.shared.registry import Blocks, Drawn, stat_test
+from service.stats.shared.samples import (
     BOOTSTRAP_FEW_RUNS,
     CONSTANT_DATA,
     TwoSamples,
@@ -43,7 +43,7 @@ from service.stats.samples import (
     how_obtained,
     type_one_error_at,
 )
-from service.stats.shows import (
+from service.stats.shared.shows import (
     ABOVE_ZERO,
     BELOW_ZERO,
     Covers,
@@ -55,8 +55,8 @@ from service.stats.shows import (
     by_level,
     no_meaning,
 )
-from service.stats.skewness import skewed
-from service.stats.warnings import MC_UNRESOLVED
+from service.stats.shared.skewness import skewed
+from service.stats.shared.warnings import MC_UNRESOLVED
 
 RAISED_UP_TO = 8
 """An unresolved Monte-Carlo p is drawn again with up to this many times the resamples asked for."""

@@ -12,10 +12,10 @@ from service.kernels.bootstrap_draws import seed_cluster_means
 from service.kernels.clusters import ClusterSums
 from service.kernels.distributions import BootstrapDistribution
 from service.kernels.metrics import ratio_units
-from service.stats.certainty import Support
-from service.stats.clustering import ClusteredColumns, ClusterFacts, lopsided_clusters
-from service.stats.common import StatWarning, amount, decision, disagreement, is_binary, level_text
-from service.stats.drawing import (
+from service.stats.shared.certainty import Support
+from service.stats.shared.clustering import ClusteredColumns, ClusterFacts, lopsided_clusters
+from service.stats.shared.common import StatWarning, amount, decision, disagreement, is_binary, level_text
+from service.stats.shared.drawing import (
     LOOK,
     Drawing,
     blocks_of,
@@ -25,10 +25,10 @@ from service.stats.drawing import (
     resolving,
     scores_seconds,
 )
-from service.stats.pairs import NO_DISCORDANT
-from service.stats.plan_use import PlanUse, Spoken
-from service.stats.registry import stat_test
-from service.stats.resampling import (
+from service.stats.shared.pairs import NO_DISCORDANT
+from service.stats.shared.plan_use import PlanUse, Spoken
+from service.stats.shared.registry import stat_test
+from service.stats.shared.resampling import (
     BOOTSTRAP_WORDS,
     DEFAULT_DRAWS,
     DEFAULT_SEED,
@@ -42,7 +42,7 @@ from service.stats.resampling import (
     level_said,
     resolution_of,
 )
-from service.stats.shows import (
+from service.stats.shared.shows import (
     SHARES,
     Covers,
     Estimate,
@@ -54,8 +54,8 @@ from service.stats.shows import (
     either_side,
     no_meaning,
 )
-from service.stats.simulated import RESAMPLED
-from service.stats.warnings import NOTHING_VARIES
+from service.stats.shared.simulated import RESAMPLED
+from service.stats.shared.warnings import NOTHING_VARIES
 
 Estimand = Literal["item_weighted", "cluster_weighted"]
 

@@ -17,8 +17,14 @@ from service.kernels.clustered_mcnemar import chi_squares, eliasziw_donner
 from service.kernels.clusters import ClusterSums, RobustError, robust_errors
 from service.kernels.sign_flip import FlipTails, sign_flip
 from service.kernels.t_distribution import t_quantile, t_tail
-from service.stats.clustering import LEAST_DF, LOW_DF, ClusteredColumns, ClusterFacts, lopsided_clusters
-from service.stats.common import (
+from service.stats.shared.clustering import (
+    LEAST_DF,
+    LOW_DF,
+    ClusteredColumns,
+    ClusterFacts,
+    lopsided_clusters,
+)
+from service.stats.shared.common import (
     Alternative,
     Analysis,
     Interval,
@@ -32,13 +38,22 @@ from service.stats.common import (
     is_binary,
     level_text,
 )
-from service.stats.drawing import flips_seconds
-from service.stats.pairs import NO_DISCORDANT, PairedCounts, floored, tabulate
-from service.stats.plan_use import Extent, Least, PlanUse, Spoken, least_of_signs
-from service.stats.registry import stat_test
-from service.stats.shows import Covers, Estimate, Parameter, PValue, Shows, against_zero, by_level, no_meaning
-from service.stats.simulated import Asked, Effort, Simulated, Units, Value
-from service.stats.warnings import DEGENERATE, FLOOR_ABOVE_ALPHA, define, unresolved
+from service.stats.shared.drawing import flips_seconds
+from service.stats.shared.pairs import NO_DISCORDANT, PairedCounts, floored, tabulate
+from service.stats.shared.plan_use import Extent, Least, PlanUse, Spoken, least_of_signs
+from service.stats.shared.registry import stat_test
+from service.stats.shared.shows import (
+    Covers,
+    Estimate,
+    Parameter,
+    PValue,
+    Shows,
+    against_zero,
+    by_level,
+    no_meaning,
+)
+from service.stats.shared.simulated import Asked, Effort, Simulated, Units, Value
+from service.stats.shared.warnings import DEGENERATE, FLOOR_ABOVE_ALPHA, define, unresolved
 
 SIMULATED_CHI_SQUARES = ("obuchowski", "durkalski", "yang")
 Method = Literal["sign_flip", "obuchowski", "durkalski", "yang", "eliasziw_donner", "cr1_t", "cr2_t", "cv3_t"]

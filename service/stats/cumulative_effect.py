@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from service.errors import InvalidData
 from service.kernels.e_process import running_counts
-from service.stats.common import (
+from service.stats.shared.common import (
     Analysis,
     Column,
     Interval,
@@ -24,9 +24,17 @@ from service.stats.common import (
     level_text,
     require_equal_lengths,
 )
-from service.stats.curves import Band, BandFacts, Curve, Points, anytime, chosen, of_seed, pointwise
-from service.stats.orders import EMPTY, ORDER_WORDS, SEQUENCE_EMPTY, Ordered, OrderOptions, OrderUsed, arrange
-from service.stats.registry import stat_test
+from service.stats.shared.curves import Band, BandFacts, Curve, Points, anytime, chosen, of_seed, pointwise
+from service.stats.shared.orders import (
+    EMPTY,
+    ORDER_WORDS,
+    SEQUENCE_EMPTY,
+    Ordered,
+    OrderOptions,
+    OrderUsed,
+    arrange,
+)
+from service.stats.shared.registry import stat_test
 
 Counts = NDArray[np.int64]
 

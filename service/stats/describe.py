@@ -14,11 +14,11 @@ from service.kernels.distributions import BootstrapDistribution
 from service.kernels.moments import Moments, moments
 from service.kernels.streams import block_count
 from service.kernels.t_distribution import t_quantile, t_tail
-from service.stats.common import Analysis, Interval, Proportion, Resampling
-from service.stats.registry import Blocks, Drawn, stat_test
-from service.stats.samples import OneSample, bootstrap_seconds, how_obtained
-from service.stats.skewness import skewed
-from service.stats.warnings import define
+from service.stats.shared.common import Analysis, Interval, Proportion, Resampling
+from service.stats.shared.registry import Blocks, Drawn, stat_test
+from service.stats.shared.samples import OneSample, bootstrap_seconds, how_obtained
+from service.stats.shared.skewness import skewed
+from service.stats.shared.warnings import define
 
 CIMethod = Literal["t", "percentile", "basic", "bca"]
 MAD_TO_SD = 1.482602218505602

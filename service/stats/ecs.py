@@ -14,7 +14,7 @@ from scipy import special
 
 from service.errors import InvalidData
 from service.kernels.agreement import concordance, concordance_interval
-from service.stats.common import (
+from service.stats.shared.common import (
     Analysis,
     Interval,
     Part,
@@ -24,9 +24,9 @@ from service.stats.common import (
     level_text,
     require_equal_lengths,
 )
-from service.stats.ecs_strict import P_FLOOR, Strict, floored, strict_scores, z_differences
-from service.stats.registry import stat_test
-from service.stats.warnings import define
+from service.stats.shared.ecs_strict import P_FLOOR, Strict, floored, strict_scores, z_differences
+from service.stats.shared.registry import stat_test
+from service.stats.shared.warnings import define
 
 MAX_TESTS = 100_000
 MIN_TESTS = 3

@@ -10,9 +10,9 @@ from scipy import special
 
 from service.errors import InvalidData
 from service.kernels import effect_conversion as kernel
-from service.stats.common import Analysis, Interval, Proportion, Request, StatWarning
-from service.stats.registry import stat_test
-from service.stats.warnings import define
+from service.stats.shared.common import Analysis, Interval, Proportion, Request, StatWarning
+from service.stats.shared.registry import stat_test
+from service.stats.shared.warnings import define
 
 Size = Annotated[int, Field(ge=1, le=10**9)]
 Number = Annotated[float, Field(ge=-1e100, le=1e100, allow_inf_nan=False)]

@@ -7,9 +7,9 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from service.kernels.effect_sizes import standard_error_of_d
-from service.stats.common import Analysis, Interval, Proportion
-from service.stats.registry import stat_test
-from service.stats.samples import EffectSizes, LabelScheme, TwoSamples, arms_of, effect_sizes
+from service.stats.shared.common import Analysis, Interval, Proportion
+from service.stats.shared.registry import stat_test
+from service.stats.shared.samples import EffectSizes, LabelScheme, TwoSamples, arms_of, effect_sizes
 
 
 class EffectSizeRequest(TwoSamples):

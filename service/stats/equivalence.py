@@ -17,8 +17,8 @@ from service.kernels.moments import difference_noise
 from service.kernels.paired_exact import SPARSE, exact_seconds
 from service.kernels.streams import block_count
 from service.kernels.two_one_sided import by_tango, independent_error, paired_counts_error, paired_error
-from service.stats.clustering import LEAST_DF, LOW_DF, ClusteredPairs, clustered, lopsided_clusters
-from service.stats.common import (
+from service.stats.shared.clustering import LEAST_DF, LOW_DF, ClusteredPairs, clustered, lopsided_clusters
+from service.stats.shared.common import (
     Analysis,
     Interval,
     Labels,
@@ -31,9 +31,9 @@ from service.stats.common import (
     p_text,
     within,
 )
-from service.stats.drawing import LOOK, Drawing, of_ratio, scores_seconds, table_seconds
-from service.stats.equivalence_in_plans import SIMULATED, equivalence_cells
-from service.stats.margins import (
+from service.stats.shared.drawing import LOOK, Drawing, of_ratio, scores_seconds, table_seconds
+from service.stats.shared.equivalence_in_plans import SIMULATED, equivalence_cells
+from service.stats.shared.margins import (
     STATISTICS,
     Conclusion,
     Evidence,
@@ -43,16 +43,16 @@ from service.stats.margins import (
     of_tests,
     undecided,
 )
-from service.stats.pairs import PairedCounts, PairsRequest, floored
-from service.stats.plan_use import PlanUse, Spoken
-from service.stats.registry import Blocks, Drawn, stat_test
-from service.stats.resampling import (
+from service.stats.shared.pairs import PairedCounts, PairsRequest, floored
+from service.stats.shared.plan_use import PlanUse, Spoken
+from service.stats.shared.registry import Blocks, Drawn, stat_test
+from service.stats.shared.resampling import (
     DEFAULT_DRAWS,
     DEFAULT_SEED,
     exact_paired,
     exact_ratio,
 )
-from service.stats.shows import (
+from service.stats.shared.shows import (
     ABOVE_LOWER,
     ABOVE_UPPER,
     ABOVE_ZERO,
@@ -66,8 +66,8 @@ from service.stats.shows import (
     by_alpha,
     no_meaning,
 )
-from service.stats.skewness import skewed
-from service.stats.warnings import define
+from service.stats.shared.skewness import skewed
+from service.stats.shared.warnings import define
 
 SPARSE_SPREAD = 25
 """Discordant items below which the tests that estimate a spread need a warning."""

@@ -14,7 +14,7 @@ from scipy import special
 
 from service.errors import InvalidData
 from service.kernels import ranks
-from service.stats.common import (
+from service.stats.shared.common import (
     Alternative,
     Analysis,
     Interval,
@@ -24,11 +24,11 @@ from service.stats.common import (
     disagreement,
     level_text,
 )
-from service.stats.plan_use import Extent, Least, PlanUse, least_of_normal, sides_of
-from service.stats.registry import stat_test
-from service.stats.samples import TwoSamples, floored
-from service.stats.shows import Covers, Parameter, PValue, Shows, against_zero, by_level, no_meaning
-from service.stats.warnings import FLOOR_ABOVE_ALPHA, define
+from service.stats.shared.plan_use import Extent, Least, PlanUse, least_of_normal, sides_of
+from service.stats.shared.registry import stat_test
+from service.stats.shared.samples import TwoSamples, floored
+from service.stats.shared.shows import Covers, Parameter, PValue, Shows, against_zero, by_level, no_meaning
+from service.stats.shared.warnings import FLOOR_ABOVE_ALPHA, define
 
 METHODS = "the interval is that of ranks without ties, the p-value is by the method named and allows for ties"
 Method = Literal["auto", "exact", "asymptotic", "corrected"]

@@ -14,10 +14,10 @@ from service.kernels import mcnemar as kernel
 from service.kernels import tango
 from service.kernels.mcnemar import Floats, Ints, Method
 from service.kernels.paired_intervals import newcombe_interval, wald_interval
-from service.stats.cell_lines import EndLines, Line
-from service.stats.cells import Cells, Path, sides_pattern, whole_interval
-from service.stats.certainty import of_wald
-from service.stats.common import (
+from service.stats.shared.cell_lines import EndLines, Line
+from service.stats.shared.cells import Cells, Path, sides_pattern, whole_interval
+from service.stats.shared.certainty import of_wald
+from service.stats.shared.common import (
     Alternative,
     Analysis,
     Interval,
@@ -29,10 +29,10 @@ from service.stats.common import (
     level_text,
     percent,
 )
-from service.stats.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, PairsRequest, floored
-from service.stats.plan_use import Extent, Least, PlanUse, Spoken
-from service.stats.registry import stat_test
-from service.stats.shows import (
+from service.stats.shared.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, PairsRequest, floored
+from service.stats.shared.plan_use import Extent, Least, PlanUse, Spoken
+from service.stats.shared.registry import stat_test
+from service.stats.shared.shows import (
     Covers,
     Estimate,
     Parameter,
@@ -43,7 +43,7 @@ from service.stats.shows import (
     by_level,
     no_meaning,
 )
-from service.stats.warnings import FLOOR_ABOVE_ALPHA
+from service.stats.shared.warnings import FLOOR_ABOVE_ALPHA
 
 IntervalMethod = Literal["tango", "newcombe", "wald"]
 

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from service.kernels.moments import moments
-from service.stats.common import Analysis, Finite, Part
-from service.stats.registry import stat_test
-from service.stats.samples import OneSample
-from service.stats.warnings import define
+from service.stats.shared.common import Analysis, Finite, Part
+from service.stats.shared.registry import stat_test
+from service.stats.shared.samples import OneSample
+from service.stats.shared.warnings import define
 
 Method = Literal["iqr", "zscore", "mad"]
 MAD_TO_Z = 0.6745

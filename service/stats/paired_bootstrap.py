@@ -12,14 +12,14 @@ from service.errors import InvalidData
 from service.kernels.bootstrap_draws import Draws, seed_cluster_means, seed_means
 from service.kernels.distributions import BootstrapDistribution
 from service.kernels.metric_bootstrap import MetricDraws, seed_differences
-from service.stats.arms import Arms, ArmsRequest, MetricName
-from service.stats.cell_bootstrap import BootstrapLines
-from service.stats.cell_lines import EndLines, Line
-from service.stats.cells import MEANS, Cells, Path, whole_interval
-from service.stats.certainty import Support
-from service.stats.clustering import cluster_warnings
-from service.stats.common import Interval, StatWarning, decision, disagreement, level_text
-from service.stats.drawing import (
+from service.stats.shared.arms import Arms, ArmsRequest, MetricName
+from service.stats.shared.cell_bootstrap import BootstrapLines
+from service.stats.shared.cell_lines import EndLines, Line
+from service.stats.shared.cells import MEANS, Cells, Path, whole_interval
+from service.stats.shared.certainty import Support
+from service.stats.shared.clustering import cluster_warnings
+from service.stats.shared.common import Interval, StatWarning, decision, disagreement, level_text
+from service.stats.shared.drawing import (
     LOOK,
     Drawing,
     blocks_of,
@@ -30,10 +30,10 @@ from service.stats.drawing import (
     scores_seconds,
     table_seconds,
 )
-from service.stats.pairs import FEW_DISCORDANT, NO_DISCORDANT, PairedCounts
-from service.stats.plan_use import PlanUse, Spoken
-from service.stats.registry import stat_test
-from service.stats.resampling import (
+from service.stats.shared.pairs import FEW_DISCORDANT, NO_DISCORDANT, PairedCounts
+from service.stats.shared.plan_use import PlanUse, Spoken
+from service.stats.shared.registry import stat_test
+from service.stats.shared.resampling import (
     BOOTSTRAP_WORDS,
     DEFAULT_DRAWS,
     DEFAULT_SEED,
@@ -48,7 +48,7 @@ from service.stats.resampling import (
     level_said,
     resolution_of,
 )
-from service.stats.shows import (
+from service.stats.shared.shows import (
     SHARES,
     Covers,
     Estimate,
@@ -60,8 +60,8 @@ from service.stats.shows import (
     either_side,
     no_meaning,
 )
-from service.stats.simulated import RESAMPLED
-from service.stats.warnings import NOTHING_VARIES
+from service.stats.shared.simulated import RESAMPLED
+from service.stats.shared.warnings import NOTHING_VARIES
 
 FEW = 20
 

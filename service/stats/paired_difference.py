@@ -12,10 +12,10 @@ from scipy import special
 from service.kernels import tango
 from service.kernels.paired_intervals import newcombe_interval, wald_interval
 from service.kernels.rule_enumeration import Floats, Ints
-from service.stats.cell_lines import EndLines, Line
-from service.stats.cells import Cells, Path, sides_pattern, whole_interval
-from service.stats.certainty import of_wald
-from service.stats.common import (
+from service.stats.shared.cell_lines import EndLines, Line
+from service.stats.shared.cells import Cells, Path, sides_pattern, whole_interval
+from service.stats.shared.certainty import of_wald
+from service.stats.shared.common import (
     Alternative,
     Analysis,
     Interval,
@@ -26,10 +26,10 @@ from service.stats.common import (
     level_text,
     percent,
 )
-from service.stats.pairs import NO_DISCORDANT, PairedCounts, PairsRequest, floored
-from service.stats.plan_use import Extent, Least, PlanUse, furthest_mean, least_of_normal
-from service.stats.registry import stat_test
-from service.stats.shows import (
+from service.stats.shared.pairs import NO_DISCORDANT, PairedCounts, PairsRequest, floored
+from service.stats.shared.plan_use import Extent, Least, PlanUse, furthest_mean, least_of_normal
+from service.stats.shared.registry import stat_test
+from service.stats.shared.shows import (
     Covers,
     Estimate,
     Parameter,
@@ -40,7 +40,7 @@ from service.stats.shows import (
     by_level,
     no_meaning,
 )
-from service.stats.warnings import define
+from service.stats.shared.warnings import define
 
 Method = Literal["tango", "newcombe", "wald"]
 

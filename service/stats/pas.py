@@ -19,9 +19,9 @@ from service.kernels.agreement import (
     same_state,
     three_states,
 )
-from service.stats.common import Analysis, Part, Request, StatWarning
-from service.stats.registry import stat_test
-from service.stats.warnings import define
+from service.stats.shared.common import Analysis, Part, Request, StatWarning
+from service.stats.shared.registry import stat_test
+from service.stats.shared.warnings import define
 
 Variant = Literal["document", "reference_code", "three_state"]
 Name = Annotated[str, Field(min_length=1, max_length=512)]

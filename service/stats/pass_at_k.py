@@ -13,7 +13,7 @@ from service.errors import InvalidData
 from service.kernels.clusters import cluster_sums, codes_of, robust_errors
 from service.kernels.pass_at_k import pass_at_k as estimate
 from service.kernels.t_distribution import t_quantile
-from service.stats.common import (
+from service.stats.shared.common import (
     MAX_ITEMS,
     Analysis,
     Interval,
@@ -25,8 +25,8 @@ from service.stats.common import (
     level_text,
     require_equal_lengths,
 )
-from service.stats.registry import stat_test
-from service.stats.warnings import define
+from service.stats.shared.registry import stat_test
+from service.stats.shared.warnings import define
 
 MOST_ATTEMPTS = 2000
 SHOWN = 1000

@@ -15,8 +15,8 @@ from service.kernels.cluster_power import simulated_power
 from service.kernels.equivalence_power import tango_power
 from service.kernels.roots import rising_root
 from service.kernels.streams import BLOCK, block_count
-from service.stats.common import Alternative, Analysis, Part, Resampling
-from service.stats.designs import (
+from service.stats.shared.common import Alternative, Analysis, Part, Resampling
+from service.stats.shared.designs import (
     MEANS,
     Design,
     PowerAt,
@@ -28,8 +28,8 @@ from service.stats.designs import (
     seconds_at,
     simulation,
 )
-from service.stats.registry import Blocks, Drawn, stat_test
-from service.stats.warnings import define
+from service.stats.shared.registry import Blocks, Drawn, stat_test
+from service.stats.shared.warnings import define
 
 Size = Annotated[int, Field(ge=1, le=1_000_000)]
 

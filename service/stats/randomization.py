@@ -15,12 +15,12 @@ from service.kernels.metric_flips import Flips, flip_blocks, flips_of, listed_fl
 from service.kernels.sign_flip import ENUMERATED_UP_TO, sign_flip
 from service.kernels.streams import BIT_GENERATOR, block_count
 from service.kernels.t_distribution import t_quantile
-from service.stats.arms import Arms, ArmsRequest, MetricName
-from service.stats.cell_lines import Line
-from service.stats.cells import MEANS, Cells, Path, sides_pattern
-from service.stats.certainty import of_share
-from service.stats.clustering import cluster_warnings
-from service.stats.common import (
+from service.stats.shared.arms import Arms, ArmsRequest, MetricName
+from service.stats.shared.cell_lines import Line
+from service.stats.shared.cells import MEANS, Cells, Path, sides_pattern
+from service.stats.shared.certainty import of_share
+from service.stats.shared.clustering import cluster_warnings
+from service.stats.shared.common import (
     Alternative,
     Analysis,
     Interval,
@@ -31,14 +31,23 @@ from service.stats.common import (
     disagreement,
     level_text,
 )
-from service.stats.drawing import few_cells, flips_seconds
-from service.stats.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, floored, no_interval
-from service.stats.plan_use import Extent, Least, PlanUse, Spoken, least_of_signs
-from service.stats.registry import Blocks, Drawn, stat_test
-from service.stats.resampling import DEFAULT_DRAWS, DEFAULT_SEED, MOST_DRAWS
-from service.stats.shows import Covers, Estimate, Parameter, PValue, Shows, against_zero, by_level, no_meaning
-from service.stats.simulated import Asked, Simulated, Units, Value
-from service.stats.warnings import FLOOR_ABOVE_ALPHA, MC_UNRESOLVED, define, unresolved
+from service.stats.shared.drawing import few_cells, flips_seconds
+from service.stats.shared.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, floored, no_interval
+from service.stats.shared.plan_use import Extent, Least, PlanUse, Spoken, least_of_signs
+from service.stats.shared.registry import Blocks, Drawn, stat_test
+from service.stats.shared.resampling import DEFAULT_DRAWS, DEFAULT_SEED, MOST_DRAWS
+from service.stats.shared.shows import (
+    Covers,
+    Estimate,
+    Parameter,
+    PValue,
+    Shows,
+    against_zero,
+    by_level,
+    no_meaning,
+)
+from service.stats.shared.simulated import Asked, Simulated, Units, Value
+from service.stats.shared.warnings import FLOOR_ABOVE_ALPHA, MC_UNRESOLVED, define, unresolved
 
 LARGE_SHARE = 0.3
 LISTED_UP_TO = 20

@@ -10,8 +10,8 @@ from scipy import special
 
 from service.kernels import power as kernel
 from service.kernels.roots import rising_root
-from service.stats.common import Alternative, Analysis, Resampling, level_text
-from service.stats.designs import (
+from service.stats.shared.common import Alternative, Analysis, Resampling, level_text
+from service.stats.shared.designs import (
     MEANS,
     Design,
     Test,
@@ -21,8 +21,8 @@ from service.stats.designs import (
     power_at,
     seconds_at,
 )
-from service.stats.registry import stat_test
-from service.stats.warnings import define
+from service.stats.shared.registry import stat_test
+from service.stats.shared.warnings import define
 
 SAW_TOOTH = define(
     "SAW_TOOTH",

@@ -11,8 +11,8 @@ from pydantic import Field, model_validator
 
 from service.errors import InvalidData
 from service.kernels.group_sequential import Boundary
-from service.stats.anytime import EProcess, judge_e, judge_sequence
-from service.stats.common import (
+from service.stats.shared.anytime import EProcess, judge_e, judge_sequence
+from service.stats.shared.common import (
     Alternative,
     Analysis,
     Column,
@@ -26,11 +26,11 @@ from service.stats.common import (
     require_equal_lengths,
     within,
 )
-from service.stats.looks import MOST_LOOKS, Design, Look, judge_looks, planned, require_looks
-from service.stats.orders import ORDER_WORDS, Ordered, OrderOptions, OrderUsed, arrange
-from service.stats.plan_use import InOrder, Layout, PlanUse
-from service.stats.registry import stat_test
-from service.stats.shows import (
+from service.stats.shared.looks import MOST_LOOKS, Design, Look, judge_looks, planned, require_looks
+from service.stats.shared.orders import ORDER_WORDS, Ordered, OrderOptions, OrderUsed, arrange
+from service.stats.shared.plan_use import InOrder, Layout, PlanUse
+from service.stats.shared.registry import stat_test
+from service.stats.shared.shows import (
     INSIDE,
     Covers,
     Estimate,

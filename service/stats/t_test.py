@@ -13,7 +13,7 @@ from pydantic import Field
 from service.kernels import simulated_pairs as simulated
 from service.kernels.moments import Moments
 from service.kernels.t_distribution import t_quantile, t_tail
-from service.stats.common import (
+from service.stats.shared.common import (
     Alternative,
     Analysis,
     Interval,
@@ -25,9 +25,9 @@ from service.stats.common import (
     disagreement,
     level_text,
 )
-from service.stats.plan_use import PlanUse
-from service.stats.registry import stat_test
-from service.stats.samples import (
+from service.stats.shared.plan_use import PlanUse
+from service.stats.shared.registry import stat_test
+from service.stats.shared.samples import (
     CONSTANT_DATA,
     Arms,
     EffectSizes,
@@ -37,10 +37,19 @@ from service.stats.samples import (
     effect_sizes,
     floored,
 )
-from service.stats.shows import Covers, Estimate, PValue, Shows, Signed, against_zero, by_level, no_meaning
-from service.stats.simulated import Asked, Simulated, Units, Value
-from service.stats.skewness import skewed
-from service.stats.warnings import define
+from service.stats.shared.shows import (
+    Covers,
+    Estimate,
+    PValue,
+    Shows,
+    Signed,
+    against_zero,
+    by_level,
+    no_meaning,
+)
+from service.stats.shared.simulated import Asked, Simulated, Units, Value
+from service.stats.shared.skewness import skewed
+from service.stats.shared.warnings import define
 
 Method = Literal["welch", "student", "paired"]
 

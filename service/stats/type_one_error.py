@@ -20,7 +20,7 @@ from service.kernels.moments import difference_noise
 from service.kernels.paired_intervals import wilson_interval
 from service.kernels.power import mcnemar_critical
 from service.kernels.streams import block_count
-from service.stats.common import (
+from service.stats.shared.common import (
     Analysis,
     Column,
     Interval,
@@ -32,9 +32,9 @@ from service.stats.common import (
     require_binary,
     require_equal_lengths,
 )
-from service.stats.registry import Blocks, Drawn, stat_test
-from service.stats.samples import require_values
-from service.stats.warnings import define
+from service.stats.shared.registry import Blocks, Drawn, stat_test
+from service.stats.shared.samples import require_values
+from service.stats.shared.warnings import define
 
 FlipTest = Literal[
     "mcnemar", "mcnemar-midp", "mcnemar-asymptotic", "mcnemar-corrected", "paired-t", "wilcoxon", "sign-flip"

@@ -12,10 +12,10 @@ from pydantic import Field, model_validator
 from service.errors import InvalidData
 from service.kernels.clusters import cluster_sums, codes_of, design_effect, robust_errors
 from service.kernels.variance_split import run_variance, split
-from service.stats.arms import Replicates, item_means
-from service.stats.common import Analysis, Labels, Request, StatWarning, require_equal_lengths
-from service.stats.registry import stat_test
-from service.stats.warnings import define
+from service.stats.shared.arms import Replicates, item_means
+from service.stats.shared.common import Analysis, Labels, Request, StatWarning, require_equal_lengths
+from service.stats.shared.registry import stat_test
+from service.stats.shared.warnings import define
 
 SINGLE_RUN = define(
     "SINGLE_RUN",

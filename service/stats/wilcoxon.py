@@ -15,7 +15,7 @@ from service.errors import InvalidData
 from service.kernels import ranks
 from service.kernels import simulated_pairs as simulated
 from service.kernels.moments import difference_noise
-from service.stats.common import (
+from service.stats.shared.common import (
     Alternative,
     Analysis,
     Interval,
@@ -26,7 +26,7 @@ from service.stats.common import (
     disagreement,
     level_text,
 )
-from service.stats.plan_use import (
+from service.stats.shared.plan_use import (
     Extent,
     Least,
     PlanUse,
@@ -35,11 +35,11 @@ from service.stats.plan_use import (
     least_of_normal,
     least_of_signs,
 )
-from service.stats.registry import stat_test
-from service.stats.samples import floored, require_values
-from service.stats.shows import Covers, Parameter, PValue, Shows, against_zero, by_level, no_meaning
-from service.stats.simulated import Asked, Floats, Simulated, Units
-from service.stats.warnings import FLOOR_ABOVE_ALPHA, define
+from service.stats.shared.registry import stat_test
+from service.stats.shared.samples import floored, require_values
+from service.stats.shared.shows import Covers, Parameter, PValue, Shows, against_zero, by_level, no_meaning
+from service.stats.shared.simulated import Asked, Floats, Simulated, Units
+from service.stats.shared.warnings import FLOOR_ABOVE_ALPHA, define
 
 METHODS = "the interval is that of ranks without ties, the p-value is by the method named and allows for ties and zeros"
 Method = Literal["auto", "exact", "asymptotic", "corrected"]

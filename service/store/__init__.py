@@ -1,0 +1,1 @@
+"""The database: SQL stays here."""

@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from service.domain.sealing import BatchFacts
+from service.domain.results.sealing import BatchFacts
 from service.errors import Conflict, NotFound, RecordAltered
 from service.store import integrity, ledger, paging
 from service.store.tables import batch_voids, batches, ledger_entries

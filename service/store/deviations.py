@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
 from service.domain.canonical import canonical, sha256_hex
-from service.domain.deviation import Decision, Deviation
+from service.domain.deviations.deviation import Decision, Deviation
 from service.errors import NotFound
 from service.store import integrity, paging
 from service.store.tables import deviation_decisions, deviations

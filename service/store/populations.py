@@ -11,8 +11,8 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from service.domain.population import Manifest, ManifestFacts
-from service.domain.preregistration import Preregistration
+from service.domain.plans.population import Manifest, ManifestFacts
+from service.domain.plans.preregistration import Preregistration
 from service.domain.recent import MOST_RECORDS, Recent
 from service.store import integrity
 from service.store.tables import manifests

@@ -11,9 +11,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from service.domain.findings import Finding
-from service.domain.plan import Plan
-from service.domain.preregistration import Preregistration, State
+from service.domain.plans.findings import Finding
+from service.domain.plans.plan import Plan
+from service.domain.plans.preregistration import Preregistration, State
 from service.domain.recent import MOST_RECORDS, Recent
 from service.errors import Conflict, NotFound, PreconditionFailed, RecordAltered
 from service.store import integrity, ledger, paging, scope

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from service.domain.canonical import canonical, sha256_hex
 from service.domain.recent import MOST_RECORDS, Recent
-from service.domain.verdict_records import Outcome, Verdict
+from service.domain.verdicts.records import Outcome, Verdict
 from service.errors import RecordAltered
 from service.store import integrity, ledger, paging, scope
 from service.store.tables import preregistrations, verdict_hypotheses, verdicts

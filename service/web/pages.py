@@ -18,12 +18,12 @@ from sqlalchemy.orm import Session
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from service.actions.results import expected_total
-from service.api.body import read_content
-from service.api.deps import ReadSession, require_scope
-from service.api.services import Services, services
+from service.api.http.body import read_content
+from service.api.http.deps import ReadSession, require_scope
+from service.api.http.shared import Services, services
 from service.domain.access import Key
-from service.domain.preregistration import Preregistration
-from service.domain.verdict_records import HypothesisVerdict, Verdict
+from service.domain.plans.preregistration import Preregistration
+from service.domain.verdicts.records import HypothesisVerdict, Verdict
 from service.errors import Forbidden, ForelockError, InvalidData, NotFound, RecordAltered, Unauthorized
 from service.store import coverage, integrity, jobs, keys, preregistrations, verdicts
 from service.store.verdicts import StoredVerdict

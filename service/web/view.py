@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from service.domain.fields import EFFECT_FIELDS
-from service.domain.next_steps import next_step
-from service.domain.plan import Hypothesis, Plan
-from service.domain.preregistration import Preregistration, State
-from service.domain.rule import Comparison, Excludes, Within, clauses, sentence
-from service.domain.rule_grammar import parse
-from service.domain.verdict_records import ClauseVerdict, HypothesisVerdict, Span, Verdict
+from service.domain.notes.next_steps import next_step
+from service.domain.plans.plan import Hypothesis, Plan
+from service.domain.plans.preregistration import Preregistration, State
+from service.domain.rules.fields import EFFECT_FIELDS
+from service.domain.rules.grammar import parse
+from service.domain.rules.rule import Comparison, Excludes, Within, clauses, sentence
+from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict, Span, Verdict
 from service.errors import ForelockError
 from service.store.preregistrations import Line as Listed
 

@@ -14,7 +14,7 @@ from service.actions import group_commit
 from service.actions.group_commit import Answer, Post, Posting, Waiting, _Lane
 from service.actions.posting import Accepted, Salts, Submission
 from service.actions.results import Prepared
-from service.domain.results import PlacedBatch
+from service.domain.results.batches import PlacedBatch
 from service.errors import InvalidData
 from service.store.idempotency import StoredResponse
 

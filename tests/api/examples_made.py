@@ -1,4 +1,4 @@
-"""Makes the examples in `service/api/made/`: `python -m tests.api.examples_made`. A test compares them."""
+"""Makes the examples in `service/api/examples/made/`: `python -m tests.api.examples_made`. A test compares them."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from service.api.evidence_examples import CHECKLIST
-from service.api.examples import PLAN
-from service.api.made_examples import DIRECTORY
-from service.domain.as_run import Rows, verdicts_of
-from service.domain.deviation_changes import ExcludedItems
-from service.domain.evidence_paper import PaperChecklist, of_paper
-from service.domain.evidence_record import EvidenceCard, Known, of_record
-from service.domain.multiverse import multiverse
-from service.domain.outcomes import Cell, Outcomes
-from service.domain.plan import Plan
-from service.domain.population import Manifest
-from service.domain.preregistration import Preregistration
+from service.api.examples.common import PLAN
+from service.api.examples.evidence import CHECKLIST
+from service.api.examples.made import DIRECTORY
+from service.domain.deviations.as_run import Rows, verdicts_of
+from service.domain.deviations.changes import ExcludedItems
+from service.domain.evidence.paper import PaperChecklist, of_paper
+from service.domain.evidence.record import EvidenceCard, Known, of_record
+from service.domain.multiverse.multiverse import multiverse
+from service.domain.plans.plan import Plan
+from service.domain.plans.population import Manifest
+from service.domain.plans.preregistration import Preregistration
+from service.domain.verdicts.outcomes import Cell, Outcomes
 from service.reports.evidence_card import print_card
-from service.reports.prereg_markdown import print_plan
+from service.reports.prereg.markdown import print_plan
 
 N = 40
 _AT = datetime(2027, 1, 4, 9, tzinfo=UTC)

@@ -18,7 +18,8 @@ from schemathesis.generation import GenerationMode
 from schemathesis.python.asgi import ASGIClient, get_client
 from starlette.testclient import TestClient
 
-from service.api import examples, openapi
+from service.api import openapi
+from service.api.examples import common as examples
 from service.app import create_app, routes
 from service.config import Settings
 from service.keyring import Keyring

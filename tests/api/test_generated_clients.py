@@ -16,7 +16,7 @@ import uvicorn
 
 from service.api import openapi
 from service.app import routes
-from service.stats import registry
+from service.stats.shared import registry
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 

@@ -7,7 +7,7 @@ import pytest
 from jsonschema_rs import validator_for
 
 from service.api import openapi
-from service.api.route import Route
+from service.api.http.route import Route
 from service.app import routes
 
 COMMITTED = Path(__file__).parents[2] / "openapi" / "openapi.json"

@@ -19,7 +19,7 @@ from typing import Any
 import httpx
 import sqlalchemy as sa
 
-from service.stats import registry
+from service.stats.shared import registry
 from service.store.engine import Database
 from service.store.tables import jobs, ledger_entries
 from tests.chaos import world as worlds

@@ -30,8 +30,8 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from service.api import housekeeping
-from service.api.deviation_examples import FILING
+from service.api.examples.deviations import FILING
+from service.api.http import housekeeping
 from service.app import create_app
 from service.config import Settings
 from service.domain.access import SCOPES

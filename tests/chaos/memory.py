@@ -72,7 +72,7 @@ def roles(world: World) -> dict[int, str]:
             found[pid] = "API"
         elif "service.main runner" in said:
             found[pid] = "runner"
-        elif "service.api.calculator" in said:
+        elif "service.api.calculators.process" in said:
             forked = any(pid in children.get(other, []) for other, role in found.items() if role == "forks")
             found[pid] = "calculator" if forked else "forks"
         elif "spawn_main" in said:

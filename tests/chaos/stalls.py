@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from benchmarks.servers import Served, service
-from service.api.examples import PLAN
+from service.api.examples.common import PLAN
 
 JSON = {"Content-Type": "application/json"}
 GZIP = {**JSON, "Content-Encoding": "gzip"}

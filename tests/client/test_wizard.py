@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from forelock import wizard
-from service.domain.lint import lint
-from service.domain.plan import Plan
-from service.domain.population import ManifestFacts
+from service.domain.lint.lint import lint
+from service.domain.plans.plan import Plan
+from service.domain.plans.population import ManifestFacts
 
 
 def errors(plan: dict) -> list[str]:

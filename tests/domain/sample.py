@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from service.domain import lint as service_lint
-from service.domain.findings import Finding
-from service.domain.outcomes import Cell, Outcomes
-from service.domain.plan import Plan
-from service.domain.population import Manifest, ManifestFacts
-from service.domain.verdict import Verdict, analyse, judge
+from service.domain.lint import lint as service_lint
+from service.domain.plans.findings import Finding
+from service.domain.plans.plan import Plan
+from service.domain.plans.population import Manifest, ManifestFacts
+from service.domain.verdicts.judge import Verdict, analyse, judge
+from service.domain.verdicts.outcomes import Cell, Outcomes
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
 

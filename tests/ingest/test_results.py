@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from service.domain.results import NO_TIME, ResultBatch
+from service.domain.results.batches import NO_TIME, ResultBatch
 from service.errors import ForelockError, InvalidData, MalformedBody, TooLarge, UnsupportedMediaType
 from service.ingest.results import parse
 

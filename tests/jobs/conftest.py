@@ -19,9 +19,9 @@ from service.config import Settings
 from service.jobs.pool import Pool
 from service.jobs.runner import Runner
 from service.keyring import Keyring
-from service.stats import registry
-from service.stats.common import Analysis, Request
-from service.stats.registry import Blocks, Drawn, StatTest
+from service.stats.shared import registry
+from service.stats.shared.common import Analysis, Request
+from service.stats.shared.registry import Blocks, Drawn, StatTest
 from service.store import job_leases, jobs
 from service.store.engine import Database
 from service.store.jobs import Job

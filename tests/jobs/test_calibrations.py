@@ -8,10 +8,10 @@ import pytest
 
 from service.actions import calibration as actions
 from service.actions.jobs import Quota
-from service.domain.calibration import Calibrator, block_count, conclude
+from service.domain.calibration.calibration import Calibrator, block_count, conclude
 from service.jobs import calibrations
 from service.store import job_work, jobs
-from tests.domain.test_calibration import ABOUT, case_of, sample
+from tests.domain.calibration.test_calibration import ABOUT, case_of, sample
 from tests.pools import InlinePool, ThreadPool
 
 AT = datetime(2027, 1, 4, tzinfo=UTC)

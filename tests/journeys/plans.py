@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from service.api.examples import PLAN
+from service.api.examples.common import PLAN
 
 
 def small_plan(n: int = 10, *, missing: str = "fail", **changes: Any) -> dict[str, Any]:

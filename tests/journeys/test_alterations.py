@@ -16,8 +16,8 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from forelock.cli import main
-from service.domain import sealing
 from service.domain.canonical import canonical
+from service.domain.results import sealing
 from service.store import batches, ledger, verdicts
 from tests.journeys.conftest import Service
 from tests.journeys.plans import draft, locked, post, small_plan

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from service.domain.wording import Shown, lint_wording
-from service.reports.prereg_markdown import parse_plan
+from service.domain.wording.wording import Shown, lint_wording
+from service.reports.prereg.markdown import parse_plan
 
 from .conftest import Service
 from .test_looks import ask, locked, order, path, plan, run
@@ -28,7 +28,7 @@ HUGE: dict[str, str] = {
 @pytest.mark.parametrize("text", HUGE.values(), ids=HUGE)
 def test_no_file_keeps_the_parser_busy(text: str) -> None:
     parsing = (
-        "from service.reports.prereg_markdown import parse_plan\n"
+        "from service.reports.prereg.markdown import parse_plan\n"
         f"H = '# Preregistration\\n\\n## Hypotheses\\n\\n'\nparse_plan({text})"
     )
     _within_time(parsing)
@@ -36,7 +36,7 @@ def test_no_file_keeps_the_parser_busy(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["'\\n ' * 100_000", "'。' * 200_000", "'\\n' + '- ' * 99_999"])
 def test_no_text_keeps_the_wording_lint_busy(text: str) -> None:
-    _within_time(f"from service.domain.wording import lint_wording\nlint_wording({text})")
+    _within_time(f"from service.domain.wording.wording import lint_wording\nlint_wording({text})")
 
 
 @pytest.mark.parametrize("section", ["Missing", "Hypotheses", "Stopping rule", "Thresholds"])
@@ -45,7 +45,7 @@ def test_a_member_that_no_plan_has_is_left_out_whatever_its_value(section: str, 
     names = ("claim", "hypotheses", "id", "sesoi", "stopping", "endpoints", "x")
     lines = "".join(f"- `{name}`: `{value}`\n" for name in names)
     _within_time(
-        "from service.reports.prereg_markdown import parse_plan\n"
+        "from service.reports.prereg.markdown import parse_plan\n"
         f"parse_plan({f'# P{chr(10)}{chr(10)}## {section}{chr(10)}{chr(10)}{lines}'!r})"
     )
 
@@ -74,7 +74,7 @@ def _within_time(program: str) -> None:
 
 
 def test_code_spans_are_read_as_before() -> None:
-    from service.reports.prereg_markdown_text import raw_spans
+    from service.reports.prereg.text import raw_spans
 
     assert raw_spans("`a` and ``b ` c`` and `d") == ["a", "b ` c"]
     assert raw_spans("\\`a` b `c`") == ["b"]

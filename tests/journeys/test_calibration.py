@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from service.actions import calibration as actions
-from service.domain.calibration_case import unpack
+from service.domain.calibration.case import unpack
 from service.store import job_work
 from tests.api.conftest import bearer
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from service.actions import deviations as actions
-from service.api.deviation_examples import FILING
+from service.api.examples.deviations import FILING
 from service.domain.canonical import canonical, sha256_hex
 from service.store import audit, clock, ledger, plan_keys, preregistrations
 from tests.api.conftest import bearer

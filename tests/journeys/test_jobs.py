@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from service.errors import InvalidData
-from service.stats import registry
+from service.stats.shared import registry
 
 from .conftest import Service
 from .plans import items, locked, post, small_plan
@@ -74,7 +74,7 @@ def test_every_test_computes_the_same_as_a_job(service: Service, test: registry.
 
 
 def test_a_costly_request_becomes_a_job_unasked(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.api.stats.AT_ONCE_SECONDS", 0.0)
+    monkeypatch.setattr("service.api.routes.stats.AT_ONCE_SECONDS", 0.0)
     path, body = "/v1/tests/clustered-mcnemar", dict(registry.find("clustered-mcnemar").example)
     queued = run(service, {}, body, path)
     assert queued.status_code == 202

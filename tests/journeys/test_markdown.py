@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from service.api.deviation_examples import FILING
-from service.api.markdown_body import MAX_MARKDOWN
-from service.domain.plan import Plan
-from service.reports.prereg_markdown import parse_plan, print_plan
+from service.api.examples.deviations import FILING
+from service.api.parsing.markdown import MAX_MARKDOWN
+from service.domain.plans.plan import Plan
+from service.reports.prereg.markdown import parse_plan, print_plan
 from service.store import verdicts
 from tests.api.conftest import bearer
-from tests.reports.prereg_files import CHINESE, FILLED, TEMPLATE
+from tests.reports.prereg.files import CHINESE, FILLED, TEMPLATE
 
 from .conftest import Service
 from .plans import draft, idempotent, items, lock, locked, post, small_plan

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from service.actions import preregistrations as actions
-from service.domain.plan import Plan
+from service.domain.plans.plan import Plan
 from service.store import preregistrations
 
 from .conftest import Service

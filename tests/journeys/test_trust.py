@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from service.api import jobs as api_jobs
+from service.api.routes import jobs as api_jobs
 from tests.api.conftest import add_key, bearer
 
 from .conftest import Service

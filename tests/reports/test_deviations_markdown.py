@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from service.domain.as_run import Rows
-from service.domain.consequences import consequences
-from service.domain.deviation import Decision, Deviation, Filing, judge_filing
-from service.domain.deviation_rules import Facts
+from service.domain.deviations.as_run import Rows
+from service.domain.deviations.consequences import consequences
+from service.domain.deviations.deviation import Decision, Deviation, Filing, judge_filing
+from service.domain.deviations.rules import Facts
 from service.reports.deviations_markdown import print_deviations
 from tests.domain.sample import NOW, binary, manifests, outcomes, plan
 

@@ -12,9 +12,9 @@ from service.kernels import independent_bootstrap as bootstrap
 from service.kernels.bootstrap_draws import draw_ratios
 from service.stats.bootstrap_difference import BootstrapDifferenceRequest, warnings_of
 from service.stats.cluster_bootstrap import ClusterBootstrapRequest
-from service.stats.clustering import lopsided_clusters
-from service.stats.common import Interval
-from service.stats.resampling import Reading
+from service.stats.shared.clustering import lopsided_clusters
+from service.stats.shared.common import Interval
+from service.stats.shared.resampling import Reading
 
 DRAWS = 2_000
 

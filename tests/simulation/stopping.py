@@ -1,7 +1,7 @@
 """How often each stopping rule of a plan errs: `python -m tests.simulation.stopping [--runs N] [--workers N]`.
 
 Every run draws outcomes without a true difference for a whole plan and asks, along the locked order,
-what the rule would have ended with. It goes by the parts that `service.domain.stopping` puts together
+what the rule would have ended with. It goes by the parts that `service.domain.verdicts.stopping` puts together
 (the order, the looks, the tests), without the plan around them; tests/simulation/test_stopping.py shows
 that both end alike.
 """
@@ -20,13 +20,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.plan import Clusters, Population
-from service.domain.population import Manifest
-from service.domain.unit_order import in_order, look_units
-from service.stats.anytime import judge_e, judge_sequence
-from service.stats.looks import Design, observe
+from service.domain.plans.plan import Clusters, Population
+from service.domain.plans.population import Manifest
+from service.domain.plans.unit_order import in_order, look_units
 from service.stats.mcnemar import McNemarRequest, mcnemar
-from service.stats.orders import OrderOptions, arrange
+from service.stats.shared.anytime import judge_e, judge_sequence
+from service.stats.shared.looks import Design, observe
+from service.stats.shared.orders import OrderOptions, arrange
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "stopping-rules.md"
 BEGIN, END = "<!-- simulated -->", "<!-- end of what is simulated -->"

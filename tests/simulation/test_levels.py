@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from service.domain.lint_claim import claim_findings
-from service.domain.lint_rules import rule_findings
-from service.domain.lint_settings import settings
-from service.domain.rule_level import level_of
-from service.domain.rule_power import power_at_reference
+from service.domain.checks.claim import claim_findings
+from service.domain.checks.rule import rule_findings
+from service.domain.power.level import level_of
+from service.domain.power.rule import power_at_reference
+from service.domain.rules.settings import settings
 from tests.domain import sample
 
 RULES, DATA_SETS = 200, 2000

@@ -8,11 +8,11 @@ import re
 import numpy as np
 import pytest
 
-from service.domain.lint import lint
-from service.domain.outcomes import Cell, Outcomes
-from service.domain.plan import Plan
-from service.domain.stopping import up_to_stop
-from service.domain.verdict import analyse
+from service.domain.lint.lint import lint
+from service.domain.plans.plan import Plan
+from service.domain.verdicts.judge import analyse
+from service.domain.verdicts.outcomes import Cell, Outcomes
+from service.domain.verdicts.stopping import up_to_stop
 from tests.simulation.stopping import ALPHA, PAGE, RULES, RUNS, SIDE, WORLDS, count, draw, population, rejects
 
 SEQUENTIAL = RULES[1:]

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from service.domain.lint import lint
+from service.domain.lint.lint import lint
 from tests.simulation.whole_plans import CASES, chance, count, manifests_of, plan_of, promised, recorded
 
 ROWS = {name: rest for name, *rest in recorded()}

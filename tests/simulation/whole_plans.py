@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.outcomes import MISSING, OK, Cell, Outcomes
-from service.domain.plan import Plan
-from service.domain.population import Manifest
-from service.domain.rule_power import rule_powers
-from service.domain.rule_power_records import PowerAt
-from service.domain.stopping import first, read, up_to_stop
-from service.domain.verdict import analyse, judge
+from service.domain.plans.plan import Plan
+from service.domain.plans.population import Manifest
+from service.domain.power.records import PowerAt
+from service.domain.power.rule import rule_powers
+from service.domain.verdicts.judge import analyse, judge
+from service.domain.verdicts.outcomes import MISSING, OK, Cell, Outcomes
+from service.domain.verdicts.stopping import first, read, up_to_stop
 from tests.simulation.record import PAGE, split_page
 
 RUNS, CHUNK, SEED = 800, 100, 20_270_401

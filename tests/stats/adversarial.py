@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from service.stats import registry
+from service.stats.shared import registry
 
 Body = dict[str, Any]
 Draw = Callable[[st.SearchStrategy[Any]], Any]

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from service.stats import registry
+from service.stats.shared import registry
 
 OWN = Path(__file__).parent / "oracles"
 

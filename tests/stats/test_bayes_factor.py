@@ -14,8 +14,8 @@ from scipy import integrate, special, stats
 
 from service.errors import InvalidData
 from service.kernels import bayes_factors as kernel
-from service.stats import registry
 from service.stats.bayes_factor import BayesFactorRequest, bayes_factor
+from service.stats.shared import registry
 from tests.stats.cases import Cases
 from tests.stats.oracle import named
 

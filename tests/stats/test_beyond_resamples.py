@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.stats.cell_bootstrap import FEW
-from service.stats.certainty import SIGNS
+from service.stats.shared.cell_bootstrap import FEW
+from service.stats.shared.certainty import SIGNS
 from tests.stats.oracle import analyse, ask, codes
 
 

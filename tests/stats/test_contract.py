@@ -12,9 +12,9 @@ import pytest
 from pydantic import BaseModel
 
 from service.errors import NotFound
-from service.stats import registry, warnings
-from service.stats.common import Analysis, Part, Request
-from service.stats.registry import SECTIONS, Answer
+from service.stats.shared import registry, warnings
+from service.stats.shared.common import Analysis, Part, Request
+from service.stats.shared.registry import SECTIONS, Answer
 from tests.stats.soundness import sound
 
 TESTS = [pytest.param(test, id=f"{test.name}-{test.version}") for test in registry.every()]

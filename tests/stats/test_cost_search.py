@@ -24,11 +24,11 @@ from hypothesis import HealthCheck, Phase, given, seed, settings, target
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from service.api.body import INLINE_BYTES
-from service.api.parsing import validate
-from service.api.stats import AT_ONCE_SECONDS
+from service.api.http.body import INLINE_BYTES
+from service.api.parsing.models import validate
+from service.api.routes.stats import AT_ONCE_SECONDS
 from service.errors import ForelockError
-from service.stats import registry
+from service.stats.shared import registry
 from tests.stats import adversarial
 
 UNDERESTIMATED = 3.0

@@ -15,7 +15,7 @@ from scipy import stats
 
 from service.errors import InvalidData
 from service.kernels.pass_at_k import pass_at_k
-from service.stats import registry
+from service.stats.shared import registry
 from tests.simulation.reads import coverage
 from tests.simulation.rows import Batch
 from tests.simulation.worlds import WORLDS

@@ -11,10 +11,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from service.domain.rule_grammar import parse
-from service.domain.rule_truth import evaluate
+from service.domain.rules.grammar import parse
+from service.domain.rules.truth import evaluate
 from service.errors import InvalidData
-from service.stats import registry
+from service.stats.shared import registry
 from tests.stats.oracle import analyse, ask, codes
 from tests.stats.shapes import columns
 

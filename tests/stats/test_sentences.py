@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from service.stats import registry
-from service.stats.common import Interval, amount, disagreement, level_text, p_text, percent, within
+from service.stats.shared import registry
+from service.stats.shared.common import Interval, amount, disagreement, level_text, p_text, percent, within
 from tests.stats.oracle import analyse
 from tests.strategies import paired_binary, paired_scores
 

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from sqlalchemy.orm import Session
 
-from service.domain import sealing
 from service.domain.access import Key, Project, new_secret, secret_prefix, secret_sha256
-from service.domain.deviation import Decision, Deviation, Filing, judge_filing
-from service.domain.deviation_rules import Facts
+from service.domain.deviations.deviation import Decision, Deviation, Filing, judge_filing
+from service.domain.deviations.rules import Facts
 from service.domain.ledger import Kind, Receipt
-from service.domain.plan import Plan
-from service.domain.population import Manifest
-from service.domain.preregistration import Preregistration
-from service.domain.sealing import BatchFacts, SecretRows
-from service.domain.verdict_records import Verdict
+from service.domain.plans.plan import Plan
+from service.domain.plans.population import Manifest
+from service.domain.plans.preregistration import Preregistration
+from service.domain.results import sealing
+from service.domain.results.sealing import BatchFacts, SecretRows
+from service.domain.verdicts.records import Verdict
 from service.store import (
     audit,
     batches,

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
-from service.domain.deviation import Decision
-from service.domain.deviation_changes import ExcludedItems
+from service.domain.deviations.changes import ExcludedItems
+from service.domain.deviations.deviation import Decision
 from service.errors import NotFound
 from service.store import deviations, preregistrations
 from service.store.tables import deviations as table

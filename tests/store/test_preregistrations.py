@@ -7,8 +7,8 @@ from threading import Barrier
 import pytest
 import sqlalchemy as sa
 
-from service.domain.findings import error, warning
-from service.domain.population import Manifest
+from service.domain.plans.findings import error, warning
+from service.domain.plans.population import Manifest
 from service.errors import Conflict, ForelockError, InvalidData, NotFound, PreconditionFailed, Unavailable
 from service.store import integrity, plan_keys, plans, populations, preregistrations
 from service.store.tables import plans as plans_table

@@ -7,8 +7,8 @@ import numpy as np
 import psycopg
 import pytest
 
-from service.domain import sealing
-from service.domain.sealing import SecretRows
+from service.domain.results import sealing
+from service.domain.results.sealing import SecretRows
 from service.errors import Blinded, Conflict, NotFound
 from service.store import batches, coverage, plan_keys, preregistrations
 from service.store.coverage import CoverageCount

@@ -13,11 +13,11 @@ from starlette.testclient import TestClient
 from service.app import create_app
 from service.config import Settings
 from service.domain.access import Key, Project, Scope, new_secret, secret_prefix, secret_sha256
-from service.domain.findings import Finding
 from service.domain.ledger import Kind
-from service.domain.population import Manifest
-from service.domain.preregistration import Preregistration, State
-from service.domain.verdict_records import Verdict
+from service.domain.plans.findings import Finding
+from service.domain.plans.population import Manifest
+from service.domain.plans.preregistration import Preregistration, State
+from service.domain.verdicts.records import Verdict
 from service.keyring import Keyring
 from service.store import batches, coverage, keys, ledger, populations, preregistrations, projects, verdicts
 from service.store.batches import NewBatch

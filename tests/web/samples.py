@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from service.domain.outcomes import Excluded
-from service.domain.plan import Plan
-from service.domain.preregistration import Preregistration
-from service.domain.verdict_records import ClauseVerdict, HypothesisVerdict, Span, Verdict, VoidedBatch
+from service.domain.plans.plan import Plan
+from service.domain.plans.preregistration import Preregistration
+from service.domain.verdicts.outcomes import Excluded
+from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict, Span, Verdict, VoidedBatch
 
 NOW = datetime(2027, 1, 4, 9, 0, tzinfo=UTC)
 

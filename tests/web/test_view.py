@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from service.domain.findings import Finding
-from service.domain.outcomes import Excluded
+from service.domain.plans.findings import Finding
+from service.domain.verdicts.outcomes import Excluded
 from service.store.preregistrations import Line
 from service.web import view
 from tests.web.samples import NOW, PLAN, RULE, draft_of, hypothesis_verdict, verdict_of

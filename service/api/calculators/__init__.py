@@ -1,0 +1,1 @@
+"""Processes beside the API's that read large bodies and compute."""

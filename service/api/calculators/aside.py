@@ -1,0 +1,95 @@
+"""What calculators do: read a large body, and compute a test that is not small for certain.
+
+Every function takes the body as sent, and how large it may be after gzip, None when it is plain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, cast
+
+from pydantic import TypeAdapter
+
+from service.api.calculators.process import begin
+from service.api.parsing import models as parsing
+from service.api.parsing.closed_types import is_closed
+from service.domain.results.batches import ResultBatch
+from service.ingest import manifests as manifest_ingest
+from service.ingest import results as result_ingest
+from service.stats.shared import registry
+from service.store.populations import Packed, packed
+
+LEAST_SECONDS, MARGIN = 1.0, 3.0
+"""A test may compute for so long, or so many times what it was estimated to take."""
+COUNT_SECONDS = 60.0
+"""Counting the blocks of a job may take so long: what turns out to need none is computed by then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """A test's answer as JSON."""
+
+    answer: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Long:
+    """A test that has to be a job: its request, how it is cut, and the seconds it is estimated to take."""
+
+    body: bytes = field(repr=False)
+    blocks: int
+    seconds: float
+
+
+def model(body: bytes, limit: int | None, kind: Any) -> Any:
+    """A JSON body as `kind`, any type pydantic knows."""
+    adapter, closed = _adapter(kind)
+    return parsing.validate(adapter, _plain(body, limit), closed)
+
+
+def results(body: bytes, limit: int | None, media_type: str, most: int) -> ResultBatch:
+    """A batch of results."""
+    return result_ingest.parse(_json_checked(_plain(body, limit), media_type), media_type, max_items=most)
+
+
+def manifest(body: bytes, limit: int | None, media_type: str, most: int) -> Packed:
+    """An item manifest, ready to be stored."""
+    found = manifest_ingest.parse(_json_checked(_plain(body, limit), media_type), media_type, max_items=most)
+    return packed(found)
+
+
+def test(
+    body: bytes, limit: int | None, name: str, version: int, most_seconds: float, count: bool
+) -> Computed | Long:
+    """The answer of a test that is estimated below `most_seconds`, else what its job needs.
+
+    Without `count` the job is not cut: how many blocks there are may take long to tell.
+    """
+    found = registry.find(name, version)
+    adapter, closed = _adapter(cast(Any, found.request))
+    request = parsing.validate(adapter, _plain(body, limit), closed)
+    seconds = found.cost(request)
+    if seconds < most_seconds:
+        begin(max(LEAST_SECONDS, MARGIN * seconds))
+        answer = found.answer(request)
+        return Computed(answer.__pydantic_serializer__.to_json(answer, by_alias=True))
+    begin(COUNT_SECONDS)
+    found.require_affordable(request)
+    return Long(request.sent_bytes(), found.block_count(request) if count else 0, seconds)
+
+
+@lru_cache(maxsize=64)
+def _adapter(kind: Any) -> tuple[TypeAdapter[Any], bool]:
+    adapter: TypeAdapter[Any] = TypeAdapter(kind)
+    return adapter, is_closed(adapter)
+
+
+def _plain(body: bytes, limit: int | None) -> bytes:
+    return body if limit is None else parsing.expand(body, limit)
+
+
+def _json_checked(body: bytes, media_type: str) -> bytes:
+    if media_type == parsing.JSON:
+        parsing.require_few_values(body)
+    return body

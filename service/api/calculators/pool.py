@@ -1,0 +1,322 @@
+"""The calculators of one API process: who asks for one, in which order, and what happens when one is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import os
+import pickle
+import signal
+import socket
+import struct
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import TypeVar
+
+from anyio import to_thread
+from fastapi import Request
+from starlette.requests import ClientDisconnect
+
+from service.api.calculators.process import LENGTH, Begun, Broken, packed
+from service.errors import ForelockError, TooLarge, Unavailable
+from service.logs import ERRORS
+
+T = TypeVar("T")
+
+KEPT_BYTES = 1024 * 1024
+"""A calculator that was sent more than this is not used again: it would keep the memory."""
+CHUNK = 256 * 1024
+FORKERS = 3
+"""How many processes to fork from are tried, when each is found to be gone."""
+
+
+class CalculatorLost(Exception):
+    """The calculator ended: it computed for longer than it was allowed, or took too much memory."""
+
+    def __init__(self, *, begun: bool) -> None:
+        super().__init__()
+        self.begun = begun
+        """The body was read by then."""
+
+
+@dataclass(slots=True)
+class _Calculator:
+    """One process and the socket to it."""
+
+    socket: socket.socket
+    process_id: int = 0
+    busy: bool = False
+    """A call was sent, and its outcome has not come."""
+
+    async def call(self, pieces: Sequence[bytes]) -> object:
+        """Send a call and wait for its outcome."""
+        loop, begun, self.busy = asyncio.get_running_loop(), False, True
+        try:
+            if not self.process_id:
+                (self.process_id,) = struct.unpack("!Q", await self._receive(loop, 8))
+            for piece in pieces:
+                await loop.sock_sendall(self.socket, piece)
+            while isinstance(outcome := await self._message(loop), Begun):
+                begun = True
+        except (OSError, EOFError):
+            raise CalculatorLost(begun=begun) from None
+        self.busy = False
+        return outcome
+
+    async def _message(self, loop: asyncio.AbstractEventLoop) -> object:
+        head, _payload = LENGTH.unpack(await self._receive(loop, LENGTH.size))
+        pickled = await self._receive(loop, head)
+        if len(pickled) > KEPT_BYTES:
+            return await to_thread.run_sync(pickle.loads, pickled)
+        return pickle.loads(pickled)  # noqa: S301 - made by our own process
+
+    async def _receive(self, loop: asyncio.AbstractEventLoop, size: int) -> bytearray:
+        received = bytearray(size)
+        view, done = memoryview(received), 0
+        while done < size:
+            count = await loop.sock_recv_into(self.socket, view[done : done + CHUNK])
+            if count == 0:
+                raise EOFError
+            done += count
+        return received
+
+    def has_ended(self) -> bool:
+        """True once its process is no more; asked between calls, when it has nothing to say."""
+        try:
+            return not self.socket.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+
+    def end(self) -> None:
+        """Let the process go; one that is busy would not notice."""
+        if self.busy and self.process_id:
+            with contextlib.suppress(OSError):
+                os.kill(self.process_id, signal.SIGKILL)
+        self.socket.close()
+
+
+class _Forks:
+    """The process that calculators are forked from; one for a process, started when the first is needed."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._requests: socket.socket | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self, lost: socket.socket | None = None) -> socket.socket:
+        """The socket over which it takes others; not the one that was found to be `lost`."""
+        with self._lock:
+            if self._requests is not None and self._requests is lost:
+                self._end()
+            if self._requests is None:
+                self._requests = self._started()
+            return self._requests
+
+    def stop(self) -> None:
+        """Let it go; the next start is of another."""
+        with self._lock:
+            self._end()
+
+    def _started(self) -> socket.socket:
+        ours, its = socket.socketpair()
+        kept = {name: text for name, text in os.environ.items() if not name.startswith("FORELOCK_")}
+        with its, _closed_on_failure(ours):
+            self._process = subprocess.Popen(  # noqa: S603 - our own module
+                [sys.executable, "-m", "service.api.calculators.process", str(its.fileno())],
+                pass_fds=[its.fileno()],
+                env=kept | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+                stdin=subprocess.DEVNULL,
+            )
+            ours.setblocking(False)
+        return ours
+
+    def _end(self) -> None:
+        if self._requests is not None:
+            self._requests.close()
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        self._requests = self._process = None
+
+    def adopt(self, requests: socket.socket) -> None:
+        """Ask the process that this one was forked from, for as long as it answers."""
+        requests.setblocking(False)
+        with self._lock:
+            self._requests = requests
+
+
+@contextlib.contextmanager
+def _closed_on_failure(opened: socket.socket) -> Iterator[None]:
+    """Leave the socket open unless the block raises."""
+    try:
+        yield
+    except BaseException:
+        opened.close()
+        raise
+
+
+def _forked(requests: socket.socket) -> _Calculator:
+    """Another calculator, which is the caller's to end.
+
+    Waits for nothing: whoever gives up meanwhile could not end it.
+
+    Raises:
+        BlockingIOError: those that were asked for before are not made yet.
+        OSError: the process that makes them is gone.
+    """
+    ours, its = socket.socketpair()
+    with its, _closed_on_failure(ours):
+        ours.setblocking(False)
+        socket.send_fds(requests, [b"."], [its.fileno()])
+    return _Calculator(ours)
+
+
+_forks = _Forks()
+forked_from = _forks.adopt
+atexit.register(_forks.stop)
+
+
+class Calculators:
+    """At most `most` calculators at work. Projects take turns, so none waits for all of another's calls."""
+
+    def __init__(self, most: int | None = None) -> None:
+        self._free = most or max(2, os.cpu_count() or 1)
+        self._idle: list[_Calculator] = []
+        self._open = False
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+
+    def open(self) -> None:
+        """Keep calculators between calls, until `close`; before and after, each ends with its call."""
+        self._open = True
+
+    def warm(self) -> None:
+        """Start what calculators are forked from, before somebody waits for it."""
+        _forks.start()
+
+    async def run(
+        self,
+        request: Request,
+        function: Callable[..., T],
+        *arguments: object,
+        body: Sequence[bytes] = (),
+        seconds: float,
+    ) -> T:
+        """`function(body, *arguments)` in a calculator that may compute for `seconds`.
+
+        A client that hangs up meanwhile gives its place to others.
+
+        Raises:
+            CalculatorLost: it took longer, or too much memory.
+        """
+        call = packed((function, arguments, seconds), body)
+        outcome = await _while_connected(request, self._call(project_of(request), call))
+        if isinstance(outcome, Broken):
+            ERRORS.error("a calculator failed", extra={"fields": outcome.location})
+            raise ForelockError("an unexpected error; the log has it under this answer's X-Request-Id")
+        if isinstance(outcome, ForelockError):
+            raise outcome
+        return outcome  # type: ignore[return-value]
+
+    def close(self) -> None:
+        """Let idle calculators go; those at work end with their calls."""
+        self._open = False
+        while self._idle:
+            self._idle.pop().end()
+
+    async def _call(self, project: str, pieces: Sequence[bytes]) -> object:
+        await self._enter(project)
+        calculator: _Calculator | None = None
+        keep = False
+        try:
+            calculator = self._kept() or await self._another()
+            outcome = await calculator.call(pieces)
+            keep = self._open and sum(map(len, pieces)) <= KEPT_BYTES
+            return outcome
+        finally:
+            if calculator is not None and keep:
+                self._idle.append(calculator)
+            elif calculator is not None:
+                calculator.end()
+            self._leave()
+
+    def _kept(self) -> _Calculator | None:
+        while self._idle:
+            calculator = self._idle.pop()
+            if not calculator.has_ended():
+                return calculator
+            calculator.end()
+        return None
+
+    async def _another(self) -> _Calculator:
+        lost: socket.socket | None = None
+        for _ in range(FORKERS):
+            requests = await to_thread.run_sync(_forks.start, lost)
+            try:
+                return _forked(requests)
+            except BlockingIOError:
+                break
+            except OSError:  # it was ended by somebody
+                lost = requests
+        raise Unavailable("nothing more can be computed at the moment: repeat the request shortly")
+
+    async def _enter(self, project: str) -> None:
+        if self._free > 0:
+            self._free -= 1
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(project, deque()).append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():  # the turn came at the same moment
+                self._leave()
+            raise
+
+    def _leave(self) -> None:
+        while self._waiting:
+            project, queue = next(iter(self._waiting.items()))
+            turn = queue.popleft()
+            del self._waiting[project]
+            if queue:  # its next turn comes after everybody else's
+                self._waiting[project] = queue
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._free += 1
+
+
+async def _while_connected(request: Request, work: Awaitable[T]) -> T:
+    """What `work` gives, unless the client hangs up before; the body must have been read."""
+    task, gone = asyncio.ensure_future(work), asyncio.ensure_future(_hung_up(request))
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise ClientDisconnect
+        return task.result()
+    finally:
+        for each in (task, gone):
+            each.cancel()
+        await asyncio.gather(task, gone, return_exceptions=True)
+
+
+async def _hung_up(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def project_of(request: Request) -> str:
+    """The project that the request's key belongs to; empty before there is a key."""
+    caller = getattr(request.state, "caller", None)
+    return caller.project_id if caller else ""
+
+
+def unreadable() -> TooLarge:
+    """What a request is answered that no calculator could even read."""
+    return TooLarge("the body takes more time or memory to read than one request may have; send it in parts")

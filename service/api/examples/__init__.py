@@ -1,0 +1,1 @@
+"""Examples of bodies and answers, as the OpenAPI document shows them."""

@@ -1,0 +1,45 @@
+"""Example answers about evidence for OpenAPI."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from service.api.examples.made import of_json
+
+CHECKLIST: dict[str, Any] = {
+    "title": "Memory with caches",
+    "plan_timestamped": "stated",
+    "primary_endpoint_named": "checkable",
+    "paired_test": "checkable",
+    "p_and_counts_reported": "checkable",
+    "equivalence_tested": "absent",
+    "clusters_named": "stated",
+    "interval_respects_clusters": "absent",
+    "run_to_planned_n": "stated",
+    "deviations_listed": "checkable",
+}
+PAPER_CARD = of_json("paper_card")
+CARD = of_json("evidence_card")
+SENTENCES: dict[str, Any] = {
+    "preregistration_id": "9d0f3c0f6d0b4a4f9c7c3f8f5f0b1c2d",
+    "verdict_sha256": "b1946ac92492d2347c6235b4d2611184b1946ac92492d2347c6235b4d2611184",
+    "hypotheses": [
+        {
+            "hypothesis": "H1a",
+            "outcome": "not_supported",
+            "sentences": {
+                "en": "H1a is not supported: the rule `delta >= 2.0 pp` is false (`delta >= 2.0 pp` does not hold). C3 "
+                "minus C1 in accuracy on longmemeval is +0.40 pp (n = 500). This does not show that the arms are "
+                "equal.",
+                "zh": "假设 H1a 未获支持:规则 `delta >= 2.0 pp` 不成立(`delta >= 2.0 pp` 不成立)。"
+                "在 longmemeval 上,C3 与 C1 的 accuracy 之差为 +0.40 个百分点(n = 500)。这并不表明两者相同。",
+            },
+            "notes": [],
+            "next": {
+                "en": "Next: if the true difference is the observed +0.40 pp, no number of items makes the rule "
+                "hold in 80 of 100 studies.",
+                "zh": "下一步:若真实差异为观察到的 +0.40 个百分点,再多的题目也不会使规则在 100 次研究中有 80 次成立。",
+            },
+        }
+    ],
+}

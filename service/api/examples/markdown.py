@@ -1,0 +1,15 @@
+"""Examples of Markdown for OpenAPI: they are real, and the tests run them."""
+
+from __future__ import annotations
+
+from service.api.examples.made import of_markdown
+
+PREREG = of_markdown("prereg")
+DEVIATIONS = """\
+# Deviations from EXPERIMENTS_PREREG.md
+
+Plan SHA-256: `b1946ac92492d2347c6235b4d2611184b1946ac92492d2347c6235b4d2611184`
+
+No deviation has been filed.
+"""
+EVIDENCE = of_markdown("evidence")

@@ -1,0 +1,1 @@
+"""What every operation shares: bodies, keys, problems, pages, retries, and what stands around the routes."""

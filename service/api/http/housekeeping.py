@@ -1,0 +1,64 @@
+"""What an API process does beside requests: threads for routes, last uses of keys, old answers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
+
+from anyio import to_thread
+
+from service.api.http.shared import Services
+from service.logs import ERRORS, location
+from service.stats.shared import registry
+from service.store import clock, idempotency
+
+EVERY_SECONDS = 60.0
+KEEP_ANSWERS = timedelta(days=7)
+"""How long the answer to an `Idempotency-Key` is kept."""
+
+
+@contextlib.asynccontextmanager
+async def beside(services: Services) -> AsyncIterator[None]:
+    """Sizes the thread pool, keeps house while the application runs, and once more at its end."""
+    to_thread.current_default_thread_limiter().total_tokens = services.settings.pool_size
+    services.calculators.open()
+    task = asyncio.create_task(_keep_house(services))
+    warm = asyncio.create_task(to_thread.run_sync(_load, services))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+        await warm
+        services.calculators.close()
+        await _quietly(services.posting.close)
+        await _quietly(services.keys.write_last_use)
+
+
+def _load(services: Services) -> None:
+    """Before the first request asks for it on the event loop, where it would hold up everybody."""
+    services.calculators.warm()
+    registry.warm_up()
+
+
+async def _keep_house(services: Services) -> None:
+    while True:
+        await asyncio.sleep(EVERY_SECONDS)
+        await _quietly(services.keys.write_last_use)
+        await _quietly(lambda: forget_old_answers(services))
+
+
+def forget_old_answers(services: Services) -> None:
+    """Drop stored answers that nobody will ask for again."""
+    with services.database.write() as session:
+        idempotency.sweep(session, clock.now(session) - KEEP_ANSWERS)
+
+
+async def _quietly(work: Callable[[], None]) -> None:
+    try:
+        await to_thread.run_sync(work)
+    except Exception as error:  # noqa: BLE001  # tried again in a minute
+        ERRORS.error("housekeeping failed", extra={"fields": location(error)})

@@ -1,0 +1,53 @@
+"""What the routes of one application share, in one place."""
+
+from __future__ import annotations
+
+from asyncio import Semaphore
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+from fastapi import Request
+
+from service.actions.group_commit import Posting
+from service.actions.jobs import Quota
+from service.actions.results import LockedPlans
+from service.api.calculators.pool import Calculators
+from service.api.http.authentication import KeyCache
+from service.api.http.metrics import Metrics
+from service.api.http.room import Room
+from service.api.http.watch import Watch
+from service.config import Settings
+
+if TYPE_CHECKING:
+    from service.keyring import Keyring
+    from service.store.engine import Database
+
+MOST_POSTS_AT_ONCE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Settings, database, keys, counters and queues of one application."""
+
+    settings: Settings
+    database: Database
+    keyring: Keyring
+    keys: KeyCache
+    metrics: Metrics
+    watch: Watch
+    posting: Posting
+    plans: LockedPlans = field(default_factory=LockedPlans)
+    posts: Semaphore = field(default_factory=lambda: Semaphore(MOST_POSTS_AT_ONCE))
+    """Small batches that are in memory side by side; others wait as the bytes they came as."""
+    calculators: Calculators = field(default_factory=Calculators)
+    room: Room = field(default_factory=Room)
+
+    @property
+    def quota(self) -> Quota:
+        """Of one project's jobs."""
+        return Quota(self.settings.project_jobs, self.settings.project_job_bytes)
+
+
+def services(request: Request) -> Services:
+    """The services of the application that got this request."""
+    return cast(Services, request.app.state.services)

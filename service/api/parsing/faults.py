@@ -1,0 +1,130 @@
+"""What pydantic found wrong, in our words: built from the kind of error and the model's own limits, so
+that no message ever repeats what was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import ErrorDetails
+
+from service.api.parsing.field_fixes import fix_of
+from service.api.parsing.strict_json import shown
+from service.errors import Fault, InvalidData
+
+MAX_FAULTS = 20
+
+_MESSAGES: dict[str, str] = {
+    "missing": "is required",
+    "extra_forbidden": "is not a field here",
+    "finite_number": "must be a finite number",
+    "multiple_of": "must be a multiple of {multiple_of}",
+    "greater_than": "must be above {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than": "must be below {lt}",
+    "less_than_equal": "must be at most {le}",
+    "string_too_short": "must have at least {min_length} characters",
+    "string_too_long": "must have at most {max_length} characters",
+    "string_pattern_mismatch": "must match {pattern}",
+    "too_short": "must have at least {min_length} entries",
+    "too_long": "must have at most {max_length} entries",
+    "literal_error": "must be one of {expected}",
+    "enum": "must be one of {expected}",
+    "union_tag_invalid": "must have {discriminator} one of {expected_tags}",
+    "union_tag_not_found": "must have {discriminator}",
+    "none_required": "must be null",
+    "json_invalid": "is not readable JSON",
+}
+_KINDS: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("int_",), "must be an integer"),
+    (("float_", "decimal_", "number"), "must be a number"),
+    (("bool_",), "must be true or false"),
+    (("string_", "str_"), "must be a string"),
+    (("list_", "tuple_", "set_", "frozen_set_", "iterable_"), "must be an array"),
+    (("dict_", "model_", "mapping_", "dataclass_"), "must be an object"),
+    (("datetime_", "timezone_"), "must be a date and time with its offset, such as 2027-02-01T12:00:00Z"),
+    (("date_",), "must be a date, such as 2027-02-01"),
+    (("uuid_",), "must be a UUID"),
+    (("url_",), "must be a URL"),
+    (("bytes_",), "must be base64 text"),
+)
+_FIXES = {"extra_forbidden": "remove it, or see /docs for the fields", "missing": "add it"}
+
+
+def invalid(
+    errors: Sequence[ErrorDetails], value: Any = None, model: type[BaseModel] | None = None
+) -> InvalidData:
+    """One error for a whole refused document.
+
+    `value` is the document, used for paths only; `model`, what it was to be, tells the ways out.
+    """
+    faults = list(_merged(((path_of(error["loc"], value), error) for error in errors), model))
+    first = faults[0]
+    more = len(faults) - 1
+    detail = f"{first.path or 'the body'} {first.message}" + (
+        f"; and {more} more fault{'s' if more > 1 else ''}" if more else ""
+    )
+    return InvalidData(detail, faults[:MAX_FAULTS], code="validation_failed")
+
+
+def too_many(count: int) -> InvalidData:
+    """When naming the faults would cost more than the request itself."""
+    return InvalidData(f"the body has {count} faults: its values are not of the kind that /docs describes")
+
+
+def invalid_parameters(errors: Sequence[Any]) -> InvalidData:
+    """The same for query parameters and headers: `query.limit`, `header.if-match`."""
+    faults = [Fault(".".join(str(part) for part in error["loc"][:2]), message_of(error)) for error in errors]
+    return InvalidData(f"{faults[0].path} {faults[0].message}", faults[:MAX_FAULTS], code="validation_failed")
+
+
+def message_of(error: ErrorDetails) -> str:
+    """The sentence of one error, from its kind and the model's limits."""
+    kind = error["type"]
+    if kind in _MESSAGES:
+        limits = error.get("ctx", {}).items()
+        return _MESSAGES[kind].format_map(
+            _Limits({name: f"{limit:g}" if isinstance(limit, float) else limit for name, limit in limits})
+        )
+    return next((text for starts, text in _KINDS if kind.startswith(starts)), "is not valid")
+
+
+def path_of(loc: Sequence[int | str], value: Any) -> str:
+    """`("a", 0, "b")` as `a[0].b`, without the union branches that pydantic mixes in."""
+    path, last = "", len(loc) - 1
+    for position, part in enumerate(loc):
+        if position < last and isinstance(value, dict) and value.get("kind") == part:
+            continue  # the branch that the value itself names, perhaps like one of its fields
+        if _holds(value, part):
+            value = value[part]
+        elif not (position == last and isinstance(value, dict) and str(part).isidentifier()):
+            continue
+        path += f"[{part}]" if isinstance(part, int) else f".{shown(part)}"
+    return path.lstrip(".")
+
+
+def _holds(value: Any, part: int | str) -> bool:
+    if isinstance(value, list):
+        return isinstance(part, int) and part < len(value)
+    return isinstance(value, dict) and part in value
+
+
+class _Limits(dict[str, Any]):
+    """The model's own limits; a name pydantic does not give stays out."""
+
+    def __missing__(self, key: str) -> str:
+        return "what the schema says"
+
+
+def _merged(found: Iterable[tuple[str, ErrorDetails]], model: type[BaseModel] | None) -> Iterable[Fault]:
+    """One fault per path: the branches of a union become `must be a string or must be an integer`."""
+    found = list(found)
+    messages: dict[str, dict[str, None]] = {}
+    fixes: dict[str, str] = {}
+    for path, error in found:
+        if error["type"] == "too_short" and any(other.startswith(f"{path}[") for other, _ in found):
+            continue  # refused entries do not count; they are named themselves
+        messages.setdefault(path, {})[message_of(error)] = None
+        fixes[path] = fixes.get(path) or fix_of(error, model) or _FIXES.get(error["type"], "")
+    return (Fault(path, " or ".join(texts), fixes[path]) for path, texts in messages.items())

@@ -1,0 +1,65 @@
+"""Is the process alive, and can it work? No key is needed."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fastapi import Request
+from pydantic import BaseModel, ConfigDict
+
+from service.api.http.answers import shows
+from service.api.http.route import refuses, router
+from service.api.http.shared import services
+from service.errors import Fault, ForelockError, Unavailable
+from service.logs import location
+from service.store import guards, integrity, schema
+
+routes = router("service", prefix="")
+
+
+class Health(BaseModel):
+    """The process answers."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    status: Literal["ok"] = "ok"
+
+
+@routes.get("/health/live", responses=shows({"status": "ok"}))
+async def get_liveness() -> Health:
+    """Say that the process is alive."""
+    return Health()
+
+
+@routes.get(
+    "/health/ready",
+    responses=shows({"status": "ok"}) | refuses(503),
+)
+def get_readiness(request: Request) -> Health:
+    """Say whether the service can work.
+
+    200 when the database answers and has room, its schema is this version's, every guard is as the migrations made it,
+    and no stored record was found altered.
+    """
+    database = services(request).database
+    if database.is_full:
+        raise Unavailable("the last write found the disk full", code="not_ready")
+    try:
+        schema.require_current(database.engine)
+        changed = guards.faults(database.engine)
+        with database.read() as session:
+            altered = len(integrity.standing(session))
+    except ForelockError as error:
+        raise Unavailable(error.detail, code="not_ready") from error
+    except Exception as error:
+        request.state.told = location(error)
+        raise Unavailable("the database cannot be reached", code="not_ready") from error
+    if changed:
+        fix = "restore a backup, or make it again as in migrations/sql"
+        faults = [Fault("", each, fix) for each in changed]
+        raise Unavailable("the guards of locked records are not as they were made", faults, code="not_ready")
+    if altered:
+        fix = "restore a backup; `forelock alterations` lists them, and forgets them when you have looked"
+        fault = Fault("", f"{altered} found to be stored otherwise than locked, judged or answered", fix)
+        raise Unavailable("stored records were altered", [fault], code="not_ready")
+    return Health()

@@ -1,0 +1,402 @@
+"""Preregistrations: draft, lint, lock."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date, datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import Depends, Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
+from sqlalchemy.orm import Session
+
+from service.actions import preregistrations as actions
+from service.actions.manifests import facts_of
+from service.api.examples import common as examples
+from service.api.examples import markdown as markdown_examples
+from service.api.http.answers import Page, View, answer, embedding, shows
+from service.api.http.body import Content, RawBody, StrictBody, json_reader
+from service.api.http.deps import (
+    Cursor,
+    Limit,
+    Locker,
+    Planner,
+    Reader,
+    ReadSession,
+    RecordId,
+    RequiredIfMatch,
+    Shared,
+    WriteSession,
+    not_modified,
+)
+from service.api.http.idempotency import OptionalOnce, RequiredOnce
+from service.api.http.route import refuses, router
+from service.api.http.shared import Services
+from service.api.parsing.markdown import MARKDOWN, markdown_text
+from service.api.parsing.models import validate
+from service.domain.access import Key
+from service.domain.ledger import Receipt
+from service.domain.merge_patch import apply
+from service.domain.plans.findings import Finding
+from service.domain.plans.plan import Plan
+from service.domain.plans.preregistration import Preregistration, State
+from service.domain.power.level import levels
+from service.domain.power.level_records import RuleLevel
+from service.domain.power.pilot import LintRequest, PilotEstimates
+from service.domain.power.records import RulePower
+from service.domain.power.rule import rule_powers
+from service.errors import Conflict, PreconditionFailed, TooLarge
+from service.reports.prereg.markdown import Gap, parse_plan
+from service.store import audit, clock, ledger, populations, preregistrations
+
+routes = router("preregistrations")
+_PLAN = TypeAdapter(Plan)
+MAX_PLAN = 1024 * 1024
+"""Bytes of a plan as JSON: every list and text at its longest is far beyond what anybody reads."""
+NOT_MODIFIED: dict[int | str, dict[str, Any]] = {304: {"description": "`If-None-Match` names this revision."}}
+
+
+class PreregistrationView(View):
+    """A preregistration as its project sees it. Nothing in it is derived from outcomes."""
+
+    id: str
+    state: State
+    version: int = Field(description="Of the plan.")
+    plan: dict[str, JsonValue] = Field(
+        description="The plan. Once locked, the SHA-256 of its RFC 8785 text is `plan_sha256`.",
+        examples=[examples.PLAN],
+    )
+    plan_sha256: str | None = Field(description="Null in a draft.")
+    lint: list[Finding] | None = Field(description="What lint said at the lock; null in a draft.")
+    acknowledged: list[str] = Field(description="Codes of the lint warnings that the lock acknowledged.")
+    created_at: datetime
+    locked_at: datetime | None
+    complete_at: datetime | None
+    judged_at: datetime | None
+    results_due: date | None
+    receipt: Receipt | None = Field(description="Of the lock, in the ledger; null in a draft.")
+
+
+class DraftFromMarkdown(PreregistrationView):
+    """A draft read from a file, and what stands between it and the lock."""
+
+    gaps: list[Gap] = Field(description="What was assumed or not read, by line; then lint errors.")
+
+
+class PreregistrationItem(View):
+    """A preregistration in a list. One whose plan was altered is marked, and answers 500 by itself."""
+
+    id: str
+    title: str | None
+    state: State
+    version: int
+    plan_sha256: str | None
+    created_at: datetime
+    locked_at: datetime | None
+    judged_at: datetime | None
+    altered: bool = Field(
+        False, description="The stored plan is not what was locked: it is neither used nor shown."
+    )
+
+
+class LintReport(View):
+    """What is missing from a plan, wrong with it, or risky about it."""
+
+    findings: list[Finding]
+    power: list[RulePower] = Field(
+        [],
+        description="What each hypothesis' rule can reach, and how often it would hold, in the plan's order.",
+    )
+    levels: list[RuleLevel] = Field(
+        [], description="How often at most each rule holds where its claim is false, in the plan's order."
+    )
+    pilot: list[PilotEstimates] | None = Field(
+        None, description="What the pilot data say, where they were sent."
+    )
+    assumptions: dict[str, JsonValue] | None = Field(
+        None, description="With pilot data: the section of the plan that `power` rests on here, to be pasted."
+    )
+
+
+class LockRequest(BaseModel):
+    """Which lint warnings the author has read."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    acknowledge: Literal["all"] | list[Annotated[str, Field(max_length=64)]] = Field(
+        default=[], description="Codes of lint warnings, or `all`.", max_length=200
+    )
+
+
+def view(session: Session, record: Preregistration) -> PreregistrationView:
+    """The record as its project sees it."""
+    return PreregistrationView(**_fields(session, record))
+
+
+def _fields(session: Session, record: Preregistration) -> dict[str, Any]:
+    receipts = ledger.receipts(session, record.id, kind="plan_locked") if record.state != "draft" else []
+    return {
+        "id": record.id,
+        "state": record.state,
+        "version": record.version,
+        "plan": record.plan.as_dict(),
+        "plan_sha256": record.plan_sha256,
+        "lint": None if record.lint is None else list(record.lint),
+        "acknowledged": list(record.acknowledged),
+        "created_at": record.created_at,
+        "locked_at": record.locked_at,
+        "complete_at": record.complete_at,
+        "judged_at": record.judged_at,
+        "results_due": record.plan.results_due,
+        "receipt": receipts[-1] if receipts else None,
+    }
+
+
+def respond(session: Session, record: Preregistration, status: int = 200, **headers: str) -> Response:
+    """The record's view with its ETag; a locked plan as it was locked."""
+    tagged = {"ETag": record.etag, **headers}
+    if record.state == "draft":
+        return answer(view(session, record), status, tagged)
+    return embedding(
+        view(session, record), "plan", preregistrations.locked_text(session, record), status, tagged
+    )
+
+
+@contextmanager
+def refusals_audited(shared: Services, caller: Key, prereg_id: str, action: str) -> Iterator[None]:
+    """An attempt to change what is locked is itself an event, kept although the attempt is rolled back."""
+    try:
+        yield
+    except Conflict as refused:
+        with shared.database.write() as session:
+            audit.record(
+                session,
+                project_id=caller.project_id,
+                key_id=caller.id,
+                action=f"{action}.refused",
+                subject=prereg_id,
+                facts={"code": refused.problem_code},
+                now=clock.now(session),
+            )
+        raise
+
+
+PLAN_BODY = RawBody(
+    {"application/json": Plan, MARKDOWN: str},
+    example=examples.PLAN,
+    examples={MARKDOWN: markdown_examples.PREREG},
+    max_bytes=MAX_PLAN,
+)
+
+
+@routes.post(
+    "/preregistrations",
+    status_code=201,
+    response_model=PreregistrationView | DraftFromMarkdown,
+    responses=shows(examples.DRAFT, 201) | refuses(429),
+)
+def create_preregistration(
+    caller: Planner,
+    once: OptionalOnce,
+    session: WriteSession,
+    shared: Shared,
+    content: Annotated[Content, PLAN_BODY],
+) -> Response:
+    """Create a draft.
+
+    The body is the plan itself. Sections may be missing; lint lists them, and the lock refuses them. An
+    EXPERIMENTS_PREREG.md in English or Chinese becomes a draft too: the answer then lists its `gaps`.
+    """
+    plan, gaps = _read(content)
+
+    def work() -> Response:
+        actions.require_room(session, caller.project_id, shared.settings.project_drafts)
+        record = actions.create(session, caller, plan, prereg_id=uuid.uuid4().hex, now=clock.now(session))
+        headers = {"ETag": record.etag, "Location": f"/v1/preregistrations/{record.id}"}
+        if gaps is None:
+            return answer(view(session, record), 201, headers)
+        return answer(DraftFromMarkdown(**_fields(session, record), gaps=list(gaps)), 201, headers)
+
+    return once.run(session, work)
+
+
+def _read(content: Content) -> tuple[Plan, tuple[Gap, ...] | None]:
+    if content.media_type == MARKDOWN:
+        return parse_plan(markdown_text(content.body))
+    return _plan(content.body), None
+
+
+def _plan(body: bytes) -> Plan:
+    if len(body) > MAX_PLAN:
+        raise TooLarge(f"a plan has at most {MAX_PLAN} bytes of JSON; name fewer things, or split it")
+    return validate(_PLAN, body)
+
+
+@routes.get("/preregistrations", response_model=Page[PreregistrationItem], responses=shows(examples.RECORDS))
+def list_preregistrations(
+    caller: Reader,
+    session: ReadSession,
+    state: Annotated[State | None, Query(description="Only records in this state.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Response:
+    """List the project's preregistrations, newest first."""
+    records, following = preregistrations.page(
+        session, caller.project_id, state=state, cursor=cursor, limit=limit
+    )
+    items = [PreregistrationItem.model_validate(each, from_attributes=True) for each in records]
+    return answer(Page[PreregistrationItem](items=items, next_cursor=following))
+
+
+@routes.get(
+    "/preregistrations/{prereg_id}",
+    response_model=PreregistrationView,
+    responses=shows(examples.LOCKED) | NOT_MODIFIED,
+)
+def get_preregistration(
+    request: Request, caller: Reader, session: ReadSession, prereg_id: RecordId
+) -> Response:
+    """Read a preregistration. Its ETag names this revision of the plan and state."""
+    record = preregistrations.get(session, caller.project_id, prereg_id)
+    return not_modified(request, record.etag) or respond(session, record)
+
+
+@routes.patch(
+    "/preregistrations/{prereg_id}",
+    response_model=PreregistrationView,
+    responses=shows(examples.DRAFT) | refuses(409),
+)
+def edit_preregistration(
+    caller: Planner,
+    shared: Shared,
+    if_match: RequiredIfMatch,
+    prereg_id: RecordId,
+    patch: Annotated[
+        dict[str, Any],
+        StrictBody(dict[str, JsonValue], example={"title": "A better title"}, merge=True, max_bytes=MAX_PLAN),
+    ],
+) -> Response:
+    """Change a draft's plan by JSON merge patch (RFC 7396): null removes a member, lists are replaced."""
+    with refusals_audited(shared, caller, prereg_id, "preregistration.edit"):
+        with shared.database.read() as session:
+            record = preregistrations.get(session, caller.project_id, prereg_id)
+        record.require("draft")
+        if_match.check(record.etag)
+        # before the write, which refuses a record that has changed meanwhile: others wait for whoever writes
+        plan = _plan(json.dumps(apply(record.plan.as_dict(), patch), ensure_ascii=False).encode())
+        with shared.database.write() as session:
+            return respond(
+                session, actions.replace_plan(session, caller, record, plan, now=clock.now(session))
+            )
+
+
+@routes.delete("/preregistrations/{prereg_id}", status_code=204, response_model=None, responses=refuses(409))
+def delete_preregistration(
+    caller: Planner, shared: Shared, if_match: RequiredIfMatch, prereg_id: RecordId
+) -> Response:
+    """Delete a draft. What was locked stays."""
+    with (
+        refusals_audited(shared, caller, prereg_id, "preregistration.delete"),
+        shared.database.write() as session,
+    ):
+        record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
+        record.require("draft")
+        if_match.check(record.etag)
+        actions.delete(session, caller, record, now=clock.now(session))
+        return Response(status_code=204)
+
+
+@routes.post(
+    "/preregistrations/{prereg_id}/lint", response_model=LintReport, responses=shows(examples.FINDINGS)
+)
+def lint_preregistration(
+    caller: Planner,
+    shared: Shared,
+    prereg_id: RecordId,
+    body: Annotated[
+        LintRequest, Depends(json_reader(LintRequest, example=examples.LINT_PILOT, optional=True))
+    ],
+) -> Response:
+    """Lint a plan.
+
+    Errors block the lock; warnings are acknowledged there by code. A locked plan answers what lint said at its lock.
+    `power` tells what the rules can show with the planned items, and `levels` how often they hold where their
+    claims are false, before there is any result. Power rests on the plan's `assumptions`, or, with `pilot` in the
+    body, on what these columns say; they are not stored, and must not be results of the plan.
+    """
+    with shared.database.read() as session:
+        record = preregistrations.get(session, caller.project_id, prereg_id)
+        facts = facts_of(session, record)
+    found, told = list(actions.findings(record, facts)), list(levels(record.plan, facts))
+    if body.pilot is None:
+        return answer(LintReport(findings=found, power=list(rule_powers(record.plan, facts)), levels=told))
+    power, pilot, assumptions = actions.power_by_pilot(record, facts, body.pilot)
+    report = LintReport(
+        findings=found, power=list(power), levels=told, pilot=list(pilot), assumptions=assumptions
+    )
+    return answer(report)
+
+
+@routes.post(
+    "/preregistrations/{prereg_id}/lock",
+    response_model=PreregistrationView,
+    responses=shows(examples.LOCKED) | refuses(409),
+)
+def lock_preregistration(
+    caller: Locker,
+    once: RequiredOnce,
+    if_match: RequiredIfMatch,
+    shared: Shared,
+    prereg_id: RecordId,
+    body: Annotated[
+        LockRequest, StrictBody(LockRequest, example={"acknowledge": ["FEW_CLUSTERS"]}, optional=True)
+    ],
+) -> Response:
+    """Lock the plan.
+
+    From here on its text cannot change and results may be posted. Needs the ETag of the draft that was read,
+    no lint error, and every lint warning acknowledged.
+    """
+
+    def work() -> Response:
+        record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
+        record.require("draft")
+        if_match.check(record.etag)
+        if linted is None or linted.revision != record.revision:
+            raise PreconditionFailed("the record has changed since it was linted: lock it again")
+        material = actions.LockMaterial(shared.keyring.seal_public, secrets.token_bytes(16))
+        locked, _receipt = actions.lock(
+            session, caller, record, linted, body.acknowledge, material, now=clock.now(session)
+        )
+        return respond(session, locked)
+
+    linted = _linted(shared, caller, prereg_id)  # before the write: others wait for whoever writes
+    with (
+        refusals_audited(shared, caller, prereg_id, "preregistration.lock"),
+        shared.database.write() as session,
+    ):
+        return once.run(session, work)
+
+
+def _linted(shared: Services, caller: Key, prereg_id: str) -> actions.Linted | None:
+    """What lint says of a draft, with no transaction open while it computes; None of what is no draft."""
+    with shared.database.read() as session:
+        record = preregistrations.get(session, caller.project_id, prereg_id)
+        facts = populations.facts(session, record.id)
+    return actions.linted(record, facts) if record.state == "draft" else None
+
+
+@routes.get(
+    "/preregistrations/{prereg_id}/receipt",
+    response_model=Receipt,
+    responses=shows(examples.RECEIPT) | refuses(409),
+)
+def get_receipt(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
+    """Read the receipt of the lock: its place in the ledger and the hash of its leaf."""
+    record = preregistrations.get(session, caller.project_id, prereg_id)
+    record.require("locked", "collecting", "complete", "judged", "withdrawn")
+    return answer(ledger.receipts(session, record.id, kind="plan_locked")[-1])

@@ -1,0 +1,246 @@
+"""Statistical tests over HTTP: the catalogue, a description and a computation per registered test."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from functools import partial
+from typing import Any, Literal
+
+from anyio import to_thread
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from starlette.responses import Response
+
+from service.actions import jobs as job_actions
+from service.api.calculators import aside
+from service.api.calculators.pool import CalculatorLost, unreadable
+from service.api.examples import common as examples
+from service.api.http import problems
+from service.api.http.answers import Page, answer, shows
+from service.api.http.body import READ_SECONDS, Content, raw_reader
+from service.api.http.deps import AnyCaller, scope
+from service.api.http.headers import header
+from service.api.http.prefer import PARAMETER, Preferences, preferences
+from service.api.http.route import asks, camel, refuses, router
+from service.api.http.shared import Services, services
+from service.api.parsing.closed_types import is_closed
+from service.api.parsing.models import JSON, validate
+from service.api.routes.jobs import JobView, job_view
+from service.domain.access import Key
+from service.stats.shared import registry
+from service.stats.shared.registry import Answer, StatTest
+from service.store import clock, jobs
+from service.wake import nudge
+
+routes = router("tests")
+
+AT_ONCE_SECONDS = 1.0
+"""Tests that are estimated below this are answered at once; the others become jobs."""
+
+
+class TestSummary(BaseModel):
+    """A statistical test in the catalogue."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    __test__ = False
+
+    name: str
+    version: int = Field(description="The newest version, which POST runs.")
+    title: str
+    summary: str = Field(description="What it tests, in one sentence.")
+    path: str = Field(description="GET describes the test, POST runs it.")
+
+
+class TestDescription(TestSummary):
+    """A statistical test: its words, schemas and an example."""
+
+    versions: list[int] = Field(description="Every version that a locked plan may name.")
+    model: str = Field(description="The statistical model, H0, and what the test assumes.")
+    returns: str
+    raises: str
+    edge_cases: str
+    sources: list[str] = Field(description="Where the method and its examples are published.")
+    example: dict[str, Any] = Field(description="A request that can be sent as it is.")
+    example_source: str = Field(description="Where the example's answer can be checked.")
+    request_schema: dict[str, Any] = Field(description="JSON Schema of the request.")
+    analysis_schema: dict[str, Any] = Field(description="JSON Schema of `analysis` in the answer.")
+    endpoints: list[Literal["binary", "continuous"]] = Field(
+        description="Kinds of endpoint it judges in a plan; empty: not for plans."
+    )
+    clusters: Literal["never", "required", "when_planned"] | None = Field(
+        description="What it does with a population's clusters; null: not for plans."
+    )
+
+
+def describe(test: StatTest[Any, Any]) -> TestDescription:
+    """The registry's words on one test."""
+    return TestDescription(
+        **_words(test),
+        request_schema=test.request.model_json_schema(),
+        analysis_schema=test.analysis.model_json_schema(mode="serialization"),
+    )
+
+
+def _words(test: StatTest[Any, Any]) -> dict[str, Any]:
+    return _summary(test).model_dump() | {
+        "versions": [other.version for other in registry.every() if other.name == test.name],
+        "model": test.words.split("\n\nReturns:")[0].partition("\n\n")[2],
+        "returns": test.section("Returns"),
+        "raises": test.section("Raises"),
+        "edge_cases": test.section("Edge cases"),
+        "sources": [line for line in test.section("Sources").splitlines() if line],
+        "example": dict(test.example),
+        "example_source": test.section("Example"),
+        "endpoints": sorted(test.plan.endpoints) if test.plan else [],
+        "clusters": test.plan.clusters if test.plan else None,
+    }
+
+
+def _summary(test: StatTest[Any, Any]) -> TestSummary:
+    return TestSummary(
+        name=test.name,
+        version=test.version,
+        title=test.title,
+        summary=test.summary,
+        path=f"/v1/tests/{test.name}",
+    )
+
+
+_CATALOGUE_EXAMPLE = {
+    "items": [_summary(registry.serving("fourfold")).model_dump(mode="json")],
+    "next_cursor": None,
+}
+
+
+@routes.get("/tests", responses=shows(_CATALOGUE_EXAMPLE))
+async def list_tests(_caller: AnyCaller) -> Page[TestSummary]:
+    """List the statistical tests, by name, each in its newest version."""
+    return Page(items=[_summary(test) for test in registry.latest().values()], next_cursor=None)
+
+
+_QUEUED: dict[int | str, dict[str, Any]] = {
+    202: {
+        "model": JobView,
+        "description": "It takes longer than a second, or `Prefer: respond-async` was sent: the job that computes it.",
+        "headers": {"Location": {"description": "The job.", "schema": {"type": "string"}}},
+        "content": {"application/json": {"example": examples.JOB}},
+    }
+}
+_SHORTENED = {"request_schema": {"type": "object"}, "analysis_schema": {"type": "object"}}
+
+
+def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
+    """The two operations of one test."""
+    caller = scope("tests:run")
+    read = raw_reader({JSON: test.request}, example=dict(test.example))
+    adapter: TypeAdapter[Any] = TypeAdapter(test.request)
+    closed = is_closed(adapter)
+
+    def get_description(_caller: AnyCaller) -> TestDescription:
+        return describe(test)
+
+    @asks(caller, read)
+    async def run(request: Request) -> Response:
+        key = await caller(request)
+        shared, content = services(request), await read(request)
+        prefer = header(request, b"prefer")
+        if test.closed_form and content.small and prefer is None:
+            return answer(test.answer(validate(adapter, content.body, closed)))
+        wanted = preferences(request.headers.getlist("prefer"))
+        found = await _found(request, content, test, 0.0 if wanted.respond_async else AT_ONCE_SECONDS)
+        if isinstance(found, aside.Computed):
+            return Response(found.answer, 200, wanted.applied, JSON)
+        job = await to_thread.run_sync(partial(_enqueue, shared, key, test, found))
+        return await _as_job(shared, job, wanted)
+
+    to.add_api_route(
+        f"/tests/{test.name}",
+        get_description,
+        summary=f"Describe {test.name}",
+        description=f"Words, references, schemas and example of {test.title}.",
+        operation_id=camel(f"describe-{test.name}"),
+        response_model=TestDescription,
+        responses=shows(_words(test) | _SHORTENED),
+    )
+    to.add_api_route(
+        f"/tests/{test.name}",
+        run,
+        methods=["POST"],
+        summary=f"Run {test.name}",
+        description=test.words.split("\n\nReturns:")[0],
+        operation_id=camel(f"run-{test.name}"),
+        response_model=Answer[test.analysis],  # type: ignore[name-defined]
+        responses=_QUEUED | refuses(429),
+        openapi_extra={"parameters": [PARAMETER]},
+    )
+
+
+async def _found(
+    request: Request, content: Content, test: StatTest[Any, Any], seconds: float
+) -> aside.Computed | aside.Long:
+    """The answer, or what its job needs. What outruns its estimate becomes a job too, at last one that is not cut."""
+    for most, count in ((seconds, True), (0.0, True), (0.0, False)):
+        try:
+            return await services(request).calculators.run(
+                request,
+                aside.test,
+                content.limit,
+                test.name,
+                test.version,
+                most,
+                count,
+                body=content.pieces,
+                seconds=READ_SECONDS,
+            )
+        except CalculatorLost as lost:
+            if not lost.begun:
+                break
+    raise unreadable()
+
+
+def _enqueue(shared: Services, key: Key, test: StatTest[Any, Any], found: aside.Long) -> jobs.Job:
+    with shared.database.write() as session:
+        job = job_actions.enqueue_once(
+            session,
+            kind=test.name,
+            version=test.version,
+            body=found.body,
+            work=lambda: (found.blocks, found.seconds),
+            project_id=key.project_id,
+            keyring=shared.keyring,
+            quota=shared.quota,
+            job_id=uuid.uuid4().hex,
+            now=clock.now(session),
+        )
+    nudge(shared.settings.runner_socket)
+    return job
+
+
+async def _as_job(shared: Services, job: jobs.Job, wanted: Preferences) -> Response:
+    """The answer of a job that ends while the caller waits, else 202 and where to look."""
+    if wanted.wait is not None:
+        await shared.watch.ended(job.id, wanted.wait)
+    if wanted.wait is not None or not wanted.respond_async:
+        job = await to_thread.run_sync(partial(_again, shared, job))
+        if job.state == "succeeded" and job.result is not None:
+            body = json.dumps(job.result, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+            return Response(body, 200, wanted.applied, "application/json")
+        if job.state == "failed" and job.error is not None:
+            return problems.of_job(job.error, wanted.applied)
+    return answer(job_view(job), 202, {"Location": f"/v1/jobs/{job.id}"} | wanted.applied)
+
+
+def _again(shared: Services, job: jobs.Job) -> jobs.Job:
+    with shared.database.read() as session:
+        return jobs.get(session, job.project_id, job.id)
+
+
+for _test in registry.latest().values():
+    add_test(routes, _test)
+
+
+@routes.api_route("/tests/{name}", methods=["GET", "POST"], include_in_schema=False)
+async def no_such_test(name: str, _caller: AnyCaller) -> Response:
+    """404 that lists the tests there are."""
+    return answer(describe(registry.find(name)))

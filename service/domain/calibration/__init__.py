@@ -1,0 +1,1 @@
+"""How often a plan passes when nothing can tell the arms apart."""

@@ -1,0 +1,92 @@
+"""Lint of what a plan assumes: numbers that cannot be true together, or that nothing reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from service.domain.plans.assumptions import Assumed
+from service.domain.plans.findings import Finding, error, warning
+from service.domain.plans.plan import Endpoint, Plan
+from service.domain.rules.settings import Setting
+from service.errors import InvalidData
+
+CODE = "ASSUMPTION"
+
+
+def assumption_findings(plan: Plan) -> Iterator[Finding]:
+    """Hypotheses that the plan does not have."""
+    stated = plan.assumptions.hypotheses if plan.assumptions else None
+    known = {each.id for each in plan.hypotheses or ()}
+    for name in stated or {}:
+        if name not in known:
+            names = ", ".join(f"'{each}'" for each in sorted(known)) or "none"
+            message = f"the plan has no hypothesis '{name}'; it has {names}"
+            yield error("UNKNOWN_NAME", f"assumptions.hypotheses.{name}", message)
+
+
+def assumed_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
+    """What is assumed of one hypothesis and cannot be."""
+    endpoint, population = setting.endpoint, setting.population
+    if plan.assumptions is None or endpoint is None or population is None or endpoint.kind == "counts":
+        return
+    name = setting.hypothesis.id
+    assumed = plan.assumptions.of(name)
+    binary = endpoint.collapsed_kind == "binary"
+
+    def path(field: str) -> str:
+        own = (plan.assumptions.hypotheses or {}).get(name) if plan.assumptions else None
+        stated = own is not None and getattr(own, field) is not None
+        return f"assumptions.hypotheses.{name}.{field}" if stated else f"assumptions.{field}"
+
+    effect = None
+    if assumed.effect is not None:
+        try:
+            effect = assumed.effect.for_endpoint(binary=endpoint.kind == "binary", path=path("effect"))
+        except InvalidData as invalid:
+            for fault in invalid.faults:
+                yield error("UNIT", fault.path, f"{fault.message}: {fault.fix}")
+    discordance = assumed.discordance if binary else None
+    if effect is not None and discordance is not None and abs(effect) > discordance + 1e-9:
+        yield warning(
+            CODE,
+            path("effect"),
+            f"a difference of {100 * effect:g} pp needs at least as many discordant items, and "
+            f"{100 * discordance:g} % are assumed: {name} has no power to tell",
+        )
+    if assumed.icc is not None and population.clusters is None and _own(plan, name, "icc"):
+        message = f"'{population.id}' has no clusters, so that no item of {name} correlates: leave `icc` out"
+        yield warning(CODE, path("icc"), message)
+    other = "sd" if binary else "discordance"
+    if getattr(assumed, other) is not None and _own(plan, name, other):
+        instead = "discordance" if binary else "sd"
+        message = (
+            f"'{endpoint.id}' is judged as {endpoint.collapsed_kind}: state `{instead}` for {name} instead"
+        )
+        yield warning(CODE, path(other), message)
+    yield from _scale(assumed, endpoint, effect, name, path("sd"), path("baseline_mean"))
+
+
+def _own(plan: Plan, name: str, field: str) -> bool:
+    """True when stated of this hypothesis, or of all while all would ask the same."""
+    stated = plan.assumptions
+    own = (stated.hypotheses or {}).get(name) if stated else None
+    return (own is not None and getattr(own, field) is not None) or len(plan.hypotheses or ()) == 1
+
+
+def _scale(
+    assumed: Assumed, endpoint: Endpoint, effect: float | None, name: str, sd_path: str, mean_path: str
+) -> Iterator[Finding]:
+    """Numbers that the scale of the endpoint has no room for."""
+    ends = (0.0, 1.0) if endpoint.kind == "binary" else None
+    if endpoint.bounds is not None and endpoint.kind == "continuous":
+        ends = (endpoint.bounds.low, endpoint.bounds.high)
+    if ends is None:
+        return
+    low, high = ends
+    if assumed.sd is not None and endpoint.kind == "continuous" and assumed.sd > high - low:
+        message = f"item differences on a scale from {low:g} to {high:g} cannot have an SD of {assumed.sd:g}"
+        yield warning(CODE, sd_path, message)
+    mean = assumed.baseline_mean
+    if mean is not None and not (low <= mean <= high and low <= mean + (effect or 0.0) <= high):
+        message = f"arms of {name} with these means lie outside the scale from {low:g} to {high:g}"
+        yield warning(CODE, mean_path, message)

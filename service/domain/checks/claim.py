@@ -1,0 +1,185 @@
+"""Lint of what rules assert: whether every state in which a rule holds bears out its hypothesis' claim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from service.domain.checks.mending import mended
+from service.domain.plans.findings import Finding, error, warning
+from service.domain.plans.plan import Endpoint, Plan
+from service.domain.rules.claims.assertion import OPPOSITE, States, states
+from service.domain.rules.claims.claim import WANTED, Gap, Target
+from service.domain.rules.claims.clauses import Reader, meaning_of
+from service.domain.rules.claims.words import claimed, quantity
+from service.domain.rules.rule import All, AnyOf, Clause, Comparison, Excludes, Is, Not, Rule
+from service.domain.rules.settings import Setting
+from service.stats.shared.shows import Covers, PValue
+from service.stats.shared.shows import Finding as Found
+
+ABSENCE = (
+    "the absence of a finding is no evidence: a large p-value, or an interval that holds 0, is what too few items "
+    "give as well"
+)
+
+
+def claim_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
+    """An error where the rule can hold without the claim; advice where a size is observed and not tested."""
+    if setting.rule is None or setting.endpoint is None or setting.endpoint.kind == "counts":
+        return
+    if any(setting.shape(clause) in (None, "other") for clause in setting.clauses):
+        return
+    target, held = Target.of(plan, setting.hypothesis), states(setting.rule, Reader.of(plan, setting))
+    gap = first_gap(target, held)
+    path = f"{setting.path}.rule"
+    if gap is not None:
+        absent = absences(setting, setting.rule)
+        why = _why(setting, target, gap)
+        if absent and gap != "size":
+            named = ", ".join(f"`{clause}`" for clause in absent)
+            yield error(
+                "ABSENCE_OF_EVIDENCE", path, f"{why}. {named}: {ABSENCE}. {_way_out(plan, setting, gap)}"
+            )
+        else:
+            yield error("CLAIM_NOT_ASSERTED", path, f"{why}. {_way_out(plan, setting, gap)}")
+    elif held and not all(target.shows_size(each) for each in held):
+        size = quantity(setting.endpoint, target.good * (target.size or Fraction(0)))
+        yield warning(
+            "SIZE_NOT_TESTED",
+            path,
+            f"the statement says at least {size}: the rule asks that of the observed difference, and "
+            f"{_most(setting.endpoint, target, held)} of the true one. To show the size itself, ask an interval to lie "
+            f"beyond {size}",
+        )
+
+
+def _most(endpoint: Endpoint, target: Target, held: States) -> str:
+    """What is shown of the true difference in every state."""
+    turned = [each if target.good == 1 else each.turned() for each in held]
+    most = [max((each.at for each in facts.shown if each.side == 1), default=None) for facts in turned]
+    if None in most or not most:
+        return "shows nothing"
+    beyond = quantity(endpoint, target.good * min(each for each in most if each is not None))
+    return f"shows no more than {'above' if target.good == 1 else 'below'} {beyond}"
+
+
+def asserts_claim(plan: Plan, setting: Setting) -> bool:
+    """True when the rule can hold, and only where its claim follows."""
+    if setting.rule is None:
+        return False
+    held = states(setting.rule, Reader.of(plan, setting))
+    return bool(held) and first_gap(Target.of(plan, setting.hypothesis), held) is None
+
+
+def first_gap(target: Target, held: States) -> Gap | None:
+    """What some state in which the rule holds lacks; None when the claim follows in all of them."""
+    gaps = {target.gap(each) for each in held}
+    return next((gap for gap in ("bound", "direction", "size") if gap in gaps), None)
+
+
+def absences(setting: Setting, rule: Rule, *, denied: bool = False) -> tuple[Clause, ...]:
+    """The clauses that hold where a test finds nothing."""
+    match rule:
+        case All() | AnyOf():
+            found = [each for part in rule.parts for each in absences(setting, part, denied=denied)]
+            return tuple(dict.fromkeys(found))
+        case Not():
+            return absences(setting, rule.part, denied=not denied)
+        case _:
+            return (rule,) if _is_absence(setting, rule, denied=denied) else ()
+
+
+def _without_absences(setting: Setting) -> Rule | None:
+    """The parts of the rule that rest on no absence; None where all do."""
+    rule = setting.rule
+    parts = rule.parts if isinstance(rule, All) else () if rule is None else (rule,)
+    kept = tuple(part for part in parts if not absences(setting, part))
+    return rule if kept == parts else All(parts=kept) if len(kept) > 1 else kept[0] if kept else None
+
+
+def _turned(setting: Setting, rule: Rule | None) -> Rule | None:
+    """The rule with every clause that holds where a test finds nothing turned round; None where one cannot be."""
+    match rule:
+        case All() | AnyOf():
+            parts = [_turned(setting, part) for part in rule.parts]
+            kept = tuple(dict.fromkeys(part for part in parts if part is not None))
+            if len(kept) == 1:
+                return kept[0]
+            return None if None in parts else type(rule)(parts=kept)
+        case Not() if isinstance(rule.part, Comparison | Excludes | Is):
+            if not _is_absence(setting, rule.part, denied=True):
+                return rule
+            return _found(rule.part) if isinstance(rule.part, Comparison) else rule.part
+        case Comparison() if _is_absence(setting, rule, denied=False):
+            return _found(rule)
+        case Is() if _is_absence(setting, rule, denied=False):
+            return rule.model_copy(update={"value": True})
+        case _:
+            return None if rule is not None and absences(setting, rule) else rule
+
+
+def _found(clause: Comparison) -> Rule:
+    """A p-value below the threshold."""
+    return clause.model_copy(update={"operator": "<"})
+
+
+def _is_absence(setting: Setting, clause: Clause, *, denied: bool) -> bool:
+    use = setting.uses.get(clause.field.test or "")
+    meaning = None if use is None else meaning_of(use, clause.field.path)[0]
+    match clause, meaning:
+        case Comparison(), PValue():
+            operator = OPPOSITE[clause.operator] if denied else clause.operator
+            return operator in (">", ">=")
+        case Excludes(), Covers():
+            return denied
+        case Is(), Found():
+            return clause.value == denied
+        case _:
+            return False
+
+
+def _why(setting: Setting, target: Target, gap: Gap) -> str:
+    hypothesis, endpoint = setting.hypothesis, setting.endpoint
+    assert endpoint is not None  # noqa: S101 - callers have one
+    if gap == "size":
+        size = quantity(endpoint, target.good * (target.size or Fraction(0)))
+        return (
+            f"the statement says at least {size}, and the rule can hold where the observed difference is less"
+        )
+    if gap == "direction":
+        worse = "not above" if target.good == 1 else "not below"
+        return (
+            f"the claim is {claimed(target, hypothesis, endpoint)}, and the rule can hold where its observed "
+            f"difference from '{hypothesis.baseline}' is {worse} 0"
+        )
+    says = claimed(target, hypothesis, endpoint)
+    return f"the claim is {says}, and the rule can hold without a test or an interval that shows it"
+
+
+def _kept(setting: Setting, gap: Gap) -> Iterator[tuple[Rule | None, str]]:
+    """What to keep of the rule beside a clause to add, and what that is called: best first."""
+    if setting.rule is not None and absences(setting, setting.rule):
+        turned = _turned(setting, setting.rule)
+        if gap != "bound" and turned is not None:
+            yield turned, "turn that round"
+        yield _without_absences(setting), "leave that out"
+    if gap != "bound" or setting.rule is None or not absences(setting, setting.rule):
+        yield setting.rule, ""
+
+
+def _way_out(plan: Plan, setting: Setting, gap: Gap) -> str:
+    for kept, how in _kept(setting, gap):
+        found = mended(plan, setting, gap, kept)
+        if found is not None:
+            steps = [how] if how else []
+            steps += [] if found.test is None else [f"add the test {found.test}"]
+            steps += [] if found.clause is None else [f"add the clause `{found.clause}`"]
+            told = " and ".join([*([", ".join(steps[:-1])] if steps[:-1] else []), steps[-1]])
+            return f"To mend it, {told}: `{found.rule}`"
+    if WANTED[setting.hypothesis.claim]:
+        return "To mend it, ask a test of equivalence or an interval for it"
+    other = "'lower'" if Target.of(plan, setting.hypothesis).good == 1 else "'higher'"
+    return (
+        "It asks for a difference the other way: turn its clauses round, or say with the endpoint's "
+        f"`better`: {other} which way is better"
+    )

@@ -1,0 +1,164 @@
+"""The clause that makes a rule assert its claim, in the rule's own words and units."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from service.domain.checks.rule import rule_findings
+from service.domain.checks.stopping import sequential_findings
+from service.domain.checks.tests import use_findings
+from service.domain.plans.findings import Finding
+from service.domain.plans.plan import Endpoint, Plan, TestUse
+from service.domain.rules.claims.assertion import states
+from service.domain.rules.claims.claim import WANTED, Gap, Target
+from service.domain.rules.claims.clauses import Reader, explicit_margin, weighs_clusters
+from service.domain.rules.claims.words import quantity, written
+from service.domain.rules.feeding import parameter, takes_clusters
+from service.domain.rules.grammar import parse
+from service.domain.rules.rule import All, Rule, sentence
+from service.domain.rules.settings import Setting, registered, settings
+from service.errors import InvalidData
+from service.stats.shared import registry
+from service.stats.shared.registry import StatTest
+from service.stats.shared.shows import Bounds, Covers, PValue
+from service.stats.shared.shows import Finding as Found
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """A clause to add (None: none is needed), the rule with it, and the test it needs (None: the plan has it)."""
+
+    clause: str | None
+    rule: str
+    test: str | None = None
+
+
+def mended(plan: Plan, setting: Setting, gap: Gap, kept: Rule | None) -> Mended | None:
+    """The first clause that makes what is kept of the rule assert the claim, free of faults."""
+    if kept is not None and kept != setting.rule and _asserts(plan, setting, sentence(kept), None):
+        return Mended(None, sentence(kept))
+    for clause, test in _candidates(plan, setting, gap):
+        try:
+            rule = _with(kept, parse(clause))
+        except (InvalidData, ValueError):
+            continue
+        if _asserts(plan, setting, rule, test):
+            return Mended(clause, rule, None if test is None else json.dumps(test.model_dump(mode="json")))
+    return None
+
+
+def _asserts(plan: Plan, setting: Setting, rule: str, test: TestUse | None) -> bool:
+    """True when a rule, with the plan's tests and one more, asserts the claim and has no fault."""
+    tests = (*(plan.tests or ()), *([] if test is None else [test]))
+    hypothesis = setting.hypothesis.model_copy(update={"rule": rule})
+    changed = plan.model_copy(update={"hypotheses": (hypothesis,), "tests": tests})
+    new = settings(changed)[0]
+    if new.rule is None or any(each.severity == "error" for each in rule_findings(new)):
+        return False
+    target, held = Target.of(changed, hypothesis), states(new.rule, Reader.of(changed, new))
+    if not held or any(target.gap(each) is not None for each in held):
+        return False
+    return _errors(changed, new) <= _errors(plan, setting)
+
+
+def _errors(plan: Plan, setting: Setting) -> set[str]:
+    """Faults of a plan's tests and looks by code, which no clause brings in or takes away."""
+    return {each.code for each in _of_tests(plan, setting) if each.severity == "error"}
+
+
+def _of_tests(plan: Plan, setting: Setting) -> Iterator[Finding]:
+    yield from use_findings(plan, setting)
+    yield from sequential_findings(plan, setting)
+
+
+def _with(rule: Rule | None, clause: Rule) -> str:
+    if rule is None:
+        return sentence(clause)
+    parts = rule.parts if isinstance(rule, All) else (rule,)
+    more = clause.parts if isinstance(clause, All) else (clause,)
+    return sentence(All(parts=(*parts, *(each for each in more if each not in parts))))
+
+
+def _candidates(plan: Plan, setting: Setting, gap: Gap) -> Iterator[tuple[str, TestUse | None]]:
+    """Clauses in order of preference: of the rule's tests, of the plan's, of one to be added."""
+    endpoint, target = setting.endpoint, Target.of(plan, setting.hypothesis)
+    if endpoint is None:
+        return
+    sized = target.size is not None
+    least = target.good * (target.size or Fraction(0))
+    estimate = f"{'>' if target.good == 1 else '<'}{'=' if sized else ''} {quantity(endpoint, least) if sized else 0}"
+    estimates = ["delta", *(f"{name}.delta" for name in _by_cluster(setting))]
+    if gap != "bound":
+        yield from ((f"{each} {estimate}", None) for each in estimates)
+        return
+    for bound, test in _bounds(plan, setting, target):
+        yield bound, test
+        if sized:
+            yield from ((f"{bound} and {each} {estimate}", test) for each in estimates)
+
+
+def _by_cluster(setting: Setting) -> Iterator[str]:
+    for name, use in setting.uses.items():
+        if any(clause.field.test == name and weighs_clusters(use, clause) for clause in setting.clauses):
+            yield name
+
+
+def _bounds(plan: Plan, setting: Setting, target: Target) -> Iterator[tuple[str, TestUse | None]]:
+    endpoint = setting.endpoint
+    assert endpoint is not None  # noqa: S101 - callers have one
+    wanted = WANTED[target.claim]
+    if target.good == -1:
+        wanted = tuple(((-1 if side == 1 else 1), -k) for side, k in wanted)
+    uses = sorted(plan.tests or (), key=lambda use: use.id not in setting.uses)
+    fit = [(use, test) for use in uses if (test := registered(use)) is not None and _fits(test, setting)]
+    for use, test in fit:
+        yield from ((clause, None) for clause in _tests_of(use, test, wanted))
+    for use, test in fit:
+        margin = explicit_margin(use) or target.sesoi
+        if margin is not None:
+            yield from ((clause, None) for clause in _intervals_of(use, test, wanted, margin, endpoint))
+    taken = {use.id for use in uses}
+    for test in registry.latest().values():
+        if _fits(test, setting) and test.name.replace("-", "_") not in taken:
+            use = TestUse(id=test.name.replace("-", "_"), test=test.name, version=test.version)
+            yield from ((clause, use) for clause in _tests_of(use, test, wanted))
+
+
+def _fits(test: StatTest[Any, Any], setting: Setting) -> bool:
+    """True when the test can judge the endpoint, and sees the clusters where there are any."""
+    endpoint, population = setting.endpoint, setting.population
+    if test.plan is None or endpoint is None or population is None:
+        return False
+    clustered = population.clusters is not None
+    return endpoint.collapsed_kind in test.plan.endpoints and takes_clusters(test, population) == clustered
+
+
+def _tests_of(use: TestUse, test: StatTest[Any, Any], wanted: Bounds) -> Iterator[str]:
+    shows = {} if test.plan is None else test.plan.shows
+    for path, meaning in shows.items():
+        if isinstance(meaning, Found) and meaning.ways == (wanted,):
+            yield f"{use.id}.{path} is true"
+    for path, meaning in shows.items():
+        if isinstance(meaning, PValue) and meaning.ways(lambda name: parameter(use, name)) == (wanted,):
+            yield f"{use.id}.{path} < {written(Fraction(str(parameter(use, 'alpha'))))}"
+
+
+def _intervals_of(
+    use: TestUse,
+    test: StatTest[Any, Any],
+    wanted: Bounds,
+    margin: Fraction,
+    endpoint: Endpoint,
+) -> Iterator[str]:
+    shows = {} if test.plan is None else test.plan.shows
+    for path, meaning in shows.items():
+        if isinstance(meaning, Covers) and meaning.origin is None and "*" not in path:
+            parts = [
+                f"{use.id}.{path}.{'low >' if side == 1 else 'high <'} {quantity(endpoint, k * margin)}"
+                for side, k in wanted
+            ]
+            yield " and ".join(parts)

@@ -1,0 +1,104 @@
+"""Lint of rules: the sentence, its fields and units, and whether it mixes estimands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from service.domain.plans.findings import Finding, error
+from service.domain.rules.claims.clauses import weighs_clusters
+from service.domain.rules.fields import EFFECT_FIELDS, choices
+from service.domain.rules.rule import Clause, Comparison, Excludes, Is, quantities
+from service.domain.rules.settings import Setting
+
+
+def rule_findings(setting: Setting) -> Iterator[Finding]:
+    """Findings of one hypothesis' rule."""
+    path = f"{setting.path}.rule"
+    if setting.rule_fault is not None:
+        yield error("RULE_INVALID", path, setting.rule_fault)
+    for clause in setting.clauses:
+        yield from _field(setting, clause, path)
+        yield from _units(setting, clause, path)
+    yield from _estimands(setting, path)
+
+
+def _field(setting: Setting, clause: Clause, path: str) -> Iterator[Finding]:
+    if clause.field.test is None:
+        if isinstance(clause, Excludes):
+            yield error("RULE_FIELD_TYPE", path, "`delta` is a number: only an interval excludes a value")
+        elif isinstance(clause, Is):
+            yield error("RULE_FIELD_TYPE", path, "`delta` is a number, not true or false: compare it")
+        return
+    use = setting.uses.get(clause.field.test)
+    if use is None:
+        return
+    shape, name = setting.shape(clause), str(clause.field)
+    if shape is None:
+        has = ", ".join(choices(use.test.analysis))
+        yield error("RULE_FIELD_UNKNOWN", path, f"'{use.test.name}' has no field for `{name}`; it has {has}")
+    elif shape == "other":
+        message = f"`{name}` is neither a number nor an interval, nor true or false"
+        yield error("RULE_FIELD_TYPE", path, message)
+    elif shape == "truth":
+        if not isinstance(clause, Is):
+            message = f"`{name}` is true or false: write `{name} is true` or `{name} is false`"
+            yield error("RULE_FIELD_TYPE", path, message)
+    elif isinstance(clause, Is):
+        what = "an interval" if shape == "interval" else "a number"
+        yield error("RULE_FIELD_TYPE", path, f"`{name}` is {what}, not true or false: compare it")
+    elif shape == "interval" and isinstance(clause, Comparison):
+        message = (
+            f"`{name}` is an interval: compare `{name}.low` or `{name}.high`, or use `excludes` or `within`"
+        )
+        yield error("RULE_FIELD_TYPE", path, message)
+    elif shape != "interval" and isinstance(clause, Excludes):
+        yield error("RULE_FIELD_TYPE", path, f"`{name}` is a number: only an interval excludes a value")
+
+
+def is_effect(clause: Clause) -> bool:
+    """True when the field is on the scale of the difference, so that its thresholds have its unit."""
+    return clause.field.path[0] in EFFECT_FIELDS
+
+
+def _units(setting: Setting, clause: Clause, path: str) -> Iterator[Finding]:
+    if setting.endpoint is None or setting.endpoint.kind == "counts":
+        return
+    binary = setting.endpoint.kind == "binary"
+    for quantity in quantities(clause):
+        if quantity.unit == "pp" and not is_effect(clause):
+            yield error(
+                "UNIT", path, f"`{clause.field}` is not a difference: write `{quantity.text}` without pp"
+            )
+        elif quantity.unit == "pp" and not binary:
+            message = (
+                f"'{setting.endpoint.id}' is continuous and has no percentage points: write a bare number"
+            )
+            yield error("UNIT", path, f"`{clause}`: {message}")
+        elif binary and quantity.unit is None and is_effect(clause) and abs(quantity.exact()) >= 1:
+            yield error(
+                "UNIT",
+                path,
+                f"`{clause}`: on a binary endpoint a bare number is a proportion, so {quantity.text} would "
+                f"be {_plain(quantity.exact() * 100)} pp: write `{quantity.text} pp`, or "
+                f"`{_plain(quantity.exact() / 100)}` for the same as a proportion",
+            )
+
+
+def _plain(value: object) -> str:
+    return f"{float(value):.10g}"  # type: ignore[arg-type]
+
+
+def _estimands(setting: Setting, path: str) -> Iterator[Finding]:
+    """`delta` and most tests weigh items alike; some weigh clusters alike, and the two can differ a lot."""
+    weights: dict[bool, str] = {}
+    for clause in setting.clauses:
+        use = setting.uses.get(clause.field.test or "")
+        if clause.field.test is None or use is not None:
+            weights.setdefault(use is not None and weighs_clusters(use, clause), str(clause.field))
+    if len(weights) == 2:
+        yield error(
+            "ESTIMAND_MIXED",
+            path,
+            f"`{weights[True]}` weighs clusters alike and `{weights[False]}` weighs items alike, so they "
+            "speak of two different effects: use one estimand throughout the rule",
+        )

@@ -1,0 +1,169 @@
+"""Lint of tests: whether each one a hypothesis names can judge its endpoint with its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import ValidationError
+
+from service.domain.plans.findings import Finding, error, warning
+from service.domain.plans.plan import Endpoint, Plan, Population
+from service.domain.rules.feeding import (
+    build_request,
+    design_of,
+    margin_for,
+    parameters_model,
+    read_parameters,
+    takes_clusters,
+)
+from service.domain.rules.fields import shape_of
+from service.domain.rules.settings import Setting, Use, registered
+from service.errors import Fault, InvalidData
+
+TRIAL_ITEMS, TRIAL_CLUSTERS, TRIAL_SECONDS = 48, 12, 0.05
+
+
+def use_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
+    """Findings of the tests that one hypothesis names."""
+    for test_id, use in setting.uses.items():
+        where = f"{setting.path}.{'rule' if _in_rule(setting, test_id) else 'equivalence'}"
+        fits = list(_endpoint(setting, use, where))
+        yield from fits
+        yield from _clusters(setting, use, where)
+        if not fits and not any(_parameters(use)):
+            yield from _trial(plan, setting, use)
+    equivalence = setting.uses.get(setting.hypothesis.equivalence or "")
+    if equivalence is not None and shape_of(equivalence.test.analysis, ("equivalent",)) != "truth":
+        yield error(
+            "TEST_ENDPOINT",
+            f"{setting.path}.equivalence",
+            f"'{equivalence.test.name}' does not tell equivalence: name an equivalence test",
+        )
+
+
+def parameter_findings(plan: Plan) -> Iterator[Finding]:
+    """Parameters that their tests do not take, whether or not a rule names the test."""
+    for index, use in enumerate(plan.tests or ()):
+        test = registered(use)
+        if test is not None:
+            yield from _parameters(Use(index, use, test))
+
+
+def _in_rule(setting: Setting, test_id: str) -> bool:
+    return any(clause.field.test == test_id for clause in setting.clauses)
+
+
+def _parameters(use: Use) -> Iterator[Finding]:
+    try:
+        read_parameters(use.use)
+    except ValidationError as invalid:
+        known = ", ".join(parameters_model(use.use.test, use.use.version).model_fields)
+        for fault in invalid.errors(include_input=False, include_url=False):
+            path = ".".join((f"tests[{use.index}].parameters", *map(str, fault["loc"])))
+            message = fault["msg"]
+            if fault["type"] == "extra_forbidden":
+                message = f"'{use.use.test}' has no such parameter; it has {known}"
+            yield error("TEST_PARAMETERS", path, message)
+
+
+def _endpoint(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
+    endpoint, plan_use = setting.endpoint, use.test.plan
+    if plan_use is None:
+        yield error("TEST_ENDPOINT", where, f"'{use.test.name}' cannot be used in a plan: name a paired test")
+    elif (
+        endpoint is not None
+        and endpoint.kind != "counts"
+        and endpoint.collapsed_kind not in plan_use.endpoints
+    ):
+        kinds = " or ".join(sorted(plan_use.endpoints))
+        if endpoint.kind in plan_use.endpoints:
+            yield error(
+                "REPLICATES",
+                where,
+                f"'{use.test.name}' takes one {endpoint.kind} value per item, and '{endpoint.id}' is the "
+                f"mean of {endpoint.replicates}: collapse by 'majority' or 'first', or name a test for means",
+            )
+        else:
+            yield error(
+                "TEST_ENDPOINT",
+                where,
+                f"'{use.test.name}' judges {kinds} endpoints and '{endpoint.id}' is {endpoint.kind}: "
+                "name another test",
+            )
+
+
+def _clusters(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
+    population, plan_use = setting.population, use.test.plan
+    if population is None or plan_use is None:
+        return
+    if plan_use.clusters == "required" and population.clusters is None:
+        yield error(
+            "TEST_NEEDS_CLUSTERS",
+            where,
+            f"'{use.test.name}' needs clusters and '{population.id}' has none: "
+            "declare them or name another test",
+        )
+    if plan_use.clusters == "never" and population.clusters is not None:
+        yield warning(
+            "CLUSTERS_IGNORED",
+            where,
+            f"'{use.test.name}' takes items as independent, and '{population.id}' is clustered by "
+            f"{population.clusters.key}: its p-values and intervals will be too small; name a clustered test",
+        )
+
+
+def _trial(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
+    """Ask the test once on made-up data: a refusal that names a parameter would come back at judging."""
+    if setting.endpoint is None or setting.population is None or setting.endpoint.kind == "counts":
+        return
+    binary = setting.endpoint.collapsed_kind == "binary"
+    step = 1.0 if binary else 0.375
+    sesoi = (plan.sesoi or {}).get(setting.endpoint.id)
+    try:
+        request = build_request(
+            use.test,
+            use.use,
+            baseline=[step * (item % 2) for item in range(TRIAL_ITEMS)],
+            candidate=[step * (item // 2 % 2 if binary else item % 5) for item in range(TRIAL_ITEMS)],
+            clusters=[str(item % TRIAL_CLUSTERS) for item in range(TRIAL_ITEMS)]
+            if takes_clusters(use.test, setting.population)
+            else None,
+            design=_trial_design(plan, use, setting.endpoint, setting.population),
+            margin=None if sesoi is None else margin_for(sesoi, setting.endpoint, binary),
+        )
+        if use.test.cost(request) < TRIAL_SECONDS:
+            use.test.compute(request)
+    except InvalidData as refused:
+        yield from _refusals(use, refused.faults)
+    except ValidationError as refused:
+        yield from _refusals(
+            use,
+            [
+                Fault(".".join(map(str, each["loc"])), each["msg"])
+                for each in refused.errors(include_url=False)
+            ],
+        )
+
+
+def _trial_design(plan: Plan, use: Use, endpoint: Endpoint, population: Population) -> dict[str, Any]:
+    """The plan's design at the size of the made-up data, whose scores run from 0 to 1.5."""
+    clusters = population.clusters and population.clusters.model_copy(update={"n": TRIAL_CLUSTERS})
+    small = population.model_copy(update={"n": TRIAL_ITEMS, "clusters": clusters})
+    design = design_of(plan, use.use, endpoint, small, TRIAL_ITEMS // TRIAL_CLUSTERS)
+    if "bound" in design:
+        design["bound"] = max(design["bound"], 2.0)
+    if "looks" in design and len(set(design["looks"])) < len(design["looks"]):
+        design["looks"] = design["looks"][-1:]
+    return design
+
+
+def _refusals(use: Use, faults: tuple[Fault, ...] | list[Fault]) -> Iterator[Finding]:
+    about = {*parameters_model(use.use.test, use.use.version).model_fields, "clusters"}
+    for fault in faults:
+        name = fault.path.split(".")[0]
+        if name in about:
+            way_out = f": {fault.fix}" if fault.fix else ""
+            yield error(
+                "TEST_PARAMETERS", f"tests[{use.index}].parameters.{name}", f"{fault.message}{way_out}"
+            )

@@ -1,0 +1,254 @@
+"""The verdict as run: what the locked rules say once a deviation's effect is applied to the stored rows.
+
+The verdict as planned is never altered. Some changes can be applied to rows that were stored under
+the plan: items or clusters left out, another missing or multiplicity policy, endpoint, rule or margin.
+Of the others the rows are already the result, and there is nothing to recompute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import compress
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from service.domain.deviations.changes import (
+    Change,
+    EndpointChange,
+    ExcludedClusters,
+    ExcludedItems,
+    MissingPolicyChange,
+    MultiplicityChange,
+    RuleChange,
+    SesoiChange,
+)
+from service.domain.plans.plan import Hypothesis, Multiplicity, Plan
+from service.domain.plans.population import Manifest
+from service.domain.verdicts.analyses import analyse, request_for, tests_of
+from service.domain.verdicts.judge import judge
+from service.domain.verdicts.outcomes import Cell, Outcomes, PlanViolatedError, pair_up, why_no_worst_case
+from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict, Outcome, Role
+from service.domain.verdicts.stopping import is_sequential
+from service.errors import ForelockError
+from service.stats.shared import registry
+
+OVERHEAD = 0.002
+"""Seconds that one test of one hypothesis takes beside its computation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A judged plan with its rows in the open. Its repr tells no outcome."""
+
+    plan: Plan
+    manifests: Mapping[str, Manifest] = field(repr=False)
+    outcomes: Outcomes = field(repr=False)
+    judged_at: AwareDatetime
+
+
+class HypothesisAsRun(BaseModel):
+    """One hypothesis under the changes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    hypothesis: str
+    role: Role = Field("primary", description="Of the endpoint it is judged by here.")
+    outcome: Outcome
+    outcome_planned: Outcome = Field(description="In the verdict, which stays as it is.")
+    rule_holds: bool | None
+    delta: float | None
+    n: int
+    clauses: tuple[ClauseVerdict, ...]
+    reason: str | None
+
+
+class AsRun(BaseModel):
+    """The verdict with some deviations applied."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    deviations: tuple[int, ...] = Field(description="The deviations applied, by number.")
+    hypotheses: tuple[HypothesisAsRun, ...]
+
+
+def why_not(plan: Plan, change: Change) -> str | None:
+    """Why a change cannot be applied to the stored rows; None when it can."""
+    match change:
+        case ExcludedItems() | ExcludedClusters() if is_sequential(plan):
+            return "the stopping rule looks along a locked order, which without these items is another one"
+        case ExcludedItems() | ExcludedClusters() | RuleChange() | SesoiChange() | MultiplicityChange():
+            return None
+        case MissingPolicyChange():
+            reasons = (why_no_worst_case(plan, each) for each in plan.hypotheses or ())
+            return next(filter(None, reasons), None) if change.missing == "worst_case" else None
+        case EndpointChange():
+            hypothesis = plan.hypothesis(change.hypothesis)
+            measured = plan.endpoints_of(hypothesis.population) if hypothesis else ()
+            if any(each.id == change.endpoint for each in measured):
+                return None
+            return f"no results of the endpoint '{change.endpoint}' were planned, so none are stored"
+        case _:
+            return "the stored rows were made under this change, or nothing in them shows it"
+
+
+def apply(rows: Rows, changes: Iterable[Change]) -> Rows:
+    """The rows and the plan as they are under all these changes; what cannot be applied is passed over."""
+    plan, left_out = rows.plan, dict[str, NDArray[np.bool_]]()
+    for change in changes:
+        if why_not(rows.plan, change) is not None:
+            continue
+        if isinstance(change, ExcludedItems | ExcludedClusters):
+            gone = excluded(change, rows.manifests[change.population])
+            left_out[change.population] = left_out.get(change.population, np.zeros_like(gone)) | gone
+        else:
+            plan = _changed(plan, change)
+    rows = replace(rows, plan=plan)
+    for population, gone in left_out.items():
+        rows = _keep(rows, population, ~gone)
+    return rows
+
+
+def excluded(change: ExcludedItems | ExcludedClusters, manifest: Manifest) -> NDArray[np.bool_]:
+    """Which of the manifest's items a change leaves out, shape (items,)."""
+    gone = np.zeros(manifest.n, dtype=np.bool_)
+    if isinstance(change, ExcludedItems):
+        gone[[manifest.positions[each] for each in change.item_ids if each in manifest.positions]] = True
+    elif manifest.clusters is not None:
+        named = set(change.clusters)
+        gone[:] = [cluster in named for cluster in manifest.clusters]
+    return gone
+
+
+def verdicts_of(rows: Rows) -> dict[str, HypothesisVerdict]:
+    """Every hypothesis judged on these rows, by id."""
+    verdict = judge(
+        rows.plan,
+        rows.manifests,
+        rows.outcomes,
+        analyse(rows.plan, rows.manifests, rows.outcomes),
+        preregistration_id="",
+        plan_sha256="",
+        judged_at=rows.judged_at,
+        descriptive=False,
+    )
+    return {each.id: each for each in verdict.hypotheses}
+
+
+def as_run(rows: Rows, deviations: Mapping[int, Change], planned: Mapping[str, Outcome]) -> AsRun:
+    """The verdict with these deviations applied, beside the outcomes of the verdict as planned."""
+    applied = {number: each for number, each in deviations.items() if why_not(rows.plan, each) is None}
+    found = verdicts_of(apply(rows, applied.values()))
+    return AsRun(
+        deviations=tuple(applied),
+        hypotheses=tuple(
+            HypothesisAsRun(
+                hypothesis=name,
+                role=each.role,
+                outcome=each.outcome,
+                outcome_planned=planned.get(name, each.outcome),
+                rule_holds=each.rule_holds,
+                delta=each.delta,
+                n=each.n,
+                clauses=each.clauses,
+                reason=each.reason,
+            )
+            for name, each in found.items()
+        ),
+    )
+
+
+def delta_of(rows: Rows, hypothesis: Hypothesis) -> Fraction | None:
+    """The observed difference of a hypothesis on these rows; None when it has none."""
+    try:
+        return pair_up(rows.plan, hypothesis, rows.manifests, rows.outcomes).delta
+    except PlanViolatedError:
+        return None
+
+
+def seconds(rows: Rows, hypotheses: Iterable[Hypothesis] | None = None) -> float:
+    """About how long one judgement of these hypotheses takes, from the costs that their tests state."""
+    total = 0.0
+    for hypothesis in rows.plan.hypotheses or () if hypotheses is None else hypotheses:
+        try:
+            paired = pair_up(rows.plan, hypothesis, rows.manifests, rows.outcomes)
+        except PlanViolatedError:
+            continue
+        both_ways = paired.excluded.filled > 0
+        for name in tests_of(hypothesis):
+            again = both_ways and (hypothesis.claim == "equivalence" or name == hypothesis.equivalence)
+            total += OVERHEAD + paired.n * 2e-7
+            use = rows.plan.test(name)
+            if use is None or paired.n == 0:
+                continue
+            try:
+                test = registry.find(use.test, use.version)
+                total += (1 + again) * test.cost(request_for(rows.plan, test, use, paired))
+            except (ForelockError, ValueError):  # a test that refuses costs nothing
+                continue
+    return total
+
+
+def _changed(plan: Plan, change: Change) -> Plan:
+    match change:
+        case MissingPolicyChange():
+            return plan.model_copy(update={"missing": change.missing})
+        case MultiplicityChange():
+            planned = plan.multiplicity or Multiplicity(policy="none")
+            return plan.model_copy(
+                update={"multiplicity": planned.model_copy(update={"policy": change.policy})}
+            )
+        case EndpointChange():
+            return _with(plan, change.hypothesis, {"endpoint": change.endpoint})
+        case RuleChange():
+            return _with(plan, change.hypothesis, {"rule": change.rule})
+        case SesoiChange():
+            return plan.model_copy(update={"sesoi": {**(plan.sesoi or {}), change.endpoint: change.margin}})
+        case _:
+            return plan
+
+
+def _with(plan: Plan, hypothesis: str, update: Mapping[str, str]) -> Plan:
+    hypotheses = tuple(
+        each.model_copy(update=update) if each.id == hypothesis else each for each in plan.hypotheses or ()
+    )
+    return plan.model_copy(update={"hypotheses": hypotheses})
+
+
+def _keep(rows: Rows, population: str, keep: NDArray[np.bool_]) -> Rows:
+    """The rows with only some items of a population: plan, manifest and cells shrink together."""
+    chosen = keep.tolist()
+    manifest = rows.manifests[population]
+    shrunk = Manifest(
+        *(
+            None if column is None else tuple(compress(column, chosen))
+            for column in (manifest.item_ids, manifest.clusters, manifest.strata)
+        )  # type: ignore[arg-type]
+    )
+    populations = tuple(
+        each.model_copy(
+            update={
+                "n": shrunk.n,
+                "items_sha256": None,
+                "clusters": None
+                if each.clusters is None
+                else each.clusters.model_copy(update={"n": shrunk.n_clusters}),
+            }
+        )
+        if each.id == population
+        else each
+        for each in rows.plan.populations or ()
+    )
+    cells = {
+        key: Cell(cell.values[keep], cell.statuses[keep]) if key[0] == population else cell
+        for key, cell in rows.outcomes.cells.items()
+    }
+    return replace(
+        rows,
+        plan=rows.plan.model_copy(update={"populations": populations}),
+        manifests={**rows.manifests, population: shrunk},
+        outcomes=Outcomes(cells),
+    )

@@ -1,0 +1,136 @@
+"""What a record's deviations do to its verdict: as run, one by one, how far from tipping, over the sweeps.
+
+Pure, and for judged records alone: everything here follows from outcomes. Work is bounded by the
+costs that the tests state, so the same record always gives the same answer; what is not computed
+says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from service.domain.deviations.as_run import AsRun, Rows, as_run, excluded, seconds, why_not
+from service.domain.deviations.changes import (
+    Change,
+    DisputedItems,
+    ExcludedClusters,
+    ExcludedItems,
+    ThresholdChange,
+)
+from service.domain.deviations.threshold_sweep import (
+    SweepFound,
+    declared,
+    evaluate,
+    hypotheses_of,
+    judgements,
+)
+from service.domain.deviations.tipping_point import Doubts, TippingPoint, tipping_point
+from service.domain.plans.plan import Hypothesis
+from service.domain.verdicts.records import Outcome
+
+BUDGET = 3.0
+"""Seconds, by the tests' own estimates, for each of: verdicts as run, tipping points, sweeps."""
+
+
+class NotComputed(BaseModel):
+    """A deviation that cannot be applied to the stored rows."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    deviation: int
+    reason: str
+
+
+class Consequences(BaseModel):
+    """What the deviations do to the verdict, which stays as it is."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    as_run: AsRun | None = Field(description="Every deviation that can be applied, together.")
+    one_by_one: tuple[AsRun, ...] = Field(description="Each of them alone.")
+    not_computed: tuple[NotComputed, ...]
+    tipping_points: tuple[TippingPoint, ...] = Field(
+        description="For every hypothesis with missing, left-out or disputed items."
+    )
+    sweeps: tuple[SweepFound, ...] = Field(description="Declared sweeps of thresholds; descriptive.")
+    reasons: tuple[str, ...] = Field(description="Why something was not computed at all.")
+
+
+def nothing(reason: str) -> Consequences:
+    """Nothing was computed, for this reason."""
+    return Consequences(
+        as_run=None, one_by_one=(), not_computed=(), tipping_points=(), sweeps=(), reasons=(reason,)
+    )
+
+
+def consequences(
+    rows: Rows, changes: Mapping[int, Change], planned: Mapping[str, Outcome], *, budget: float = BUDGET
+) -> Consequences:
+    """What these deviations, by number, do to the outcomes of the verdict as planned."""
+    refusals = {number: why_not(rows.plan, each) for number, each in changes.items()}
+    applied = {number: each for number, each in changes.items() if refusals[number] is None}
+    once, reasons = seconds(rows), []
+    together: AsRun | None = None
+    alone: tuple[AsRun, ...] = ()
+    if applied and once * (len(applied) + 1) <= budget:
+        alone = tuple(as_run(rows, {number: each}, planned) for number, each in applied.items())
+        together = alone[0] if len(alone) == 1 else as_run(rows, applied, planned)
+    elif applied:
+        reasons.append(_too_long("the verdicts as run", once * (len(applied) + 1), budget))
+    sweeps = [
+        *declared(rows.plan, {n: each for n, each in changes.items() if isinstance(each, ThresholdChange)})
+    ]
+    needed = once * judgements(rows, sweeps)
+    if needed > budget:
+        reasons.append(_too_long("the sweeps", needed, budget))
+        sweeps = []
+    return Consequences(
+        as_run=together,
+        one_by_one=alone,
+        not_computed=tuple(
+            NotComputed(deviation=number, reason=reason)
+            for number, reason in refusals.items()
+            if reason is not None
+        ),
+        tipping_points=tuple(_tipping_points(rows, tuple(changes.values()), budget)),
+        sweeps=tuple(
+            evaluate(rows, sweep, hypothesis)
+            for sweep in sweeps
+            for hypothesis in hypotheses_of(rows.plan, sweep)
+        ),
+        reasons=tuple(reasons),
+    )
+
+
+def doubts(rows: Rows, population: str, changes: tuple[Change, ...]) -> Doubts:
+    """The items of a population that deviations leave out or dispute."""
+    manifest = rows.manifests[population]
+    left_out, disputed = np.zeros(manifest.n, dtype=np.bool_), np.zeros(manifest.n, dtype=np.bool_)
+    for change in changes:
+        if isinstance(change, ExcludedItems | ExcludedClusters) and change.population == population:
+            left_out |= excluded(change, manifest)
+        elif isinstance(change, DisputedItems) and change.population == population:
+            disputed[[manifest.positions[each] for each in change.item_ids if each in manifest.positions]] = (
+                True
+            )
+    return Doubts(left_out, disputed)
+
+
+def _tipping_points(rows: Rows, changes: tuple[Change, ...], budget: float) -> Iterator[TippingPoint]:
+    hypotheses: tuple[Hypothesis, ...] = tuple(rows.plan.hypotheses or ())
+    for hypothesis in hypotheses:
+        found = tipping_point(
+            rows,
+            hypothesis,
+            doubts(rows, hypothesis.population, changes),
+            budget=budget / len(hypotheses),
+        )
+        if found is not None:
+            yield found
+
+
+def _too_long(what: str, needed: float, budget: float) -> str:
+    return f"{what} would take about {needed:.0f} seconds, and a request may compute for {budget:.0f}"

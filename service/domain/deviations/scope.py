@@ -1,0 +1,148 @@
+"""What a change touches, and whether it fits the plan it says it departs from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from service.domain.deviations.changes import (
+    ArmRemoved,
+    Change,
+    DisputedItems,
+    EndpointChange,
+    ExcludedClusters,
+    ExcludedItems,
+    HypothesisChange,
+    JudgeChange,
+    MissingPolicyChange,
+    MultiplicityChange,
+    RuleChange,
+    SampleSize,
+    SesoiChange,
+    TestChange,
+    ThresholdChange,
+)
+from service.domain.faults import SHOWN
+from service.domain.plans.plan import Hypothesis, Plan
+from service.domain.plans.population import Manifest
+from service.domain.rules.grammar import parse
+from service.domain.rules.rule import sentence
+from service.domain.verdicts.analyses import tests_of
+from service.errors import Fault, InvalidData
+
+
+def touched(plan: Plan, change: Change) -> tuple[Hypothesis, ...]:
+    """The hypotheses a change bears on; all of them where it does not say."""
+    every = tuple(plan.hypotheses or ())
+    match change:
+        case SampleSize() | ExcludedItems() | ExcludedClusters() | DisputedItems():
+            return tuple(each for each in every if each.population == change.population)
+        case ThresholdChange():
+            return tuple(each for each in every if change.population in (None, each.population))
+        case EndpointChange() | RuleChange() | HypothesisChange():
+            return tuple(each for each in every if each.id == change.hypothesis)
+        case SesoiChange() | JudgeChange():
+            return tuple(each for each in every if each.endpoint == change.endpoint)
+        case TestChange():
+            return tuple(each for each in every if change.test in tests_of(each))
+        case _:  # an arm that is dropped leaves the others selected
+            return every
+
+
+def check(plan: Plan, change: Change, manifests: Mapping[str, Manifest]) -> None:
+    """Refuse a change that names what the plan does not have, or that changes nothing.
+
+    Raises:
+        InvalidData: naming the field and what the plan has.
+    """
+    match change:
+        case SampleSize():
+            _known("population", change.population, [each.id for each in plan.populations or ()])
+            population = plan.population(change.population)
+            _changed("n", change.n != (population.n if population else None))
+        case ExcludedItems() | DisputedItems():
+            _known("population", change.population, list(manifests))
+            _all_known("item_ids", change.item_ids, manifests[change.population].positions)
+        case ExcludedClusters():
+            _known("population", change.population, list(manifests))
+            clusters = manifests[change.population].clusters or ()
+            _all_known("clusters", change.clusters, dict.fromkeys(clusters, 0))
+        case MissingPolicyChange():
+            _changed("missing", change.missing != plan.missing)
+        case ThresholdChange():
+            _threshold(plan, change)
+        case EndpointChange():
+            _hypothesis(plan, change.hypothesis)
+            found = plan.hypothesis(change.hypothesis)
+            _changed("endpoint", found is None or found.endpoint != change.endpoint)
+        case HypothesisChange():
+            if change.how != "added":
+                _hypothesis(plan, change.hypothesis)
+        case RuleChange():
+            _rule(plan, change)
+        case SesoiChange():
+            _known("endpoint", change.endpoint, [each.id for each in plan.endpoints or ()])
+            planned = (plan.sesoi or {}).get(change.endpoint)
+            _changed("margin", planned is None or planned.exact() != change.margin.exact())
+        case JudgeChange():
+            _known("endpoint", change.endpoint, [each.id for each in plan.endpoints or ()])
+        case TestChange():
+            _known("test", change.test, [each.id for each in plan.tests or ()])
+        case ArmRemoved():
+            arms = {arm for each in plan.populations or () for arm in plan.arms(each.id)}
+            _known("arm", change.arm, sorted(arms))
+        case MultiplicityChange():
+            _changed("policy", plan.multiplicity is None or plan.multiplicity.policy != change.policy)
+        case _:
+            return
+
+
+def _threshold(plan: Plan, change: ThresholdChange) -> None:
+    """A threshold the plan has, at another value; on a population it does not have, any value is new."""
+    _known("name", change.name, sorted({each.name for each in plan.thresholds or ()}))
+    if change.population is not None:
+        _known("population", change.population, [each.id for each in plan.populations or ()])
+    planned = {
+        each.value
+        for each in plan.thresholds or ()
+        if each.name == change.name and each.population == change.population
+    }
+    _changed("value", planned != {change.value})
+
+
+def _rule(plan: Plan, change: RuleChange) -> None:
+    _hypothesis(plan, change.hypothesis)
+    try:
+        actual = parse(change.rule)
+    except InvalidData as invalid:
+        raise InvalidData(
+            invalid.detail, [Fault("change.rule", each.message, each.fix) for each in invalid.faults]
+        ) from None
+    found = plan.hypothesis(change.hypothesis)
+    _changed("rule", found is None or sentence(parse(found.rule)) != sentence(actual))
+
+
+def _hypothesis(plan: Plan, name: str) -> None:
+    _known("hypothesis", name, [each.id for each in plan.hypotheses or ()])
+
+
+def _known(field: str, name: str, known: list[str]) -> None:
+    if name not in known:
+        has = ", ".join(known[:SHOWN]) or "none"
+        raise InvalidData.field(f"change.{field}", "is not one of the plan's", f"the plan has {has}")
+
+
+def _all_known(field: str, names: tuple[str, ...], known: Mapping[str, int]) -> None:
+    unknown = [index for index, name in enumerate(names) if name not in known]
+    if unknown:
+        faults = [
+            Fault(f"change.{field}[{index}]", "is not in the manifest", "name what the manifest has")
+            for index in unknown[:SHOWN]
+        ]
+        raise InvalidData(f"{len(unknown)} of change.{field} are not in the population's manifest", faults)
+
+
+def _changed(field: str, differs: bool) -> None:
+    if not differs:
+        raise InvalidData.field(
+            f"change.{field}", "is what the plan says: nothing deviates", "say what was done instead"
+        )

@@ -1,0 +1,1 @@
+"""The five pieces of evidence of a comparison, scored."""

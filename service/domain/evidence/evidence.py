@@ -1,0 +1,83 @@
+"""The five pieces of evidence of a comparison, scored: what a reviewer asks for, answered in a minute.
+
+They are the preregistration, a paired test, an equivalence test, intervals that respect clusters, and proof that
+nobody stopped where it suited. Each scores 0 (not there), 1 (planned or claimed) or 2 (shown). A record
+scores what it proves and never more; before its verdict nothing here follows from outcomes.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from service.domain.notes.notes import Words
+
+PieceId = Literal[
+    "preregistration", "paired_test", "equivalence", "clustered_interval", "no_optional_stopping"
+]
+Score = Literal[0, 1, 2]
+MOST_PER_PIECE = 2
+
+TITLES: dict[PieceId, Words] = {
+    "preregistration": Words(en="The plan was locked before the results", zh="计划先于结果锁定(预注册)"),
+    "paired_test": Words(en="A paired test on the primary endpoint", zh="主端点上的配对检验"),
+    "equivalence": Words(
+        en="An equivalence test against a margin set beforehand", zh="针对事先设定界限的等价性检验"
+    ),
+    "clustered_interval": Words(
+        en="Intervals that respect which items belong together", zh="考虑聚类结构的置信区间"
+    ),
+    "no_optional_stopping": Words(
+        en="Run to the planned n, every deviation told", zh="跑满计划样本量,偏离全部披露"
+    ),
+}
+
+
+class Record(BaseModel):
+    """Closed and immutable."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Check(Record):
+    """One thing looked at."""
+
+    says: Words
+    holds: bool | None = Field(description="Null: not known yet, or nobody said.")
+    by: Literal["record", "author"] = Field(
+        description="`record`: the service's own record shows it. `author`: somebody's word."
+    )
+
+
+class Piece(Record):
+    """One of the five pieces of evidence."""
+
+    id: PieceId
+    title: Words
+    score: Score | None = Field(
+        description="0: not there; 1: planned or claimed; 2: shown. Null: does not apply."
+    )
+    checks: tuple[Check, ...]
+
+
+def yes(holds: bool | None, en: str, zh: str, *, by: Literal["record", "author"] = "record") -> Check:
+    """A check with its words."""
+    return Check(says=Words(en=en, zh=zh), holds=holds, by=by)
+
+
+def piece(of: PieceId, checks: list[Check], *, least: int, most: int = MOST_PER_PIECE) -> Piece:
+    """Score a piece: 0 unless its first `least` checks hold, 2 when all do on the record's own showing, else 1.
+
+    What rests on somebody's word is claimed, not shown: it scores 1 at most.
+    """
+    there = all(check.holds for check in checks[:least])
+    shown = there and all(check.holds and check.by == "record" for check in checks)
+    score: Score = 0 if not there else 2 if shown and most == MOST_PER_PIECE else 1
+    return Piece(id=of, title=TITLES[of], score=score, checks=tuple(checks))
+
+
+def total(pieces: tuple[Piece, ...]) -> tuple[int, int]:
+    """The sum of the scores, and the most the pieces that apply could reach."""
+    scores = [each.score for each in pieces if each.score is not None]
+    return sum(scores), MOST_PER_PIECE * len(scores)

@@ -1,0 +1,321 @@
+"""The five pieces of evidence of a preregistration, from the record alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from pydantic import AwareDatetime, Field
+
+from service.domain.checks.claim import asserts_claim
+from service.domain.deviations.rules import STRICTNESS, Classification
+from service.domain.evidence.evidence import Check, Piece, Record, piece, total, yes
+from service.domain.notes.notes import HypothesisSentences, Note, Words
+from service.domain.plans.plan import Plan
+from service.domain.plans.preregistration import Preregistration, State
+from service.domain.power.records import RulePower
+from service.domain.rules.claims.claim import WANTED
+from service.domain.rules.feeding import parameter
+from service.domain.rules.settings import Setting, Use, settings
+from service.domain.verdicts.records import Outcome, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the service knows of a record. Before the verdict none of it follows from outcomes."""
+
+    record: Preregistration
+    received: int
+    expected: int
+    lock_sequence: int | None
+    """In the ledger."""
+    first_batch_sequence: int | None
+    first_result_at: datetime | None
+    unblinded: bool
+    standing: Sequence[Classification]
+    """Of every deviation."""
+    powers: Mapping[str, RulePower]
+    verdict: Verdict | None
+    sentences: tuple[HypothesisSentences, ...]
+
+
+class HypothesisCard(Record):
+    """One hypothesis at a glance."""
+
+    hypothesis: str
+    n_planned: int | None
+    power: float | None = Field(description="Of the whole rule at the SESOI; null where it is not known.")
+    power_reason: str | None = Field(None, description="Why power is null.")
+    outcome: Outcome | None = Field(description="Null before the verdict.")
+    sentences: Words | None = Field(description="The outcome in words; null before the verdict.")
+    notes: tuple[Note, ...] = ()
+
+
+class EvidenceCard(Record):
+    """The five pieces of evidence of a record."""
+
+    preregistration_id: str
+    title: str | None
+    state: State
+    score: int
+    most: int
+    pieces: tuple[Piece, ...]
+    locked_at: AwareDatetime | None
+    first_result_at: AwareDatetime | None
+    judged_at: AwareDatetime | None
+    results_received: int
+    results_expected: int
+    deviations: dict[str, int] = Field(description="How many stand at each classification.")
+    hypotheses: tuple[HypothesisCard, ...]
+    limits: Words = Field(description="What no record can prove.")
+
+
+LIMITS = Words(
+    en="The record shows what was locked, received and judged, and when. It cannot show that the run began after the "
+    "lock, that nobody who holds the raw files looked into them, or that the results are honest.",
+    zh="记录可证明锁定、接收与判定的内容及时间,但不能证明运行始于锁定之后、持有原始文件者未曾查看,或结果本身真实。",
+)
+
+
+def of_record(known: Known) -> EvidenceCard:
+    """Score a record by what it proves."""
+    record = known.record
+    primary = [each for each in settings(record.plan) if _is_primary(each)] or list(settings(record.plan))
+    pieces = (
+        _preregistration(known),
+        _paired_test(known, primary),
+        _equivalence(known, primary),
+        _clustered_interval(known, primary),
+        _no_optional_stopping(known),
+    )
+    score, most = total(pieces)
+    return EvidenceCard(
+        preregistration_id=record.id,
+        title=record.plan.title,
+        state=record.state,
+        score=score,
+        most=most,
+        pieces=pieces,
+        locked_at=record.locked_at,
+        first_result_at=known.first_result_at,
+        judged_at=record.judged_at,
+        results_received=known.received,
+        results_expected=known.expected,
+        deviations=dict(Counter(known.standing)),
+        hypotheses=tuple(_hypotheses(known)),
+        limits=LIMITS,
+    )
+
+
+def _is_primary(setting: Setting) -> bool:
+    return setting.endpoint is not None and setting.endpoint.role == "primary"
+
+
+def _locked(known: Known) -> Check:
+    return yes(known.record.state != "draft", "the plan is locked", "计划已锁定")
+
+
+def _blind(known: Known) -> Check:
+    return yes(not known.unblinded, "nobody opened outcomes before the verdict", "判定之前无人打开结果")
+
+
+def _preregistration(known: Known) -> Piece:
+    first, lock = known.first_batch_sequence, known.lock_sequence
+    before = None if lock is None else first is None or lock < first
+    at = "" if lock is None else f" ({lock}{'' if first is None else f' < {first}'})"
+    primary = any(each.role == "primary" for each in known.record.plan.endpoints or ())
+    return piece(
+        "preregistration",
+        [
+            _locked(known),
+            yes(
+                before,
+                f"the ledger has the lock before the first result{at}",
+                f"账本中锁定先于首个结果{at}",
+            ),
+            yes(primary, "a primary endpoint is named", "指定了主端点"),
+            _blind(known),
+        ],
+        least=1,
+    )
+
+
+def _paired_test(known: Known, primary: Sequence[Setting]) -> Piece:
+    named = bool(primary) and all(any(_is_paired(use) for use in _p_tests(each)) for each in primary)
+    return piece(
+        "paired_test",
+        [
+            _locked(known),
+            yes(
+                named,
+                "every primary hypothesis has a p-value of a paired test in its rule",
+                "每个主要假设的规则都含配对检验的 p 值",
+            ),
+            yes(
+                bool(primary) and all(asserts_claim(known.record.plan, each) for each in primary),
+                "every primary rule holds only where its claim is borne out",
+                "每个主要规则只在其主张得到支持时成立",
+            ),
+            _computed(known, [(each, "p_value", {use.use.id for use in _p_tests(each)}) for each in primary]),
+        ],
+        least=2,
+    )
+
+
+def _p_tests(setting: Setting) -> list[Use]:
+    names = {clause.field.test for clause in setting.clauses if clause.field.path[-1] == "p_value"}
+    return [use for name, use in setting.uses.items() if name in names]
+
+
+def _is_paired(use: Use) -> bool:
+    plan = use.test.plan
+    return plan is None or plan.pairs(partial(parameter, use.use))
+
+
+def _is_equivalence(use: Use) -> bool:
+    return use.test.plan is not None and use.test.plan.purpose == "equivalence"
+
+
+def _equivalence(known: Known, primary: Sequence[Setting]) -> Piece:
+    sesoi = known.record.plan.sesoi or {}
+    margins = bool(primary) and all(each.hypothesis.endpoint in sesoi for each in primary)
+    tests = {each.index: {id for id, use in each.uses.items() if _is_equivalence(use)} for each in primary}
+    return piece(
+        "equivalence",
+        [
+            _locked(known),
+            yes(margins, "the smallest effect of interest is locked", "最小关注效应量已锁定"),
+            yes(
+                bool(primary) and all(tests.values()),
+                "every primary hypothesis names an equivalence test",
+                "每个主要假设都指定了等价性检验",
+            ),
+            yes(
+                all(
+                    asserts_claim(known.record.plan, each)
+                    for each in primary
+                    if WANTED[each.hypothesis.claim]
+                ),
+                "a rule of equivalence or a margin holds only where that is shown",
+                "关于等价或界限的规则只在其得到证明时成立",
+            ),
+            _computed(known, [(each, "p_value", tests[each.index]) for each in primary]),
+        ],
+        least=3,
+    )
+
+
+def _clustered_interval(known: Known, primary: Sequence[Setting]) -> Piece:
+    suited = {
+        each.index: {use.use.id for use in each.uses.values() if _respects(each, use)} for each in primary
+    }
+    grouped = [
+        each for each in primary if each.population is not None and each.population.clusters is not None
+    ]
+    stated = bool(primary) and all(
+        each.population is not None
+        and (each.population.clusters is not None or each.population.independence is not None)
+        for each in primary
+    )
+    declared = yes(
+        stated,
+        "it is locked which items belong together"
+        if len(grouped) == len(primary)
+        else "the plan says why items outside clusters are independent",
+        "已锁定聚类结构" if len(grouped) == len(primary) else "计划说明了聚类之外的题目为何相互独立",
+        by="record" if len(grouped) == len(primary) else "author",
+    )
+    return piece(
+        "clustered_interval",
+        [
+            _locked(known),
+            declared,
+            yes(
+                bool(primary) and all(suited.values()),
+                "every primary hypothesis has an interval made for that",
+                "每个主要假设都有与之相应的区间",
+            ),
+            _computed(known, [(each, "ci", suited[each.index]) for each in primary]),
+        ],
+        least=3,
+    )
+
+
+def _respects(setting: Setting, use: Use) -> bool:
+    """An interval for clusters where there are clusters; any interval of a paired test where there are none."""
+    if "ci" not in use.test.analysis.model_fields or setting.population is None or not _is_paired(use):
+        return False
+    takes = use.test.plan is not None and use.test.plan.clusters != "never"
+    return takes or setting.population.clusters is None
+
+
+def _no_optional_stopping(known: Known) -> Piece:
+    complete = known.received >= known.expected > 0
+    worst = max(known.standing, key=STRICTNESS.index, default="accept")
+    checks = [
+        _locked(known),
+        yes(known.record.plan.stopping is not None, "the stopping rule is locked", "停止规则已锁定"),
+        _blind(known),
+        yes(
+            STRICTNESS.index(worst) < STRICTNESS.index("new_registration"),
+            "no deviation stands as rejected or as a new registration",
+            "没有偏离被拒绝或需重新预注册",
+        ),
+        yes(
+            complete if known.record.state != "draft" else None,
+            f"every planned result is in ({known.received} of {known.expected})",
+            f"计划结果全部收到({known.received}/{known.expected})",
+        ),
+        yes(worst == "accept", "every deviation stands as accepted", "所有偏离均被接受"),
+        yes(known.verdict is not None or None, "the verdict was made on them", "已据此判定"),
+    ]
+    return piece("no_optional_stopping", checks, least=4)
+
+
+def _computed(known: Known, wanted: Sequence[tuple[Setting, str, set[str]]]) -> Check:
+    """Whether the verdict holds these fields of one of the tests; null before the verdict."""
+    en, zh = "the verdict holds it", "判定中已有计算结果"
+    if known.verdict is None:
+        return yes(None, f"{en} (not before the verdict)", f"{zh}(判定之前未知)")
+    judged = {each.id: each for each in known.verdict.hypotheses}
+    held = all(
+        any(_has(judged[each.hypothesis.id].analyses.get(test, {}).get("analysis"), name) for test in tests)
+        for each, name, tests in wanted
+    )
+    return yes(held and bool(wanted), en, zh)
+
+
+def _has(analysis: object, name: str) -> bool:
+    if not isinstance(analysis, Mapping):
+        return False
+    found = analysis.get(name)
+    if isinstance(found, Mapping):
+        return found.get("low") is not None or found.get("high") is not None
+    return found is not None or name in (analysis.get("bounds") or {})
+
+
+def _hypotheses(known: Known) -> Iterator[HypothesisCard]:
+    plan: Plan = known.record.plan
+    said = {each.hypothesis: each for each in known.sentences}
+    for hypothesis in plan.hypotheses or ():
+        power, words = known.powers.get(hypothesis.id), said.get(hypothesis.id)
+        at = None if power is None else power.reference
+        population = plan.population(hypothesis.population)
+        yield HypothesisCard(
+            hypothesis=hypothesis.id,
+            n_planned=None if population is None else population.n,
+            power=None if at is None else at.power,
+            power_reason=None if at is not None and at.power is not None else _why(power),
+            outcome=None if words is None else words.outcome,
+            sentences=None if words is None else words.sentences,
+            notes=() if words is None else words.notes,
+        )
+
+
+def _why(power: RulePower | None) -> str:
+    if power is None:
+        return "not worked out"
+    return (power.reference.reason if power.reference else None) or power.reason or "not worked out"

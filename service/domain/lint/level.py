@@ -1,0 +1,113 @@
+"""Lint of levels: rules, and families of them, that hold more often where they should not than they say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+from service.domain.plans.findings import Finding, warning
+from service.domain.plans.plan import Plan
+from service.domain.plans.population import ManifestFacts
+from service.domain.power.level import level_of
+from service.domain.power.level_records import RuleLevel
+from service.domain.rules.claims.clauses import meaning_of
+from service.domain.rules.feeding import parameter
+from service.domain.rules.rule import Clause, Comparison
+from service.domain.rules.settings import Setting
+from service.domain.verdicts.family import asks_small_p, members
+from service.stats.shared.shows import PValue, by_alpha
+
+SLACK = 1.1
+"""A level up to a tenth above alpha passes: exact tests of counts cannot meet alpha more closely."""
+
+SURE = 3
+"""Monte-Carlo standard errors that are given the benefit of the doubt."""
+
+
+def level_findings(
+    plan: Plan, facts: Mapping[str, ManifestFacts], looked_up: tuple[Setting, ...]
+) -> Iterator[Finding]:
+    """A warning for every rule above its alpha, and for a family that nothing corrects."""
+    found = {each.hypothesis.id: level_of(plan, facts, each) for each in looked_up}
+    for setting in looked_up:
+        level = found[setting.hypothesis.id]
+        if level.level is not None and exceeds(level.level, level.standard_error, level.alpha):
+            yield warning("LEVEL_EXCEEDED", f"{setting.path}.rule", _exceeded(level, level.level))
+        elif (unknown := _not_told(level)) is not None:
+            yield from (
+                warning(
+                    "LEVEL_EXCEEDED",
+                    f"{setting.path}.rule",
+                    f"`{clause}` holds at p-values above its test's alpha of {alpha:g}, and the level of the rule is "
+                    f"not worked out: {unknown}. Ask for a p below {alpha:g}, or acknowledge it",
+                )
+                for clause, alpha in _above_alpha(setting)
+            )
+    yield from _family(plan, [found[name] for name in members(plan) if name in found])
+
+
+def _not_told(level: RuleLevel) -> str | None:
+    """Why the level cannot be compared with alpha; None where it can."""
+    if level.level is None:
+        return level.reason
+    error = SURE * (level.standard_error or 0.0)
+    return None if error <= level.alpha else f"so many units are simulated only to within {error:.2g}"
+
+
+def _above_alpha(setting: Setting) -> Iterator[tuple[Clause, float]]:
+    """Clauses that are content with a p-value above what their test is set to, and that alpha."""
+    for clause in dict.fromkeys(setting.clauses):
+        use = setting.uses.get(clause.field.test or "")
+        if use is None or not isinstance(clause, Comparison) or not asks_small_p(clause):
+            continue
+        if isinstance(meaning_of(use, clause.field.path)[0], PValue):
+            alpha = by_alpha(partial(parameter, use.use))
+            if clause.value.exact() > SLACK * alpha:
+                yield clause, alpha
+
+
+def exceeds(level: float, standard_error: float | None, alpha: float) -> bool:
+    """More than a tenth above alpha, simulation error aside."""
+    return level - SURE * (standard_error or 0.0) > SLACK * alpha
+
+
+def _exceeded(level: RuleLevel, chance: float) -> str:
+    where = (
+        f"{level.discordance:.3g} of items discordant"
+        if level.discordance is not None
+        else f"an SD of {level.spread:g}"
+    )
+    at = "no true difference" if not level.truth else f"a true difference of {_size(level)}"
+    error = "" if level.standard_error is None else f" (simulated, SE {level.standard_error:.2g})"
+    clusters = "" if level.icc is None else f" and items of a cluster correlated by {level.icc:g}"
+    return (
+        f"where the claim is false the rule holds with a chance of up to {chance:.2g}{error}, above its alpha of "
+        f"{level.alpha:g}: at {at}, {where}{clusters}. Ask a stricter threshold, a one-sided test of the claim or an "
+        "interval that keeps its level, or acknowledge it"
+    )
+
+
+def _size(level: RuleLevel) -> str:
+    assert level.truth is not None  # noqa: S101 - callers have one
+    return f"{level.truth:g}" if level.discordance is None else f"{100 * level.truth:g} pp"
+
+
+def _family(plan: Plan, found: list[RuleLevel]) -> Iterator[Finding]:
+    if plan.multiplicity is None or plan.multiplicity.policy != "none" or len(found) < 2:
+        return
+    known = [each.level for each in found if each.level is not None]
+    most, alpha = min(sum(known), 1.0), max(each.alpha for each in found)
+    error = math.hypot(*(each.standard_error or 0.0 for each in found))
+    if not exceeds(most, error, alpha):
+        return
+    alone = 1 - math.prod(1 - each for each in known)
+    left_out = len(found) - len(known)
+    without = f", without {left_out} whose level is not known" if left_out else ""
+    yield warning(
+        "FAMILY_LEVEL",
+        "multiplicity.policy",
+        f"nothing corrects for {len(found)} hypotheses: where all claims are false, some rule holds with a chance of "
+        f"up to {most:.2g} ({alone:.2g} if they are independent){without}, above alpha {alpha:g}. Choose a policy such "
+        "as 'holm', or acknowledge it",
+    )

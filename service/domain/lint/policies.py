@@ -1,0 +1,109 @@
+"""Lint of what a plan does about results that are not ok, and about several hypotheses at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from service.domain.plans.findings import Finding, error, warning
+from service.domain.plans.plan import Endpoint, Plan
+from service.domain.rules.settings import Setting
+from service.domain.verdicts.family import members, needs_all, p_clauses, two_places, why_uncorrected
+from service.domain.verdicts.judge_noise import audit_of
+from service.domain.verdicts.worst_case import extremes, favoured
+
+
+def endpoint_findings(plan: Plan) -> Iterator[Finding]:
+    """Bounds where they mean nothing, and labels by people that do not go with what they audit."""
+    for index, endpoint in enumerate(plan.endpoints or ()):
+        if endpoint.bounds is not None and endpoint.kind != "continuous":
+            yield error(
+                "BOUNDS",
+                f"endpoints[{index}].bounds",
+                f"'{endpoint.id}' is {endpoint.kind}, and bounds belong to a continuous endpoint: leave them out",
+            )
+        audit = audit_of(plan, endpoint)
+        if audit is not None and not _fits(endpoint, audit):
+            yield error(
+                "AUDIT",
+                f"endpoints[{(plan.endpoints or ()).index(audit)}]",
+                f"'{audit.id}' holds people's labels for '{endpoint.id}': make it secondary, and both of them binary "
+                "with one result per item",
+            )
+
+
+def _fits(endpoint: Endpoint, audit: Endpoint) -> bool:
+    binary = all(each.kind == "binary" and each.replicates == 1 for each in (endpoint, audit))
+    return binary and audit.role == "secondary"
+
+
+def missing_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
+    """Under `worst_case`: whether the plan tells which value is the worst for a hypothesis."""
+    hypothesis, endpoint = setting.hypothesis, setting.endpoint
+    if plan.missing != "worst_case" or endpoint is None or endpoint.kind == "counts":
+        return
+    if extremes(endpoint) is None:
+        index = (plan.endpoints or ()).index(endpoint)
+        yield error(
+            "WORST_CASE",
+            f"endpoints[{index}].bounds",
+            f"under `worst_case` a missing result takes the worst value, and '{endpoint.id}' has none: declare "
+            "its least and greatest value in `bounds`, or use another missing policy",
+        )
+    if setting.rule is not None and hypothesis.claim != "equivalence" and favoured(plan, hypothesis) is None:
+        yield error(
+            "WORST_CASE",
+            f"{setting.path}.rule",
+            "under `worst_case` the rule must say which arm it favours: add a clause on the difference, such as "
+            "`delta > 0`, or ask a one-sided test",
+        )
+
+
+def multiplicity_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
+    """Under a policy other than `none`: whether it has a p-value of the hypothesis to adjust."""
+    policy = None if plan.multiplicity is None else plan.multiplicity.policy
+    if policy in (None, "none") or setting.rule is None or setting.hypothesis.id not in members(plan):
+        return
+    path = f"{setting.path}.rule"
+    uncorrected = why_uncorrected(policy, len(members(plan)) + len(two_places(plan)))
+    if setting.hypothesis.equivalence is not None and uncorrected is not None:
+        yield warning(
+            "EQUIVALENCE_UNCORRECTED",
+            f"{setting.path}.equivalence",
+            f"`{setting.hypothesis.equivalence}` cannot decide an outcome: {uncorrected}. Take one of these, or leave "
+            "`equivalence` out; as it is, what it finds stands beside the outcome as uncorrected",
+        )
+    if not p_clauses(setting.rule):
+        yield error(
+            "MULTIPLICITY",
+            path,
+            f"the policy '{policy}' adjusts p-values and this rule asks for none: add a clause such as "
+            "`test.p_value < 0.05`, or leave the hypothesis out of the family",
+        )
+    elif not needs_all(setting.rule):
+        yield error(
+            "MULTIPLICITY",
+            path,
+            f"the policy '{policy}' adjusts one p-value per hypothesis, the largest that the rule needs: join "
+            "the clauses on p-values by `and`, each with `<` or `<=`, outside `or` and `not`",
+        )
+
+
+EQUALITY = ("equivalence", "non_inferiority")
+"""Claims that errors which are alike in both arms bring nearer."""
+
+
+def judge_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
+    """A judge whose errors nobody measures, behind a statement that two arms are close."""
+    hypothesis, endpoint = setting.hypothesis, setting.endpoint
+    close = hypothesis.claim in EQUALITY or hypothesis.equivalence is not None
+    if endpoint is None or endpoint.judge is None or not close:
+        return
+    audit = audit_of(plan, endpoint)
+    if audit is None or not audit.measured_on(hypothesis.population):
+        yield warning(
+            "JUDGE_NOT_AUDITED",
+            f"{setting.path}.endpoint",
+            f"a model scores '{endpoint.id}' and nobody checks it here: its errors shrink the difference by "
+            "sensitivity + specificity - 1, which can pass for equivalence. Add a secondary binary endpoint "
+            f"'{endpoint.id}.audit' with people's labels on a random part of the items, or acknowledge it",
+        )

@@ -1,0 +1,1 @@
+"""Every hypothesis under the other choices on record."""

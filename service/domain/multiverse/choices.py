@@ -1,0 +1,149 @@
+"""The choices that deviations and sweeps leave open, in what order their universes come, and each one's rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations, product
+
+from service.domain.deviations.as_run import Rows, apply
+from service.domain.deviations.changes import Change, ThresholdChange
+from service.domain.deviations.threshold_sweep import declared, endpoint_at
+from service.domain.multiverse.records import Fork
+from service.domain.plans.plan import Plan
+from service.domain.verdicts.family import members
+
+PLANNED, DEVIATED = "as planned", "as deviated"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A fork with what its options do: a change of the plan, or a value of a threshold."""
+
+    fork: Fork
+    change: Change | None = None
+    population: str | None = None
+    values: tuple[float, ...] = field(default=())
+    """The value run first."""
+
+
+Picked = tuple[int, ...]
+"""An option per choice; 0 is as planned."""
+
+
+def of_deviation(number: int) -> Fork:
+    """The choice that a deviation opens."""
+    return Fork(
+        id=f"deviation-{number}",
+        kind="deviation",
+        deviation=number,
+        threshold=None,
+        options=(PLANNED, DEVIATED),
+    )
+
+
+def of_sweeps(plan: Plan, changes: Mapping[int, Change]) -> tuple[list[Choice], tuple[str, ...]]:
+    """A choice per swept threshold with results at another value; and the values that have none."""
+    sweeps = declared(plan, {n: each for n, each in changes.items() if isinstance(each, ThresholdChange)})
+    values: dict[tuple[str, str | None], list[float]] = {}
+    run: dict[tuple[str, str | None], float] = {}
+    for sweep in sweeps:
+        key = (sweep.name, sweep.population)
+        run[key] = sweep.run_value  # the latest says what the arms were run with
+        values.setdefault(key, []).extend(point.value for point in sweep.points)
+    found, lacking = [], []
+    for (name, population), declared_values in values.items():
+        others = sorted(set(declared_values) - {run[name, population]})
+        shown = [value for value in others if _shown(plan, name, population, value)]
+        lacking += [_said(name, value) for value in others if value not in shown]
+        if shown:
+            kept = (run[name, population], *shown)
+            fork = Fork(
+                id=f"sweep-{name}" if population is None else f"sweep-{name}@{population}",
+                kind="sweep",
+                deviation=None,
+                threshold=name,
+                options=tuple(_said(name, value) for value in kept),
+            )
+            found.append(Choice(fork, population=population, values=kept))
+    return found, tuple(lacking)
+
+
+def _shown(plan: Plan, threshold: str, population: str | None, value: float) -> bool:
+    """Whether some hypothesis has results at a value."""
+    return any(
+        has_results(plan, each.population, endpoint_at(each.endpoint, threshold, value))
+        for each in plan.hypotheses or ()
+        if population in (None, each.population)
+    )
+
+
+def has_results(plan: Plan, population: str, endpoint: str) -> bool:
+    """Whether the plan has results of an endpoint on a population."""
+    return any(each.id == endpoint for each in plan.endpoints_of(population))
+
+
+def _said(threshold: str, value: float) -> str:
+    return f"{threshold} = {value:g}"
+
+
+def nearest_first(choices: Sequence[Choice]) -> Iterator[Picked]:
+    """As planned, as run, one choice, one reversed, then the rest by departures; each universe once."""
+    none = tuple(0 for _ in choices)
+    run = tuple(1 if each.fork.kind == "deviation" else 0 for each in choices)
+    reversed_ = (_with(run, at, 0) for at, option in enumerate(run) if option)
+    seen: set[Picked] = set()
+    for picked in (none, run, *_departing(choices, 1), *reversed_):
+        if picked not in seen:
+            seen.add(picked)
+            yield picked
+    for number in range(2, len(choices) + 1):
+        yield from (each for each in _departing(choices, number) if each not in seen)
+
+
+def _departing(choices: Sequence[Choice], number: int) -> Iterator[Picked]:
+    """Every way in which this many choices are not as planned."""
+    for where in combinations(range(len(choices)), number):
+        for options in product(*(range(1, len(choices[at].fork.options)) for at in where)):
+            chosen = dict(zip(where, options, strict=True))
+            yield tuple(chosen.get(at, 0) for at in range(len(choices)))
+
+
+def _with(picked: Picked, at: int, option: int) -> Picked:
+    return (*picked[:at], option, *picked[at + 1 :])
+
+
+def rows_in(rows: Rows, choices: Sequence[Choice], picked: Picked) -> Rows:
+    """The rows and the plan of one universe: deviations first, then the swept values."""
+    changes = (c.change for c, option in zip(choices, picked, strict=True) if option and c.change is not None)
+    here = apply(rows, changes)
+    swept = [(c, c.values[option]) for c, option in zip(choices, picked, strict=True) if option and c.values]
+    return replace(here, plan=_swept(here.plan, swept)) if swept else here
+
+
+def _swept(plan: Plan, values: Sequence[tuple[Choice, float]]) -> Plan:
+    """Every hypothesis on its endpoint at these values, which has the margin and role of the one it stands for.
+
+    A hypothesis without results there keeps an endpoint the plan does not have: it is not judged.
+    """
+    sesoi, endpoints, hypotheses = dict(plan.sesoi or {}), {e.id: e for e in plan.endpoints or ()}, []
+    family = members(plan)  # before endpoints that are secondary stand in for primary ones
+    for hypothesis in plan.hypotheses or ():
+        own = name = hypothesis.endpoint
+        here = [each for each in values if each[0].population in (None, hypothesis.population)]
+        for threshold, value in {choice.fork.threshold or "": value for choice, value in here}.items():
+            name = endpoint_at(name, threshold, value)
+        if name != own and name in endpoints:
+            endpoints[name] = endpoints[name].model_copy(update={"role": endpoints[own].role})
+            if own in sesoi:
+                sesoi.setdefault(name, sesoi[own])
+        hypotheses.append(hypothesis.model_copy(update={"endpoint": name}))
+    policy = plan.multiplicity
+    return plan.model_copy(
+        update={
+            "sesoi": sesoi,
+            "endpoints": tuple(endpoints.values()),
+            "hypotheses": tuple(hypotheses),
+            "multiplicity": None if policy is None else policy.model_copy(update={"family": family}),
+        }
+    )

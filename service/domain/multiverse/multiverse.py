@@ -1,0 +1,227 @@
+"""The multiverse of a verdict: what each hypothesis would have shown under the other choices on record.
+
+A choice is a deviation that can be applied to the stored rows (as planned, or as deviated), or a
+declared sweep of a threshold (the value the arms were run with, or another with results of its own).
+A universe makes every choice one way. The rows are the same in all of them, so the share of
+universes in which a hypothesis passes is no probability: it tells how much hangs on the choices.
+
+Pure, and for judged records alone. Work is bounded by the costs that the tests state, so the same
+record always gives the same answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import islice
+
+from service.domain.deviations.as_run import Rows, seconds, verdicts_of, why_not
+from service.domain.deviations.changes import Change
+from service.domain.deviations.consequences import NotComputed
+from service.domain.deviations.threshold_sweep import NO_ROWS
+from service.domain.multiverse import words as multiverse_words
+from service.domain.multiverse.choices import (
+    DEVIATED,
+    Choice,
+    Picked,
+    has_results,
+    nearest_first,
+    of_deviation,
+    of_sweeps,
+    rows_in,
+)
+from service.domain.multiverse.records import (
+    Fork,
+    HypothesisUniverses,
+    InUniverse,
+    Multiverse,
+    Position,
+    Universe,
+)
+from service.domain.plans.plan import Hypothesis, Plan
+from service.domain.verdicts.records import HypothesisVerdict, Outcome
+
+CAP = 256
+"""Universes at most; those nearest to the plan come first."""
+BUDGET = 5.0
+"""Seconds, by the tests' own estimates."""
+LARGEST_COUNT = 2**53
+"""Beyond it JSON numbers are not whole."""
+
+
+def multiverse(
+    rows: Rows,
+    changes: Mapping[int, Change],
+    planned: Sequence[HypothesisVerdict],
+    *,
+    cap: int = CAP,
+    budget: float = BUDGET,
+) -> Multiverse:
+    """Every hypothesis under the choices that these deviations, by number, and the declared sweeps open."""
+    refusals = {number: why_not(rows.plan, each) for number, each in changes.items()}
+    choices = [
+        Choice(of_deviation(number), each) for number, each in changes.items() if refusals[number] is None
+    ]
+    swept, lacking = of_sweeps(rows.plan, changes)
+    choices += swept
+    total = math.prod(len(each.fork.options) for each in choices)
+    universes, reasons, spent = [_as_planned(choices, planned)], [], 0.0
+    for picked in islice(nearest_first(choices), 1, cap):
+        here = rows_in(rows, choices, picked)
+        spent += seconds(here)
+        if spent > budget:
+            reasons.append(
+                f"{min(total, cap) - len(universes)} more universes would take longer than {budget:g} s together"
+            )
+            break
+        universes.append(_universe(here, rows.plan, choices, picked, len(universes) + 1))
+    if total > cap:
+        reasons.append(f"at most {cap} universes are computed, those that depart least from the plan first")
+    return _summary(
+        tuple(each.fork for each in choices),
+        total,
+        cap,
+        universes,
+        planned,
+        not_computed=tuple(
+            NotComputed(deviation=number, reason=reason)
+            for number, reason in refusals.items()
+            if reason is not None
+        ),
+        lacking=lacking,
+        reasons=tuple(reasons),
+    )
+
+
+def as_planned_alone(planned: Sequence[HypothesisVerdict], reason: str) -> Multiverse:
+    """The verdict alone, where its rows cannot be computed with."""
+    return _summary((), 1, CAP, [_as_planned((), planned)], planned, reasons=(reason,))
+
+
+def _universe(here: Rows, plan: Plan, choices: Sequence[Choice], picked: Picked, number: int) -> Universe:
+    lacking = {each.id: each for each in here.plan.hypotheses or () if not _measured(here.plan, each)}
+    judged = verdicts_of(here)
+    return Universe(
+        number=number,
+        position=_position(choices, picked),
+        choices=_chosen(choices, picked),
+        departures=sum(option > 0 for option in picked),
+        hypotheses={
+            each.id: _without_rows(lacking[each.id]) if each.id in lacking else _found(judged[each.id])
+            for each in plan.hypotheses or ()
+        },
+    )
+
+
+def _measured(plan: Plan, hypothesis: Hypothesis) -> bool:
+    return has_results(plan, hypothesis.population, hypothesis.endpoint)
+
+
+def _without_rows(hypothesis: Hypothesis) -> InUniverse:
+    return InUniverse(
+        outcome=None, passes=None, delta=None, n=None, reason=NO_ROWS.format(hypothesis.endpoint)
+    )
+
+
+def _found(verdict: HypothesisVerdict) -> InUniverse:
+    return InUniverse(
+        outcome=verdict.outcome,
+        passes=verdict.rule_holds,
+        delta=verdict.delta,
+        n=verdict.n,
+        reason=verdict.reason,
+    )
+
+
+def _as_planned(choices: Sequence[Choice], planned: Sequence[HypothesisVerdict]) -> Universe:
+    """The verdict, which is not computed again."""
+    return Universe(
+        number=1,
+        position="as_planned",
+        choices=_chosen(choices, tuple(0 for _ in choices)),
+        departures=0,
+        hypotheses={each.id: _found(each) for each in planned},
+    )
+
+
+def _chosen(choices: Sequence[Choice], picked: Picked) -> dict[str, str]:
+    return {c.fork.id: c.fork.options[option] for c, option in zip(choices, picked, strict=True)}
+
+
+def _position(choices: Sequence[Choice], picked: Picked) -> Position:
+    run = tuple(1 if each.fork.kind == "deviation" else 0 for each in choices)
+    departures = sum(option > 0 for option in picked)
+    if departures == 0:
+        return "as_planned"
+    if picked == run:
+        return "as_run"
+    if departures == 1:
+        return "one_choice"
+    apart = [at for at in range(len(run)) if picked[at] != run[at]]
+    return "one_reversed" if len(apart) == 1 and run[apart[0]] == 1 else "combination"
+
+
+def _summary(
+    forks: tuple[Fork, ...],
+    total: int,
+    cap: int,
+    universes: Sequence[Universe],
+    planned: Sequence[HypothesisVerdict],
+    *,
+    not_computed: tuple[NotComputed, ...] = (),
+    lacking: tuple[str, ...] = (),
+    reasons: tuple[str, ...] = (),
+) -> Multiverse:
+    return Multiverse(
+        choices=forks,
+        total=total if total <= LARGEST_COUNT else None,
+        cap=cap,
+        computed=len(universes),
+        hypotheses=tuple(_over(each, forks, universes, total) for each in planned),
+        universes=tuple(universes),
+        not_computed=not_computed,
+        values_without_results=lacking,
+        reasons=reasons,
+        note=multiverse_words.NOTE,
+    )
+
+
+def _over(
+    planned: HypothesisVerdict, forks: Sequence[Fork], universes: Sequence[Universe], total: int
+) -> HypothesisUniverses:
+    here = [(each, each.hypotheses[planned.id]) for each in universes]
+    judged = [(each, seen) for each, seen in here if seen.outcome is not None]
+    passes = sum(seen.passes is True for _, seen in judged)
+    options = {fork.id: fork.options for fork in forks}
+    decided_by = tuple(
+        dict.fromkeys(
+            name.replace("-", " ") if chosen == DEVIATED else chosen
+            for each, seen in judged
+            if each.departures == 1 and (seen.passes is True) != (planned.rule_holds is True)
+            for name, chosen in each.choices.items()
+            if chosen != options[name][0]
+        )
+    )
+    outcomes: dict[Outcome, int] = {}
+    for _, seen in judged:
+        if seen.outcome is not None:
+            outcomes[seen.outcome] = outcomes.get(seen.outcome, 0) + 1
+    return HypothesisUniverses(
+        hypothesis=planned.id,
+        role=planned.role,
+        outcome_planned=planned.outcome,
+        passes_planned=planned.rule_holds,
+        universes=len(judged),
+        passes=passes,
+        share=passes / len(judged) if judged else None,
+        outcomes=outcomes,
+        decided_by=decided_by,
+        sentence=multiverse_words.sentence(
+            planned.id,
+            passes=passes,
+            universes=len(judged),
+            total=total,
+            planned=planned.rule_holds is True,
+            decided_by=decided_by,
+        ),
+    )

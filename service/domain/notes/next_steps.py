@@ -1,0 +1,414 @@
+"""What can be done after an outcome, with how many items: from the observed spread, and never a promise.
+
+The locked rule is read as bounds on the difference, each at its own level, and a normal approximation with
+the spread that was observed gives the size at which all of them hold in 80 of 100 studies. With clusters the spread
+between clusters counts, so their observed sizes and correlation are in it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from scipy import special
+
+from service.domain.notes.next_test import open_step
+from service.domain.plans.plan import Plan
+from service.domain.power.enumerated.rule import EnumeratedRule
+from service.domain.recent import remembered
+from service.domain.rules.fields import EFFECT_FIELDS
+from service.domain.rules.grammar import parse
+from service.domain.rules.rule import All, Clause, Comparison, Excludes, Is, Within
+from service.domain.rules.settings import settings
+from service.domain.verdicts.family import asks_small_p
+from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict
+from service.domain.verdicts.words.chinese import amount as amount_zh
+from service.domain.verdicts.words.chinese import margin_text as margin_zh
+from service.domain.verdicts.words.english import amount, margin_text
+from service.domain.verdicts.words.facts import Facts, facts_of, interval_of
+from service.domain.verdicts.words.numbers import percentage
+
+TARGET = 0.8
+MOST = 10_000_000
+"""Units up to which a size is looked for."""
+
+EXACT_UP_TO, GROWTH_STEPS, REMEMBERED = 1_000, 12, 256
+"""Items up to which the rule's exact power is asked, and how often the size may grow by a tenth."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How far the estimate varies: `sd` over the root of the number of units is its standard error."""
+
+    units: int
+    """Items, or clusters."""
+    sd: float
+    clustered: bool
+    items: float
+    """Per unit."""
+    discordance: float | None
+    """The share of items on which the arms differ, where that gave the spread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The difference is to lie above (1) or below (-1) `at` by `z` standard errors."""
+
+    side: int
+    at: float
+    z: float
+
+
+def spread_of(plan: Plan, found: HypothesisVerdict) -> Spread | None:
+    """The observed spread; None where the tests tell none."""
+    population, endpoint = plan.population(found.population), plan.endpoint(found.endpoint)
+    if population is None or endpoint is None or found.delta is None or found.n < 2:
+        return None
+    analyses = [
+        each["analysis"] for each in found.analyses.values() if isinstance(each.get("analysis"), dict)
+    ]
+    clustered = population.clusters is not None
+    for analysis in analyses:
+        clusters = analysis.get("n_clusters")  # type: ignore[union-attr]
+        if clustered and not (isinstance(clusters, int) and clusters > 1):
+            continue
+        discordant = analysis.get("n_discordant")  # type: ignore[union-attr]
+        if not clustered and endpoint.collapsed_kind == "binary" and isinstance(discordant, int):
+            share = discordant / found.n
+            variance = share - found.delta**2
+            return Spread(found.n, math.sqrt(variance), False, 1.0, share) if variance > 0 else None
+        error = _standard_error(analysis)  # type: ignore[arg-type]
+        if error is not None and error > 0:
+            units = int(clusters) if clustered else found.n  # type: ignore[arg-type]
+            return Spread(units, error * math.sqrt(units), clustered, found.n / units, None)
+    return None
+
+
+def needed(bounds: tuple[Bound, ...], spread: Spread, truth: float) -> int | None:
+    """Units with which all bounds hold in 80 of 100 studies of that true difference; None: no size found."""
+
+    def power(units: int) -> float:
+        error = spread.sd / math.sqrt(units)
+        low = max((each.at + each.z * error for each in bounds if each.side > 0), default=-math.inf)
+        high = min((each.at - each.z * error for each in bounds if each.side < 0), default=math.inf)
+        return max(0.0, float(special.ndtr((high - truth) / error) - special.ndtr((low - truth) / error)))
+
+    if not bounds or power(MOST) < TARGET:
+        return None
+    low, high = 1, MOST
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if power(middle) >= TARGET else (middle + 1, high)
+    return high
+
+
+def bounds_of(found: HypothesisVerdict) -> tuple[Bound, ...] | None:
+    """The rule as bounds on the difference; None where a clause is of another kind, or an `or` or `not` is in it."""
+    rule = parse(found.rule)
+    parts = rule.parts if isinstance(rule, All) else (rule,)
+    judged = {each.text: each for each in found.clauses}
+    bounds: list[Bound] = []
+    for part in parts:
+        if not isinstance(part, Comparison | Excludes | Within | Is) or str(part) not in judged:
+            return None
+        own = list(_bounds(part, judged[str(part)], found))
+        if not own:
+            return None
+        bounds += own
+    return tuple(bounds)
+
+
+def within(margin: float, alpha: float) -> tuple[Bound, ...]:
+    """Two one-sided tests."""
+    z = -float(special.ndtri(alpha))
+    return Bound(1, -margin, z), Bound(-1, margin, z)
+
+
+def next_step(plan: Plan, found: HypothesisVerdict) -> tuple[str, str]:
+    """What can be done, in English and Chinese."""
+    if found.outcome == "invalid":
+        return (
+            "Next: the results broke the plan, so they cannot answer it. File a deviation that says what happened, "
+            "and register the next run anew.",
+            "下一步:结果违反了计划,无法据此回答。请提交偏离说明发生了什么,并为下一次运行重新登记。",
+        )
+    if found.outcome == "inconclusive":
+        if found.n == 0:
+            return (
+                "Next: no item has a result in both arms. Find out why, and register the next run anew.",
+                "下一步:没有任何题目在两臂都有结果。请查明原因,并为下一次运行重新登记。",
+            )
+        if not found.rule_holds:
+            return open_step(plan, found)
+    if found.outcome in ("not_supported", "inconclusive") and found.rule_holds:
+        return (
+            "Next: the rule held without its claim, so more items would not help. Write a rule that holds only where "
+            "the claim does, and register the next run with it.",
+            "下一步:规则成立而主张并未由此得出,再多的题目也无济于事。请写出只在主张成立时才成立的规则,并据此登记下一次运行。",
+        )
+    steps = list(_steps(plan, found))
+    if not steps:
+        steps = [
+            (
+                "how many items another study needs cannot be said from what the tests report; repeat it on fresh "
+                "items under a new plan.",
+                "仅凭检验的输出无法说明另一项研究需要多少题目;请在新计划下用新的题目重复。",
+            )
+        ]
+    lacking = found.excluded.filled + found.excluded.pairs
+    if lacking and found.outcome == "not_supported":
+        steps.append(
+            (
+                f"find out why {lacking} items lack a result: what is missing can hide a difference or make one.",
+                f"请查明为何有 {lacking} 个题目缺少结果:缺失可能掩盖差异,也可能造成差异。",
+            )
+        )
+    first, *more = (en for en, _ in steps)
+    said = [first, *(f"{each[0].upper()}{each[1:]}" for each in more)]
+    return f"Next: {' '.join(said)}", "下一步:" + "".join(zh for _, zh in steps)
+
+
+def _steps(plan: Plan, found: HypothesisVerdict) -> Iterator[tuple[str, str]]:
+    spread = spread_of(plan, found)
+    if (
+        spread is None
+        or found.delta is None
+        or (plan.stopping is not None and plan.stopping.kind != "fixed_n")
+    ):
+        return
+    facts = facts_of(plan, found, interval_of(plan, found))
+    if found.outcome in ("supported", "not_supported") and not (
+        found.claim == "equivalence" and found.delta == 0
+    ):
+        yield from _repeated(plan, found, spread, facts)
+    margin, alpha = _margin(found, facts)
+    if margin is None or alpha is None or not 0 < alpha < 0.5 or found.outcome == "supported":
+        return
+    margin = margin / 2 if found.outcome == "equivalent" else margin
+    size = needed(within(margin, alpha), spread, 0.0)
+    if size is None:
+        return
+    (en, zh), given = _size(plan, found, spread, size), _given(spread)
+    near, near_zh = margin_text(margin, facts), margin_zh(margin, facts)
+    if found.outcome == "equivalent":
+        yield (
+            f"for a margin half as wide, {near}, a new plan of {en} would do in about 80 of 100 studies, if the arms "
+            f"do not differ at all{given[0]}.",
+            f"若两臂完全相同{given[1]},要在减半的界限 {near_zh} 下判为等价,新计划用{zh}时约 100 "
+            "次研究中有 80 次可以做到。",
+        )
+    else:
+        yield (
+            f"to show differences within {near} at alpha = {alpha:.3g}, a new plan of {en} would do in about 80 of "
+            f"100 studies, if the arms do not differ at all{given[0]}.",
+            f"若两臂完全相同{given[1]},要在 alpha = {alpha:.3g} 下表明差异在 {near_zh} 之内,新计划用{zh}时约 100 "
+            "次研究中有 80 次可以做到。",
+        )
+
+
+def _repeated(
+    plan: Plan, found: HypothesisVerdict, spread: Spread, facts: Facts
+) -> Iterator[tuple[str, str]]:
+    """The size at which the rule would hold, if the truth is what was seen."""
+    bounds = bounds_of(found)
+    if not bounds or found.delta is None:
+        return
+    seen = f"the observed {amount(found.delta, facts)}", f"观察到的 {amount_zh(found.delta, facts)}"
+    if count := found.excluded.filled:
+        seen = (
+            f"{amount(found.delta, facts)}, as with the {count} filled in",
+            f" {amount_zh(found.delta, facts)}(含填补的 {count} 个)",
+        )
+    size, given = needed(bounds, spread, found.delta), _given(spread)
+    if size is not None:
+        en, zh = _size(plan, found, spread, _refined(plan, found, spread, size))
+        yield (
+            f"a new plan of {en} would make the rule hold in about 80 of 100 studies, if the true difference is "
+            f"{seen[0]}{given[0]}.",
+            f"若真实差异为{seen[1]}{given[1]},新计划用{zh}时,约 100 次研究中有 80 次规则成立。",
+        )
+    else:
+        again = ("repeat it on fresh items under a new plan; ", "请在新计划下用新的题目重复;")
+        start = again if found.outcome == "supported" else ("", "")
+        other = ("", "")
+        if found.outcome == "not_supported":
+            other = (
+                " Plan another study for another claim, or a smaller size.",
+                "请只为另一主张或更小的量规划新的研究。",
+            )
+        yield (
+            f"{start[0]}if the true difference is {seen[0]}, no number of items makes the rule hold in 80 of 100 "
+            f"studies.{other[0]}",
+            f"{start[1]}若真实差异为{seen[1]},再多的题目也不会使规则在 100 次研究中有 80 次成立。{other[1]}",
+        )
+
+
+def _refined(plan: Plan, found: HypothesisVerdict, spread: Spread, size: int) -> int:
+    """A small size by the rule's exact power, where every outcome can be weighed."""
+    if (
+        spread.discordance is None
+        or size > EXACT_UP_TO
+        or any(each.unadjusted is not None for each in found.clauses)
+    ):
+        return size
+    return _exact_size(plan.canonical_text(), found.id, size, spread.discordance, found.delta or 0.0)
+
+
+@remembered(REMEMBERED)
+def _exact_size(plan_text: str, name: str, size: int, discordance: float, truth: float) -> int:
+    plan = Plan.from_json(plan_text)
+    setting = next(each for each in settings(plan) if each.hypothesis.id == name)
+    rule = EnumeratedRule(setting, (plan.sesoi or {}).get(setting.hypothesis.endpoint))
+    if setting.rule is None or rule.unknown:
+        return size
+    for step in range(GROWTH_STEPS):
+        grown = round(size * 1.1**step)
+        ahead, behind = (discordance + truth) / 2, (discordance - truth) / 2
+        if rule.around(grown, discordance).chance(max(ahead, 0.0), max(behind, 0.0))[0] >= TARGET:
+            return grown
+    return size
+
+
+def _margin(found: HypothesisVerdict, facts: Facts) -> tuple[float | None, float | None]:
+    """The margin that equivalence was or could be shown within, and the level of its tests."""
+    if facts.margin is not None and abs(facts.margin.low + facts.margin.high) <= 1e-12:
+        level = facts.margin.level
+        alpha = facts.margin.alpha if level is None else (1 - level) / 2
+        return facts.margin.high, alpha
+    fallback = facts.fallback
+    if fallback is not None:
+        share = 1.0
+        if fallback.adjusted and fallback.p_value:
+            share = (
+                min(1.0, fallback.p_value / fallback.adjusted) if fallback.adjusted < 1 else 1 / facts.size
+            )
+        return fallback.margin, None if fallback.alpha is None else fallback.alpha * share
+    if found.claim == "equivalence":
+        pairs = bounds_of(found) or ()
+        highs = [each for each in pairs if each.side < 0 and each.at > 0]
+        lows = [each for each in pairs if each.side > 0 and each.at < 0]
+        if highs and lows:
+            return min(highs[0].at, -lows[0].at), float(special.ndtr(-max(highs[0].z, lows[0].z)))
+    return None, None
+
+
+def _size(plan: Plan, found: HypothesisVerdict, spread: Spread, size: int) -> tuple[str, str]:
+    """A size in words, beside the one that was."""
+    population = plan.population(found.population)
+    total = about(size)
+    more = total - spread.units if size > spread.units else 0
+    extra = (f" ({about(more):,} more than here)", f"(比本次多约 {about(more):,})") if more > 0 else ("", "")
+    if spread.clustered and population is not None and population.clusters is not None:
+        key, items = population.clusters.key, about(round(size * spread.items))
+        return (
+            f"about {total:,} clusters by {key}, about {items:,} items{extra[0].replace(' more', ' clusters more')}",
+            f"约 {total:,} 个 {key} 聚类、约 {items:,} 个题目{extra[1].replace(')', ' 个聚类)')}",
+        )
+    return f"about {total:,} items{extra[0]}", f"约 {total:,} 个题目{extra[1]}"
+
+
+def _given(spread: Spread) -> tuple[str, str]:
+    if spread.clustered:
+        return " and clusters vary as observed", "、聚类间变异如观察所见"
+    if spread.discordance is not None:
+        share = percentage(float(f"{spread.discordance:.3g}"))
+        return f" and {share} of items are discordant as observed", f"、不一致题目占比为观察到的 {share}"
+    return " and items vary as observed", "、题目间变异如观察所见"
+
+
+def about(count: int) -> int:
+    """Rounded up to two digits."""
+    if count < 100:
+        return count
+    step: int = 10 ** (len(str(count)) - 2)
+    return -(-count // step) * step
+
+
+def _bounds(clause: Clause, judged: ClauseVerdict, found: HypothesisVerdict) -> Iterator[Bound]:
+    answer = found.analyses.get(clause.field.test or "", {})
+    analysis = answer.get("analysis")
+    analysis = analysis if isinstance(analysis, Mapping) else {}
+    path, up = clause.field.path, 1 if (found.delta or 0) >= 0 else -1
+    if isinstance(clause, Comparison):
+        at = float(clause.value.exact())
+        side = 1 if clause.operator in (">", ">=") else -1 if clause.operator in ("<", "<=") else 0
+        if path[-1] == "delta" and path[0] in EFFECT_FIELDS and side:
+            yield Bound(side, at, 0.0)
+        elif path[0] in EFFECT_FIELDS and path[-1] in ("low", "high") and side:
+            z = _z(analysis, path[:-1])
+            if z is not None:  # the low end above a value asks for the difference above it by z errors
+                yield Bound(side, at, z if (path[-1] == "low") == (side > 0) else -z)
+        elif asks_small_p(clause) and 0 < at < 1:
+            yield from _tested(analysis, at * _share(judged), path, up)
+    elif isinstance(clause, Excludes) and (z := _z(analysis, path)) is not None:
+        at = float(clause.value.exact())
+        yield Bound(1 if (found.delta or 0) >= at else -1, at, z)
+    elif isinstance(clause, Within) and path[0] in EFFECT_FIELDS:
+        z = 0.0 if path[-1] == "delta" else _z(analysis, path)
+        if z is not None:
+            yield Bound(1, float(clause.low.exact()), z)
+            yield Bound(-1, float(clause.high.exact()), z)
+    elif isinstance(clause, Is) and clause.value:
+        yield from _said(analysis, path)
+
+
+def _tested(analysis: Mapping[str, Any], alpha: float, path: tuple[str, ...], up: int) -> Iterator[Bound]:
+    alternative = analysis.get("alternative")
+    margin = analysis.get("margin")
+    if "p_lower" in analysis and isinstance(margin, int | float):
+        if path == ("p_value",):
+            yield from within(float(margin), alpha)
+    elif path == ("p_value",) and alternative in ("two-sided", "greater", "less"):
+        side = {"two-sided": up, "greater": 1, "less": -1}[alternative]
+        yield Bound(side, 0.0, -float(special.ndtri(alpha / 2 if alternative == "two-sided" else alpha)))
+
+
+def _said(analysis: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[Bound]:
+    """What a test of equivalence says is true."""
+    margin, z = analysis.get("margin"), _z(analysis, ("ci",))
+    if z is None or not isinstance(margin, int | float):
+        return
+    found: dict[tuple[str, ...], tuple[Bound, ...]] = {
+        ("equivalent",): (Bound(1, -float(margin), z), Bound(-1, float(margin), z)),
+        ("noninferior",): (Bound(1, -float(margin), z),),
+        ("superior",): (Bound(1, 0.0, z),),
+        ("minimum_effect",): (Bound(1, float(margin), z),),
+    }
+    yield from found.get(path, ())
+
+
+def _share(judged: ClauseVerdict) -> float:
+    """What a policy leaves of a clause's level, judged by what it made of the observed p."""
+    adjusted = judged.observed
+    if (
+        judged.unadjusted is None
+        or not isinstance(adjusted, float)
+        or adjusted <= 0
+        or judged.unadjusted <= 0
+    ):
+        return 1.0
+    return min(1.0, judged.unadjusted / adjusted)
+
+
+def _z(analysis: Mapping[str, Any], path: tuple[str, ...]) -> float | None:
+    found: Any = analysis
+    for name in path:
+        found = found.get(name) if isinstance(found, Mapping) else None
+    level = found.get("level") if isinstance(found, Mapping) else None
+    return float(special.ndtri(0.5 + level / 2)) if isinstance(level, float) and 0 < level < 1 else None
+
+
+def _standard_error(analysis: Mapping[str, Any]) -> float | None:
+    """As the test tells it, or from its interval's width."""
+    error = analysis.get("se")
+    if isinstance(error, float) and error > 0:
+        return error
+    ci, z = analysis.get("ci"), _z(analysis, ("ci",))
+    if not isinstance(ci, Mapping) or z is None:
+        return None
+    low, high = ci.get("low"), ci.get("high")
+    if not isinstance(low, int | float) or not isinstance(high, int | float):
+        return None
+    return float(high - low) / (2 * z)

@@ -1,0 +1,1 @@
+"""Plans and the records that hold them."""

@@ -1,0 +1,337 @@
+"""The plan: what a researcher locks. Typed sections, each optional until lint asks for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import date
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic_core import PydanticCustomError
+
+from service.domain.canonical import canonical, sha256_hex
+from service.domain.plans.assumptions import Assumptions
+from service.domain.plans.population import ManifestFacts
+from service.domain.plans.strings import Line, Name, Paragraph, Token
+from service.errors import InvalidData
+from service.stats.shared.common import MAX_ITEMS, Finite, Margin
+
+Claim = Literal["superiority", "non_inferiority", "equivalence", "minimum_effect"]
+Collapse = Literal["mean", "majority", "first"]
+MissingPolicy = Literal["fail", "exclude_pair", "worst_case"]
+MultiplicityPolicy = Literal["none", "bonferroni", "holm", "hochberg", "hommel", "bh", "by", "fixed_sequence"]
+MAX_LIST = 200
+MAX_RULE_LENGTH = 2000
+
+
+def _exact_json(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Refuse what the canonical text could not give back, such as 1e20, which it writes as an integer."""
+    try:
+        canonical(json.loads(canonical(value)))
+    except InvalidData as fault:
+        raise PydanticCustomError("no_canonical_form", "{fault}", {"fault": fault.detail}) from None
+    return value
+
+
+class Section(BaseModel):
+    """A part of a plan: strict, closed and immutable. A null field is the same as an absent one."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Clusters(Section):
+    """Items of one cluster are not independent. Membership comes from the manifest."""
+
+    key: Line = Field(description="What the clusters are, e.g. `conversation`.")
+    n: int = Field(ge=1, le=10_000_000, description="How many.")
+
+
+class Population(Section):
+    """The items the hypotheses speak of."""
+
+    id: Token = Field(description="What hypotheses and results call it.")
+    dataset: Line = Field(description="Name and version of the data.")
+    n: int = Field(ge=1, le=MAX_ITEMS, description="Items planned.")
+    items_sha256: str | None = Field(
+        None,
+        pattern="^[0-9a-f]{64}$",
+        description="SHA-256 of the item manifest. The lock fills it in; sent earlier, it pins the manifest.",
+    )
+    clusters: Clusters | None = Field(
+        None, description="Which items belong together; null: every item stands alone."
+    )
+    independence: Paragraph | None = Field(None, description="Why items are independent, without clusters.")
+    order_seed: int | None = Field(
+        None,
+        ge=0,
+        le=2**53 - 1,
+        description="Seed of the order in which items are looked at; null: the manifest's own.",
+    )
+    strata: Line | None = Field(None, description="What the manifest's strata are.")
+
+
+class Hypothesis(Section):
+    """A claim about two arms of a population, and the rule that decides it."""
+
+    id: Name = Field(description="What the verdict and the family call it.")
+    claim: Claim = Field(description="What kind of claim the rule decides.")
+    statement: Paragraph = Field(description="The claim in words.")
+    population: Token = Field(description="`id` of the population.")
+    baseline: Token = Field(description="Arm that is compared with.")
+    candidate: Token = Field(
+        description="Arm that the claim is about; differences are candidate minus baseline."
+    )
+    endpoint: Token = Field(description="`id` of the endpoint.")
+    rule: str = Field(
+        min_length=1, max_length=MAX_RULE_LENGTH, description="One sentence of the rule language."
+    )
+    equivalence: Name | None = Field(
+        None, description="Test that may find equivalence where the rule is false."
+    )
+    falsified_if: Paragraph | None = Field(
+        None, description="What would refute it, in words; no rule reads this."
+    )
+
+
+class Judge(Section):
+    """The model that scores answers."""
+
+    model: Line = Field(description="Its name.")
+    version: Line | None = Field(None, description="Which release of the model.")
+    prompt_sha256: Line | None = Field(None, description="SHA-256 of its prompt.")
+
+
+class Bounds(Section):
+    """The scale of a continuous endpoint: no value lies outside."""
+
+    low: Finite = Field(description="Least value.")
+    high: Finite = Field(description="Greatest value; above `low`.")
+
+    @model_validator(mode="after")
+    def _is_ordered(self) -> Self:
+        if self.low >= self.high:
+            raise PydanticCustomError("not_ordered", "the lower bound must be below the upper one")
+        return self
+
+
+class Endpoint(Section):
+    """What is measured on every item."""
+
+    id: Token = Field(description="What hypotheses and results call it.")
+    kind: Literal["binary", "continuous", "counts"] = Field(
+        description="`binary`: 0 or 1; `continuous`: a score; `counts` cannot be judged yet."
+    )
+    role: Literal["primary", "secondary"] = Field(description="`primary` for what the study is about.")
+    judge: Judge | None = Field(None, description="The model that scores answers; null: no model does.")
+    populations: tuple[Token, ...] | None = Field(
+        None, min_length=1, max_length=MAX_LIST, description="Where it is measured; null: everywhere."
+    )
+    replicates: int = Field(1, ge=1, le=1000, description="Results per item and arm.")
+    collapse: Collapse | None = Field(None, description="How replicates become one value; null: `mean`.")
+    bounds: Bounds | None = Field(
+        None, description="Least and greatest value of a continuous endpoint; a binary one has 0 and 1."
+    )
+    better: Literal["higher", "lower"] | None = Field(
+        None, description="Which way claims mean: larger values are better, or smaller ones; null: `higher`."
+    )
+
+    def measured_on(self, population_id: str) -> bool:
+        """True when items of that population have this endpoint."""
+        return self.populations is None or population_id in self.populations
+
+    @property
+    def collapsed_kind(self) -> Literal["binary", "continuous", "counts"]:
+        """The kind a test sees: the mean of several binary replicates is a score between 0 and 1."""
+        if self.kind == "binary" and self.replicates > 1 and self.collapse in (None, "mean"):
+            return "continuous"
+        return self.kind
+
+
+class TestUse(Section):
+    """A statistical test with its pinned version and parameters, under the name that rules use."""
+
+    __test__ = False
+
+    id: Name = Field(description="What rules call it.")
+    test: Token = Field(description="Name of the statistical test.")
+    version: int = Field(ge=1, le=10_000, description="Version of the test, pinned.")
+    parameters: Annotated[dict[str, JsonValue], AfterValidator(_exact_json)] = Field(
+        default_factory=dict,
+        description="Settings of the test, as its page lists them; what is left out has the default there.",
+    )
+
+
+class Threshold(Section):
+    """A tuned number such as a confidence cut-off, and how it was chosen."""
+
+    name: Line = Field(description="What it is called.")
+    population: Token | None = Field(None, description="`id` of the population it is for; null: all.")
+    value: Finite = Field(description="The number.")
+    chosen_by: Line = Field(description="How it was chosen.")
+    split: Line | None = Field(None, description="The data it was chosen on.")
+    split_sha256: Line | None = Field(None, description="SHA-256 of that data.")
+    sweep: tuple[Finite, ...] | None = Field(
+        None, min_length=1, max_length=MAX_LIST, description="Every value that was tried."
+    )
+
+
+class FixedN(Section):
+    """One look, when every planned result is in."""
+
+    kind: Literal["fixed_n"] = Field(description="Names this rule.")
+
+
+class GroupSequential(Section):
+    """Planned looks with an error-spending function."""
+
+    kind: Literal["group_sequential"] = Field(description="Names this rule.")
+    looks: int | None = Field(None, ge=2, le=100, description="How many, the last one included.")
+    spending: Literal["obrien_fleming", "pocock"] | None = Field(
+        None, description="How alpha is spent over them."
+    )
+
+
+class AnytimeValid(Section):
+    """An e-process that may be read after every item."""
+
+    kind: Literal["anytime_valid"] = Field(description="Names this rule.")
+
+
+Stopping = Annotated[FixedN | GroupSequential | AnytimeValid, Field(discriminator="kind")]
+
+
+class Multiplicity(Section):
+    """How many hypotheses are tested together and what is done about it."""
+
+    policy: MultiplicityPolicy = Field(
+        description="The correction; `none`: each hypothesis at its own alpha."
+    )
+    family: tuple[Name, ...] = Field((), max_length=MAX_LIST, description="Hypotheses of the family.")
+
+
+class ImportMapping(Section):
+    """How result files of an eval harness are read."""
+
+    format: Token = Field(description="Name of the format.")
+    scorer: Line | None = Field(None, description="Which scorer's values are read.")
+    cluster_key: Line | None = Field(None, description="Field that holds the cluster.")
+
+
+T = TypeVar("T")
+E = TypeVar("E", Population, Hypothesis, Endpoint, TestUse)
+
+
+def _unique(values: tuple[T, ...]) -> tuple[T, ...]:
+    """Refuse a second entry of the same id (of the same name and population, for thresholds)."""
+    first: dict[object, int] = {}
+    for index, value in enumerate(values):
+        identity = (value.name, value.population) if isinstance(value, Threshold) else getattr(value, "id")  # noqa: B009
+        earlier = first.setdefault(identity, index)
+        if earlier != index:
+            raise PydanticCustomError(
+                "duplicate_id",
+                "entry {index} has the name of entry {earlier}; name every entry once",
+                {"index": index, "earlier": earlier},
+            )
+    return values
+
+
+_Listed = Annotated[tuple[T, ...], Field(max_length=MAX_LIST), AfterValidator(_unique)]
+
+
+class Plan(Section):
+    """A preregistration's content. A draft may lack sections; what is present is of the right type."""
+
+    title: Line | None = Field(None, description="One line.")
+    populations: _Listed[Population] | None = Field(None, description="The items the hypotheses speak of.")
+    hypotheses: _Listed[Hypothesis] | None = Field(None, description="The claims and their rules.")
+    endpoints: _Listed[Endpoint] | None = Field(None, description="What is measured.")
+    tests: _Listed[TestUse] | None = Field(None, description="Statistical tests that rules ask.")
+    sesoi: dict[Token, Margin] | None = Field(
+        None, max_length=MAX_LIST, description="Smallest effect size of interest, by endpoint."
+    )
+    thresholds: _Listed[Threshold] | None = Field(
+        None, description="Tuned numbers; an empty list says there are none."
+    )
+    stopping: Stopping | None = Field(None, description="When results are looked at.")
+    missing: MissingPolicy | None = Field(None, description="What a result that is not `ok` does.")
+    multiplicity: Multiplicity | None = Field(None, description="What several hypotheses cost.")
+    assumptions: Assumptions | None = Field(
+        None, description="What power rests on: spread, correlation, missing results, true differences."
+    )
+    import_mapping: ImportMapping | None = Field(
+        None, alias="import", description="How result files of an eval harness are read."
+    )
+    results_due: date | None = Field(
+        None, description="Day by which results are expected, such as 2027-03-31."
+    )
+    visibility: Literal["private", "link", "public"] = Field(
+        "private", description="Who may read the record."
+    )
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Plan:
+        """Read a plan strictly; raises pydantic's ValidationError."""
+        return cls.model_validate_json(text, strict=True)
+
+    @classmethod
+    def from_dict(cls, value: Mapping[str, Any]) -> Plan:
+        """Read a plan from decoded JSON, as strictly as from text; raises pydantic's ValidationError."""
+        return cls.from_json(json.dumps(value))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plan as JSON: absent sections left out, defaults written out."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+    def canonical_text(self) -> str:
+        """RFC 8785 text of `as_dict`: equal plans have equal text, whatever was left to its default."""
+        return canonical(self.as_dict()).decode()
+
+    def sha256(self) -> str:
+        """SHA-256 of the canonical text."""
+        return sha256_hex(self.canonical_text().encode())
+
+    def population(self, population_id: str) -> Population | None:
+        """The population of that id."""
+        return _by_id(self.populations, population_id)
+
+    def endpoint(self, endpoint_id: str) -> Endpoint | None:
+        """The endpoint of that id."""
+        return _by_id(self.endpoints, endpoint_id)
+
+    def test(self, test_id: str) -> TestUse | None:
+        """The statistical test of that id."""
+        return _by_id(self.tests, test_id)
+
+    def hypothesis(self, hypothesis_id: str) -> Hypothesis | None:
+        """The hypothesis of that id."""
+        return _by_id(self.hypotheses, hypothesis_id)
+
+    def arms(self, population_id: str) -> tuple[str, ...]:
+        """The arms that hypotheses compare on a population, in order of mention."""
+        named = (
+            arm
+            for hypothesis in self.hypotheses or ()
+            if hypothesis.population == population_id
+            for arm in (hypothesis.baseline, hypothesis.candidate)
+        )
+        return tuple(dict.fromkeys(named))
+
+    def endpoints_of(self, population_id: str) -> tuple[Endpoint, ...]:
+        """The endpoints measured on a population."""
+        return tuple(each for each in self.endpoints or () if each.measured_on(population_id))
+
+    def with_items(self, facts: Mapping[str, ManifestFacts]) -> Plan:
+        """The plan with the hash of every population's manifest filled in, as the lock stores it."""
+        populations = tuple(
+            each.model_copy(update={"items_sha256": facts[each.id].items_sha256})
+            if each.id in facts
+            else each
+            for each in self.populations or ()
+        )
+        return self.model_copy(update={"populations": populations or self.populations})
+
+
+def _by_id(values: Iterable[E] | None, wanted: str) -> E | None:
+    return next((value for value in values or () if value.id == wanted), None)

@@ -1,0 +1,34 @@
+"""The locked order of a population: items, or whole clusters, permuted by the plan's seed."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from service.domain.plans.plan import Population
+from service.domain.plans.population import Manifest
+from service.kernels.clusters import codes_of
+from service.kernels.order import permutation
+
+
+def ranks(population: Population, manifest: Manifest) -> NDArray[np.int64]:
+    """The place of every item's unit in the order, from 0, shape (items,). Without a seed: the manifest's."""
+    clusters = manifest.clusters if population.clusters is not None else None
+    codes = np.arange(manifest.n, dtype=np.int64) if clusters is None else codes_of(clusters)
+    units = int(codes.max()) + 1
+    if population.order_seed is None:
+        return codes
+    place = np.empty(units, dtype=np.int64)
+    place[permutation(units, population.order_seed)] = np.arange(units)
+    return np.asarray(place[codes])
+
+
+def in_order(population: Population, manifest: Manifest) -> NDArray[np.int64]:
+    """Manifest positions in the order, items of a cluster together, shape (items,)."""
+    return np.argsort(ranks(population, manifest), kind="stable").astype(np.int64)
+
+
+def look_units(population: Population, looks: int) -> tuple[int, ...]:
+    """Units at each of `looks` equal steps, rounded up; the last are all."""
+    units = population.n if population.clusters is None else population.clusters.n
+    return tuple(-(-units * look // looks) for look in range(1, looks + 1))

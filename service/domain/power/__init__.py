@@ -1,0 +1,1 @@
+"""What a rule can show before there are data: least p, attainability, power, and its level."""

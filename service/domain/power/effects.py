@@ -1,0 +1,213 @@
+"""The smallest difference a rule finds, and the items it takes, by search along its power in the whole plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from service.domain.plans.plan import Population
+from service.domain.plans.population import ManifestFacts
+from service.domain.power.hypothesis import HypothesisPower
+from service.domain.power.records import Detectable, RequiredN
+from service.domain.power.search import MOST_ITEMS, OverBudgetError, first_reached, smallest, steady
+
+TARGETS = (0.8, 0.9)
+
+EXACT_STEPS, STEPS = 24, 8
+EXACTNESS = 1e-5
+"""Of a detectable difference that is computed, a proportion; a simulated one is told to 1/64 of the search."""
+
+ROUGH = 0.02
+"""Of a simulated n."""
+
+CHANCE, REGION = 0.7e6, 10e6
+"""Nanoseconds of weighing all outcomes, at the planned n and at another one."""
+
+ROOMY = 0.5e9
+"""With less than this for the table, differences are sought at the reference alone."""
+
+LONG = "lint may not take as long as the search does"
+LEAST_MASS = 1e-9
+
+
+def detectable(power: HypothesisPower) -> Iterator[Detectable]:
+    """By scale where it is computed; at the reference alone where it is simulated."""
+    own = power.own
+    exact = power.enumerable(own.at("reference"))
+    for target in TARGETS:
+        for scale in own.scales if exact and power.budget.rest >= ROOMY else (own.reference,):
+            yield _detectable(power, scale, target, exact=exact)
+
+
+def _detectable(power: HypothesisPower, scale: float, target: float, *, exact: bool) -> Detectable:
+    own = power.own
+    sign = own.sign if own.goal == 0 else int(np.sign(own.goal))
+    found = Detectable(
+        discordance=scale if own.binary else None,
+        spread=None if own.binary else scale,
+        target=target,
+        effect=None,
+    )
+    if power.setting.hypothesis.claim in ("equivalence", "non_inferiority"):
+        return found.model_copy(update={"reason": "the rule is to hold without a difference"})
+    if exact and power.exact.rule.unknown:
+        return found.model_copy(update={"reason": "the rule has a field that these counts do not decide"})
+    largest = scale if own.binary else max(scale, 2 * abs(own.goal))
+
+    def at(size: float) -> float | None:
+        if exact:
+            power.budget.spend(CHANCE)
+            return power.exact.power(own.at("reference", sign * size, scale))
+        return power.at("reference", truth=sign * size, scale=scale, n_sets=power.search_sets).power
+
+    steps, exactness = (EXACT_STEPS, EXACTNESS) if exact else (STEPS, largest / 64)
+    try:
+        effect = smallest(at, largest, target, steps=steps, exactness=exactness)
+    except OverBudgetError:
+        return found.model_copy(update={"reason": LONG})
+    if effect is None:
+        within = "at this discordance" if own.binary else f"up to {largest:g}"
+        return found.model_copy(update={"reason": f"no difference {within} reaches {target:.0%}"})
+    rough = (
+        None if exact else f"simulated, {power.search_sets} data sets a step: to within about {exactness:.2g}"
+    )
+    return found.model_copy(update={"effect": sign * effect, "reason": rough})
+
+
+def required(power: HypothesisPower) -> Iterator[RequiredN]:
+    """At the reference: for the goal, and for the SESOI where the goal is twice that."""
+    own = power.own
+    if power.enumerable(own.at("reference")) and power.exact.rule.unknown:
+        return
+    yield _required(power, own.goal, TARGETS[0])
+    if own.goal != 0 and not own.effect_stated:
+        yield _required(power, own.goal / 2, TARGETS[0])
+    yield _required(power, own.goal, TARGETS[1])
+
+
+def _required(power: HypothesisPower, truth: float, target: float) -> RequiredN:
+    own = power.own
+    world = own.at("reference", truth)
+    found = RequiredN(
+        discordance=own.reference if own.binary else None,
+        spread=None if own.binary else own.reference,
+        target=target,
+        truth=truth,
+        n=None,
+    )
+    if own.binary and abs(truth) > own.reference + LEAST_MASS:
+        return found.model_copy(update={"reason": "not possible together"})
+    if power.enumerable(world):
+        return _computed(power, found, truth, target)
+    return _simulated(power, found, truth, target)
+
+
+def _computed(power: HypothesisPower, found: RequiredN, truth: float, target: float) -> RequiredN:
+    world = power.own.at("reference", truth)
+
+    def weighed(n: int) -> float:
+        power.budget.spend(REGION)
+        return power.exact.bounds(world, n)[0]
+
+    at = _once(weighed)
+    try:
+        least = first_reached(at, power.n, MOST_ITEMS, target)
+        if least is None:
+            why = f"at {MOST_ITEMS} items power is {at(MOST_ITEMS):.2g}: the rule itself sets the limit"
+            return found.model_copy(update={"searched_to": MOST_ITEMS, "reason": why})
+        # the saw-tooth of a threshold on the difference is 1 / SESOI items long
+        n, sizes = steady(at, least, max(int(1 / power.own.sesoi), 8), target)
+    except OverBudgetError:
+        return found.model_copy(update={"reason": LONG})
+    why = f"exact power saw-tooths: {len(sizes)} larger sizes were looked at"
+    return found.model_copy(update={"n": n, "searched_to": sizes[-1], "reason": why})
+
+
+def _simulated(power: HypothesisPower, found: RequiredN, truth: float, target: float) -> RequiredN:
+    """In units, items or clusters of the planned sizes; other populations stay as they are."""
+    population = power.setting.population
+    if population is None:
+        return found
+    clustered = population.clusters is not None
+    planned = population.n if population.clusters is None else population.clusters.n
+    most = max(MOST_ITEMS * planned // power.n, 8 * planned)
+    reached = planned
+
+    def at(units: int) -> float:
+        nonlocal reached
+        grown = _grown(power, population, max(units, 2))
+        entry = grown.at("reference", truth=truth, n_sets=power.search_sets)
+        if entry.power is None:
+            raise OverBudgetError
+        reached = max(reached, units)
+        return entry.power
+
+    once = _once(at)
+    try:
+        units = first_reached(once, planned, most, target, share=ROUGH)
+    except OverBudgetError:
+        searched = _items(power, reached)
+        return found.model_copy(update={"searched_to": searched, "reason": LONG})
+    if units is None:
+        why = f"at {_items(power, most)} items power is {once(most):.2g}: the rule itself or the clusters set the limit"
+        return found.model_copy(update={"searched_to": _items(power, most), "reason": why})
+    return found.model_copy(
+        update={
+            "n": _items(power, units),
+            "n_clusters": units if clustered else None,
+            "searched_to": _items(power, reached),
+            "reason": f"simulated, {power.search_sets} data sets a step: to within some per cent",
+        }
+    )
+
+
+def _items(power: HypothesisPower, units: int) -> int:
+    population = power.setting.population
+    if population is None or population.clusters is None:
+        return units
+    return round(power.n * units / population.clusters.n)
+
+
+def _grown(power: HypothesisPower, population: Population, units: int) -> HypothesisPower:
+    """The same plan with that many units in the hypothesis' population, the planned cluster sizes over and over."""
+    known = power.facts.get(population.id)
+    update: dict[str, object] = {"n": units}
+    sizes: tuple[int, ...] = ()
+    if population.clusters is not None:
+        planned = known.cluster_sizes if known and known.cluster_sizes else ()
+        g = population.clusters.n
+        each = planned or tuple(population.n // g + (at < population.n % g) for at in range(g))
+        sizes = tuple(int(size) for size in np.resize(np.array(each), units))
+        update = {"n": sum(sizes), "clusters": population.clusters.model_copy(update={"n": units})}
+    larger = population.model_copy(update=update)
+    facts = ManifestFacts(
+        n=larger.n,
+        items_sha256="",
+        n_clusters=units if population.clusters is not None else None,
+        cluster_sizes=sizes,
+    )
+    populations = tuple(larger if each.id == larger.id else each for each in power.plan.populations or ())
+    hypothesis = power.setting.hypothesis
+    setting = replace(power.setting, hypothesis=hypothesis, population=larger)
+    return HypothesisPower(
+        power.plan.model_copy(update={"populations": populations}),
+        {**power.facts, larger.id: facts},
+        setting,
+        power.worlds,
+        larger.n,
+        power.budget,
+    )
+
+
+def _once(power: Callable[[int], float]) -> Callable[[int], float]:
+    """Every size is asked once."""
+    known: dict[int, float] = {}
+
+    def at(n: int) -> float:
+        if n not in known:
+            known[n] = power(n)
+        return known[n]
+
+    return at

@@ -1,0 +1,1 @@
+"""A rule over every outcome of independent binary pairs."""

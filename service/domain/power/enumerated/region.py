@@ -1,0 +1,213 @@
+"""The cells of n independent binary pairs in which a rule holds, and the chance to land in them.
+
+For m discordant items a row of cells b = 0 .. m is cut where a clause of the rule can change; between
+two cuts the rule's truth is one, so a row is a handful of pieces and their chance a difference of
+binomial tails. Nothing is approximated: where each cut lies is settled by `stats.cell_lines`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from service.domain.power.enumerated.truth_sets import FREE, TRUE, Sets, both, combine_sets, compared, either
+from service.domain.rules.rule import Clause, Comparison, Excludes, Is, Operator, Rule, clauses
+from service.kernels import binomial
+from service.kernels.rule_enumeration import Ints
+from service.stats.shared.cell_lines import ABOVE, BELOW, UNDEFINED, EndLines, Line, Stretch
+
+Lines = Mapping[str, Line | EndLines]
+"""By the field's text; a field without a line is free."""
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """Rows `m` (rows,), their cuts (rows, pieces + 1) and the truths of each piece (rows, pieces)."""
+
+    n: int
+    m: Ints
+    cuts: Ints
+    truths: Sets
+
+    @property
+    def may_pass(self) -> NDArray[np.bool_]:
+        """Rows with a cell in which the rule is not ruled out."""
+        return self._any((self.truths & TRUE) != 0)
+
+    @property
+    def passes(self) -> NDArray[np.bool_]:
+        """Rows with a cell in which the rule holds."""
+        return self._any(self.truths == TRUE)
+
+    def chance(self, p_only_candidate: float, p_only_baseline: float) -> tuple[float, float]:
+        """The least and the greatest chance that the rule holds; they differ where a field is free."""
+        discordant = p_only_candidate + p_only_baseline
+        if discordant <= 0:
+            rows, weight = np.flatnonzero(self.m == 0), np.ones(1)
+            share = 0.5
+        else:
+            low, high = binomial.window(self.n, min(discordant, 1.0))
+            rows = np.flatnonzero((self.m >= low) & (self.m <= high))
+            weight = binomial.pmf(self.m[rows], self.n, min(discordant, 1.0))
+            share = p_only_candidate / discordant
+        certain = self._mass(rows, weight, share, self.truths == TRUE)
+        free = (self.truths != TRUE) & ((self.truths & TRUE) != 0)
+        if not free.any():
+            return certain, certain
+        return certain, min(certain + self._mass(rows, weight, share, free), 1.0)
+
+    def open_stretch(self) -> tuple[Ints, Ints]:
+        """For every row the b from the first piece whose truth is not settled to before the end of the last."""
+        open_ = (_size(self.truths) > 1) & (self.cuts[:, 1:] > self.cuts[:, :-1])
+        some = open_.any(axis=1)
+        rows = np.arange(len(self.m))
+        first = self.cuts[rows, np.argmax(open_, axis=1)]
+        last = self.cuts[rows, open_.shape[1] - np.argmax(open_[:, ::-1], axis=1)]
+        return np.where(some, first, 0), np.where(some, last, 0)
+
+    def settled_in(self, cuts: Ints, truths: Sets) -> NDArray[np.bool_]:
+        """Which pieces of finer cuts lie in pieces that are settled; their truth is filled in."""
+        # the last of the coarse cuts at or before each finer one
+        piece = (self.cuts[:, None, :-1] <= cuts[:, :-1, None]).sum(axis=2) - 1
+        found = np.take_along_axis(self.truths, piece, axis=1)
+        settled: NDArray[np.bool_] = _size(found) == 1
+        truths[settled] = found[settled]
+        return settled
+
+    def _mass(self, rows: Ints, weight: NDArray[np.float64], share: float, of: NDArray[np.bool_]) -> float:
+        row, piece = np.nonzero(of[rows] & (self.cuts[rows, 1:] > self.cuts[rows, :-1]))
+        at = rows[row]
+        chance = binomial.between(self.cuts[at, piece], self.cuts[at, piece + 1], self.m[at], share)
+        return min(float(weight[row] @ chance), 1.0)
+
+    def _any(self, of: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        return np.asarray((of & (self.cuts[:, 1:] > self.cuts[:, :-1])).any(axis=1))
+
+
+def region(rule: Rule, lines: Lines, n: int, m: Ints, fixed: Mapping[Clause, int]) -> Region:
+    """Cut the rows `m`. `fixed` holds the truths that clauses can take whatever the cell.
+
+    Costly lines are asked last, and only in the pieces that the others leave open.
+    """
+    costly = {text for text, line in lines.items() if _costly(line)}
+    once = [clause for clause in dict.fromkeys(clauses(rule)) if clause not in fixed]
+    later = dict.fromkeys((each for each in once if str(each.field) in costly), FREE)
+    found = _cut(rule, lines, n, m, {**fixed, **later})
+    return _cut(rule, lines, n, m, fixed, found, tuple(later)) if later else found
+
+
+def _cut(
+    rule: Rule,
+    lines: Lines,
+    n: int,
+    m: Ints,
+    fixed: Mapping[Clause, int],
+    before: Region | None = None,
+    later: tuple[Clause, ...] = (),
+) -> Region:
+    """Cut by every clause that is not fixed; `before` by the clauses `later`, where it is not settled."""
+    once = [clause for clause in dict.fromkeys(clauses(rule)) if clause not in fixed]
+    columns = [np.zeros_like(m), np.minimum(m, 1), m, m + 1] if before is None else list(before.cuts.T)
+    within = (np.zeros_like(m), m + 1) if before is None else before.open_stretch()
+    looks = {clause: [_Look(*part) for part in _parts(clause, lines[str(clause.field)])] for clause in once}
+    for clause in once if before is None else later:
+        for each in looks[clause]:
+            columns += each.cut(m, within)
+    cuts = np.sort(np.clip(np.stack(columns, axis=1), 0, (m + 1)[:, None]), axis=1)
+    truths = np.zeros((len(m), cuts.shape[1] - 1), dtype=np.uint8)
+    settled = truths > 0 if before is None else before.settled_in(cuts, truths)
+    row, piece = np.nonzero((cuts[:, 1:] > cuts[:, :-1]) & ~settled)
+    b = cuts[row, piece]
+    sets: dict[Clause, Sets] = {
+        clause: np.full(len(b), possible, dtype=np.uint8) for clause, possible in fixed.items()
+    }
+    for clause in once:
+        sets[clause] = _joined(clause, [each.truths(m, row, b) for each in looks[clause]], len(b))
+    truths[row, piece] = combine_sets(rule, sets)
+    return Region(n, m, cuts, truths)
+
+
+def truths_of(clause: Clause, line: Line | EndLines, b: Ints, m: Ints) -> Sets:
+    """A clause's truth in each cell, as `rules.truth.holds`."""
+    found = [
+        compared(each.sides(b, m, limit, LEVELS[operator]), operator)
+        for each, limit, operator in _parts(clause, line)
+    ]
+    return _joined(clause, found, len(b))
+
+
+def _joined(clause: Clause, found: list[Sets], count: int) -> Sets:
+    if not found:
+        return np.full(count, FREE, dtype=np.uint8)
+    if len(found) == 1:
+        return found[0]
+    return either(*found) if isinstance(clause, Excludes) else both(*found)
+
+
+@dataclass(eq=False)
+class _Look:
+    """One comparison of one number: cut first, then asked for the pieces."""
+
+    line: Line
+    limit: Fraction
+    operator: Operator
+    stretches: list[Stretch] = field(default_factory=list)
+
+    def cut(self, m: Ints, within: tuple[Ints, Ints]) -> list[Ints]:
+        """Columns of cuts."""
+        levels = LEVELS[self.operator]
+        if not self.line.patterned:
+            return self.line.changes(m, self.limit)
+        found = [each for level in levels for each in self.line.stretches(m, within, self.limit, level)]
+        # a level is reached all along a stretch or from its turn on: nothing has to be asked again
+        self.stretches = found if len(levels) == 1 else []
+        ends = [each.high + 1 for each in found[:-1]]
+        return [each.turn for each in found] + ends
+
+    def truths(self, m: Ints, row: Ints, b: Ints) -> Sets:
+        """In the cells `b` of the rows numbered `row`."""
+        sides = np.full(len(b), UNDEFINED, dtype=np.int8)
+        ask = np.ones(len(b), dtype=np.bool_)
+        for each in self.stretches:
+            inside, reached = each.reached(row, b)
+            sides[inside] = np.where(reached[inside], ABOVE, BELOW)
+            ask &= ~inside
+        sides[ask] = self.line.sides(b[ask], m[row[ask]], self.limit, LEVELS[self.operator])
+        return compared(sides, self.operator)
+
+
+LEVELS: dict[Operator, tuple[int, ...]] = {
+    ">=": (0,),
+    "<": (0,),
+    ">": (1,),
+    "<=": (1,),
+    "==": (0, 1),
+    "!=": (0, 1),
+}
+
+
+def _parts(clause: Clause, line: Line | EndLines) -> list[tuple[Line, Fraction, Operator]]:
+    """The comparisons of single numbers that make up a clause."""
+    low, high = (line.low, line.high) if isinstance(line, EndLines) else (line, line)
+    if isinstance(clause, Comparison):
+        return [] if isinstance(line, EndLines) else [(line, clause.value.exact(), clause.operator)]
+    if isinstance(clause, Excludes):
+        return [(low, clause.value.exact(), ">"), (high, clause.value.exact(), "<")]
+    if isinstance(clause, Is):  # a truth lies above 0 or below it
+        return [(low, Fraction(0), ">" if clause.value else "<")]
+    above: Operator = ">=" if clause.closed else ">"
+    below: Operator = "<=" if clause.closed else "<"
+    return [(low, clause.low.exact(), above), (high, clause.high.exact(), below)]
+
+
+def _costly(line: Line | EndLines) -> bool:
+    return line.low.costly if isinstance(line, EndLines) else line.costly
+
+
+def _size(sets: Sets) -> NDArray[np.int64]:
+    """How many truths are possible."""
+    return np.asarray((sets & 1) + (sets >> 1 & 1) + (sets >> 2 & 1), dtype=np.int64)

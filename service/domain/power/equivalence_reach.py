@@ -1,0 +1,39 @@
+"""The most discordant items with which an equivalence test can still show equivalence."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from service.domain.power.enumerated.tests import BinaryTest
+from service.domain.power.records import EquivalenceReach
+from service.kernels.paired_exact import SPARSE
+from service.stats.shared.cell_lines import ABOVE, Line
+
+MOST_ITEMS = 20_000
+
+
+def equivalence_reach(test: BinaryTest) -> EquivalenceReach | None:
+    """Where the items are split as evenly as can be; None for a form that is not worked out here."""
+    plan = test.use.test.plan
+    if plan is None or plan.purpose != "equivalence" or test.margin is None or test.n > MOST_ITEMS:
+        return None
+    line = test.line_of(("equivalent",))
+    if not isinstance(line, Line):
+        return None
+    # only the largest number is told, and tables with few discordant items cost most
+    most = _largest(line, np.arange(SPARSE, test.n + 1))
+    if most is None:
+        most = _largest(line, np.arange(min(SPARSE, test.n + 1)))
+    return EquivalenceReach(
+        test=test.use.use.id,
+        margin=test.margin,
+        most_discordant=most,
+        most_discordant_share=None if most is None else most / test.n,
+    )
+
+
+def _largest(line: Line, m: np.ndarray[tuple[int], np.dtype[np.int64]]) -> int | None:
+    shown = np.flatnonzero(line.sides((m + 1) // 2, m, Fraction(0), (1,)) == ABOVE)
+    return int(m[shown[-1]]) if len(shown) else None

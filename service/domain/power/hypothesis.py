@@ -1,0 +1,292 @@
+"""The power of one hypothesis within its plan: exact where every outcome can be weighed, simulated elsewhere.
+
+Independent right/wrong pairs under one look that share no error budget are enumerated. Clusters, scores,
+families, looks, and missing results that tests and fallbacks see differently are simulated, the whole plan at
+once. Costs are estimated before anything is drawn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal
+
+from service.domain.plans.plan import Plan
+from service.domain.plans.population import ManifestFacts
+from service.domain.power.enumerated.rule import EnumeratedRule
+from service.domain.power.exact import UNKNOWN_POWER, ExactPower, intact_chance
+from service.domain.power.procedure.cost import nanoseconds
+from service.domain.power.procedure.data import World
+from service.domain.power.procedure.procedure import Procedure
+from service.domain.power.records import PowerAt
+from service.domain.power.search import MOST_ITEMS, Budget
+from service.domain.power.worlds import KNOWN, Corner, Worlds
+from service.domain.rules.rule import All, AnyOf, Comparison, FieldName, Is, Not, Quantity, Rule
+from service.domain.rules.settings import Setting
+from service.domain.verdicts.family import asks_small_p, members, places
+from service.kernels.simulated_pairs import RESAMPLES
+from service.stats.shared.common import Margin
+
+Others = Literal["not_true", "at_goal"]
+
+LINT_SETS, TABLE_SETS, SEARCH_SETS, FEWEST_SETS = 4000, 1000, 500, 100
+CORNERS, ENTRIES, STEPS_OF_SEARCH = 3.3, 15, 60
+"""About how many entries the lock needs, a table has, and its searches ask for."""
+
+LONGEST = 5e8
+"""Nanoseconds that one entry may take where fewer data sets would tell nothing."""
+
+TOO_LARGE = "too many units to simulate within the bound on lint's cost"
+NOT_SIMULATED = "the rule has a field that is not simulated here"
+IMPOSSIBLE = "a difference this large needs at least as large a share of discordant items"
+
+
+@dataclass(frozen=True)
+class HypothesisPower:
+    """`worlds` holds the hypothesis and those it interacts with, by id."""
+
+    plan: Plan
+    facts: Mapping[str, ManifestFacts]
+    setting: Setting
+    worlds: Mapping[str, Worlds]
+    n: int
+    budget: Budget
+    _known: dict[object, PowerAt] = field(default_factory=dict, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The hypothesis' id."""
+        return self.setting.hypothesis.id
+
+    @property
+    def own(self) -> Worlds:
+        """What may be true of it."""
+        return self.worlds[self.name]
+
+    @property
+    def sesoi(self) -> Margin | None:
+        """As the plan states it."""
+        return (self.plan.sesoi or {}).get(self.setting.hypothesis.endpoint)
+
+    @property
+    def stated(self) -> bool:
+        """True when the plan leaves nothing to a range, here or in what it interacts with."""
+        others = [each for name, each in self.worlds.items() if name != self.name]
+        return self.own.stated and all(each.stated and each.effect_stated for each in others)
+
+    def enumerable(self, world: World) -> bool:
+        """True when the counts of independent items decide all there is to decide."""
+        policy, corrected = self.plan.missing, self._corrected
+        sees_filling = self.setting.hypothesis.claim == "equivalence" or self._falls_back
+        return (
+            self.own.binary
+            and not self.own.clustered
+            and self.plan.stopping is not None
+            and self.plan.stopping.kind == "fixed_n"
+            and self.n <= MOST_ITEMS
+            and (corrected in ("none", "bonferroni"))
+            and not (corrected == "bonferroni" and self._falls_back)
+            and (world.complete == 1 or policy == "fail" or (policy == "worst_case" and not sees_filling))
+        )
+
+    @property
+    def lint_sets(self) -> int:
+        """Data sets of what the lock needs."""
+        return self._affordable(LINT_SETS, self.budget.lint / CORNERS)
+
+    @property
+    def table_sets(self) -> int:
+        """Data sets per entry of the table; it gets half of what the lock leaves."""
+        return self._affordable(TABLE_SETS, self.budget.rest / 2 / ENTRIES)
+
+    @property
+    def search_sets(self) -> int:
+        """Data sets per step of a search; all of them get the other half."""
+        return self._affordable(SEARCH_SETS, self.budget.rest / 2 / STEPS_OF_SEARCH)
+
+    def _affordable(self, most: int, share: float) -> int:
+        return min(max(int(share / nanoseconds(self.procedure)), FEWEST_SETS), most)
+
+    @property
+    def exact_only(self) -> bool:
+        """True when the table is enumerated, so that what is not known there has a reason of its own."""
+        return self.enumerable(self.own.at("reference"))
+
+    def words(self) -> str:
+        """What the numbers take for granted."""
+        own, world = self.own, self.own.at("reference")
+        said = []
+        if not own.binary:
+            said.append("differences are normal")
+        if own.clustered:
+            said.append(f"items of a cluster correlate by {world.icc:g}")
+        else:
+            said.append("items are independent")
+        if any(world.missing):
+            before, after = (f"{100 * each:g}" for each in world.missing)
+            said.append(f"{before} % of the baseline's and {after} % of the candidate's results are not ok")
+        else:
+            said.append("all of them are in")
+        if len(self.worlds) > 1:
+            said.append(_shared(self.settings_together))
+        if not self.exact_only:
+            said.append(
+                f"{self.table_sets} data sets per entry, with {RESAMPLES} shared resamples where bootstraps are not "
+                "listed"
+            )
+        return "; ".join(said)
+
+    @property
+    def settings_together(self) -> tuple[Setting, ...]:
+        """The hypothesis and those it interacts with."""
+        return self.procedure.settings
+
+    def at(
+        self,
+        corner: Corner,
+        others: Others = "not_true",
+        *,
+        truth: float | None = None,
+        scale: float | None = None,
+        n_sets: int | None = None,
+    ) -> PowerAt:
+        """One entry of the table, on `lint_sets` data sets unless said otherwise.
+
+        Raises:
+            OverBudgetError: it would have to be simulated, and the budget is spent.
+        """
+        world = self.own.at(corner, truth, scale)
+        n_sets = self.lint_sets if n_sets is None else n_sets
+        alone = len(self.worlds) == 1
+        key = (world, corner, others if not alone else None, n_sets)
+        if key not in self._known:
+            self._known[key] = self._at(world, corner, others, n_sets)
+        return self._known[key]
+
+    def _at(self, world: World, corner: Corner, others: Others, n_sets: int) -> PowerAt:
+        rest = {name: each for name, each in self.worlds.items() if name != self.name}
+        stated = all(each.effect_stated for each in rest.values())
+        where = PowerAt(
+            discordance=world.scale if self.own.binary else None,
+            spread=None if self.own.binary else world.scale,
+            icc=world.icc if self.own.clustered else None,
+            missing=sum(world.missing) / 2 if any(world.missing) else None,
+            others=None if not rest else "stated" if stated else others,
+            truth=world.truth,
+            power=None,
+        )
+        if self.own.binary and abs(world.truth) > world.scale + KNOWN:
+            return where.model_copy(update={"reason": IMPOSSIBLE})
+        if self.enumerable(world):
+            return self._enumerated(where, world)
+        worlds = {
+            name: each.at(corner, each.goal if others == "at_goal" else each.not_true)
+            for name, each in rest.items()
+        }
+        return self._simulated(where, {**worlds, self.name: world}, n_sets)
+
+    def _enumerated(self, where: PowerAt, world: World) -> PowerAt:
+        power = self.exact.power(world)
+        changes: dict[str, object] = {
+            "power": power,
+            "reason": None if power is not None else UNKNOWN_POWER,
+            "invalid": self._invalid(world, self.n),
+        }
+        if self.exact_fallback is not None:
+            changes["equivalent"] = self.exact_fallback.power(world)
+        return where.model_copy(update=changes)
+
+    def _simulated(self, where: PowerAt, worlds: Mapping[str, World], n_sets: int) -> PowerAt:
+        cost = nanoseconds(self.procedure)
+        if FEWEST_SETS * cost > LONGEST:
+            return where.model_copy(update={"reason": TOO_LARGE})
+        self.budget.spend(n_sets * cost)
+        found = self.procedure.run(worlds, n_sets, only=self.name).get(self.name)
+        if found is None:
+            return where.model_copy(update={"reason": NOT_SIMULATED})
+        world = worlds[self.name]
+        items = float(found.items.mean())
+        intact = intact_chance(world, items, self.plan.missing)
+        held, n_sets = float(found.held.mean()), len(found.held)
+        error = math.sqrt(max(held * (1 - held), 1 / n_sets) / n_sets)
+        changes: dict[str, object] = {
+            "power": intact * held,
+            "standard_error": intact * error,
+            "invalid": self._invalid(world, items),
+        }
+        if self._falls_back:
+            changes["equivalent"] = intact * float(found.equivalent.mean())
+        if self.plan.stopping is not None and self.plan.stopping.kind != "fixed_n":
+            changes["expected_n"] = items
+        return where.model_copy(update=changes)
+
+    def _invalid(self, world: World, n: float) -> float | None:
+        return (
+            1 - intact_chance(world, n, "fail")
+            if self.plan.missing == "fail" and world.complete < 1
+            else None
+        )
+
+    @property
+    def _falls_back(self) -> bool:
+        return self.setting.hypothesis.equivalence is not None
+
+    @property
+    def _corrected(self) -> str:
+        """The policy that adjusts the hypothesis' p-values; `none` where there is nothing to share."""
+        policy = "none" if self.plan.multiplicity is None else self.plan.multiplicity.policy
+        return policy if self.name in members(self.plan) and places(self.plan) > 1 else "none"
+
+    @cached_property
+    def procedure(self) -> Procedure:
+        """The hypothesis and those it interacts with."""
+        return Procedure.of(self.plan, self.facts, tuple(self.worlds))
+
+    @cached_property
+    def exact(self) -> ExactPower:
+        """The rule over every outcome, its thresholds divided where the family shares them by Bonferroni."""
+        rule = self.setting.rule
+        if rule is not None and self._corrected == "bonferroni":
+            rule = _divided(rule, places(self.plan))
+        return self._exact(rule)
+
+    @cached_property
+    def exact_fallback(self) -> ExactPower | None:
+        """The rule is false, and the equivalence test finds equivalence."""
+        name, rule = self.setting.hypothesis.equivalence, self.setting.rule
+        if name is None or rule is None or name not in self.setting.uses:
+            return None
+        shown = Is(field=FieldName(test=name, path=("equivalent",)), value=True)
+        return self._exact(All(parts=(Not(part=rule), shown)))
+
+    def _exact(self, rule: Rule | None) -> ExactPower:
+        enumerated = EnumeratedRule(replace(self.setting, rule=rule), self.sesoi)
+        return ExactPower(enumerated, self.n, self.own.scales, self.plan.missing, self.own.sign)
+
+
+def _shared(together: Sequence[Setting]) -> str:
+    """Which of the hypotheses are taken to be independent although they share an arm."""
+    arms = [
+        {(each.hypothesis.population, arm) for arm in (each.hypothesis.baseline, each.hypothesis.candidate)}
+        for each in together
+    ]
+    crossed = any(0 < len(one & other) < 2 for at, one in enumerate(arms) for other in arms[:at])
+    if crossed:
+        return "hypotheses that share one arm are taken as independent, which they are not quite"
+    return "hypotheses on other data are independent"
+
+
+def _divided(rule: Rule, by: int) -> Rule:
+    """The rule with every threshold of a small p-value divided."""
+    match rule:
+        case All() | AnyOf():
+            return rule.model_copy(update={"parts": tuple(_divided(part, by) for part in rule.parts)})
+        case Not():
+            return rule.model_copy(update={"part": _divided(rule.part, by)})
+        case Comparison() if asks_small_p(rule):
+            share = rule.value.exact() / by
+            return rule.model_copy(update={"value": Quantity(text=f"{float(share):.18f}")})
+        case _:
+            return rule

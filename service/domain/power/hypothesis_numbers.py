@@ -1,0 +1,96 @@
+"""What lint works out of a hypothesis: on its part of the plan alone, once it can be read, and kept a while."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+
+from service.domain.checks.rule import rule_findings
+from service.domain.checks.stopping import sequential_findings
+from service.domain.checks.tests import parameter_findings, use_findings
+from service.domain.plans.plan import GroupSequential, Multiplicity, Plan
+from service.domain.plans.population import ManifestFacts
+from service.domain.recent import Recent
+from service.domain.rules.feeding import parameter
+from service.domain.rules.settings import Setting, settings
+from service.domain.verdicts.family import members
+from service.errors import InvalidData
+
+REMEMBERED = 512
+"""Answers of all kinds together."""
+
+NOT_READY = "the plan is not complete here"
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Work = Callable[Concatenate[Plan, Mapping[str, ManifestFacts], Setting, P], R]
+
+_known: Recent[bytes, tuple[Any]] = Recent(REMEMBERED)
+
+
+def worked_out(
+    work: Work[P, R],
+    plan: Plan,
+    facts: Mapping[str, ManifestFacts],
+    together: set[str],
+    name: str,
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> R:
+    """What `work` says of a hypothesis, told only of those that decide `together`: the same part, the same answer."""
+    part = _part(plan, together)
+    known = {each.id: facts[each.id] for each in part.populations or () if each.id in facts}
+    texts = [(key, each.model_dump_json()) for key, each in sorted(known.items())]
+    asked = (work.__qualname__, part.canonical_text(), texts, name, args, sorted(kwargs.items()))
+    key = hashlib.sha256(repr(asked).encode("utf-8", "surrogatepass")).digest()
+    found = _known.get(key)
+    if found is None:
+        setting = next(each for each in settings(part) if each.hypothesis.id == name)
+        found = (work(part, known, setting, *args, **kwargs),)
+        _known.add(key, found, 1)
+    return cast("R", found[0])
+
+
+def _part(plan: Plan, together: set[str]) -> Plan:
+    """The plan with these hypotheses and their populations; its family keeps all its members."""
+    kept = tuple(each for each in plan.hypotheses or () if each.id in together)
+    populations = {each.population for each in kept}
+    return plan.model_copy(
+        update={
+            "hypotheses": kept,
+            "populations": tuple(each for each in plan.populations or () if each.id in populations),
+            "multiplicity": Multiplicity(
+                policy=plan.multiplicity.policy if plan.multiplicity else "none", family=members(plan)
+            ),
+            "thresholds": None,
+            "title": None,
+            "results_due": None,
+        }
+    )
+
+
+def ready(plan: Plan, setting: Setting) -> bool:
+    """True when a hypothesis can be judged as it stands: neither its rule nor a test of it has an error of its own."""
+    sesoi, endpoint = (plan.sesoi or {}).get(setting.hypothesis.endpoint), setting.endpoint
+    if setting.rule is None or setting.population is None or endpoint is None or endpoint.kind == "counts":
+        return False
+    if not {clause.field.test for clause in setting.clauses} - {None} <= set(setting.uses):
+        return False
+    by_looks = any(parameter(each.use, "method") == "group_sequential" for each in setting.uses.values())
+    if by_looks and not isinstance(plan.stopping, GroupSequential):
+        return False
+    found = (
+        *rule_findings(setting),
+        *parameter_findings(plan),
+        *use_findings(plan, setting),
+        *sequential_findings(plan, setting),
+    )
+    if any(each.severity == "error" for each in found):
+        return False
+    if sesoi is not None:
+        try:
+            sesoi.for_endpoint(binary=endpoint.kind == "binary")
+        except InvalidData:
+            return False
+    return True

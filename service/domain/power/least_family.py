@@ -1,0 +1,91 @@
+"""The least p-values of a family, and the least that its policy makes of each.
+
+Every policy's adjusted p grows with each p of the family, so the policy itself, run on the least p of every
+member, gives a bound that no results go below. The equivalence tests beside the rules are left at 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+from service.domain.plans.plan import MultiplicityPolicy, Plan
+from service.domain.plans.population import ManifestFacts
+from service.domain.power.least_p import least_p, size_of
+from service.domain.rules.settings import Setting
+from service.domain.verdicts.family import CLOSED, Family, members, p_clauses, two_places
+
+ROUNDING = Fraction(1, 10**12)
+"""Of a float, so that a bound is never above what it bounds."""
+
+
+@dataclass(frozen=True)
+class LeastFamily:
+    """A family before any result; `more` clusters or items are added to every population."""
+
+    plan: Plan
+    settings: Mapping[str, Setting]
+    facts: Mapping[str, ManifestFacts]
+    policy: MultiplicityPolicy
+    more: int = 0
+
+    @classmethod
+    def of(
+        cls, plan: Plan, settings: tuple[Setting, ...], facts: Mapping[str, ManifestFacts]
+    ) -> LeastFamily | None:
+        """The family of a plan; None where nothing is corrected."""
+        if plan.multiplicity is None or plan.multiplicity.policy == "none":
+            return None
+        return cls(plan, {each.hypothesis.id: each for each in settings}, facts, plan.multiplicity.policy)
+
+    def grown(self, more: int) -> LeastFamily:
+        """The same with more data."""
+        return replace(self, more=more)
+
+    def under(self, policy: MultiplicityPolicy) -> LeastFamily:
+        """The same with another policy."""
+        return replace(self, policy=policy)
+
+    @property
+    def other_policies(self) -> tuple[MultiplicityPolicy, ...]:
+        """Those that hold the same error rate and may ask for less."""
+        return tuple(each for each in ("fixed_sequence",) if each != self.policy)
+
+    @cached_property
+    def family(self) -> Family:
+        """Every member at its least."""
+        least = {name: self._least(name) for name in members(self.plan)}
+        named = {name: 0.0 for name in least if self._names_equivalence(name)}
+        return Family(
+            self.policy, least, {}, named, two_places(self.plan) if self.policy in CLOSED else frozenset()
+        )
+
+    def adjusted(self, hypothesis: str, least: Fraction, why: str) -> tuple[Fraction, str]:
+        """A least p of a hypothesis by the policy, and why."""
+        if not self.family.corrects(hypothesis) or self.policy == "none" or least == 0:
+            return least, why
+        found = Fraction(self.family.adjust(hypothesis, float(least), self.policy)) * (1 - ROUNDING)
+        if found <= least:
+            return least, why
+        size = len(self.family.p_values)
+        return (
+            found,
+            f"{why}, and `{self.policy}` over {size} hypotheses makes it at least {float(found):.4g}",
+        )
+
+    def _names_equivalence(self, name: str) -> bool:
+        found = self.settings.get(name)
+        return found is not None and found.hypothesis.equivalence is not None
+
+    def _least(self, name: str) -> float:
+        """The least p of a member: that of its p-value clauses which is largest at its least."""
+        setting = self.settings.get(name)
+        if setting is None or setting.rule is None or setting.population is None:
+            return 0.0
+        size = size_of(setting.population, self.facts).grown(self.more)
+        uses = [setting.uses.get(each.field.test or "") for each in p_clauses(setting.rule)]
+        return max(
+            (float(least_p(use, size, setting.population)[0]) for use in uses if use is not None), default=0.0
+        )

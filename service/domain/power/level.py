@@ -1,0 +1,158 @@
+"""The level of a rule: its greatest chance to hold where its claim is false.
+
+The truth is put where the claim only just fails: no difference for superiority, the margin for the
+others. Independent binary pairs under one look are enumerated over the plausible shares of discordant items;
+clusters, scores and plans with looks are simulated over plausible spreads with a fixed seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+
+import numpy as np
+
+from service.domain.plans.plan import Plan
+from service.domain.plans.population import ManifestFacts
+from service.domain.power.enumerated.region import Region
+from service.domain.power.enumerated.rule import EnumeratedRule
+from service.domain.power.hypothesis_numbers import NOT_READY, ready, worked_out
+from service.domain.power.least_p import size_of
+from service.domain.power.level_records import RuleLevel
+from service.domain.power.search import MOST_ITEMS
+from service.domain.power.simulated_level import fixed_level, sequential_level
+from service.domain.power.worlds import KNOWN, plausible
+from service.domain.rules.claims.assertion import states
+from service.domain.rules.claims.claim import WANTED, Target
+from service.domain.rules.claims.clauses import Reader, meaning_of
+from service.domain.rules.feeding import parameter
+from service.domain.rules.rule import Excludes
+from service.domain.rules.settings import Setting, settings
+from service.kernels import binomial
+from service.stats.shared.shows import Covers, Finding, PValue, Share, by_alpha
+
+DEFAULT_ALPHA = 0.05
+GRID = 25
+REFINED = 12
+MOST_ROWS = 1500
+"""Discordant counts that are enumerated in one piece; beyond, each share has rows of its own."""
+
+FEW_SHARES = 9
+MOST_HYPOTHESES = 20
+
+Chance = Callable[[float], "float | None"]
+
+
+def level_of(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> RuleLevel:
+    """The level of one hypothesis' rule; null beside a reason where it is not worked out."""
+    name = setting.hypothesis.id
+    if setting.index >= MOST_HYPOTHESES:
+        why = f"levels are worked out for the first {MOST_HYPOTHESES} hypotheses of a plan"
+        return RuleLevel(hypothesis=name, level=None, reason=why)
+    return worked_out(_level, plan, facts, {name}, name)
+
+
+def levels(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[RuleLevel, ...]:
+    """Of every hypothesis, in the plan's order."""
+    return tuple(level_of(plan, facts, setting) for setting in settings(plan))
+
+
+def _level(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> RuleLevel:
+    base = RuleLevel(hypothesis=setting.hypothesis.id, level=None, alpha=stated_alpha(setting))
+    endpoint, population = setting.endpoint, setting.population
+    if endpoint is None or population is None or not ready(plan, setting):
+        return base.model_copy(update={"reason": NOT_READY})
+    truths = tuple(_truths(plan, setting))
+    if not truths:
+        return base.model_copy(update={"reason": "the claim needs a margin: give the endpoint a SESOI"})
+    size, sesoi = size_of(population, facts), (plan.sesoi or {}).get(endpoint.id)
+    if endpoint.kind == "binary" and endpoint.collapsed_kind != "binary":
+        why = "a mean of replicates is neither right or wrong nor a free score: not simulated"
+        return base.model_copy(update={"reason": why})
+    if plan.stopping is not None and plan.stopping.kind != "fixed_n":
+        return sequential_level(base, plan, facts, setting, truths)
+    if endpoint.collapsed_kind == "binary" and population.clusters is None:
+        return _exact(base, EnumeratedRule(setting, sesoi), size.n, truths)
+    return fixed_level(base, setting, sesoi, size, facts.get(population.id), truths)
+
+
+def stated_alpha(setting: Setting) -> float:
+    """The error that the tests and intervals of the rule are set to, as they are written; the largest counts."""
+    return max(_alphas(setting), default=DEFAULT_ALPHA)
+
+
+def _alphas(setting: Setting) -> Iterator[float]:
+    for clause in setting.clauses:
+        use = setting.uses.get(clause.field.test or "")
+        if use is None:
+            continue
+        value = partial(parameter, use.use)
+        match meaning_of(use, clause.field.path)[0]:
+            case PValue() | Share():
+                yield by_alpha(value)
+            case Covers(error=error):
+                yield round((2 if isinstance(clause, Excludes) else 1) * error(value), 12)
+            case Finding(ways=ways, error=error):
+                yield round(len(ways) * error(value), 12)
+
+
+def _truths(plan: Plan, setting: Setting) -> Iterator[float]:
+    """Where the claim only just fails: true differences, candidate minus baseline."""
+    target = Target.of(plan, setting.hypothesis)
+    if target.claim == "superiority":
+        yield 0.0
+        return
+    assert setting.rule is not None  # noqa: S101 - callers have one
+    shown = {each for facts in states(setting.rule, Reader.of(plan, setting)) for each in facts.shown}
+    margins = [margin for each in shown if (margin := each.margin or target.sesoi) is not None]
+    margin = max(margins, default=target.sesoi)
+    if margin is not None:
+        yield from (float(target.good * k * margin) for _, k in WANTED[target.claim])
+
+
+def _exact(base: RuleLevel, rule: EnumeratedRule, n: int, truths: tuple[float, ...]) -> RuleLevel:
+    if n > MOST_ITEMS:
+        return base.model_copy(update={"reason": f"levels are worked out up to {MOST_ITEMS} items"})
+    shares = plausible(None if rule.sesoi is None else float(rule.sesoi.exact()))
+    low, high = shares[0], shares[-1]
+    first, last = binomial.window(n, low)[0], binomial.window(n, high)[1]
+    whole = rule.on(n, np.arange(first, last + 1)) if last - first < MOST_ROWS else None
+    best: tuple[float, float, float] | None = None
+    for truth in truths:
+
+        def chance(share: float, truth: float = truth) -> float | None:
+            return _chance(whole or rule.around(n, share), share, truth)
+
+        least = min(max(low, abs(truth) + KNOWN), high)
+        found = _greatest(chance, least, high, GRID if whole else FEW_SHARES)
+        if found is None:
+            why = "; ".join(dict.fromkeys(rule.unknown.values())) or "a field is not decided by the counts"
+            return base.model_copy(update={"reason": why})
+        best = max(best or (-1.0, 0.0, 0.0), (found[0], found[1], truth))
+    assert best is not None  # noqa: S101 - there is a truth
+    level, share, truth = best
+    return base.model_copy(update={"level": level, "method": "exact", "discordance": share, "truth": truth})
+
+
+def _chance(region: Region, share: float, truth: float) -> float | None:
+    truth = min(max(truth, -share), share)
+    least, most = region.chance((share + truth) / 2, (share - truth) / 2)
+    return most if most - least < KNOWN else None
+
+
+def _greatest(chance: Chance, low: float, high: float, steps: int) -> tuple[float, float] | None:
+    """The greatest value on an even grid and between its neighbours, and where; None where one is not known."""
+    grid = [low + (high - low) * step / max(steps - 1, 1) for step in range(steps)]
+    values = [chance(each) for each in grid]
+    known = [(value, each) for value, each in zip(values, grid, strict=True) if value is not None]
+    if len(known) < len(grid):
+        return None
+    best = max(known)
+    width = (high - low) / max(steps - 1, 1)
+    for _ in range(REFINED // 2):
+        width /= 2
+        for each in (best[1] - width, best[1] + width):
+            value = chance(each) if low <= each <= high else None
+            if value is not None:
+                best = max(best, (value, each))
+    return best

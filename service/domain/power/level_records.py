@@ -1,0 +1,32 @@
+"""The level of a rule as lint answers it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from service.domain.power.records import Record
+
+
+class RuleLevel(Record):
+    """How often at most the rule of one hypothesis holds where its claim is false."""
+
+    hypothesis: str
+    level: float | None = Field(
+        description="The greatest chance over the conditions looked at; null where it is not known."
+    )
+    alpha: float = Field(0.05, description="What the rule's tests and intervals are set to.")
+    standard_error: float | None = Field(None, description="Monte-Carlo standard error; null when computed.")
+    method: Literal["exact", "simulated"] | None = None
+    reason: str | None = Field(None, description="Why the level is null.")
+    truth: float | None = Field(
+        None, description="True difference at which it is reached: a proportion, or score units."
+    )
+    discordance: float | None = Field(
+        None, description="True share of discordant items at which it is reached (binary endpoints)."
+    )
+    spread: float | None = Field(
+        None, description="True SD of the item differences at which it is reached, score units."
+    )
+    icc: float | None = Field(None, description="Correlation of items of a cluster at which it is reached.")

@@ -1,0 +1,280 @@
+"""Power under a pilot: the caller's columns, what they say of spread, correlation and missing results, and no more.
+
+Nothing of a pilot is kept. Its difference is not taken for the true one: that of a small study is too noisy,
+and of one that led to a larger study too large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+from scipy import special
+
+from service.domain.faults import Faults
+from service.domain.plans.assumptions import Assumed, Assumptions, MissingByArm
+from service.domain.plans.plan import MAX_LIST, Endpoint, Hypothesis, Plan, Section
+from service.domain.plans.strings import Name, Token
+from service.errors import InvalidData
+from service.kernels.clusters import codes_of
+from service.stats.shared.common import MAX_ITEMS, Finite
+
+LEVEL = 0.8
+"""Of the one-sided bounds that stand in for estimates of spread: small pilots underestimate it."""
+
+LEAST_PAIRS = 5
+Values = Annotated[tuple[Finite | None, ...], Field(min_length=1, max_length=MAX_ITEMS)]
+Floats = NDArray[np.float64]
+
+
+class PowerPilot(Section):
+    """Two arms on the same pilot items, which are not the plan's. It serves every hypothesis that it fits."""
+
+    hypothesis: Name | None = Field(None, description="The one hypothesis it is for; null: all that fit.")
+    population: Token | None = Field(None, description="Only hypotheses on this population.")
+    endpoint: Token | None = Field(None, description="Only hypotheses on this endpoint.")
+    baseline: Values = Field(description="One value per item; null: missing.")
+    candidate: Values = Field(description="The same items in the same order.")
+    clusters: tuple[Annotated[str, Field(min_length=1, max_length=512)], ...] | None = Field(
+        None, max_length=MAX_ITEMS, description="Each item's cluster."
+    )
+
+
+class LintRequest(Section):
+    """Nothing, or pilot data that power is to rest on."""
+
+    pilot: tuple[PowerPilot, ...] | None = Field(
+        None, min_length=1, max_length=MAX_LIST, description="Used for this answer and not stored."
+    )
+
+
+class Estimate(BaseModel):
+    """An estimate, and the upper end of its one-sided 80 % interval."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    estimate: float
+    upper: float | None = Field(None, description="Null where it cannot be told.")
+
+
+class PilotEstimates(BaseModel):
+    """What a pilot says."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    hypotheses: tuple[str, ...] = Field(description="Whose power rests on it.")
+    n: int = Field(description="Items.")
+    n_pairs: int = Field(description="Items with both results.")
+    n_clusters: int | None = None
+    delta: float = Field(description="Candidate minus baseline; not taken for the true difference.")
+    discordance: Estimate | None = Field(
+        None, description="Share of items on which the arms differ (binary)."
+    )
+    sd: Estimate = Field(description="Of the item differences, outcome units.")
+    icc: Estimate | None = Field(None, description="Of the item differences, by one-way ANOVA; at least 0.")
+    missing: MissingByArm
+    baseline_mean: float
+    source: str
+
+
+def with_pilot(plan: Plan, pilots: Sequence[PowerPilot]) -> tuple[Plan, tuple[PilotEstimates, ...]]:
+    """The plan with what the pilots say in its assumptions, and what that is.
+
+    Raises:
+        InvalidData: naming what of the pilot cannot be used.
+    """
+    faults = Faults()
+    served = _served(plan, pilots, faults)
+    for index, (pilot, hypotheses) in enumerate(zip(pilots, served, strict=True)):
+        _check(plan, pilot, hypotheses, f"pilot[{index}]", faults)
+    faults.raise_if_any()
+    found = tuple(_estimates(plan, pilot, each) for pilot, each in zip(pilots, served, strict=True))
+    stated = plan.assumptions or Assumptions()
+    names = {each.id for each in plan.hypotheses or ()}
+    if len(found) == 1 and set(found[0].hypotheses) == names:
+        update: dict[str, Any] = _assumed(found[0], plan)
+        own = {name: _without(each, update) for name, each in (stated.hypotheses or {}).items()}
+        kept = {name: each for name, each in own.items() if each != Assumed()}
+        return _with(plan, stated.model_copy(update={**update, "hypotheses": kept or None})), found
+    each_own = dict(stated.hypotheses or {})
+    for one in found:
+        for name in one.hypotheses:
+            each_own[name] = each_own.get(name, Assumed()).model_copy(update=_assumed(one, plan))
+    return _with(plan, stated.model_copy(update={"hypotheses": each_own})), found
+
+
+def _with(plan: Plan, assumptions: Assumptions) -> Plan:
+    return plan.model_copy(update={"assumptions": assumptions})
+
+
+def _without(assumed: Assumed, update: dict[str, Any]) -> Assumed:
+    return assumed.model_copy(update=dict.fromkeys(update))
+
+
+def _served(plan: Plan, pilots: Sequence[PowerPilot], faults: Faults) -> list[list[Hypothesis]]:
+    taken: dict[str, int] = {}
+    found = []
+    for index, pilot in enumerate(pilots):
+        fits = [
+            each
+            for each in plan.hypotheses or ()
+            if pilot.hypothesis in (None, each.id)
+            and pilot.population in (None, each.population)
+            and pilot.endpoint in (None, each.endpoint)
+        ]
+        if not fits:
+            faults.add(f"pilot[{index}]", "fits no hypothesis of the plan", "name one that it has")
+        for each in fits:
+            if taken.setdefault(each.id, index) != index:
+                fix = "say which hypothesis, population or endpoint each pilot is for"
+                faults.add(f"pilot[{index}]", f"is for {each.id}, as pilot[{taken[each.id]}] is", fix)
+        found.append(fits)
+    return found
+
+
+def _check(
+    plan: Plan, pilot: PowerPilot, hypotheses: Sequence[Hypothesis], path: str, faults: Faults
+) -> None:
+    for name, column in (("candidate", pilot.candidate), ("clusters", pilot.clusters)):
+        if column is not None and len(column) != len(pilot.baseline):
+            faults.add(f"{path}.{name}", "has another length than baseline", "send one value per item")
+            return
+    pairs = sum(b is not None and c is not None for b, c in zip(pilot.baseline, pilot.candidate, strict=True))
+    if pairs < LEAST_PAIRS:
+        message = f"has {pairs} items with both results"
+        faults.add(f"{path}.baseline", message, f"send at least {LEAST_PAIRS}")
+    clustered = any(
+        population.clusters is not None
+        for each in hypotheses
+        if (population := plan.population(each.population)) is not None
+    )
+    if clustered and (pilot.clusters is None or len(set(pilot.clusters)) < 2):
+        faults.add(f"{path}.clusters", "must name two clusters or more", "the plan's population has clusters")
+    for name in dict.fromkeys(each.endpoint for each in hypotheses):
+        endpoint = plan.endpoint(name)
+        if endpoint is None or endpoint.kind == "counts":
+            faults.add(f"{path}.endpoint", "is not a binary or continuous endpoint", "mend the plan first")
+            continue
+        for column_name, values in (("baseline", pilot.baseline), ("candidate", pilot.candidate)):
+            faults.rows(f"{path}.{column_name}", _odd(endpoint, values), "is not on the endpoint's scale")
+
+
+def _odd(endpoint: Endpoint, values: Sequence[float | None]) -> list[int]:
+    if endpoint.collapsed_kind == "binary":
+        return [row for row, each in enumerate(values) if each not in (None, 0.0, 1.0)]
+    ends = endpoint.bounds
+    low, high = (0.0, 1.0) if endpoint.kind == "binary" else (ends.low, ends.high) if ends else (None, None)
+    if low is None or high is None:
+        return []
+    return [row for row, each in enumerate(values) if each is not None and not low <= each <= high]
+
+
+def _estimates(plan: Plan, pilot: PowerPilot, hypotheses: Sequence[Hypothesis]) -> PilotEstimates:
+    before, after = (
+        np.array([np.nan if each is None else each for each in column])
+        for column in (pilot.baseline, pilot.candidate)
+    )
+    there = ~(np.isnan(before) | np.isnan(after))
+    d = (after - before)[there]
+    endpoint = plan.endpoint(hypotheses[0].endpoint)
+    binary = endpoint is not None and endpoint.collapsed_kind == "binary"
+    codes = None
+    if pilot.clusters is not None:
+        codes = codes_of(tuple(each for each, kept in zip(pilot.clusters, there, strict=True) if kept))
+    icc = None if codes is None or int(codes.max()) < 1 else anova_icc(d, codes)
+    effective = len(d) / _inflation(codes, icc)
+    return PilotEstimates(
+        hypotheses=tuple(each.id for each in hypotheses),
+        n=len(before),
+        n_pairs=len(d),
+        n_clusters=None if codes is None else int(codes.max()) + 1,
+        delta=float(d.mean()),
+        discordance=_share(float((d != 0).mean()), effective) if binary else None,
+        sd=_sd(float(d.std(ddof=1)), effective - 1),
+        icc=icc,
+        missing=MissingByArm(
+            baseline=min(float(np.isnan(before).mean()), 0.999), candidate=min(float(np.isnan(after).mean()), 0.999)
+        ),
+        baseline_mean=float(before[~np.isnan(before)].mean()),
+        source=f"pilot of {len(before)} items",
+    )  # fmt: skip
+
+
+def _inflation(codes: NDArray[np.int64] | None, icc: Estimate | None) -> float:
+    """By how much correlation within clusters lessens what the items tell."""
+    if codes is None or icc is None:
+        return 1.0
+    sizes = np.bincount(codes)
+    return float(1 + max((sizes**2).sum() / sizes.sum() - 1, 0.0) * icc.estimate)
+
+
+def _share(share: float, n: float) -> Estimate:
+    """Clopper-Pearson's upper end, at the number of items that would tell as much without clusters."""
+    upper = 1.0 if share >= 1 else float(special.betaincinv(share * n + 1, n - share * n, LEVEL))
+    return Estimate(estimate=share, upper=upper)
+
+
+def _sd(sd: float, df: float) -> Estimate:
+    """The upper end for normal values: s sqrt(df / chi-square quantile)."""
+    if df < 1:
+        return Estimate(estimate=sd)
+    return Estimate(estimate=sd, upper=sd * float(np.sqrt(df / (2 * special.gammaincinv(df / 2, 1 - LEVEL)))))
+
+
+def anova_icc(d: Floats, codes: NDArray[np.int64]) -> Estimate | None:
+    """Intraclass correlation of values (n,) in clusters by one-way ANOVA, and its upper end by F.
+
+    Source: Searle, Casella & McCulloch (1992), Variance Components, 3.6; Donner (1986), Int Stat Rev 54:67. The
+    size of unequal clusters is n0 = (N - sum of squares / N) / (G - 1). None where no cluster has two items.
+    """
+    sizes = np.bincount(codes).astype(np.float64)
+    n, g = sizes.sum(), len(sizes)
+    if n <= g:
+        return None
+    means = np.bincount(codes, weights=d) / sizes
+    between = float((sizes * (means - d.mean()) ** 2).sum() / (g - 1))
+    within = float(((d - means[codes]) ** 2).sum() / (n - g))
+    n0 = float((n - (sizes**2).sum() / n) / (g - 1))
+    if within == 0 and between == 0:
+        return Estimate(estimate=0.0)
+    ratio = between / within if within > 0 else np.inf
+    bound = ratio / float(special.fdtri(g - 1, n - g, 1 - LEVEL))
+
+    def icc(f: float) -> float:
+        return 0.999 if np.isinf(f) else min(max((f - 1) / (f + n0 - 1), 0.0), 0.999)
+
+    return Estimate(estimate=icc(ratio), upper=icc(bound))
+
+
+def _assumed(found: PilotEstimates, plan: Plan) -> dict[str, Any]:
+    """The fields of the section, rounded to what a pilot can tell: upper ends for spread, the estimate for the ICC."""
+    hypothesis = plan.hypothesis(found.hypotheses[0])
+    population = None if hypothesis is None else plan.population(hypothesis.population)
+    told: dict[str, Any] = {"source": found.source, "baseline_mean": _rounded(found.baseline_mean)}
+    if found.discordance is not None:
+        told["discordance"] = min(_rounded(found.discordance.upper or found.discordance.estimate), 1.0)
+    elif (sd := found.sd.upper or found.sd.estimate) > 0:
+        told["sd"] = _rounded(sd)
+    if found.icc is not None and population is not None and population.clusters is not None:
+        told["icc"] = _rounded(found.icc.estimate)
+    rates = found.missing
+    told["missing"] = MissingByArm(baseline=_rounded(rates.baseline), candidate=_rounded(rates.candidate))
+    return told
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.4g}")
+
+
+def pasteable(plan: Plan) -> dict[str, Any] | None:
+    """The `assumptions` of a plan as they are written in it."""
+    return None if plan.assumptions is None else plan.as_dict().get("assumptions")
+
+
+def require_few(pilots: Sequence[PowerPilot]) -> None:
+    """Refuse more items than a request may carry in all."""
+    if sum(len(each.baseline) for each in pilots) > MAX_ITEMS:
+        raise InvalidData.field("pilot", f"has more than {MAX_ITEMS} items", "send fewer items")

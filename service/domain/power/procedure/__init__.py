@@ -1,0 +1,1 @@
+"""A whole plan on simulated data."""

@@ -1,0 +1,169 @@
+"""Fields of statistical tests on many simulated data sets at once, and the truth of clauses on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from service.domain.power.enumerated.region import truths_of
+from service.domain.power.enumerated.tests import BinaryTest
+from service.domain.power.enumerated.truth_sets import Sets, both, compared, either
+from service.domain.rules.feeding import parameter, takes_clusters
+from service.domain.rules.rule import Clause, Comparison, Excludes, Is
+from service.domain.rules.settings import Setting, Use
+from service.domain.rules.truth import TIE
+from service.kernels import simulated_pairs as kernel
+from service.stats.shared.cell_lines import (
+    ABOVE,
+    BELOW,
+    EQUAL,
+    UNDEFINED,
+    EndLines,
+    Line,
+    Sides,
+    exact_delta,
+)
+from service.stats.shared.common import Margin
+from service.stats.shared.shows import Estimate
+from service.stats.shared.simulated import Asked, Units, Value
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SimulatedSets:
+    """T data sets: difference sums (T, G) over units, and where binary the items each arm alone wins."""
+
+    setting: Setting
+    sesoi: Margin | None
+    sizes: Ints
+    sums: Floats
+    won: tuple[Ints, Ints] | None
+    clustered: bool
+    seed: int
+    shared: dict[str, kernel.SharedResamples] = field(default_factory=dict, repr=False)
+    """Resamples of the units by estimand: the same for all truths."""
+
+    def truths(self, clause: Clause) -> Sets | None:
+        """The clause's truth in every data set; None when its field is not simulated."""
+        use = self.setting.uses.get(clause.field.test or "")
+        if self.won is not None and (use is None or not self._by_cluster(use)):
+            return self._by_counts(clause, use)
+        value = self.units.delta if use is None else self.value_of(use, clause.field.path)
+        return None if value is None else clause_truths(clause, value)
+
+    def _by_counts(self, clause: Clause, use: Use | None) -> Sets | None:
+        """From the total counts alone, as exactly as the test; alike data sets are asked once."""
+        line = self._line(use, clause.field.path)
+        if line is None:
+            return None
+        b, m, back = self._cells
+        return truths_of(clause, line, b, m)[back]
+
+    def _line(self, use: Use | None, path: Path) -> Line | EndLines | None:
+        n = int(self.sizes.sum())
+        if use is None:
+            return exact_delta(n)
+        if self.setting.endpoint is None:
+            return None
+        return BinaryTest(use, self.setting.endpoint, n, self.sesoi).line_of(path)
+
+    @cached_property
+    def _cells(self) -> tuple[Ints, Ints, NDArray[np.intp]]:
+        """The distinct (b, m) among the data sets, and which of them each has."""
+        won, lost = (each.sum(axis=1) for each in self.won or ())
+        cells, back = np.unique(np.stack([won, won + lost], axis=1), axis=0, return_inverse=True)
+        return cells[:, 0], cells[:, 1], back.reshape(-1)
+
+    def p_value(self, use: Use, path: Path, steps: Sequence[Fraction]) -> Floats | None:
+        """A p-value (T,); from counts it is only known between which of the `steps` (ascending) it lies.
+
+        Whatever compares it with the steps gets the answer that the test's own p would get.
+        """
+        if self.won is None or self._by_cluster(use):
+            found = self.value_of(use, path)
+            return None if isinstance(found, tuple) else found
+        line = self._line(use, path)
+        if not isinstance(line, Line):
+            return None
+        b, m, back = self._cells
+        ends = [0.0, *(float(each) for each in steps), 1.0]
+        between = [(low + high) / 2 for low, high in pairwise(ends)]
+        p = np.full(len(b), np.nan)
+
+        def place(cells: NDArray[np.intp], low: int, high: int) -> None:
+            """Cells whose p-values lie between the steps before `low` and from `high` on."""
+            if low == high or not len(cells):
+                p[cells] = between[low]
+                return
+            at = (low + high) // 2
+            side = line.sides(b[cells], m[cells], steps[at], (0, 1))
+            p[cells[side == EQUAL]] = float(steps[at])
+            place(cells[side == BELOW], low, at)
+            place(cells[side == ABOVE], at + 1, high)
+
+        place(np.arange(len(b)), 0, len(steps))
+        return p[back]
+
+    def _by_cluster(self, use: Use) -> bool:
+        population = self.setting.population
+        return population is not None and takes_clusters(use.test, population)
+
+    def value_of(self, use: Use, path: Path) -> Value | None:
+        """A field of a test; None when it is not simulated."""
+        if self.clustered and not self._by_cluster(use):
+            return None  # it would see the items, and these are sums
+        plan = use.test.plan
+        whole = path[:-1] if path[-1] in ("low", "high") else path
+        found = None
+        if plan is not None and plan.simulated is not None:
+            found = plan.simulated.fields(self.units, self._asked(use), whole)
+        if isinstance(found, tuple):
+            return found if path[-1] not in ("low", "high") else found[path[-1] == "high"]
+        estimates = plan is not None and isinstance(plan.shows.get("delta"), Estimate)
+        return self.units.delta if found is None and estimates and path == ("delta",) else found
+
+    @cached_property
+    def units(self) -> Units:
+        """The data as the tests read them."""
+        return Units(self.sizes, self.sums, self.won, self.clustered, self.seed, self.shared)
+
+    def _asked(self, use: Use) -> Asked:
+        given: Any = use.use.parameters.get("margin")
+        margin = self.sesoi if given is None else Margin.model_validate(given)
+        return Asked(partial(parameter, use.use), None if margin is None else float(margin.exact()))
+
+
+def clause_truths(clause: Clause, value: Value) -> Sets | None:
+    """The truth of a clause on the values (T,) of its field, or on both ends of an interval."""
+    low, high = value if isinstance(value, tuple) else (value, value)
+    interval = isinstance(value, tuple)
+    tie = TIE if interval or clause.field.path[-1] in ("delta", "low", "high") else 0.0
+    if isinstance(clause, Comparison):
+        if interval:
+            return None
+        return compared(_sides(low, float(clause.value.exact()), tie), clause.operator)
+    if isinstance(clause, Excludes):
+        limit = float(clause.value.exact())
+        return either(compared(_sides(low, limit, tie), ">"), compared(_sides(high, limit, tie), "<"))
+    if isinstance(clause, Is):
+        return compared(_sides(low, 0.5, 0.0), ">" if clause.value else "<")
+    above = compared(_sides(low, float(clause.low.exact()), tie), ">=" if clause.closed else ">")
+    below = compared(_sides(high, float(clause.high.exact()), tie), "<=" if clause.closed else "<")
+    return both(above, below)
+
+
+def _sides(value: Floats, limit: float, tie: float) -> Sides:
+    with np.errstate(invalid="ignore"):
+        gap = value - limit
+        side = np.where(np.abs(gap) <= tie, EQUAL, np.where(gap > 0, ABOVE, BELOW))
+    return np.where(np.isnan(value), UNDEFINED, side).astype(np.int8)

@@ -1,0 +1,278 @@
+"""What sequential tests show on many simulated data sets along their locked order, and when they end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from service.domain.power.enumerated.truth_sets import FALSE, TRUE, UNKNOWN, Sets
+from service.domain.power.procedure.data import Block, Side
+from service.domain.power.procedure.evidence import Bools, Fallback, Floats
+from service.domain.power.procedure.fields import clause_truths
+from service.domain.rules.feeding import parameter
+from service.domain.rules.rule import Clause, Comparison, Excludes, Is
+from service.domain.rules.settings import Setting, Use
+from service.kernels import simulated_sequences as kernel
+from service.stats.shared.common import Margin
+from service.stats.shared.looks import Design
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Order:
+    """Units along the order, and the places at which the plan is read: looks, or every unit."""
+
+    sizes: Ints
+    """Items per unit."""
+    looks: Ints
+    """Units at each reading, the last being all."""
+    design: tuple[int, ...]
+    """Units at each look as the tests count them: items where units are segments of items."""
+    spending: str | None
+    """None for a plan that is valid at any time."""
+    bound: float
+    """The largest difference an item can have."""
+    clustered: bool
+    binary: bool
+
+    @property
+    def items(self) -> Ints:
+        """Items at each reading."""
+        return np.asarray(np.cumsum(self.sizes)[self.looks - 1])
+
+    @property
+    def counted(self) -> bool:
+        """True when a test sees wins and losses of single items."""
+        return self.binary and not self.clustered
+
+
+@dataclass
+class Path:
+    """One sequential test along the order."""
+
+    use: Use
+    order: Order
+    side: Side
+    sesoi: Margin | None
+
+    @property
+    def method(self) -> str:
+        """As the test names it."""
+        return str(parameter(self.use.use, "method"))
+
+    @property
+    def alpha(self) -> float:
+        """Over all looks."""
+        return float(parameter(self.use.use, "alpha"))  # type: ignore[arg-type]
+
+    @cached_property
+    def rejected(self) -> Ints:
+        """The first reading, from 0, at which a difference of 0 is rejected; as many as there are if never."""
+        never = len(self.order.looks)
+        if self.method == "group_sequential":
+            low, high = self._limits
+            with np.errstate(invalid="ignore"):
+                return kernel.first((self._z >= np.array(high)) | (self._z <= np.array(low)), never)
+        if self.method == "e_process":
+            return kernel.first(self._best >= -math.log(self.alpha), never)
+        return np.minimum(self.excludes(0.0, 1), self.excludes(0.0, -1))
+
+    @cached_property
+    def inside(self) -> Ints:
+        """The first reading at which the sequence lies inside the margin."""
+        margin = self._margin
+        if margin is None:
+            return np.full(len(self.side.sums), len(self.order.looks))
+        return np.maximum(self.excludes(-margin, 1), self.excludes(margin, -1))
+
+    def p_value(self, stop: Ints) -> Floats | None:
+        """At the end of the test or of the collection, whichever is first; NaN while the design goes on."""
+        rows = np.arange(len(stop))
+        if self.method == "e_process":
+            return np.asarray(np.exp(-np.maximum(self._best[rows, stop], 0.0)))
+        if self.method != "group_sequential":
+            return None
+        above, below = self._tails
+        at = np.minimum(self.rejected, stop)
+        side = str(parameter(self.use.use, "alternative"))
+        p = {"greater": above, "less": below}.get(side, np.minimum(1.0, 2 * np.minimum(above, below)))
+        goes_on = (self.rejected > stop) & (stop < len(self.order.looks) - 1)
+        return np.where(goes_on, np.nan, p[rows, at])
+
+    def delta(self, stop: Ints) -> Floats:
+        """The naive difference that the test states."""
+        at = np.minimum(self.rejected, stop) if self.method == "group_sequential" else stop
+        return naive(self.side, self.order, at)
+
+    def excludes(self, difference: float, side: int) -> Ints:
+        """The first reading at which the interval lies above (1) or below (-1) a difference, score units."""
+        scaled, sizes, bets = self._bets
+        return kernel.excluded_from(scaled, sizes, bets, self.alpha, difference / self.order.bound, side)
+
+    def lies(self, difference: float, side: int, stop: Ints) -> Bools | None:
+        """Whether the interval lies above (1) or below (-1) a difference at the end."""
+        if self.method == "confidence_sequence":
+            return self.excludes(difference, side) <= stop
+        if self.method != "group_sequential" or difference != 0:
+            return None
+        at, rows = np.minimum(self.rejected, stop), np.arange(len(stop))
+        tails = self._tails[0] if side > 0 else self._tails[1]
+        return np.asarray(tails[rows, at] < self._design.side_alpha)
+
+    @property
+    def _margin(self) -> float | None:
+        given = self.use.use.parameters.get("margin")
+        if self.method != "confidence_sequence":
+            return None
+        margin = self.sesoi if given is None else Margin.model_validate(given)
+        return None if margin is None else float(margin.exact())
+
+    @cached_property
+    def _design(self) -> Design:
+        boundary = f"{self.order.spending}_spending"
+        return Design(self.order.design, boundary, str(parameter(self.use.use, "alternative")), self.alpha)  # type: ignore[arg-type]
+
+    @cached_property
+    def _limits(self) -> tuple[list[float], list[float]]:
+        return self._design.limits()
+
+    @cached_property
+    def _z(self) -> Floats:
+        if self.order.counted and self.side.won is not None:
+            won, lost = (np.cumsum(each, axis=1)[:, self.order.looks - 1] for each in self.side.won)
+            return kernel.counted_z(won, lost)
+        return kernel.looks_z(self.side.sums, self.order.sizes, self.order.looks.tolist())
+
+    @cached_property
+    def _tails(self) -> tuple[Floats, Floats]:
+        return kernel.stagewise(self._design.information, *self._limits, self._z)
+
+    @cached_property
+    def _best(self) -> Floats:
+        """The largest log e so far, (T, n)."""
+        alternative = str(parameter(self.use.use, "alternative"))
+        if self.order.counted and self.side.won is not None:
+            won, lost = (np.cumsum(each, axis=1) for each in self.side.won)
+            path, ahead = kernel.coin_log_e(won, lost, alternative)
+            path = np.where(ahead, path, -np.inf)
+        else:
+            scaled, _, bets = self._bets
+            path = kernel.betting_log_e(scaled, bets, alternative)
+        return np.asarray(np.maximum.accumulate(path, axis=1))
+
+    @cached_property
+    def _bets(self) -> tuple[Floats, Floats, Floats]:
+        cap = int(self.order.sizes.max())
+        scaled = np.clip(self.side.sums / (self.order.bound * cap), -1.0, 1.0)
+        return scaled, self.order.sizes / cap, kernel.plug_in_bets(scaled, self.alpha)
+
+
+def naive(side: Side, order: Order, at: Ints) -> Floats:
+    """The difference of all items up to a reading."""
+    units = order.looks[at]
+    sums = np.take_along_axis(np.cumsum(side.sums, axis=1), units[:, None] - 1, axis=1)[:, 0]
+    return np.asarray(sums / order.items[at])
+
+
+@dataclass
+class SequentialEvidence:
+    """A hypothesis whose tests are sequential. `stop` is the reading at which the collection ends."""
+
+    setting: Setting
+    sesoi: Margin | None
+    block: Block
+    sides: tuple[Side, ...]
+    order: Order
+    stop: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    _paths: dict[tuple[str, int], Path] = field(default_factory=dict, repr=False)
+
+    @property
+    def ended(self) -> Ints:
+        """The reading at which every sequential test of the hypothesis has ended."""
+        ends = [self._ended(name) for name in self.setting.uses]
+        if not ends:
+            return np.full(len(self.sides[0].sums), len(self.order.looks))
+        return np.asarray(np.maximum.reduce(ends))
+
+    def _ended(self, name: str) -> Ints:
+        """However it is filled in: the rule's fillings, and both where a fallback shows equivalence."""
+        shows = self.block.both if name == self.setting.hypothesis.equivalence else self.sides
+        rejected = np.maximum.reduce([self._path(name, each).rejected for each in self.sides])
+        inside = np.maximum.reduce([self._path(name, each).inside for each in shows])
+        return np.asarray(np.minimum(rejected, inside))
+
+    def truths(self, clause: Clause, side: Side) -> Sets | None:
+        """At the end of the collection."""
+        if clause.field.test is None:
+            return clause_truths(clause, self.observed(side))
+        path, name = self._path(clause.field.test, side), clause.field.path
+        if name == ("delta",):
+            return clause_truths(clause, path.delta(self.stop))
+        if name == ("p_value",):
+            p = path.p_value(self.stop)
+            return None if p is None else clause_truths(clause, p)
+        if name == ("equivalent",) and isinstance(clause, Is):
+            return _sets((path.inside <= self.stop) == clause.value)
+        return self._interval(path, clause)
+
+    def p_value(self, clause: Clause, steps: Sequence[Fraction], side: Side) -> Floats | None:  # noqa: ARG002
+        """Stage-wise, or anytime-valid."""
+        return self._path(clause.field.test or "", side).p_value(self.stop)
+
+    def observed(self, side: Side, *, clusters_alike: bool = False) -> Floats:  # noqa: ARG002
+        """At the end of the collection; no sequential test weighs clusters alike."""
+        return naive(side, self.order, self.stop)
+
+    def fallback(self, steps: Sequence[Fraction]) -> Fallback | None:  # noqa: ARG002
+        """A confidence sequence inside the margin; it has no p-value of its own."""
+        name = self.setting.hypothesis.equivalence
+        if name is None or name not in self.setting.uses:
+            return None
+        found = [self._path(name, side) for side in self.block.both]
+        holds = np.logical_and.reduce([each.inside <= self.stop for each in found])
+        alpha = Fraction(repr(found[0].alpha))
+        return Fallback(holds, np.ones(len(holds)), alpha)
+
+    def _interval(self, path: Path, clause: Clause) -> Sets | None:
+        name = clause.field.path
+        if name[0] != "ci" or name[-1] not in ("ci", "low", "high"):
+            return None
+        if isinstance(clause, Excludes):
+            limit = float(clause.value.exact())
+            above, below = (path.lies(limit, side, self.stop) for side in (1, -1))
+            found = None if above is None or below is None else above | below
+        elif isinstance(clause, Comparison):
+            up = clause.operator in (">", ">=")
+            if name[-1] == "ci" or up != (name[-1] == "low") or clause.operator in ("==", "!="):
+                return None
+            found = path.lies(float(clause.value.exact()), 1 if up else -1, self.stop)
+        elif isinstance(clause, Is):
+            return None
+        else:
+            above = path.lies(float(clause.low.exact()), 1, self.stop)
+            below = path.lies(float(clause.high.exact()), -1, self.stop)
+            found = None if above is None or below is None else above & below
+        if found is None:
+            return None
+        goes_on = self.order.spending is not None and path.method == "group_sequential"
+        known = np.ones(len(found), dtype=np.bool_)
+        if goes_on:
+            known = (path.rejected <= self.stop) | (self.stop == len(self.order.looks) - 1)
+        return np.where(known, _sets(found), UNKNOWN).astype(np.uint8)
+
+    def _path(self, name: str, side: Side) -> Path:
+        key = (name, id(side))
+        if key not in self._paths:
+            self._paths[key] = Path(self.setting.uses[name], self.order, side, self.sesoi)
+        return self._paths[key]
+
+
+def _sets(holds: Bools) -> Sets:
+    return np.where(holds, TRUE, FALSE).astype(np.uint8)

@@ -1,0 +1,236 @@
+"""What the rule of each hypothesis can show with the planned data, in the whole procedure of its plan.
+
+Independent binary pairs are enumerated, every possible outcome weighed; clusters, other endpoints, families
+and looks are simulated with a fixed seed. What cannot be worked out is null beside its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
+
+from service.domain.checks.claim import claim_findings
+from service.domain.plans.plan import Plan
+from service.domain.plans.population import ManifestFacts
+from service.domain.power.attainability import attainable, field_bounds
+from service.domain.power.effects import detectable, required
+from service.domain.power.enumerated.rule import EnumeratedRule
+from service.domain.power.enumerated.tests import BinaryTest
+from service.domain.power.equivalence_reach import equivalence_reach
+from service.domain.power.hypothesis import HypothesisPower
+from service.domain.power.hypothesis_numbers import NOT_READY, ready, worked_out
+from service.domain.power.least_family import LeastFamily
+from service.domain.power.least_p import Size, least_p, size_of
+from service.domain.power.records import EquivalenceReach, LeastP, PowerAt, RulePower
+from service.domain.power.search import MOST_ITEMS, Budget, OverBudgetError
+from service.domain.power.worlds import plausible, worlds_of
+from service.domain.rules.feeding import takes_clusters
+from service.domain.rules.settings import Setting, settings
+from service.domain.verdicts.family import is_secondary, members, two_places
+
+MOST_HYPOTHESES = 20
+"""A lock waits for the power of so many rules and not for more."""
+
+TOO_MANY = f"power is worked out for the first {MOST_HYPOTHESES} hypotheses of a plan"
+
+REFUSED = "the rule can hold without its claim, so that lint refuses it: mend that first"
+
+LINT_BUDGET, TABLE_BUDGET = 1e9, 1.6e9
+"""Nanoseconds of simulation for all hypotheses together: what a lock needs, and the rest of the table."""
+
+CUT = "the rest of the table would take longer than lint may"
+
+Found = TypeVar("Found")
+
+
+def rule_powers(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[RulePower, ...]:
+    """The whole table, one entry per hypothesis."""
+    return tuple(_power(plan, facts, each, whole=True) for each in settings(plan))
+
+
+def power_at_reference(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> RulePower:
+    """What a lock needs to know: whether the rule can pass, and its power where the claim should come out."""
+    return _power(plan, facts, setting, whole=False)
+
+
+def _power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting, *, whole: bool) -> RulePower:
+    name = setting.hypothesis.id
+    if setting.index >= MOST_HYPOTHESES:
+        return RulePower(hypothesis=name, method=None, reason=TOO_MANY)
+    share = min(len(plan.hypotheses or ()), MOST_HYPOTHESES)
+    refused = any(each.severity == "error" for each in claim_findings(plan, setting))
+    together = _together(plan, setting)
+    return worked_out(_of, plan, facts, together, name, share, whole=whole, refused=refused)
+
+
+def _together(plan: Plan, setting: Setting) -> set[str]:
+    """The hypotheses that decide with this one: its family under a policy, and all that hold up its end."""
+    name = setting.hypothesis.id
+    found = {name}
+    policy = "none" if plan.multiplicity is None else plan.multiplicity.policy
+    family = members(plan)
+    apart = policy == "bonferroni" and not setting.hypothesis.equivalence and not two_places(plan)
+    if policy != "none" and name in family and not apart:
+        found |= set(family)
+    if plan.stopping is not None and plan.stopping.kind != "fixed_n":
+        found |= {each.id for each in plan.hypotheses or () if not is_secondary(plan, each)}
+    return found
+
+
+def _of(
+    plan: Plan,
+    facts: Mapping[str, ManifestFacts],
+    setting: Setting,
+    share: int,
+    *,
+    whole: bool,
+    refused: bool,
+) -> RulePower:
+    hypothesis, population, endpoint = setting.hypothesis, setting.population, setting.endpoint
+    if population is None or endpoint is None or not ready(plan, setting):
+        return RulePower(hypothesis=hypothesis.id, method=None, reason=NOT_READY)
+    size = size_of(population, facts)
+    sesoi = (plan.sesoi or {}).get(hypothesis.endpoint)
+    base = RulePower(
+        hypothesis=hypothesis.id,
+        method=None,
+        n=size.n,
+        n_clusters=size.n_clusters,
+        sesoi=None if sesoi is None else float(sesoi.exact()),
+        least_p=tuple(_least(setting, size)) if whole else (),
+    )
+    changes: dict[str, object] = {}
+    if endpoint.collapsed_kind == "binary":
+        changes |= _reached(plan, setting, EnumeratedRule(setting, sesoi), size.n)
+    bounds = field_bounds(setting, size, LeastFamily.of(plan, settings(plan), facts))
+    if setting.rule is not None and attainable(setting.rule, bounds) is False:
+        changes["can_pass"] = False
+    if changes.get("can_pass") is False:
+        why = "no outcome makes the rule true"
+        return base.model_copy(update={**changes, "reason": why})
+    if refused:
+        return base.model_copy(update={**changes, "reason": REFUSED})
+    worlds = {
+        each.hypothesis.id: known
+        for each in settings(plan)
+        if ready(plan, each) and (known := worlds_of(plan, each)) is not None
+    }
+    if hypothesis.id not in worlds:
+        return base.model_copy(update={**changes, "reason": "power needs a SESOI: give the endpoint one"})
+    if endpoint.replicates > 1 and endpoint.kind == "binary" and endpoint.collapsed_kind != "binary":
+        changes["reason"] = "a mean of replicates is neither right or wrong nor a free score: not simulated"
+        return base.model_copy(update=changes)
+    if any(_too_few(plan, facts, name) for name in worlds):
+        return base.model_copy(update={**changes, "reason": "fewer than two clusters with items"})
+    budget = Budget(LINT_BUDGET / share, TABLE_BUDGET / share if whole else 0.0)
+    power = HypothesisPower(plan, facts, setting, worlds, size.n, budget)
+    return base.model_copy(update={**changes, **_table(power, whole=whole)})
+
+
+def _too_few(plan: Plan, facts: Mapping[str, ManifestFacts], name: str) -> bool:
+    hypothesis = plan.hypothesis(name)
+    population = None if hypothesis is None else plan.population(hypothesis.population)
+    if population is None or population.clusters is None:
+        return False
+    known = facts.get(population.id)
+    sizes = known.cluster_sizes if known else ()
+    return (len(sizes) < 2 or min(sizes) < 1) if sizes else not 2 <= population.clusters.n <= population.n
+
+
+def _table(power: HypothesisPower, *, whole: bool) -> dict[str, object]:
+    """The entries that a lock needs, then the others as far as the budget goes."""
+
+    def within(entry: Callable[[], Found], otherwise: Found) -> Found:
+        try:
+            return entry()
+        except OverBudgetError:
+            return otherwise
+
+    nothing = PowerAt(discordance=None, truth=power.own.goal, power=None, reason=CUT)
+    reference = within(lambda: power.at("reference"), nothing)
+    changes: dict[str, object] = {"stated": power.stated, "reference": reference, "reason": reference.reason}
+    if reference.power is not None:
+        changes["method"] = "exact" if reference.standard_error is None else "simulated"
+    ends: tuple[PowerAt, ...] = ()
+    if not power.stated and reference.power is not None:
+        ends = (
+            within(lambda: power.at("low"), nothing),
+            within(lambda: power.at("high", "at_goal"), nothing),
+        )
+        known = sorted((each for each in ends if each.power is not None), key=lambda each: each.power or 0.0)
+        if len(known) == 2:
+            changes |= {"low": known[0], "high": known[1]}
+    if power.budget.cut:
+        changes["cut"] = CUT
+    if power.exact_only:
+        unknown = "; ".join(dict.fromkeys(power.exact.rule.unknown.values()))
+        changes["reason"] = unknown or reference.reason
+    if not whole or (reference.power is None and not power.exact_only):
+        return changes
+    changes["assumptions"] = power.words()
+    if reference.power is not None:
+        changes |= {"detectable": tuple(detectable(power)), "required": tuple(required(power))}
+    changes["power"] = tuple(_entries(power, within, nothing))
+    if power.budget.cut:
+        changes["cut"] = CUT
+    return changes
+
+
+def _entries(
+    power: HypothesisPower, within: Callable[[Callable[[], PowerAt], PowerAt], PowerAt], otherwise: PowerAt
+) -> Iterator[PowerAt]:
+    """Without a difference, at the SESOI, at twice the SESOI and where the claim should come out, by scale."""
+    own = power.own
+    listed = [times * own.sesoi * own.sign for times in (0, 1, 2)]
+    if all(abs(own.goal - each) > 1e-12 for each in listed):
+        listed.append(own.goal)
+    for scale in own.scales:
+        for truth in listed:
+            where = {"truth": truth, "discordance" if own.binary else "spread": scale}
+
+            def entry(truth: float = truth, scale: float = scale) -> PowerAt:
+                return power.at("reference", truth=truth, scale=scale, n_sets=power.table_sets)
+
+            yield within(entry, otherwise.model_copy(update=where))
+
+
+def _reached(plan: Plan, setting: Setting, rule: EnumeratedRule, n: int) -> dict[str, object]:
+    """Whether some outcome passes, by the counts alone, and with how many discordant items."""
+    likely = plausible(None if rule.sesoi is None else float(rule.sesoi.exact()))
+    can_pass, least = rule.reach(n, likely if n <= MOST_ITEMS else ())
+    return {
+        "can_pass": can_pass,
+        "least_discordant": least,
+        "equivalence": tuple(_reach(plan, setting, n)),
+    }
+
+
+def enumerated(plan: Plan, setting: Setting) -> EnumeratedRule | None:
+    """The rule over every outcome; None for an endpoint that is not right or wrong."""
+    if setting.endpoint is None or setting.endpoint.collapsed_kind != "binary":
+        return None
+    sesoi = (plan.sesoi or {}).get(setting.hypothesis.endpoint)
+    return EnumeratedRule(setting, sesoi)
+
+
+def _least(setting: Setting, size: Size) -> Iterator[LeastP]:
+    for test_id, use in setting.uses.items():
+        least, why = least_p(use, size, setting.population)
+        if least > 0:
+            yield LeastP(test=test_id, p_value=float(least), reason=why)
+        elif "p_value" in use.test.analysis.model_fields:
+            yield LeastP(test=test_id, p_value=None, reason="the design sets no least p that is known here")
+
+
+def _reach(plan: Plan, setting: Setting, n: int) -> Iterator[EquivalenceReach]:
+    sesoi = (plan.sesoi or {}).get(setting.hypothesis.endpoint)
+    for use in setting.uses.values():
+        if (
+            setting.endpoint is None
+            or setting.population is None
+            or takes_clusters(use.test, setting.population)
+        ):
+            continue
+        found = equivalence_reach(BinaryTest(use, setting.endpoint, n, sesoi))
+        if found is not None:
+            yield found

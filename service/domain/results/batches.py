@@ -1,0 +1,227 @@
+"""Results as eval jobs post them: a batch, its place in the plan, and which cells are in.
+
+Nothing here says what a value is, or reads a stored outcome: whether a batch is accepted depends on
+the batch, the plan, and which cells were received, never on what was received.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import repeat
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from service.domain.faults import SHOWN, Faults, listed
+from service.domain.plans.plan import Endpoint, Plan
+from service.domain.plans.population import Manifest
+from service.errors import Fault, InvalidData
+
+STATUSES = ("ok", "error", "missing")
+"""Status words by their code; a value is null unless the status is ok."""
+OnDuplicate = Literal["refuse", "skip"]
+"""What becomes of a row whose cell is in already: the batch is refused, or the row is left out, whatever it says."""
+NO_TIME = int(np.iinfo(np.int64).min)
+"""In `observed_at`: this row has no time."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResultBatch:
+    """A batch as posted, checked for form alone. Columns have shape (n,); its repr tells no outcome."""
+
+    population: str | None
+    arm: str
+    endpoint: str
+    run: str | None
+    item_ids: tuple[str, ...] = field(repr=False)
+    replicates: NDArray[np.uint16] = field(repr=False)
+    values: NDArray[np.float64] = field(repr=False)
+    statuses: NDArray[np.uint8] = field(repr=False)
+    observed_at: NDArray[np.int64] | None = field(repr=False)
+    on_duplicate: OnDuplicate = field(default="refuse", repr=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlacedBatch:
+    """A batch whose rows have their place in the plan: positions in the manifest, replicates from 1."""
+
+    population: str
+    arm: str
+    endpoint: str
+    run: str | None
+    positions: NDArray[np.int32] = field(repr=False)
+    replicates: NDArray[np.uint16] = field(repr=False)
+    values: NDArray[np.float64] = field(repr=False)
+    statuses: NDArray[np.uint8] = field(repr=False)
+    observed_at: NDArray[np.int64] | None = field(repr=False)
+
+    @property
+    def n(self) -> int:
+        """Rows."""
+        return len(self.positions)
+
+    def only(self, rows: NDArray[np.bool_]) -> PlacedBatch:
+        """Some of the rows, told by a mask of shape (n,)."""
+        return replace(
+            self,
+            positions=self.positions[rows],
+            replicates=self.replicates[rows],
+            values=self.values[rows],
+            statuses=self.statuses[rows],
+            observed_at=None if self.observed_at is None else self.observed_at[rows],
+        )
+
+    def by_replicate(self) -> Iterator[tuple[int, NDArray[np.int32]]]:
+        """Each replicate in the batch with the positions it fills."""
+        if self.n and self.replicates.min() == self.replicates.max():
+            yield int(self.replicates[0]), self.positions
+            return
+        for replicate in np.unique(self.replicates):
+            yield int(replicate), self.positions[self.replicates == replicate]
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedCell:
+    """One (population, arm, endpoint) that the plan needs in full."""
+
+    population: str
+    arm: str
+    endpoint: str
+    replicates: int
+    n_items: int
+
+    @property
+    def size(self) -> int:
+        """Rows that fill it."""
+        return self.n_items * self.replicates
+
+
+def fingerprint_parts(batch: ResultBatch) -> bytes:
+    """What makes two posts the same post: where the rows go, and never what they say.
+
+    With values in it, a retry with guessed values would be answered differently from one with the
+    right values, and an eval job's key could read outcomes.
+    """
+    scalars = [batch.population, batch.arm, batch.endpoint, batch.run]
+    if batch.on_duplicate != "refuse":
+        scalars.append(batch.on_duplicate)
+    return b"\n".join(
+        (
+            json.dumps(scalars).encode(),
+            json.dumps(batch.item_ids).encode(),
+            batch.replicates.astype("<u2").tobytes(),
+        )
+    )
+
+
+def check(batch: ResultBatch, plan: Plan, manifests: Mapping[str, Manifest]) -> PlacedBatch:
+    """Place a batch in the plan, or say which names, ids and rows do not belong there."""
+    population = _population(batch, plan)
+    _require_named("arm", batch.arm, plan.arms(population))
+    endpoint = _endpoint(batch, plan, population)
+    positions = _positions(batch, population, manifests[population])
+    faults = Faults()
+    beyond = np.flatnonzero(batch.replicates > endpoint.replicates)
+    faults.rows("replicate", beyond.tolist(), f"is above the {endpoint.replicates} that the plan has")
+    if endpoint.kind == "binary":
+        outside = (batch.statuses == 0) & (batch.values != 0) & (batch.values != 1)
+        faults.rows(
+            "value",
+            np.flatnonzero(outside).tolist(),
+            "is neither 0 nor 1, and the endpoint is binary",
+            "post 1 for right and 0 for wrong",
+        )
+    if endpoint.bounds is not None:
+        low, high = endpoint.bounds.low, endpoint.bounds.high
+        outside = (batch.statuses == 0) & ((batch.values < low) | (batch.values > high))
+        faults.rows(
+            "value",
+            np.flatnonzero(outside).tolist(),
+            f"is outside the endpoint's bounds, {low:g} to {high:g}",
+        )
+    faults.raise_if_any()
+    _refuse_repeats(batch, positions)
+    return PlacedBatch(
+        population=population,
+        arm=batch.arm,
+        endpoint=batch.endpoint,
+        run=batch.run,
+        positions=positions,
+        replicates=batch.replicates,
+        values=batch.values,
+        statuses=batch.statuses,
+        observed_at=batch.observed_at,
+    )
+
+
+def expected_cells(plan: Plan) -> tuple[ExpectedCell, ...]:
+    """Every arm that a hypothesis names, for every endpoint of its population, in the plan's order."""
+    return tuple(
+        ExpectedCell(population.id, arm, endpoint.id, endpoint.replicates, population.n)
+        for population in plan.populations or ()
+        for arm in plan.arms(population.id)
+        for endpoint in plan.endpoints_of(population.id)
+    )
+
+
+def _population(batch: ResultBatch, plan: Plan) -> str:
+    names = tuple(population.id for population in plan.populations or ())
+    if batch.population is not None:
+        _require_named("population", batch.population, names)
+        return batch.population
+    if len(names) != 1:
+        raise InvalidData.field(
+            "population", "is missing and the plan has several", f"send one of {', '.join(names)}"
+        )
+    return names[0]
+
+
+def _endpoint(batch: ResultBatch, plan: Plan, population: str) -> Endpoint:
+    measured = {endpoint.id: endpoint for endpoint in plan.endpoints_of(population)}
+    _require_named("endpoint", batch.endpoint, tuple(measured))
+    endpoint = measured[batch.endpoint]
+    if endpoint.kind == "counts":
+        message = "is of kind counts, which takes several numbers per item"
+        raise InvalidData.field("endpoint", message, "post results of a binary or continuous endpoint")
+    return endpoint
+
+
+def _require_named(path: str, name: str, known: Sequence[str]) -> None:
+    if name not in known:
+        raise InvalidData.field(path, "is not one of the plan's", f"the plan has {', '.join(known)}")
+
+
+def _positions(batch: ResultBatch, population: str, manifest: Manifest) -> NDArray[np.int32]:
+    first = manifest.positions.get(batch.item_ids[0], 0) if batch.item_ids else 0
+    last = first + len(batch.item_ids)
+    if manifest.item_ids[first:last] == batch.item_ids:  # a stretch of the manifest, as most batches are
+        return np.arange(first, last, dtype=np.int32)
+    places = map(manifest.positions.get, batch.item_ids, repeat(-1))
+    positions = np.fromiter(places, dtype=np.int32, count=len(batch.item_ids))
+    unknown = np.flatnonzero(positions < 0)
+    if len(unknown):
+        raise _faulty_rows(
+            batch, unknown, f"are not items of population '{population}'", "is not in the manifest"
+        )
+    return positions
+
+
+def _refuse_repeats(batch: ResultBatch, positions: NDArray[np.int32]) -> None:
+    """One row per item and replicate."""
+    cells = positions.astype(np.int64) * 65_536 + batch.replicates
+    if np.all(cells[1:] > cells[:-1]):
+        return
+    order = np.argsort(cells, kind="stable")
+    repeats = np.sort(order[1:][cells[order][1:] == cells[order][:-1]])
+    if len(repeats):
+        raise _faulty_rows(batch, repeats, "come a second time in this batch", "repeats an earlier row")
+
+
+def _faulty_rows(batch: ResultBatch, rows: NDArray[np.intp], what: str, fault: str) -> InvalidData:
+    ids = listed((batch.item_ids[row] for row in rows), len(rows))
+    fix = "post ids of the population's manifest, each once per replicate"
+    faults = [Fault("item_id", f"row {row + 1} {fault}", fix) for row in rows[:SHOWN]]
+    return InvalidData(f"{len(rows)} ids {what}: {ids}", faults)

@@ -1,0 +1,1 @@
+"""Claims, what a rule asserts, and how the two are compared."""

@@ -1,0 +1,192 @@
+"""What a rule asserts: the states in which it holds, and what is known of the difference in each.
+
+Negation is pushed down to the clauses; a rule is then a list of states, one per way in which it can
+hold, each the meet of its clauses' facts. States that contradict themselves are dropped. Past
+`MOST_STATES` they are joined into what they have in common, so cost is bounded and no state is ever
+said to assert more than it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import reduce
+
+from service.domain.rules.rule import All, AnyOf, Clause, Comparison, Is, Not, Operator, Rule, Within
+from service.domain.rules.truth import Truth, combine
+from service.stats.shared.shows import Side
+
+MOST_STATES = 64
+
+OPPOSITE: dict[Operator, Operator] = {">=": "<", ">": "<=", "<=": ">", "<": ">=", "==": "!=", "!=": "=="}
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A bound of the observed difference; `strict`: the bound itself is not reached."""
+
+    at: Fraction
+    strict: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The true effect is shown to lie above (1) or below (-1) a value, with this one-sided error."""
+
+    side: Side
+    at: Fraction
+    error: float
+    margin: Fraction | None = None
+    """The margin that the plan gives the test which shows it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known in one state: limits of the observed difference, what is shown, and which way it asks."""
+
+    low: Limit | None = None
+    high: Limit | None = None
+    shown: frozenset[Shown] = frozenset()
+    asks: frozenset[Side] = frozenset()
+
+    @property
+    def impossible(self) -> bool:
+        """True when no difference lies within the limits."""
+        if self.low is None or self.high is None:
+            return False
+        gap = self.high.at - self.low.at
+        return gap < 0 or (gap == 0 and (self.low.strict or self.high.strict))
+
+    @property
+    def says_something(self) -> bool:
+        """False when nothing is known of the difference."""
+        return self != Facts()
+
+    def meet(self, other: Facts) -> Facts:
+        """Both hold."""
+        return Facts(
+            low=_tightest(self.low, other.low, 1),
+            high=_tightest(self.high, other.high, -1),
+            shown=self.shown | other.shown,
+            asks=self.asks | other.asks,
+        )
+
+    def join(self, other: Facts) -> Facts:
+        """One of them holds: what both know."""
+        return Facts(
+            low=_loosest(self.low, other.low, 1),
+            high=_loosest(self.high, other.high, -1),
+            shown=self.shown & other.shown,
+            asks=self.asks | other.asks if self.asks and other.asks else frozenset(),
+        )
+
+    def turned(self) -> Facts:
+        """The same of baseline minus candidate."""
+        sides: dict[Side, Side] = {1: -1, -1: 1}
+        return Facts(
+            low=None if self.high is None else replace(self.high, at=-self.high.at),
+            high=None if self.low is None else replace(self.low, at=-self.low.at),
+            shown=frozenset(replace(each, side=sides[each.side], at=-each.at) for each in self.shown),
+            asks=frozenset(sides[each] for each in self.asks),
+        )
+
+
+States = tuple[Facts, ...]
+"""The ways in which a rule can hold; none: it never can."""
+
+FactsOf = Callable[[Clause], States]
+
+
+def states(rule: Rule, facts_of: FactsOf) -> States:
+    """The states in which the rule holds."""
+    match rule:
+        case All():
+            return _every([states(part, facts_of) for part in rule.parts])
+        case AnyOf():
+            return _some([states(part, facts_of) for part in rule.parts])
+        case Not():
+            return _denied(rule.part, facts_of)
+        case _:
+            return facts_of(rule)
+
+
+def states_seen(rule: Rule, facts_of: FactsOf, truths: Mapping[Clause, Truth]) -> States:
+    """The same where the truth of the clauses is observed: all ways that hold, hold together."""
+    match rule:
+        case All() | AnyOf():
+            holding = [part for part in rule.parts if combine(part, truths)]
+            return _every([states_seen(part, facts_of, truths) for part in holding])
+        case Not():
+            return states_seen(_pushed(rule.part), facts_of, truths) if _compound(rule.part) else _denied(
+                rule.part, facts_of
+            )  # fmt: skip
+        case _:
+            return facts_of(rule)
+
+
+def _compound(rule: Rule) -> bool:
+    return isinstance(rule, (All, AnyOf, Not))
+
+
+def _pushed(rule: Rule) -> Rule:
+    """`not` of a compound rule, with the negation on its parts."""
+    match rule:
+        case All():
+            return _built(AnyOf, [Not(part=part) for part in rule.parts])
+        case AnyOf():
+            return _built(All, [Not(part=part) for part in rule.parts])
+        case Not():
+            return rule.part
+        case _:
+            return Not(part=rule)
+
+
+def _built(kind: type[All] | type[AnyOf], parts: list[Rule]) -> Rule:
+    return kind(parts=tuple(parts))
+
+
+def _denied(rule: Rule, facts_of: FactsOf) -> States:
+    """The states in which the rule is false, which is more than not true."""
+    if _compound(rule):
+        return states(_pushed(rule), facts_of)
+    match rule:
+        case Comparison():
+            return facts_of(rule.model_copy(update={"operator": OPPOSITE[rule.operator]}))
+        case Is():
+            return facts_of(rule.model_copy(update={"value": not rule.value}))
+        case Within() if rule.field.path[-1] in ("delta", "low", "high"):
+            below, above = ("<", ">") if rule.closed else ("<=", ">=")
+            outside = ((below, rule.low), (above, rule.high))
+            return _some([facts_of(_compare(rule, operator, limit)) for operator, limit in outside])
+        case _:
+            return (Facts(),)
+
+
+def _compare(clause: Within, operator: str, value: object) -> Comparison:
+    return Comparison.model_validate({"field": clause.field, "operator": operator, "value": value})
+
+
+def _every(parts: Iterable[States]) -> States:
+    return reduce(lambda left, right: _bounded(a.meet(b) for a in left for b in right), parts, (Facts(),))
+
+
+def _some(parts: Iterable[States]) -> States:
+    return _bounded(each for part in parts for each in part)
+
+
+def _bounded(found: Iterable[Facts]) -> States:
+    kept = tuple(dict.fromkeys(each for each in found if not each.impossible))
+    return kept if len(kept) <= MOST_STATES else (reduce(Facts.join, kept),)
+
+
+def _tightest(one: Limit | None, other: Limit | None, side: Side) -> Limit | None:
+    if one is None or other is None:
+        return one or other
+    return max((one, other), key=lambda limit: (side * limit.at, limit.strict))
+
+
+def _loosest(one: Limit | None, other: Limit | None, side: Side) -> Limit | None:
+    if one is None or other is None:
+        return None
+    return min((one, other), key=lambda limit: (side * limit.at, limit.strict))

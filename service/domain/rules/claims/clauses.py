@@ -1,0 +1,240 @@
+"""What one clause asserts, from what its test declares of the field it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from service.domain.plans.plan import Plan, TestUse
+from service.domain.rules.claims.assertion import Facts, Limit, Shown, States
+from service.domain.rules.feeding import parameter
+from service.domain.rules.rule import Clause, Comparison, Excludes, Is, Within
+from service.domain.rules.settings import Setting, Use
+from service.stats.shared.common import Margin
+from service.stats.shared.shows import (
+    Bounds,
+    Covers,
+    Estimate,
+    Finding,
+    Meaning,
+    PValue,
+    Share,
+    Side,
+    Signed,
+    meaning_at,
+)
+
+LEAST_ERROR = 0.5
+"""A test that errs at least this often shows nothing."""
+
+FIXES = 0.25
+"""Up to this one-sided error a test or resampled interval also fixes the sign of the observed difference."""
+
+CLUSTER_WEIGHTED = "cluster_weighted"
+NOTHING: States = (Facts(),)
+ZERO = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads clauses of one hypothesis; `sesoi` is the margin of tests that the plan gives none."""
+
+    uses: Mapping[str, Use]
+    sesoi: Fraction | None
+
+    @classmethod
+    def of(cls, plan: Plan, setting: Setting) -> Reader:
+        """The reader of a hypothesis' rule."""
+        sesoi = (plan.sesoi or {}).get(setting.hypothesis.endpoint)
+        return cls(setting.uses, None if sesoi is None else sesoi.exact())
+
+    def __call__(self, clause: Clause) -> States:
+        """The states in which the clause holds; a single empty one where it asserts nothing."""
+        if clause.field.test is None:
+            return _estimate(clause)
+        use = self.uses.get(clause.field.test)
+        if use is None:
+            return NOTHING
+        meaning, end = meaning_of(use, clause.field.path)
+        return _Clause(clause, use, self.sesoi, end).states(meaning)
+
+
+def meaning_of(use: Use, path: tuple[str, ...]) -> tuple[Meaning | None, str | None]:
+    """The declared meaning of a field, and which end of an interval the path names."""
+    shows = {} if use.test.plan is None else use.test.plan.shows
+    if path[-1] in ("low", "high") and len(path) > 1:
+        whole = meaning_at(shows, path[:-1])
+        return (whole, path[-1]) if isinstance(whole, Covers) else (None, None)
+    return meaning_at(shows, path), None
+
+
+def explicit_margin(use: TestUse) -> Fraction | None:
+    """The margin that the plan gives the test; None where the SESOI stands in."""
+    given: Any = use.parameters.get("margin")
+    return None if given is None else Margin.model_validate(given).exact()
+
+
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    clause: Clause
+    use: Use
+    sesoi: Fraction | None
+    end: str | None
+
+    def states(self, meaning: Meaning | None) -> States:
+        match meaning:
+            case Estimate():
+                return _estimate(self.clause)
+            case Signed():
+                return self._signed(meaning.origin)
+            case Covers():
+                return self._covers(meaning)
+            case PValue():
+                return self._p_value(meaning)
+            case Share():
+                return self._share(meaning)
+            case Finding():
+                found = isinstance(self.clause, Is) and self.clause.value
+                return self._ways(meaning.ways, meaning.error(self._parameter)) if found else NOTHING
+            case _:
+                return NOTHING
+
+    def _parameter(self, name: str) -> Any:
+        return parameter(self.use.use, name)
+
+    def _signed(self, origin: int) -> States:
+        above, below = _limits(self.clause)
+        return (
+            Facts(
+                low=_from_origin(above, origin, 1),
+                high=_from_origin(below, origin, -1),
+                asks=_asks(above, below),
+            ),
+        )
+
+    def _covers(self, meaning: Covers) -> States:
+        if isinstance(self.clause, Excludes):
+            value = Limit(self.clause.value.exact(), strict=True)
+            return self._beyond(meaning, 1, value) + self._beyond(meaning, -1, value)
+        above, below = _limits(self.clause)
+        found = NOTHING
+        if above is not None and self.end in (None, "low"):
+            found = _met(found, self._beyond(meaning, 1, above, asks=self.end is not None))
+        if below is not None and self.end in (None, "high"):
+            found = _met(found, self._beyond(meaning, -1, below, asks=self.end is not None))
+        return found
+
+    def _beyond(self, meaning: Covers, side: Side, limit: Limit, *, asks: bool = False) -> States:
+        """An end of an interval on this side of a limit."""
+        if meaning.origin is not None:
+            own = _from_origin(limit, meaning.origin, side)
+            if own is None:
+                return NOTHING
+            limit = own
+        error = meaning.error(self._parameter)
+        around = limit if meaning.around and error <= FIXES else None
+        return (
+            Facts(
+                low=around if side == 1 else None,
+                high=around if side == -1 else None,
+                shown=frozenset([self._shown(side, limit.at, error)]) if error < LEAST_ERROR else frozenset(),
+                asks=frozenset([side]) if asks else frozenset(),
+            ),
+        )
+
+    def _p_value(self, meaning: PValue) -> States:
+        _, below = _limits(self.clause)
+        if below is None:
+            return NOTHING
+        ways = meaning.ways(self._parameter)
+        error = float(below.at) / len(ways)
+        fixes = meaning.fixes(self._parameter)
+        return self._ways(ways, error, fixes=fixes) if error < LEAST_ERROR else NOTHING
+
+    def _share(self, meaning: Share) -> States:
+        above, below = _limits(self.clause)
+        small = below is not None
+        error = float(below.at) if below else float(1 - above.at) if above else 1.0
+        if error >= LEAST_ERROR:
+            return NOTHING
+        up = (meaning.side == 1) != small
+        side: Side = 1 if up else -1
+        limit = Limit(ZERO, strict=meaning.with_zero == small) if error <= FIXES else None
+        return (
+            Facts(
+                low=limit if up else None,
+                high=None if up else limit,
+                shown=frozenset([self._shown(side, ZERO, error)]),
+                asks=frozenset([side]),
+            ),
+        )
+
+    def _ways(self, ways: Iterable[Bounds], error: float, *, fixes: bool = True) -> States:
+        ways = tuple(ways)
+        margin = explicit_margin(self.use.use) or self.sesoi
+        found = []
+        for bounds in ways:
+            known = {side: k * (margin or ZERO) for side, k in bounds if k == 0 or margin is not None}
+            limits = {side: Limit(at, strict=True) for side, at in known.items() if fixes and error <= FIXES}
+            single = len(ways) == 1 and len(bounds) == 1
+            found.append(
+                Facts(
+                    low=limits.get(1),
+                    high=limits.get(-1),
+                    shown=frozenset(self._shown(side, at, error) for side, at in known.items()),
+                    asks=frozenset(known) if single else frozenset(),
+                )
+            )
+        return tuple(found)
+
+    def _shown(self, side: Side, at: Fraction, error: float) -> Shown:
+        return Shown(side, at, error, explicit_margin(self.use.use))
+
+
+def _estimate(clause: Clause) -> States:
+    above, below = _limits(clause)
+    return (Facts(low=above, high=below, asks=_asks(above, below)),)
+
+
+def _limits(clause: Clause) -> tuple[Limit | None, Limit | None]:
+    """The limits that the clause sets its own field, from below and from above."""
+    match clause:
+        case Within():
+            low, high = (Limit(each.exact(), not clause.closed) for each in (clause.low, clause.high))
+            return low, high
+        case Comparison():
+            limit = Limit(clause.value.exact(), clause.operator in (">", "<"))
+            above = limit if clause.operator in (">", ">=", "==") else None
+            return above, limit if clause.operator in ("<", "<=", "==") else None
+        case _:
+            return None, None
+
+
+def _asks(above: Limit | None, below: Limit | None) -> frozenset[Side]:
+    """A limit on one side asks for a difference that way."""
+    if (above is None) == (below is None):
+        return frozenset()
+    return frozenset([1 if below is None else -1])
+
+
+def _from_origin(limit: Limit | None, origin: int, side: Side) -> Limit | None:
+    """What a limit on another scale says of the sign."""
+    if limit is None or side * (limit.at - origin) < 0:
+        return None
+    return Limit(ZERO, strict=limit.strict or limit.at != origin)
+
+
+def _met(left: States, right: States) -> States:
+    return tuple(a.meet(b) for a in left for b in right)
+
+
+def weighs_clusters(use: Use, clause: Clause) -> bool:
+    """True when the field is about the mean of the clusters' means."""
+    if clause.field.path[0] == "estimates":
+        return clause.field.path[-1] == CLUSTER_WEIGHTED
+    declared = parameter(use.use, "estimand")
+    if declared is not None:
+        return declared == CLUSTER_WEIGHTED
+    return parameter(use.use, "method") == "durkalski"

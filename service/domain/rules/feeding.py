@@ -1,0 +1,141 @@
+"""How a plan feeds a statistical test: its columns, clusters, margin and parameters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from pydantic import BaseModel, JsonValue, create_model
+
+from service.domain.plans.plan import Endpoint, GroupSequential, Plan, Population, TestUse
+from service.domain.plans.unit_order import look_units
+from service.stats.shared import registry
+from service.stats.shared.common import Margin, Request
+from service.stats.shared.plan_use import InOrder, Layout
+from service.stats.shared.registry import StatTest
+
+DATA_FIELDS = frozenset(
+    {
+        "baseline",
+        "candidate",
+        "clusters",
+        "values",
+        "both_correct",
+        "only_baseline",
+        "only_candidate",
+        "both_wrong",
+    }
+)
+"""Request fields that carry outcomes; a plan's parameters are all the others."""
+
+
+@cache
+def parameters_model(name: str, version: int) -> type[BaseModel]:
+    """The parameters a plan may give a test: its request without the data, every field with its rules."""
+    test = registry.find(name, version)
+    ordered = ordered_of(test)
+    filled = DATA_FIELDS if ordered is None else DATA_FIELDS | ordered.fills
+    fields: dict[str, Any] = {
+        field: (info.annotation, info)
+        for field, info in test.request.model_fields.items()
+        if field not in filled
+    }
+    if "margin" in fields:  # the SESOI stands in for it
+        fields["margin"] = (fields["margin"][0], None)
+    return create_model("Parameters", __base__=Request, **fields)
+
+
+def read_parameters(use: TestUse) -> dict[str, Any]:
+    """The parameters a plan gives, validated as JSON; raises pydantic's ValidationError."""
+    parsed = parameters_model(use.test, use.version).model_validate_json(
+        json.dumps(use.parameters), strict=True
+    )
+    return {name: getattr(parsed, name) for name in parsed.model_fields_set}
+
+
+def parameter(use: TestUse, name: str) -> JsonValue:
+    """A parameter as the test will see it: the plan's value or the test's default; None when it has none."""
+    if name in use.parameters:
+        return use.parameters[name]
+    info = registry.find(use.test, use.version).request.model_fields.get(name)
+    return None if info is None or info.is_required() else info.get_default(call_default_factory=False)
+
+
+def ordered_of(test: StatTest[Any, Any]) -> InOrder | None:
+    """How a sequential test reads along the plan's order; None for other tests."""
+    return None if test.plan is None else test.plan.ordered
+
+
+def is_ordered(use: TestUse) -> bool:
+    """True for a sequential test."""
+    return ordered_of(registry.find(use.test, use.version)) is not None
+
+
+def takes_clusters(test: StatTest[Any, Any], population: Population) -> bool:
+    """True when the test is given the clusters of that population."""
+    if test.plan is None or test.plan.clusters == "never":
+        return False
+    return test.plan.clusters == "required" or population.clusters is not None
+
+
+def build_request(
+    test: StatTest[Any, Any],
+    use: TestUse,
+    *,
+    baseline: list[float],
+    candidate: list[float],
+    clusters: list[str] | None,
+    margin: Margin | None,
+    design: Mapping[str, Any] | None = None,
+) -> Request:
+    """The request a test is asked with; parameters of the plan come on top.
+
+    Raises:
+        InvalidData, ValidationError: the test refuses these data.
+    """
+    values: dict[str, Any] = {"baseline": baseline, "candidate": candidate}
+    if clusters is not None:
+        values["clusters"] = clusters
+    if margin is not None and "margin" in test.request.model_fields and _takes_margin(test, use):
+        values["margin"] = margin
+    request: Request = test.request.model_validate({**values, **(design or {}), **read_parameters(use)})
+    return request
+
+
+def _takes_margin(test: StatTest[Any, Any], use: TestUse) -> bool:
+    ordered = ordered_of(test)
+    return ordered is None or ordered.takes_margin(use.parameters)
+
+
+def design_of(
+    plan: Plan, use: TestUse, endpoint: Endpoint, population: Population, largest: int | None
+) -> dict[str, Any]:
+    """What the plan says of a sequential test: its looks, and the scale its bets need.
+
+    `largest` is the size of the population's largest cluster.
+    """
+    ordered = ordered_of(registry.find(use.test, use.version))
+    if ordered is None:
+        return {}
+    looks, spending = None, "obrien_fleming"
+    if isinstance(plan.stopping, GroupSequential) and plan.stopping.looks is not None:
+        looks = look_units(population, plan.stopping.looks)
+        spending = plan.stopping.spending or spending
+    length = 1.0 if endpoint.kind == "binary" else None
+    if endpoint.bounds is not None:
+        length = endpoint.bounds.high - endpoint.bounds.low
+    clusters = None if population.clusters is None else largest
+    return ordered.design(use.parameters, Layout(looks, spending, length, clusters))
+
+
+def margin_for(sesoi: Margin, endpoint: Endpoint, binary_values: bool) -> Margin:
+    """The same margin in the unit that goes with the values: tests tell proportions from scores by looking.
+
+    A mean of binary replicates is a score to a test, and a score that happens to be 0 or 1 throughout is
+    a proportion; the number is the same on either scale.
+    """
+    if binary_values == (endpoint.kind == "binary"):
+        return sesoi
+    return Margin(value=float(sesoi.exact()), unit="proportion" if binary_values else "score")

@@ -1,0 +1,160 @@
+"""Fields of analyses by their dotted path: what a rule may ask of a test, and what it got."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel, JsonValue
+
+from service.domain.rules.truth import (
+    Ends,
+    Observed,
+)
+from service.stats.shared.certainty import BEYOND
+from service.stats.shared.common import Interval
+
+Shape = Literal["number", "count", "interval", "truth", "other"]
+
+EFFECT_FIELDS = frozenset({"bootstrap_mean", "ci", "delta", "estimates", "intervals"})
+"""First names of the fields that are on the scale of the difference itself."""
+
+
+def shape_of(model: type[BaseModel], path: tuple[str, ...]) -> Shape | None:
+    """What kind of thing an analysis holds at a path; None when it has no such field."""
+    annotation: Any = model
+    for name in path:
+        annotation = _step(_unwrapped(annotation), name)
+        if annotation is None:
+            return None
+    return _shape(_unwrapped(annotation))
+
+
+def choices(model: type[BaseModel]) -> tuple[str, ...]:
+    """The fields of an analysis that a rule can ask for, two levels deep, for messages."""
+    found = []
+    for name, info in model.model_fields.items():
+        if info.exclude:
+            continue
+        if shape_of(model, (name,)) in ("number", "count", "interval", "truth"):
+            found.append(name)
+        inner = _unwrapped(info.annotation)
+        if isinstance(inner, type) and issubclass(inner, BaseModel) and inner is not Interval:
+            found += [f"{name}.{each}" for each in choices(inner)]
+    return tuple(found)
+
+
+def _step(annotation: Any, name: str) -> Any:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        found = annotation.model_fields.get(name)
+        return None if found is None or found.exclude else found.annotation
+    if get_origin(annotation) is dict:
+        key, value = get_args(annotation)
+        allowed = get_args(key) if get_origin(key) is Literal else ()
+        return value if not allowed or name in allowed else None
+    return None
+
+
+def _unwrapped(annotation: Any) -> Any:
+    """Without `Annotated` and `| None`."""
+    if get_origin(annotation) is Annotated:
+        return _unwrapped(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        rest = [each for each in get_args(annotation) if each is not NoneType]
+        return _unwrapped(rest[0]) if len(rest) == 1 else annotation
+    return annotation
+
+
+def _shape(annotation: Any) -> Shape:
+    if annotation is bool:
+        return "truth"
+    if annotation is int:
+        return "count"
+    if annotation is float:
+        return "number"
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return "interval" if {"low", "high"} <= set(annotation.model_fields) else "other"
+    return "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What a field turned out to be, and why it is undefined where it is, or open beside some thresholds."""
+
+    value: Observed
+    reason: str | None = None
+    bound: str | None = None
+    """Such as `< 1e-12`, when the value lies below the method's resolution."""
+
+    corners: tuple[Observed, ...] = ()
+    """The least and the most that a drawn value may be, in every combination of an interval's ends."""
+
+
+def observe(answer: Mapping[str, JsonValue], path: tuple[str, ...]) -> Observation:
+    """A field of an answer. An interval's null end counts as unbounded where its reason is `infinite`."""
+    analysis = answer.get("analysis")
+    if not isinstance(analysis, Mapping):
+        return Observation(None, str(answer.get("reason") or "the test gave no analysis"))
+    found: JsonValue = analysis
+    for name in path:
+        found = found.get(name) if isinstance(found, Mapping) else None
+    dotted = ".".join(path)
+    reasons, bounds = _texts(analysis.get("reasons")), _texts(analysis.get("bounds"))
+    undecided, within = _texts(analysis.get("undecided")), _ranges(analysis.get("within"))
+    why = _undecided(undecided, path)
+    if why is not None:
+        return Observation(None, why)
+    if isinstance(found, Mapping):
+        ends = {
+            name: None if f"{dotted}.{name}" in undecided else found.get(name) for name in ("low", "high")
+        }
+        return _ends(ends, dotted, {**reasons, **undecided}, within)
+    if isinstance(found, (bool, int, float)):
+        bound, corners = bounds.get(dotted), within.get(dotted, ())
+        beyond = bound is not None and corners and analysis.get("route") not in ("monte_carlo", "seed")
+        return Observation(found, BEYOND if beyond else None, bound, corners)
+    if found is None and reasons.get(dotted) == "infinite":
+        return Observation(-math.inf if path[-1] == "low" else math.inf)
+    return Observation(None, reasons.get(dotted, f"{dotted} is undefined for these data"))
+
+
+def _undecided(undecided: Mapping[str, str], path: tuple[str, ...]) -> str | None:
+    """Why no rule may rest on a field, or on what it is part of."""
+    parts = (".".join(path[:end]) for end in range(1, len(path) + 1))
+    return next((undecided[part] for part in parts if part in undecided), None)
+
+
+def _ends(
+    interval: Mapping[str, JsonValue],
+    dotted: str,
+    reasons: Mapping[str, str],
+    within: Mapping[str, tuple[float, float]],
+) -> Observation:
+    ends: dict[str, float | None] = {}
+    why = reasons.get(dotted)
+    for name, unbounded in (("low", -math.inf), ("high", math.inf)):
+        end, reason = interval.get(name), reasons.get(f"{dotted}.{name}")
+        if isinstance(end, (int, float)) and not isinstance(end, bool):
+            ends[name] = float(end)
+        else:
+            ends[name] = unbounded if reason == "infinite" else None
+            why = why or reason
+    if None in ends.values():
+        return Observation(Ends(**ends), why or f"an end of {dotted} is undefined for these data")
+    ranges = [within.get(f"{dotted}.{name}") for name in ("low", "high")]
+    if ranges == [None, None]:
+        return Observation(Ends(**ends))
+    lows, highs = (range_ or (end,) for range_, end in zip(ranges, ends.values(), strict=True))
+    return Observation(Ends(**ends), corners=tuple(Ends(low, high) for low in lows for high in highs))
+
+
+def _ranges(value: JsonValue) -> dict[str, tuple[float, float]]:
+    found = value.items() if isinstance(value, dict) else ()
+    return {name: (each[0], each[1]) for name, each in found if isinstance(each, (list, tuple))}  # type: ignore[misc]
+
+
+def _texts(value: JsonValue) -> Mapping[str, str]:
+    return {name: str(text) for name, text in value.items()} if isinstance(value, dict) else {}

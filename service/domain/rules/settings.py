@@ -1,0 +1,95 @@
+"""What lint resolves once and all its parts read: each hypothesis with its names looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from service.domain.plans.plan import Endpoint, Hypothesis, Plan, Population, TestUse
+from service.domain.rules.fields import Shape, shape_of
+from service.domain.rules.grammar import parse
+from service.domain.rules.rule import Clause, Rule, clauses
+from service.errors import ForelockError, InvalidData
+from service.stats.shared import registry
+from service.stats.shared.registry import StatTest
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A test a hypothesis is judged by, and its registration."""
+
+    index: int
+    use: TestUse
+    test: StatTest[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A hypothesis with what its names stand for; None where a name or the rule does not resolve."""
+
+    index: int
+    hypothesis: Hypothesis
+    population: Population | None
+    endpoint: Endpoint | None
+    rule: Rule | None
+    rule_fault: str | None
+    uses: dict[str, Use]
+    """By test id: those that the rule or `equivalence` names and the register has."""
+
+    @property
+    def path(self) -> str:
+        """Where the hypothesis stands in the plan."""
+        return f"hypotheses[{self.index}]"
+
+    @property
+    def clauses(self) -> tuple[Clause, ...]:
+        """The rule's clauses; none when it cannot be read."""
+        return () if self.rule is None else clauses(self.rule)
+
+    def shape(self, clause: Clause) -> Shape | None:
+        """What the clause's field holds; None when it names nothing known."""
+        if clause.field.test is None:
+            return "number"
+        use = self.uses.get(clause.field.test)
+        return None if use is None else shape_of(use.test.analysis, clause.field.path)
+
+
+def settings(plan: Plan) -> tuple[Setting, ...]:
+    """Every hypothesis of the plan, looked up."""
+    return tuple(_setting(plan, index, each) for index, each in enumerate(plan.hypotheses or ()))
+
+
+def registered(use: TestUse) -> StatTest[Any, Any] | None:
+    """The statistical test a plan names; None when the register has no such name and version."""
+    try:
+        return registry.find(use.test, use.version)
+    except ForelockError:
+        return None
+
+
+def _setting(plan: Plan, index: int, hypothesis: Hypothesis) -> Setting:
+    rule, fault = None, None
+    try:
+        rule = parse(hypothesis.rule)
+    except InvalidData as invalid:
+        fault = "; ".join(
+            f"{each.message} ({each.fix})" if each.fix else each.message for each in invalid.faults
+        )
+    named = [] if rule is None else [clause.field.test for clause in clauses(rule)]
+    return Setting(
+        index=index,
+        hypothesis=hypothesis,
+        population=plan.population(hypothesis.population),
+        endpoint=plan.endpoint(hypothesis.endpoint),
+        rule=rule,
+        rule_fault=fault,
+        uses={use.use.id: use for use in _uses(plan, {*named, hypothesis.equivalence})},
+    )
+
+
+def _uses(plan: Plan, named: set[str | None]) -> Iterator[Use]:
+    for index, use in enumerate(plan.tests or ()):
+        test = registered(use) if use.id in named else None
+        if test is not None:
+            yield Use(index, use, test)

@@ -1,0 +1,1 @@
+"""Judging: from outcomes over tests, families and stopping rules to a verdict."""

@@ -1,0 +1,203 @@
+"""The statistical tests of a plan on its outcomes. Pure and picklable: a worker process runs it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from itertools import compress
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from service.domain.plans.plan import Hypothesis, Plan, TestUse
+from service.domain.plans.population import Manifest
+from service.domain.plans.unit_order import ranks
+from service.domain.rules.feeding import build_request, design_of, margin_for, ordered_of, takes_clusters
+from service.domain.rules.fields import observe
+from service.domain.rules.grammar import parse
+from service.domain.rules.rule import clauses
+from service.domain.rules.truth import told
+from service.domain.verdicts.outcomes import Outcomes, Paired, PlanViolatedError, pair_up
+from service.domain.verdicts.worst_case import WAYS, Way
+from service.errors import ForelockError
+from service.stats.shared import registry
+from service.stats.shared.certainty import DRAWN
+from service.stats.shared.common import Request, is_binary
+from service.stats.shared.registry import StatTest
+from service.stats.shared.resampling import MOST_DRAWS
+
+JsonObject = dict[str, JsonValue]
+
+
+class Analyses(BaseModel):
+    """What the tests of a plan found."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    answers: dict[str, dict[str, JsonObject]] = Field(
+        description="By hypothesis and test id; `analysis` is null beside a `reason` where a test failed."
+    )
+    filled: dict[str, dict[Way, dict[str, JsonObject]]] = Field(
+        default_factory=dict,
+        description="By hypothesis: the same with what is not ok taken up and down, of the tests behind a claim of "
+        "equivalence; none where nothing was filled in.",
+    )
+    versions: dict[str, str] = Field(description="Of the libraries the numbers depend on.")
+
+    def of_rule(self, hypothesis: Hypothesis) -> tuple[tuple[Way | None, Mapping[str, JsonObject]], ...]:
+        """What the rule is read from: one set of answers, or both ways for a claim of equivalence."""
+        both = self.filled.get(hypothesis.id)
+        if both and hypothesis.claim == "equivalence":
+            return tuple(both.items())
+        return ((None, self.answers.get(hypothesis.id, {})),)
+
+    def of_fallback(self, hypothesis: Hypothesis) -> tuple[tuple[Way | None, JsonObject], ...]:
+        """The answers of the equivalence test that a hypothesis names; it has to find equivalence in all of them."""
+        test, both = hypothesis.equivalence, self.filled.get(hypothesis.id)
+        if test is None:
+            return ()
+        if both:
+            return tuple((way, answers[test]) for way, answers in both.items() if test in answers)
+        found = self.answers.get(hypothesis.id, {}).get(test)
+        return () if found is None else ((None, found),)
+
+    def shows_equivalence(self, hypothesis: Hypothesis) -> bool:
+        """True when the equivalence test that a hypothesis names finds equivalence, whichever way is filled in."""
+        found = [observe(answer, ("equivalent",)).value is True for _, answer in self.of_fallback(hypothesis)]
+        return bool(found) and all(found)
+
+
+def analyse(plan: Plan, manifests: Mapping[str, Manifest], outcomes: Outcomes) -> Analyses:
+    """Run every test that a rule or an equivalence clause names. Odd data end in reasons, not errors.
+
+    Results that break the plan are not analysed at all.
+    """
+    answers, filled = {}, {}
+    for hypothesis in plan.hypotheses or ():
+        answers[hypothesis.id], both = _answers(plan, hypothesis, manifests, outcomes)
+        if both:
+            filled[hypothesis.id] = both
+    return Analyses(answers=answers, filled=filled, versions=registry.library_versions())
+
+
+def tests_of(hypothesis: Hypothesis) -> tuple[str, ...]:
+    """The ids of the tests a hypothesis needs, in order of mention."""
+    named = [clause.field.test for clause in clauses(parse(hypothesis.rule))]
+    return tuple(dict.fromkeys(each for each in (*named, hypothesis.equivalence) if each is not None))
+
+
+def _answers(
+    plan: Plan, hypothesis: Hypothesis, manifests: Mapping[str, Manifest], outcomes: Outcomes
+) -> tuple[dict[str, JsonObject], dict[Way, dict[str, JsonObject]]]:
+    """The answers of a hypothesis, and those of both ways of filling behind a claim of equivalence."""
+    try:
+        paired = pair_up(plan, hypothesis, manifests, outcomes)
+    except PlanViolatedError:
+        return {}, {}
+    named = tests_of(hypothesis)
+    found = _each(plan, hypothesis, named, paired)
+    claims = named if hypothesis.claim == "equivalence" else tuple(filter(None, [hypothesis.equivalence]))
+    if not paired.excluded.filled or not claims:
+        return found, {}
+    both: dict[Way, dict[str, JsonObject]] = {}
+    for way in WAYS:
+        other = pair_up(plan, hypothesis, manifests, outcomes, way)
+        same = np.array_equal(paired.baseline, other.baseline)
+        if same and np.array_equal(paired.candidate, other.candidate):
+            both[way] = {name: found[name] for name in claims if name in found}
+        else:
+            both[way] = _each(plan, hypothesis, claims, other)
+    return found, both
+
+
+def _each(
+    plan: Plan, hypothesis: Hypothesis, tests: tuple[str, ...], paired: Paired
+) -> dict[str, JsonObject]:
+    uses = [use for test_id in tests if (use := plan.test(test_id)) is not None]
+    return {use.id: _answer(plan, use, paired, hypothesis) for use in uses}
+
+
+def _answer(plan: Plan, use: TestUse, paired: Paired, hypothesis: Hypothesis) -> JsonObject:
+    """The test's answer as JSON, or the reason why there is none. More is drawn where a clause hangs on draws."""
+    if paired.n == 0:
+        return _no_answer(use, "no item is left: every pair has a result that is not ok")
+    try:
+        test = registry.find(use.test, use.version)
+        request = request_for(plan, test, use, paired)
+        answer: JsonObject = json.loads(test.answer(request).model_dump_json())
+        more = _with_more_draws(request)
+        if (
+            more is not None
+            and _hangs_on_draws(answer, use, hypothesis)
+            and test.cost(more) <= registry.MOST_SECONDS
+        ):
+            answer = json.loads(test.answer(more).model_dump_json())
+    except ForelockError as refused:
+        return _no_answer(use, refused.detail)
+    except ValidationError as refused:
+        first = refused.errors(include_input=False, include_url=False)[0]
+        return _no_answer(use, f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
+    except Exception as failed:  # noqa: BLE001 - a test that cannot cope must not keep a plan from its verdict
+        return _no_answer(use, f"the test could not be computed on these results ({type(failed).__name__})")
+    return answer
+
+
+def _with_more_draws(request: Request) -> Request | None:
+    """The same request with the most draws a test makes by itself; None where the plan names their number."""
+    fields = type(request).model_fields
+    if "n_resamples" not in fields or "n_resamples" in request.model_fields_set:
+        return None
+    if getattr(request, "convention", "standard") != "standard":
+        return None
+    return request.model_copy(update={"n_resamples": MOST_DRAWS})
+
+
+def _hangs_on_draws(answer: JsonObject, use: TestUse, hypothesis: Hypothesis) -> bool:
+    """True where a clause on this test, or the equivalence it is named for, is open for want of draws."""
+    if use.id == hypothesis.equivalence and observe(answer, ("equivalent",)).reason == DRAWN:
+        return True
+    asked = [clause for clause in clauses(parse(hypothesis.rule)) if clause.field.test == use.id]
+    seen = [(clause, observe(answer, clause.field.path)) for clause in asked]
+    return any(
+        each.reason == DRAWN or told(clause, each.value, each.corners) is None for clause, each in seen
+    )
+
+
+def _no_answer(use: TestUse, reason: str) -> JsonObject:
+    return {
+        "test": use.test,
+        "version": use.version,
+        "analysis": None,
+        "warnings": [],
+        "provenance": None,
+        "reason": reason,
+    }
+
+
+def request_for(plan: Plan, test: StatTest[Any, Any], use: TestUse, paired: Paired) -> Request:
+    """The request for one test of a hypothesis: clusters where it takes them, the SESOI as its margin."""
+    sesoi = (plan.sesoi or {}).get(paired.endpoint.id)
+    clusters = paired.manifest.clusters if takes_clusters(test, paired.population) else None
+    labels = None if clusters is None else list(compress(clusters, paired.kept.tolist()))
+    baseline, candidate = paired.baseline, paired.candidate
+    if ordered_of(test) is not None:
+        order = np.argsort(ranks(paired.population, paired.manifest)[paired.kept], kind="stable")
+        baseline, candidate = baseline[order], candidate[order]
+        labels = None if labels is None else [labels[item] for item in order.tolist()]
+    return build_request(
+        test,
+        use,
+        baseline=baseline.tolist(),
+        candidate=candidate.tolist(),
+        clusters=labels,
+        design=design_of(plan, use, paired.endpoint, paired.population, _largest(paired.manifest)),
+        margin=None
+        if sesoi is None
+        else margin_for(sesoi, paired.endpoint, is_binary(paired.baseline, paired.candidate)),
+    )
+
+
+def _largest(manifest: Manifest) -> int | None:
+    return None if manifest.clusters is None else max(Counter(manifest.clusters).values())

@@ -1,0 +1,282 @@
+"""What judging reads: every planned cell, and the pairs of a hypothesis under the plan's policies.
+
+An item is usable when every replicate of both arms is `ok`. Under the missing policy `fail` one
+that is not makes the hypothesis invalid; under `exclude_pair` it is left out of both arms; under
+`worst_case` it stays, and what is not ok takes the value that hurts the claim most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from service.domain.exact_sums import exact_sum
+from service.domain.plans.plan import Collapse, Endpoint, Hypothesis, Plan, Population
+from service.domain.plans.population import Manifest
+from service.domain.results.batches import PlacedBatch, expected_cells
+from service.domain.verdicts.worst_case import Way, against, extremes, favoured, fill
+from service.errors import ForelockError
+
+OK, ERROR, MISSING, NOT_RECEIVED = 0, 1, 2, 255
+LEFT_OUT = 3
+"""Of what a deviation takes out of both arms, whatever the missing policy; never stored."""
+
+
+class PlanViolatedError(ForelockError):
+    """The results are not what the plan says they are."""
+
+    code, title = "plan_violated", "The stored results are not what the plan says they are"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cell:
+    """One arm's results for one endpoint: arrays of shape (items, replicates). Its repr tells no outcome."""
+
+    values: NDArray[np.float64] = field(repr=False)
+    statuses: NDArray[np.uint8] = field(repr=False)
+
+    def of(self, inside: NDArray[np.bool_]) -> Cell:
+        """Some of the items alone."""
+        return self if inside.all() else Cell(self.values[inside], self.statuses[inside])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcomes:
+    """The cells of a plan by (population, arm, endpoint)."""
+
+    cells: Mapping[tuple[str, str, str], Cell]
+    judged: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    """By population, shape (items,): those that count where a stopping rule ended it early; else all do."""
+
+    def counting(self, population: str, n_items: int) -> NDArray[np.bool_]:
+        """Which of a population's items are judged."""
+        found = self.judged.get(population)
+        return np.ones(n_items, dtype=np.bool_) if found is None else found
+
+    @classmethod
+    def empty(cls, plan: Plan) -> Outcomes:
+        """Every cell the plan expects, with nothing received."""
+        return cls(
+            {
+                (each.population, each.arm, each.endpoint): Cell(
+                    np.full((each.n_items, each.replicates), np.nan),
+                    np.full((each.n_items, each.replicates), NOT_RECEIVED, dtype=np.uint8),
+                )
+                for each in expected_cells(plan)
+            }
+        )
+
+    def place(self, batch: PlacedBatch) -> None:
+        """Fill in the rows of a batch; a cell is filled once."""
+        cell = self.cells[batch.population, batch.arm, batch.endpoint]
+        column = batch.replicates.astype(np.intp) - 1
+        if np.any(cell.statuses[batch.positions, column] != NOT_RECEIVED):
+            raise PlanViolatedError("two batches hold a result for the same item, arm and endpoint")
+        cell.values[batch.positions, column] = batch.values
+        cell.statuses[batch.positions, column] = batch.statuses
+
+    def require_complete(self) -> None:
+        """Refuse to go on while a planned result is not in, whatever the record's state says."""
+        lacking = sum(int(np.count_nonzero(cell.statuses == NOT_RECEIVED)) for cell in self.cells.values())
+        if lacking:
+            raise PlanViolatedError(f"{lacking} planned results are not in")
+
+
+class StatusCounts(BaseModel):
+    """Results of one arm that are not `ok`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    error: int = 0
+    missing: int = 0
+    not_received: int = 0
+
+
+class Excluded(BaseModel):
+    """What the missing policy left out or filled in, and why."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    pairs: int = Field(0, description="Items left out of both arms.")
+    filled: int = Field(
+        0, description="Items that stay in with a worst-case value; under `worst_case` alone."
+    )
+    baseline: StatusCounts = StatusCounts()
+    candidate: StatusCounts = StatusCounts()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Paired:
+    """Two arms on the same items, one value each; `kept` marks these among the manifest's items."""
+
+    population: Population
+    endpoint: Endpoint
+    manifest: Manifest
+    baseline: NDArray[np.float64] = field(repr=False)
+    candidate: NDArray[np.float64] = field(repr=False)
+    kept: NDArray[np.bool_] = field(repr=False)
+    delta: Fraction | None = field(repr=False)
+    """Candidate minus baseline, exactly; None without items."""
+    excluded: Excluded = field(repr=False)
+
+    @property
+    def n(self) -> int:
+        """Items."""
+        return len(self.baseline)
+
+
+def pair_up(
+    plan: Plan,
+    hypothesis: Hypothesis,
+    manifests: Mapping[str, Manifest],
+    outcomes: Outcomes,
+    way: Way | None = None,
+) -> Paired:
+    """The pairs a hypothesis is judged on.
+
+    Args:
+        way: how `worst_case` takes what is not ok; None: against the claim, and for a claim of
+            equivalence the way with the larger difference of both.
+
+    Raises:
+        PlanViolatedError: the manifest is another one, a cell is absent or of the wrong size, a value
+            cannot belong to the endpoint, the plan says `fail` and a result is not `ok`, or it says
+            `worst_case` and does not tell which value that is.
+    """
+    population, endpoint, manifest = _setting(plan, hypothesis, manifests)
+    arms = (hypothesis.baseline, hypothesis.candidate)
+    shape = (manifest.n, endpoint.replicates)
+    inside = outcomes.counting(population.id, manifest.n)
+    cells = tuple(_cell(outcomes, (population.id, arm, endpoint.id), shape).of(inside) for arm in arms)
+    for arm, cell in zip(arms, cells, strict=True):
+        lacking = int(np.count_nonzero(cell.statuses != OK))
+        if lacking and plan.missing == "fail":
+            raise PlanViolatedError(
+                f"{lacking} results of arm '{arm}' are not ok, and the plan's missing policy is `fail`"
+            )
+        _check_values(cell, endpoint, arm)
+    baseline, candidate = cells
+    usable = np.all(baseline.statuses == OK, axis=1) & np.all(candidate.statuses == OK, axis=1)
+    worst = plan.missing == "worst_case"
+    left_out = np.any((baseline.statuses == LEFT_OUT) | (candidate.statuses == LEFT_OUT), axis=1)
+    kept = ~left_out if worst else usable
+    among = inside.copy()
+    among[inside] = kept
+    before, after = (
+        _worst(plan, hypothesis, endpoint, tuple(cell.of(kept) for cell in cells), way)
+        if worst and not usable[kept].all()
+        else (baseline.values[kept], candidate.values[kept])
+    )
+    return Paired(
+        population=population,
+        endpoint=endpoint,
+        manifest=manifest,
+        baseline=collapse(before, endpoint.collapse),
+        candidate=collapse(after, endpoint.collapse),
+        kept=among,
+        delta=_delta(before, after, endpoint.collapse),
+        excluded=Excluded(
+            pairs=int(np.count_nonzero(~kept)),
+            filled=int(np.count_nonzero(kept & ~usable)),
+            baseline=_counts(baseline),
+            candidate=_counts(candidate),
+        ),
+    )
+
+
+def why_no_worst_case(plan: Plan, hypothesis: Hypothesis) -> str | None:
+    """Why the plan does not tell what the worst case of a hypothesis is; None when it does."""
+    endpoint = plan.endpoint(hypothesis.endpoint)
+    if endpoint is not None and extremes(endpoint) is None:
+        return f"the endpoint '{endpoint.id}' has no bounds, so it has no worst value"
+    if hypothesis.claim != "equivalence" and favoured(plan, hypothesis) is None:
+        return f"the rule of {hypothesis.id} does not say which arm it favours, so neither value is the worst"
+    return None
+
+
+def _worst(
+    plan: Plan, hypothesis: Hypothesis, endpoint: Endpoint, cells: tuple[Cell, ...], way: Way | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Both arms with the worst value for what is not ok."""
+    ends, why = extremes(endpoint), why_no_worst_case(plan, hypothesis)
+    if ends is None or why is not None:
+        raise PlanViolatedError(f"{why}, and the plan's missing policy is `worst_case`")
+    baseline, candidate = cells
+    ok = (baseline.statuses == OK, candidate.statuses == OK)
+    ways = against(plan, hypothesis) if way is None else (way,)
+    found = [fill(baseline.values, candidate.values, ok, way=each, ends=ends) for each in ways]
+    return max(found, key=lambda arms: abs(exact_sum(arms[1]) - exact_sum(arms[0])))
+
+
+def _setting(
+    plan: Plan, hypothesis: Hypothesis, manifests: Mapping[str, Manifest]
+) -> tuple[Population, Endpoint, Manifest]:
+    population, endpoint = plan.population(hypothesis.population), plan.endpoint(hypothesis.endpoint)
+    manifest = manifests.get(hypothesis.population)
+    if population is None or endpoint is None or manifest is None:
+        raise PlanViolatedError(
+            "the plan names a population or an endpoint that it does not describe in full"
+        )
+    if population.items_sha256 not in (None, manifest.sha256()):
+        raise PlanViolatedError(
+            f"the item manifest of '{population.id}' is not the one the plan is locked to"
+        )
+    return population, endpoint, manifest
+
+
+def collapse(values: NDArray[np.float64], how: Collapse | None) -> NDArray[np.float64]:
+    """One value per item from shape (items, replicates); `majority` is 1 when more than half are 1."""
+    replicates = values.shape[1]
+    if replicates == 1 or how == "first":
+        return np.ascontiguousarray(values[:, 0])
+    if how == "majority":
+        return np.where(2 * values.sum(axis=1) > replicates, 1.0, 0.0)
+    return np.asarray(values.mean(axis=1), dtype=np.float64)
+
+
+def _delta(before: NDArray[np.float64], after: NDArray[np.float64], how: Collapse | None) -> Fraction | None:
+    """The difference of the means without rounding; a mean of replicates weighs each of them alike."""
+    if len(before) == 0:
+        return None
+    if how in ("first", "majority"):
+        before, after = collapse(before, how), collapse(after, how)
+    return (exact_sum(after) - exact_sum(before)) / before.size
+
+
+def _cell(outcomes: Outcomes, key: tuple[str, str, str], shape: tuple[int, int]) -> Cell:
+    cell = outcomes.cells.get(key)
+    population, arm, endpoint = key
+    if cell is None:
+        raise PlanViolatedError(f"there are no results of arm '{arm}' for '{endpoint}' on '{population}'")
+    if cell.values.shape != shape or cell.statuses.shape != shape:
+        raise PlanViolatedError(
+            f"the results of arm '{arm}' for '{endpoint}' on '{population}' are not the planned "
+            f"{shape[0]} items x {shape[1]} replicates"
+        )
+    return cell
+
+
+def _check_values(cell: Cell, endpoint: Endpoint, arm: str) -> None:
+    values = cell.values[cell.statuses == OK]
+    if not np.all(np.isfinite(values)):
+        raise PlanViolatedError(f"arm '{arm}' has an `ok` result without a finite value")
+    if endpoint.kind == "binary" and not np.all((values == 0) | (values == 1)):
+        raise PlanViolatedError(
+            f"arm '{arm}' has values other than 0 and 1 on the binary endpoint '{endpoint.id}'"
+        )
+    ends = endpoint.bounds
+    if ends is not None and not np.all((values >= ends.low) & (values <= ends.high)):
+        raise PlanViolatedError(f"arm '{arm}' has values outside the bounds of the endpoint '{endpoint.id}'")
+
+
+def _counts(cell: Cell) -> StatusCounts:
+    return StatusCounts(
+        error=int(np.count_nonzero(cell.statuses == ERROR)),
+        missing=int(np.count_nonzero(cell.statuses == MISSING)),
+        not_received=int(np.count_nonzero(cell.statuses == NOT_RECEIVED)),
+    )

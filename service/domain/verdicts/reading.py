@@ -1,0 +1,101 @@
+"""How the locked interval reads against no difference and the smallest effect of interest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import JsonValue
+
+from service.domain.plans.plan import Hypothesis, Plan
+from service.domain.rules.fields import observe
+from service.domain.rules.rule import (
+    Rule,
+    clauses,
+)
+from service.domain.rules.truth import (
+    TIE,
+    Ends,
+)
+from service.domain.verdicts.analyses import JsonObject, tests_of
+
+Reading = Literal["positive", "negative", "equivalent", "inconclusive"]
+
+INTERVALS = ("ci", "intervals")
+"""Where analyses keep intervals of the difference itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalRead:
+    """An interval and what it says."""
+
+    reading: Reading
+    of: str
+    ends: Ends
+    within_sesoi: bool | None
+    """True when it lies strictly inside the SESOI on both sides; None without a SESOI."""
+    level: float | None = None
+    """Two-sided coverage, a proportion; None where the test does not tell."""
+    method: str | None = None
+    sesoi: float | None = None
+
+
+def read_interval(
+    plan: Plan, hypothesis: Hypothesis, rule: Rule, answers: Mapping[str, JsonObject], *, filled: bool = False
+) -> IntervalRead | None:
+    """The first interval the rule names, else the first `ci` of its tests; None without one.
+
+    Where results were `filled` in against a claim of a difference, it is not read against the SESOI: that it
+    lies within would be their doing.
+    """
+    one_way = filled and hypothesis.claim != "equivalence"
+    sesoi = None if one_way else (plan.sesoi or {}).get(hypothesis.endpoint)
+    bound = None if sesoi is None else float(sesoi.exact())
+    for test, path in _candidates(hypothesis, rule):
+        seen = observe(answers.get(test, {}), path)
+        ends = seen.value
+        if isinstance(ends, Ends) and (ends.low is not None or ends.high is not None):
+            # drawn ends are read wherever they may lie
+            every = [ends, *(each for each in seen.corners if isinstance(each, Ends))]
+            within = None if bound is None else all(_inside(each, bound) for each in every)
+            said = {_read(each, within) for each in every}
+            reading = said.pop() if len(said) == 1 else "inconclusive"
+            level, method = _facts(answers.get(test, {}), path)
+            of = ".".join((test, *path))
+            return IntervalRead(reading, of, ends, within, level, method, bound)
+    return None
+
+
+def _facts(answer: JsonObject, path: tuple[str, ...]) -> tuple[float | None, str | None]:
+    """An interval's level and method."""
+    found: JsonValue = answer.get("analysis")
+    for name in path:
+        found = found.get(name) if isinstance(found, dict) else None
+    level, method = (found.get(name) if isinstance(found, dict) else None for name in ("level", "method"))
+    return float(level) if isinstance(level, int | float) else None, None if method is None else str(method)
+
+
+def _candidates(hypothesis: Hypothesis, rule: Rule) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for clause in clauses(rule):
+        test, path = clause.field.test, clause.field.path
+        if test is not None and path[0] in INTERVALS:
+            yield test, path[:-1] if path[-1] in ("low", "high") else path
+    for test in tests_of(hypothesis):
+        yield test, ("ci",)
+
+
+def _read(ends: Ends, within_sesoi: bool | None) -> Reading:
+    """An interval beyond 0 is positive or negative even when it also lies inside the SESOI."""
+    if ends.low is not None and ends.low > TIE:
+        return "positive"
+    if ends.high is not None and ends.high < -TIE:
+        return "negative"
+    return "equivalent" if within_sesoi else "inconclusive"
+
+
+def _inside(ends: Ends, bound: float) -> bool:
+    """Strictly between -bound and bound; an end that ties with a bound is not."""
+    if ends.low is None or ends.high is None:
+        return False
+    return ends.low > -bound + TIE and ends.high < bound - TIE

@@ -1,0 +1,170 @@
+"""Stopping rules: the locked order of items, what is in along it, and where a rule ends the collection.
+
+Units are items, or whole clusters where the population has them. A seed that is locked with the plan
+permutes a population's units. `group_sequential` looks at equal steps along that order: a look sees the
+first units alone, however many others are in. `anytime_valid` may be read after every unit, and reads
+as many as are in without a gap.
+
+Where a plan was stopped follows from its rows alone, so a verdict can be computed again from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from service.domain.plans.plan import GroupSequential, Hypothesis, Plan, Population
+from service.domain.plans.population import Manifest
+from service.domain.plans.unit_order import look_units, ranks
+from service.domain.rules.feeding import is_ordered
+from service.domain.verdicts.analyses import Analyses, JsonObject, analyse, tests_of
+from service.domain.verdicts.family import is_secondary
+from service.domain.verdicts.outcomes import NOT_RECEIVED, Outcomes
+from service.domain.verdicts.parts import Stopped
+
+Mask = NDArray[np.bool_]
+Units = dict[str, int]
+"""Units along the order, by population."""
+
+
+def is_sequential(plan: Plan) -> bool:
+    """True when the plan may end before its n."""
+    return plan.stopping is not None and plan.stopping.kind != "fixed_n"
+
+
+def looks_of(plan: Plan, population: Population) -> tuple[int, ...]:
+    """Units at each planned look; none without planned looks."""
+    rule = plan.stopping
+    if not isinstance(rule, GroupSequential) or rule.looks is None:
+        return ()
+    return look_units(population, rule.looks)
+
+
+def units_in(plan: Plan, manifests: Mapping[str, Manifest], cells: Mapping[str, Mask]) -> Units:
+    """How many units are in without a gap; `cells` tells which items of a population are in everywhere."""
+    found = {}
+    for population in plan.populations or ():
+        if not plan.arms(population.id):
+            continue
+        manifest = manifests[population.id]
+        missing = ranks(population, manifest)[~cells[population.id]]
+        units = manifest.n_clusters if population.clusters is not None else manifest.n
+        found[population.id] = int(missing.min()) if len(missing) else units or manifest.n
+    return found
+
+
+def everywhere(outcomes: Outcomes) -> dict[str, Mask]:
+    """Which items of each population have a row in every planned cell."""
+    found: dict[str, Mask] = {}
+    for (population, _, _), cell in outcomes.cells.items():
+        received = np.all(cell.statuses != NOT_RECEIVED, axis=1)
+        found[population] = found.get(population, np.ones_like(received)) & received
+    return found
+
+
+def look_due(plan: Plan, units: Mapping[str, int]) -> int:
+    """The last planned look before the end whose items are in; 0 when none is."""
+    rule = plan.stopping
+    if not isinstance(rule, GroupSequential) or rule.looks is None:
+        return 0
+    planned = [looks_of(plan, each) for each in plan.populations or () if each.id in units]
+    ids = [each.id for each in plan.populations or () if each.id in units]
+    reached = (sum(at <= units[name] for at in looks[:-1]) for name, looks in zip(ids, planned, strict=True))
+    return min(reached, default=0)
+
+
+def at_look(plan: Plan, look: int) -> Units:
+    """Units that a planned look sees."""
+    return {each.id: looks_of(plan, each)[look - 1] for each in plan.populations or () if plan.arms(each.id)}
+
+
+def first(
+    plan: Plan, manifests: Mapping[str, Manifest], outcomes: Outcomes, units: Mapping[str, int]
+) -> Outcomes:
+    """The outcomes as if the collection had ended with these units."""
+    judged = {
+        each.id: ranks(each, manifests[each.id]) < units[each.id]
+        for each in plan.populations or ()
+        if each.id in units
+    }
+    return replace(outcomes, judged=judged)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the sequential tests of a plan say of the first units."""
+
+    units: Mapping[str, int]
+    answers: Mapping[str, Mapping[str, JsonObject]]
+    decided: Mapping[str, bool]
+    """By hypothesis: its sequential tests have ended."""
+    stop: bool
+    """Every hypothesis on a primary endpoint has ended."""
+    equivalent: Mapping[str, bool] = field(default_factory=dict)
+    """By hypothesis that names an equivalence test: what it finds, whichever way missing results are taken."""
+
+
+def read(
+    plan: Plan, manifests: Mapping[str, Manifest], outcomes: Outcomes, units: Mapping[str, int]
+) -> Reading:
+    """Run the tests of a plan on the first units along its order."""
+    found = analyse(plan, manifests, first(plan, manifests, outcomes, units))
+    hypotheses = plan.hypotheses or ()
+    decided = {each.id: _decided(plan, each, found) for each in hypotheses}
+    holds_up = [each.id for each in hypotheses if not is_secondary(plan, each)] or [
+        each.id for each in hypotheses
+    ]
+    shown = {each.id: found.shows_equivalence(each) for each in hypotheses if each.equivalence is not None}
+    return Reading(units, found.answers, decided, all(decided[name] for name in holds_up), shown)
+
+
+def up_to_stop(
+    plan: Plan, manifests: Mapping[str, Manifest], outcomes: Outcomes
+) -> tuple[Outcomes, Stopped | None]:
+    """The outcomes that count, and how the collection ended; None where the plan has one look alone.
+
+    Raises:
+        PlanViolatedError: a result is lacking that the stopping rule does not spare.
+    """
+    rule = plan.stopping
+    if rule is None or rule.kind == "fixed_n":
+        outcomes.require_complete()
+        return outcomes, None
+    units = units_in(plan, manifests, everywhere(outcomes))
+    if isinstance(rule, GroupSequential):
+        for look in range(1, look_due(plan, units) + 1):
+            seen = at_look(plan, look)
+            if read(plan, manifests, outcomes, seen).stop:
+                early = Stopped(kind=rule.kind, early=True, look=look, looks=rule.looks, units=seen)
+                return first(plan, manifests, outcomes, seen), early
+        outcomes.require_complete()
+        return outcomes, Stopped(kind=rule.kind, early=False, look=rule.looks, looks=rule.looks, units=units)
+    whole = all(mask.all() for mask in everywhere(outcomes).values())
+    if not whole and not read(plan, manifests, outcomes, units).stop:
+        outcomes.require_complete()
+    ended = Stopped(kind=rule.kind, early=not whole, look=None, looks=None, units=units)
+    return (outcomes if whole else first(plan, manifests, outcomes, units)), ended
+
+
+def _decided(plan: Plan, hypothesis: Hypothesis, found: Analyses) -> bool:
+    """True when every sequential test that a hypothesis names has come to its end, however it is filled in."""
+    named = [use.id for name in tests_of(hypothesis) if (use := plan.test(name)) and is_ordered(use)]
+    return bool(named) and all(_ended(hypothesis, name, found) for name in named)
+
+
+def _ended(hypothesis: Hypothesis, test: str, found: Analyses) -> bool:
+    if test == hypothesis.equivalence and found.shows_equivalence(hypothesis):
+        return True
+    here = [_analysis(answers.get(test, {})) for _, answers in found.of_rule(hypothesis)]
+    if all(each.get("decision") == "reject" for each in here):
+        return True
+    return test != hypothesis.equivalence and all(each.get("equivalent") is True for each in here)
+
+
+def _analysis(answer: JsonObject) -> Mapping[str, Any]:
+    found = answer.get("analysis")
+    return found if isinstance(found, Mapping) else {}

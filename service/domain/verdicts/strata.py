@@ -1,0 +1,90 @@
+"""Effect by category: the strata of the locked manifest beside the pooled difference.
+
+Both arms have the same items, so the pooled difference is the mean of the strata's weighted by their
+items: it cannot have a sign that no stratum has. It can have one that few of them have.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import compress
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from service.domain.exact_sums import exact_sum
+from service.domain.verdicts.outcomes import Paired
+from service.domain.verdicts.parts import Span, Strata, StratumEffect
+from service.kernels import tango
+from service.kernels.clusters import cluster_sums, codes_of, robust_errors
+from service.kernels.t_distribution import t_quantile
+from service.stats.shared.common import is_binary
+
+LEVEL = 0.95
+MOST = 200
+"""Strata that are listed; with more of them they are no categories to read about."""
+
+
+def by_stratum(paired: Paired) -> Strata | None:
+    """The effect in every stratum; None when the manifest has no strata."""
+    labels = paired.manifest.strata
+    if labels is None:
+        return None
+    names = tuple(dict.fromkeys(labels))
+    binary = is_binary(paired.baseline, paired.candidate) and paired.endpoint.collapsed_kind == "binary"
+    by_score = binary and paired.population.clusters is None
+    kept = np.array(list(compress(labels, paired.kept.tolist())), dtype=object)
+    enough = len(names) <= MOST
+    effects = tuple(_effect(paired, name, kept == name, by_score) for name in names) if enough else ()
+    deltas = [each.delta for each in effects if each.delta is not None]
+    mean = sum(deltas) / len(deltas) if deltas else None
+    pooled = float(paired.delta or 0)
+    return Strata(
+        of=paired.population.strata,
+        effects=effects,
+        level=LEVEL,
+        method="tango" if by_score else "cr2_t",
+        opposed=tuple(each.stratum for each in effects if each.opposed),
+        mean_of_strata=mean,
+        sign_depends_on_weights=mean is not None and mean * pooled < 0,
+        reason=None if enough else f"{len(names)} strata are too many to list: at most {MOST}",
+    )
+
+
+def _effect(paired: Paired, name: str, inside: NDArray[np.bool_], by_score: bool) -> StratumEffect:
+    before, after = paired.baseline[inside], paired.candidate[inside]
+    clusters = None if paired.population.clusters is None else paired.manifest.clusters
+    codes = np.arange(len(before))
+    if clusters is not None:
+        codes = codes_of(list(compress(compress(clusters, paired.kept.tolist()), inside.tolist())))
+    delta = (exact_sum(after) - exact_sum(before)) / len(before) if len(before) else None
+    ci, reason = (None, "no item is left") if delta is None else _interval(before, after, codes, by_score)
+    return StratumEffect(
+        stratum=name,
+        n=len(before),
+        n_clusters=None if clusters is None else len(set(codes.tolist())),
+        delta=None if delta is None else float(delta),
+        ci=ci,
+        reason=reason,
+        opposed=delta is not None and delta * (paired.delta or Fraction(0)) < 0,
+    )
+
+
+def _interval(
+    before: NDArray[np.float64], after: NDArray[np.float64], codes: NDArray[np.int64], by_score: bool
+) -> tuple[Span | None, str | None]:
+    difference = after - before
+    if by_score:
+        wins, losses = (int(np.count_nonzero(difference == sign)) for sign in (1, -1))
+        z = float(special.ndtri(0.5 + LEVEL / 2))
+        low, high = tango.interval(wins, losses, len(before), z)
+        return Span(low=low, high=high), None
+    groups = cluster_sums(difference, codes)
+    if groups.n_clusters < 2:
+        return None, "an interval needs two clusters" if len(before) > 1 else "an interval needs two items"
+    error = robust_errors(groups)["cr2"]
+    if error.se == 0:
+        return None, "the differences do not vary, so their spread measures nothing"
+    half = t_quantile(0.5 + LEVEL / 2, error.df) * error.se
+    return Span(low=groups.item_weighted - half, high=groups.item_weighted + half), None

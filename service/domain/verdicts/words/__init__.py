@@ -1,0 +1,1 @@
+"""A verdict in sentences, in English and Chinese."""

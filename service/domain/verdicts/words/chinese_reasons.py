@@ -1,0 +1,183 @@
+"""Reasons in Chinese: why a verdict, a clause or a number is undefined, said as the English reason says it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from service.domain.verdicts.equivalence_fallback import NO_P
+from service.stats.shared.certainty import BEYOND, DRAWN, FLAT, POINT
+from service.stats.shared.looks import CONTINUES, UNVARIED
+from service.stats.shared.orders import EMPTY
+from service.stats.shared.resampling import NO_SPREAD
+
+ELSEWHERE = "其原因以英文记录在判定中"
+"""Of a reason that has no words here, such as one stored by an earlier version."""
+
+_WHOLE = {
+    # of the results
+    "two batches hold a result for the same item, arm and endpoint": "两个批次含有同一题目、臂和终点的结果",
+    "the plan names a population or an endpoint that it does not describe in full": "计划提到的总体或终点未被完整描述",
+    "the results break the plan": "结果违反了计划",
+    "no item is left to compare": "没有可供比较的题目",
+    "no item is left: every pair has a result that is not ok": "没有可供比较的题目:每一对都有不正常的结果",
+    # of the claim
+    "the observed difference does not go the way of the claim": "观察到的差异方向与主张不符",
+    # of what was drawn or does not vary
+    DRAWN: "该值由抽样得到,与阈值相距不足四个蒙特卡罗标准误:请增加抽样次数(`n_resamples`)以判断在哪一侧",
+    FLAT: "重抽样没有变异,这并不意味着确定",
+    POINT: "各题目之差全都相同,Wald 区间缩为一点,这并不意味着确定",
+    BEYOND: "没有任何重抽样达到差异的两倍,p 只是重抽样的界,不构成证据:请改用精确检验或区间",
+    NO_SPREAD: "数据的变异太小,无法校正区间或作学生化",
+    UNVARIED: "各差异全都相同,其离散程度没有意义",
+    "the resamples do not vary": "重抽样没有变异",
+    "the differences do not vary": "各差异全都相同",
+    "the differences do not vary, or there is a single item": "各差异全都相同,或只有一个题目",
+    "the differences are constant": "各差异全都相同",
+    "the difference does not vary between items or clusters": "各题目或聚类之间的差异全都相同",
+    "the clusters' differences do not vary": "各聚类的差异全都相同",
+    "the clusters' differences do not vary, so their spread measures nothing": "各聚类的差异相同,其离散程度没有意义",
+    "no spread within the arms": "各臂内没有变异",
+    "no spread within the arms: every resample is the same": "各臂内没有变异,所有重抽样都相同",
+    "the spread is nothing beside the difference": "相对于差异,变异小到可以忽略",
+    "the estimated variance inflation is not positive or undefined": "估计的方差膨胀不为正或没有定义",
+    "needs two items in some cluster, and differences that vary": "需要某个聚类至少有两个题目,且差异有变化",
+    "all values are equal": "所有值都相等",
+    "no discordant items": "没有不一致的题目",
+    "no item has a difference": "各题目之差均为 0",
+    "the arms tie": "两臂持平",
+    "BCa has no meaning for data this skewed": "数据过于偏斜,BCa 没有意义",
+    EMPTY: "累积交集为空:没有一个差异能自始至终符合数据",
+    # of single items and runs
+    "a single item": "只有一个题目",
+    "a single pair has no SD": "只有一对,没有标准差",
+    "a single run has no SD": "只有一次运行,没有标准差",
+    "one run per arm has no SD": "每臂只有一次运行,没有标准差",
+    "one value per arm has no SD": "每臂只有一个值,没有标准差",
+    "one baseline value has no SD": "基线只有一个值,没有标准差",
+    "constant baseline": "基线的值全都相同",
+    "Welch's test needs two runs in each arm": "Welch 检验要求每臂至少两次运行",
+    "J is undefined on 1 degree of freedom": "自由度为 1 时 J 没有定义",
+    "a percentage needs a baseline mean above 0": "百分比要求基线均值大于 0",
+    "no standardized effect": "没有标准化效应",
+    "paired arms: read the interval of d_z": "两臂配对:请看 d_z 的区间",
+    "the arms are not paired": "两臂未配对",
+    "the arms do not share items": "两臂的题目不同",
+    "unbounded: too few runs for an interval of this level": "无界:运行次数太少,得不到此水平的区间",
+    "unbounded: too few items for an interval of this level": "无界:题目太少,得不到此水平的区间",
+    # of what a method does not have
+    "an exact test has no chi-square": "精确检验没有卡方统计量",
+    "an exact test has no z": "精确检验没有 z 值",
+    "an exact test has no degrees of freedom": "精确检验没有自由度",
+    "nothing was drawn": "没有抽样",
+    "every resample is weighed: the design sets no least p": "所有重抽样都已计入:设计不限定最小 p 值",
+    "the method is asymptotic: the clusters set no least p": "该方法是渐近的:聚类不限定最小 p 值",
+    "only BCa has them": "只有 BCa 才有这些量",
+    "the outcomes are scores, not right or wrong": "结果是分数,而非对错",
+    "the outcomes are not right or wrong": "结果不是对错",
+    "the items were given without clusters": "题目没有聚类",
+    # of looks
+    CONTINUES: "设计仍在继续:分阶段推断只在其结束的那次查看时作出",
+    "no data were sent": "没有数据",
+    "no margin was sent": "没有给出界限",
+    "no look has been reached": "尚未到达任何一次查看",
+    "the look has not been reached": "尚未到达这次查看",
+    "no boundary was crossed": "没有越过任何边界",
+    "0 has not been excluded": "尚未排除 0",
+    "the e-value has not reached 1/alpha": "e 值尚未达到 1/alpha",
+    "an e-process tests; use confidence_sequence for an interval": "e 过程只作检验;区间请用 confidence_sequence",
+    "a confidence sequence gives an interval; use e_process for a p-value": "置信序列只给出区间;p 值请用 e_process",
+    "the e-process bets on bounded differences and counts no items": "e 过程对有界差异下注,不对题目计数",
+    "infinite: less than 1e-30 may be spent, so this look cannot stop": "无穷:可用的错误率不足 1e-30,这次查看不能停止",
+    # of the family
+    NO_P: "它没有 p 值,而多重比较校正需要 p 值",
+    "the test gave no analysis": "检验没有给出分析",
+}
+
+_PARTS = {
+    r"(\d+) planned results are not in": r"有 \1 个计划中的结果尚未收到",
+    r"(\d+) results of arm '([^']+)' are not ok, and the plan's missing policy is `fail`": (
+        r"臂“\2”有 \1 个结果不正常,而计划对缺失的规定是 `fail`"
+    ),
+    r".*, and the plan's missing policy is `worst_case`": (
+        "计划没有说明缺失的结果取何值最为不利,而其对缺失的规定是 `worst_case`"
+    ),
+    r"the item manifest of '([^']+)' is not the one the plan is locked to": r"总体“\1”的题目清单与锁定的不符",
+    r"there are no results of arm '([^']+)' for '([^']+)' on '([^']+)'": r"总体“\3”上没有臂“\1”的终点“\2”的结果",
+    r"the results of arm '([^']+)' for '([^']+)' on '([^']+)' are not the planned (\d+) items x (\d+) replicates": (
+        r"总体“\3”上臂“\1”的终点“\2”的结果不是计划的 \4 个题目 × \5 次重复"
+    ),
+    r"arm '([^']+)' has an `ok` result without a finite value": r"臂“\1”有一个状态为 `ok` 却没有有限值的结果",
+    r"arm '([^']+)' has values other than 0 and 1 on the binary endpoint '([^']+)'": (
+        r"臂“\1”在二元终点“\2”上有 0 和 1 以外的值"
+    ),
+    r"arm '([^']+)' has values outside the bounds of the endpoint '([^']+)'": r"臂“\1”的值超出终点“\2”的界",
+    r"the observed difference does not reach the (-?[\d.]+) pp that the statement names": (
+        r"观察到的差异没有达到陈述所称的 \1 个百分点"
+    ),
+    r"the observed difference does not reach the (-?[\d.]+) that the statement names": (
+        r"观察到的差异没有达到陈述所称的 \1"
+    ),
+    r"nothing in it shows that '([^']+)' is better": r"其中没有任何内容表明“\1”更好",
+    r"nothing in it shows that '([^']+)' is not worse by (?:the margin|(-?[\d.]+)( pp)?)": (
+        r"其中没有任何内容表明“\1”变差的程度在界限之内"
+    ),
+    r"nothing in it shows an effect beyond .*": "其中没有任何内容表明效应超出界限",
+    r"nothing in it shows a difference within .* both ways": "其中没有任何内容表明差异在双向界限之内",
+    r"known only as (< \S+)": r"只知道 \1",
+    r"the plan has no test '([^']+)'": r"计划中没有检验“\1”",
+    r"(\S+) is not what this clause can compare": r"`\1` 不能这样比较",
+    r"an end of (\S+) is undefined for these data": r"`\1` 的一端在这些数据上没有定义",
+    r"(\S+) is undefined(?: for these data)?": r"`\1` 在这些数据上没有定义",
+    r"the test could not be computed on these results \((\w+)\)": r"在这些结果上无法计算该检验(\1)",
+    r"the policy `(\w+)` does not correct it; `holm` and `bonferroni` do": (
+        r"多重比较规则 `\1` 不校正它;`holm` 和 `bonferroni` 才校正"
+    ),
+    r"not a statistic of (.+)": r"\1 没有这个统计量",
+    r"not a part of method '(\w+)'": r"方法 `\1` 没有这一项",
+    r"the alternative is '([\w-]+)'": r"备择假设是 `\1`",
+    r"clusters: hold a single cluster, .*": "只有一个聚类,由其中的题目无从推知其他聚类",
+    r"\w+(?:\.\S+)?: studentized divides by a standard error that is 0 in ([\d.]+%) of resamples": (
+        r"学生化要除以标准误,而它在 \1 的重抽样中为 0"
+    ),
+    r"(\w+): holds values other than 0 and 1": r"`\1` 含有 0 和 1 以外的值",
+    r"(\w+): holds values beyond (\S+) in size": r"`\1` 含有绝对值超过 \2 的值",
+    r"(\w+): holds values beyond (\S+)": r"`\1` 含有绝对值超过 \2 的值",
+    r"(\w+): holds several values per item, which are no independent items": r"`\1` 的每个题目有多个值,它们并非独立",
+    r"(\w+): '(\w+)' is for outcomes 0 and 1": r"方法 `\2` 只用于 0 和 1 的结果",
+    r"(\w+): 'exact' is for at most (\d+) .*": r"`exact` 最多只能用于 \2 个值",
+    r"bound: is needed for scores": "分数需要给出界 `bound`",
+    r"bound: is smaller than a difference sent": "`bound` 小于实际的差异",
+    r"size_cap: is needed with clusters": "有聚类时需要给出 `size_cap`",
+    r"size_cap: is smaller than a cluster sent": "`size_cap` 小于实际的聚类",
+    r"baseline: holds (\d+) (\w+), more than the planned n of (\d+)": r"数据有 \1 个单位,多于计划的 \3 个",
+}
+
+
+def reason_zh(reason: str | None) -> str:
+    """The reason in Chinese; of one that is not known here, where it stands in English."""
+    if reason is None:
+        return ELSEWHERE
+    if reason in _WHOLE:
+        return _WHOLE[reason]
+    for pattern, words in _patterns():
+        found = pattern.fullmatch(reason)
+        if found is not None:
+            return found.expand(words)
+    return ELSEWHERE
+
+
+def known(reason: str) -> bool:
+    """True when the reason has Chinese words of its own."""
+    return reason_zh(reason) != ELSEWHERE
+
+
+@cache
+def _patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple(_compiled())
+
+
+def _compiled() -> Iterator[tuple[re.Pattern[str], str]]:
+    for pattern, words in _PARTS.items():
+        yield re.compile(pattern), words

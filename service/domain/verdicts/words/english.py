@@ -1,0 +1,248 @@
+"""A verdict in plain English. Never says that there is no difference, and never more than the rule."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from service.domain.plans.plan import Plan
+from service.domain.verdicts.family import CLOSED, members
+from service.domain.verdicts.parts import EquivalenceFallback
+from service.domain.verdicts.reading import IntervalRead
+from service.domain.verdicts.records import HypothesisVerdict
+from service.domain.verdicts.words.facts import ComparedP, Facts, facts_of, fallback_case
+from service.domain.verdicts.words.numbers import percentage, points, probability, score
+
+
+def multiplicity(plan: Plan) -> str:
+    """What was done about several hypotheses."""
+    if plan.multiplicity is None:
+        return "not declared"
+    size = len(plan.multiplicity.family) or len(plan.hypotheses or ())
+    family = _counted(size, "hypothesis", "hypotheses")
+    policy = plan.multiplicity.policy
+    if policy == "none":
+        return f"uncorrected: the policy is `none`, and the family has {family}"
+    named = [
+        each for name in members(plan) if (each := plan.hypothesis(name)) and each.equivalence is not None
+    ]
+    both = ", for their rules and the equivalence tests beside them" if named and policy in CLOSED else ""
+    return f"{policy} over {family}{both}"
+
+
+def sentence(plan: Plan, found: HypothesisVerdict, read: IntervalRead | None) -> str:
+    """Outcome, estimate, p-values, interval, margin, and what was not shown."""
+    return " ".join(_parts(found, read, facts_of(plan, found, read)))
+
+
+def _parts(found: HypothesisVerdict, read: IntervalRead | None, facts: Facts) -> Iterator[str]:
+    yield f"{found.id} is {found.outcome.replace('_', ' ')}: {_why(found)}."
+    if found.delta is not None:
+        yield (
+            f"{found.candidate} minus {found.baseline} in {found.endpoint} on {found.population} is "
+            f"{amount(found.delta, facts)} (n = {found.n}{_items(found)})."
+        )
+    for each in facts.p_values:
+        yield _compared(each, found, facts)
+    if read is not None:
+        yield _interval(read, found, facts)
+    if facts.disagree is not None and read is not None:
+        yield _disagreement(facts, read)
+    if facts.margin is not None:
+        yield _margin(facts)
+    if facts.unshown is not None:
+        yield (
+            f"The {amount(facts.unshown, facts)} of the statement are reached by the observed difference and not shown "
+            "of the true one."
+        )
+    yield from _fallback(found, read, facts)
+    if found.outcome == "not_supported":
+        yield "This does not show that the arms are equal."
+
+
+def _why(found: HypothesisVerdict) -> str:
+    if found.outcome == "invalid":
+        return f"it cannot be judged as planned, because {found.reason}"
+    if found.rule_holds and found.reason:
+        return f"the rule `{found.rule}` holds, but {found.reason}"
+    if found.outcome == "inconclusive":
+        return f"the rule cannot be decided ({found.reason})"
+    if found.rule_holds:
+        return f"the rule `{found.rule}` holds"
+    failing = [f"`{clause.text}`" for clause in found.clauses if clause.holds is False]
+    because = f" ({', '.join(failing)} {'does' if len(failing) == 1 else 'do'} not hold)" if failing else ""
+    if found.outcome == "equivalent":
+        return (
+            f"the rule `{found.rule}` is false{because}, and the equivalence test that the plan names "
+            "rejects differences beyond its margin"
+        )
+    return f"the rule `{found.rule}` is false{because}"
+
+
+def _items(found: HypothesisVerdict) -> str:
+    """How many items were left out or filled in, and how."""
+    parts = [f", {_counted(found.excluded.pairs, 'pair')} left out"] if found.excluded.pairs else []
+    if found.excluded.filled:
+        how = "against the claim"
+        if found.claim == "equivalence":
+            taken = {"up": "for the candidate", "down": "for the baseline", None: "one way"}[found.filled]
+            how = f"{taken}, and the rule read with them taken the other way too"
+        parts.append(f", {found.excluded.filled} of them filled in {how}")
+    return "".join(parts)
+
+
+def _compared(each: ComparedP, found: HypothesisVerdict, facts: Facts) -> str:
+    p = _p(each)
+    adjusted = ""
+    if each.unadjusted is not None:
+        adjusted = (
+            f", adjusted by {facts.policy} over {_counted(facts.size, 'hypothesis', 'hypotheses')} "
+            f"({probability(each.unadjusted)} unadjusted)"
+        )
+    elif facts.uncorrected:
+        adjusted = f", uncorrected for the {facts.uncorrected} hypotheses of its family"
+    words = {
+        ("<", True): "below",
+        ("<", False): "not below",
+        ("<=", True): "at most",
+        ("<=", False): "above",
+    }[each.operator, each.holds]
+    return f"`{each.field}`{_resting(found)} is {p}{adjusted}, {words} {each.threshold:g}."
+
+
+def _resting(found: HypothesisVerdict) -> str:
+    """Where a number rests on values that were filled in: how many."""
+    return f", with the {found.excluded.filled} filled in," if found.excluded.filled else ""
+
+
+def _p(each: ComparedP) -> str:
+    return f"{'below ' if each.below else ''}{probability(each.p, each.threshold)}"
+
+
+def _interval(read: IntervalRead, found: HypothesisVerdict, facts: Facts) -> str:
+    low, high = (amount(end, facts) for end in (read.ends.low, read.ends.high))
+    level = "" if read.level is None else f"{percentage(read.level)} "
+    within = None if read.sesoi is None else margin_text(read.sesoi, facts)
+    if read.reading in ("positive", "negative"):
+        says = f"lies {'above' if read.reading == 'positive' else 'below'} 0"
+        says += f", although also within {within}" if read.within_sesoi else ""
+    elif read.reading == "equivalent":
+        says = f"holds 0 and lies within {within}"
+    elif read.ends.low is None or read.ends.high is None:
+        says = "cannot tell, since an end is undefined"
+    else:
+        says = "cannot tell, since it holds 0" + (f" and does not lie within {within}" if within else "")
+    return f"The {level}interval {read.of}{_resting(found)} runs from {low} to {high}: it {says}."
+
+
+def _disagreement(facts: Facts, read: IntervalRead) -> str:
+    assert facts.disagree is not None  # noqa: S101 - the caller asked
+    why, each, method = facts.disagree
+    level = percentage(read.level or 0)
+    if why == "corrected":
+        return f"They differ about 0 because the p-value is corrected and the interval keeps its own {level}."
+    if why == "sides":
+        return (
+            f"They differ about 0 because `{each.field}` is one-sided and the {level} interval is two-sided."
+        )
+    if why == "levels":
+        return (
+            f"They differ about 0 because the interval is at {level} and the p-value is compared with "
+            f"{each.threshold:g}."
+        )
+    return (
+        f"They differ about 0 because they come from different methods: the interval from {read.method}, the p-value "
+        f"from {method}."
+    )
+
+
+def _margin(facts: Facts) -> str:
+    shown = facts.margin
+    assert shown is not None  # noqa: S101 - the caller asked
+    by = (
+        f"the {percentage(shown.level)} interval {shown.by}"
+        if shown.level is not None
+        else f"the interval {shown.by}"
+    )
+    if shown.alpha is not None:
+        by = f"{shown.by} at alpha = {shown.alpha:g}"
+    if abs(shown.low + shown.high) <= 1e-12:
+        return f"So differences beyond {margin_text(shown.high, facts)} are rejected, by {by}."
+    outside = f"{amount(shown.low, facts)} to {amount(shown.high, facts)}"
+    return f"So differences outside {outside} are rejected, by {by}."
+
+
+def _fallback(found: HypothesisVerdict, read: IntervalRead | None, facts: Facts) -> Iterator[str]:
+    """What the equivalence test beside a false rule found."""
+    fallback, case = facts.fallback, fallback_case(facts)
+    if fallback is None or case is None or fallback.margin is None or fallback.alpha is None:
+        return
+    beyond = f"differences beyond {margin_text(fallback.margin, facts)}"
+    filled = _filled(found, fallback)
+    over = f"{facts.policy} over {_counted(facts.size, 'hypothesis', 'hypotheses')}"
+    adjusted = None if fallback.adjusted is None else probability(fallback.adjusted, fallback.alpha)
+    own = None if fallback.p_value is None else probability(fallback.p_value, fallback.alpha)
+    if case == "decided":
+        level = percentage(1 - 2 * fallback.alpha)
+        low, high = (amount(end, facts) for end in _ends(fallback))
+        p = "" if adjusted is None else f" Its p-value is {adjusted} adjusted by {over} ({own} unadjusted)."
+        alone = (
+            f" It is uncorrected for the {facts.uncorrected} hypotheses of its family."
+            if facts.uncorrected
+            else ""
+        )
+        yield (
+            f"D{beyond[1:]} are rejected at alpha = {fallback.alpha:g}: the {level} interval of {fallback.test} runs "
+            f"from {low} to {high}{filled}.{p}{alone}"
+        )
+        if read is not None and read.reading == "inconclusive" and read.level is not None:
+            if abs(read.level - (1 - 2 * fallback.alpha)) > 1e-9:
+                yield (
+                    f"Two one-sided tests at {fallback.alpha:g} read the {level} interval; that of {read.of} "
+                    f"is at {percentage(read.level)}, which is why it cannot tell by itself."
+                )
+            else:
+                yield f"The interval {read.of} comes from another method, which is why it cannot tell by itself."
+    elif case == "uncovered":
+        yield (
+            f"{fallback.test} rejects {beyond} at alpha = {fallback.alpha:g}{filled}, but uncorrected for the other "
+            f"hypotheses ({fallback.reason}), so it decides nothing."
+        )
+    elif case == "corrected away" and adjusted is not None:
+        yield (
+            f"{fallback.test} alone rejects {beyond} at alpha = {fallback.alpha:g}{filled} (p = {own}), but not "
+            f"adjusted by {over} (p = {adjusted})."
+        )
+    elif case == "not shown":
+        yield f"{fallback.test} does not reject {beyond} at alpha = {fallback.alpha:g}{filled}."
+
+
+def _filled(found: HypothesisVerdict, fallback: EquivalenceFallback) -> str:
+    """With how many filled in, and which way."""
+    if fallback.way is None:
+        return ""
+    arm = {"up": "candidate", "down": "baseline"}[fallback.way]
+    also = ", and so it does taken the other way" if fallback.equivalent else ""
+    return f" with the {found.excluded.filled} filled in taken for the {arm}{also}"
+
+
+def _ends(fallback: EquivalenceFallback) -> tuple[float | None, float | None]:
+    return (None, None) if fallback.ci is None else (fallback.ci.low, fallback.ci.high)
+
+
+def amount(value: float | None, facts: Facts) -> str:
+    """A difference with its unit, on the side of 0 and of every threshold on which it lies."""
+    if value is None:
+        return "an undefined end"
+    if math.isinf(value):
+        return "infinity" if value > 0 else "minus infinity"
+    return f"{points(value, *facts.apart)} pp" if facts.binary else score(value, *facts.apart)
+
+
+def margin_text(value: float, facts: Facts) -> str:
+    """A margin in both directions: `±2.00 pp`."""
+    return f"±{amount(abs(value), facts).lstrip('+')}"
+
+
+def _counted(count: int, one: str, many: str | None = None) -> str:
+    return f"{count} {one if count == 1 else many or one + 's'}"

@@ -1,0 +1,257 @@
+"""What the sentences of a verdict say, before it is said in any language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from service.domain.plans.plan import Plan
+from service.domain.rules.fields import EFFECT_FIELDS
+from service.domain.rules.grammar import parse
+from service.domain.rules.rule import Comparison, Is, Within
+from service.domain.verdicts.claim import size_unshown
+from service.domain.verdicts.equivalence_fallback import found_equivalent
+from service.domain.verdicts.family import asks_small_p
+from service.domain.verdicts.parts import EquivalenceFallback, Span
+from service.domain.verdicts.reading import INTERVALS, IntervalRead, read_interval
+from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict
+
+Why = Literal["corrected", "sides", "levels", "methods"]
+"""Why an interval and a test disagree about 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedP:
+    """A p-value that a clause compared with its threshold."""
+
+    field: str
+    p: float
+    below: bool
+    """True: the p-value is known as a bound, below `p`."""
+    unadjusted: float | None
+    operator: Literal["<", "<="]
+    threshold: float
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMargin:
+    """Differences that a true rule of equivalence rejects: those not between `low` and `high`."""
+
+    low: float
+    high: float
+    by: str
+    level: float | None
+    """Of the interval that lies between them."""
+    alpha: float | None
+    """Of the tests, where tests reject them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Everything that a sentence says beside the rule and the estimate."""
+
+    binary: bool
+    p_values: tuple[ComparedP, ...]
+    policy: str | None
+    """Of the family, where its p-values were adjusted."""
+    uncorrected: int
+    """Hypotheses of a family whose policy is `none`; 0 where there is one, or a correction."""
+    size: int
+    """Hypotheses in the family."""
+    margin: ShownMargin | None
+    fallback: EquivalenceFallback | None
+    decided: bool
+    """The equivalence test decided the outcome."""
+    unshown: float | None
+    """The size that the statement names, with its sign, where what holds does not show it of the true difference."""
+    disagree: tuple[Why, ComparedP, str] | None
+    """Why the interval and this p-value disagree about 0, and the method of the test."""
+    apart: tuple[float, ...]
+    """0, the SESOI and thresholds: what a printed difference must not cross."""
+
+
+def interval_of(plan: Plan, found: HypothesisVerdict) -> IntervalRead | None:
+    """The interval that a hypothesis' verdict reads, of this version or an earlier one."""
+    hypothesis = plan.hypothesis(found.id)
+    if hypothesis is None:
+        return None
+    rule = parse(hypothesis.rule)
+    return read_interval(plan, hypothesis, rule, found.analyses, filled=found.excluded.filled > 0)
+
+
+def facts_of(plan: Plan, found: HypothesisVerdict, read: IntervalRead | None) -> Facts:
+    """The facts of a hypothesis' verdict, of this version or an earlier one."""
+    endpoint = plan.endpoint(found.endpoint)
+    parsed = [(parse(each.text), each) for each in found.clauses]
+    clauses = [(clause, each) for clause, each in parsed if isinstance(clause, Comparison | Within | Is)]
+    compared = tuple(_compared(found, clauses))
+    member = found.family
+    policy = member.policy if member is not None and member.policy != "none" else None
+    fallback = found.fallback or _earlier_fallback(plan, found)
+    decided = found.outcome == "equivalent" and not found.rule_holds and fallback is not None
+    size = 1 if member is None else member.size
+    return Facts(
+        binary=endpoint is not None and endpoint.kind == "binary",
+        p_values=compared,
+        policy=policy,
+        uncorrected=size if member is not None and policy is None and size > 1 else 0,
+        size=size,
+        margin=_margin(found, clauses) if found.rule_holds and found.outcome == "equivalent" else None,
+        fallback=fallback if found.rule_holds is False and found.outcome != "invalid" else None,
+        decided=decided,
+        unshown=size_unshown(plan, found),
+        disagree=_disagreement(found, compared, read),
+        apart=tuple(dict.fromkeys(_apart(found, read, fallback))),
+    )
+
+
+def _compared(found: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]]) -> Iterator[ComparedP]:
+    for clause, each in clauses:
+        known = isinstance(each.observed, float | int) and not isinstance(each.observed, bool)
+        if not asks_small_p(clause) or each.holds is None or not known:
+            continue
+        bounds = _analysis(found, clause.field.test).get("bounds")
+        yield ComparedP(
+            field=str(clause.field),
+            p=float(each.observed),  # type: ignore[arg-type]
+            below=isinstance(bounds, Mapping) and ".".join(clause.field.path) in bounds,
+            unadjusted=each.unadjusted,
+            operator=clause.operator,
+            threshold=float(clause.value.exact()),
+            holds=each.holds,
+        )
+
+
+def _margin(found: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]]) -> ShownMargin | None:
+    """The margin of a true rule of equivalence: of an interval within bounds, of two ends, or of a test."""
+    lows: dict[str, float] = {}
+    highs: dict[str, float] = {}
+    for clause, each in clauses:
+        if each.holds is not True:
+            continue
+        analysis = _analysis(found, clause.field.test)
+        path = clause.field.path
+        if isinstance(clause, Within) and path[0] in INTERVALS:
+            low, high = float(clause.low.exact()), float(clause.high.exact())
+            return ShownMargin(low, high, str(clause.field), _level(analysis, path), None)
+        margin, alpha = _number(analysis.get("margin")), _alpha(analysis)
+        if margin is not None and clause.field.test is not None:
+            if isinstance(clause, Is) and clause.value and path == ("equivalent",):
+                return ShownMargin(-margin, margin, clause.field.test, None, alpha)
+            if asks_small_p(clause) and isinstance(clause, Comparison) and "p_lower" in analysis:
+                return ShownMargin(-margin, margin, clause.field.test, None, float(clause.value.exact()))
+        if isinstance(clause, Comparison) and path[0] in INTERVALS and path[-1] in ("low", "high"):
+            of, value = ".".join((clause.field.test or "", *path[:-1])), float(clause.value.exact())
+            if path[-1] == "low" and clause.operator in (">", ">="):
+                lows[of] = value
+            elif path[-1] == "high" and clause.operator in ("<", "<="):
+                highs[of] = value
+            if of in lows and of in highs:
+                return ShownMargin(lows[of], highs[of], of, _level(analysis, path[:-1]), None)
+    return None
+
+
+def _disagreement(
+    found: HypothesisVerdict, compared: tuple[ComparedP, ...], read: IntervalRead | None
+) -> tuple[Why, ComparedP, str] | None:
+    """Where the interval excludes 0 and a test of 0 does not reject it, or the other way round."""
+    if read is None or read.level is None or read.ends.low is None or read.ends.high is None:
+        return None
+    alpha = 1 - read.level
+    excludes = read.reading in ("positive", "negative")
+    for each in compared:
+        test, _, path = each.field.partition(".")
+        analysis = _analysis(found, test)
+        if path != "p_value" or analysis.get("alternative") not in ("two-sided", "greater", "less"):
+            continue
+        own = each.p if each.unadjusted is None else each.unadjusted
+        method = str(analysis.get("method") or found.analyses.get(test, {}).get("test") or test)
+        if each.holds == excludes:
+            continue
+        if each.unadjusted is not None and (own < each.threshold) == excludes:
+            return "corrected", each, method
+        one_sided = analysis["alternative"] != "two-sided"
+        same_level = abs(alpha - each.threshold) <= 1e-9
+        if ((2 * min(own, 1 - own) if one_sided else own) < alpha) != excludes or (
+            same_level and not one_sided
+        ):
+            return "methods", each, method
+        return "sides" if same_level else "levels", each, method
+    return None
+
+
+def _earlier_fallback(plan: Plan, found: HypothesisVerdict) -> EquivalenceFallback | None:
+    """The equivalence test of a verdict that was stored before it had a record of its own."""
+    hypothesis = plan.hypothesis(found.id)
+    if hypothesis is None or hypothesis.equivalence is None:
+        return None
+    analysis = _analysis(found, hypothesis.equivalence)
+    says, ci = analysis.get("equivalent"), analysis.get("ci")
+    if not isinstance(says, bool) or not isinstance(ci, Mapping):
+        return None
+    return EquivalenceFallback(
+        test=hypothesis.equivalence,
+        equivalent=says,
+        counts=True,
+        margin=_number(analysis.get("margin")),
+        alpha=_alpha(analysis),
+        ci=Span(low=_number(ci.get("low")), high=_number(ci.get("high"))),
+    )
+
+
+def fallback_case(facts: Facts) -> Literal["decided", "uncovered", "corrected away", "not shown"] | None:
+    """What there is to say of the equivalence test beside a false rule; None: nothing."""
+    fallback = facts.fallback
+    if fallback is None or fallback.margin is None or fallback.alpha is None or fallback.equivalent is None:
+        return None
+    if facts.decided:
+        return "decided"
+    if not fallback.equivalent:
+        return "not shown"
+    if not fallback.counts:
+        return "uncovered"
+    return None if found_equivalent(fallback) else "corrected away"
+
+
+def _apart(
+    found: HypothesisVerdict, read: IntervalRead | None, fallback: EquivalenceFallback | None
+) -> Iterator[float]:
+    yield 0.0
+    if read is not None and read.sesoi is not None:
+        yield from (-read.sesoi, read.sesoi)
+    if fallback is not None and fallback.margin is not None:
+        yield from (-fallback.margin, fallback.margin)
+    for each in found.clauses:
+        clause = parse(each.text)
+        if (
+            isinstance(clause, Is)
+            or not hasattr(clause, "field")
+            or clause.field.path[0] not in EFFECT_FIELDS
+        ):
+            continue
+        limit = each.threshold
+        values = (limit.low, limit.high) if isinstance(limit, Span) else (limit,)
+        yield from (float(value) for value in values if value is not None)
+
+
+def _level(analysis: Mapping[str, Any], path: tuple[str, ...]) -> float | None:
+    found: Any = analysis
+    for name in path:
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return _number(found.get("level")) if isinstance(found, Mapping) else None
+
+
+def _alpha(analysis: Mapping[str, Any]) -> float | None:
+    level = _level(analysis, ("ci",))
+    return None if level is None else round((1 - level) / 2, 12)
+
+
+def _analysis(found: HypothesisVerdict, test: str | None) -> Mapping[str, Any]:
+    analysis = found.analyses.get(test or "", {}).get("analysis")
+    return analysis if isinstance(analysis, Mapping) else {}
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

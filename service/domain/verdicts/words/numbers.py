@@ -1,0 +1,62 @@
+"""Numbers as a verdict's sentences print them: never on the wrong side of what they are compared with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from service.domain.rules.truth import TIE
+
+MOST_DIGITS = 12
+
+ROUNDING = 1e-15
+"""Size up to which a difference may be arithmetic's own, and is 0."""
+
+
+def points(value: float, *apart: float) -> str:
+    """A difference of proportions in percentage points without unit, signed but for 0: `+2.00`.
+
+    Digits are added until rounding puts it on the side of every `apart` on which it lies.
+    """
+    return _told_apart(100 * value, [100 * each for each in apart], 2, lambda x, digits: f"{x:+.{digits}f}")
+
+
+def score(value: float, *apart: float) -> str:
+    """A difference of scores, signed but for 0."""
+    return _told_apart(value, list(apart), 4, lambda x, digits: f"{x:+.{digits}g}")
+
+
+def probability(p: float, *apart: float) -> str:
+    """A p-value, however small: three decimals, or two digits below .001; more where a threshold is near."""
+    if p < 0.001:
+        return _told_apart(p, list(apart), 1, lambda x, digits: f"{x:.{digits}e}", tie=0.0, least=0.0)
+    return _told_apart(p, list(apart), 3, lambda x, digits: f"{x:.{digits}f}", tie=0.0)
+
+
+def percentage(share: float) -> str:
+    """A level or a share: `95%`."""
+    return f"{100 * share:.6g}%"
+
+
+def _told_apart(
+    value: float,
+    apart: list[float],
+    digits: int,
+    told: Callable[[float, int], str],
+    tie: float = TIE,
+    least: float = ROUNDING,
+) -> str:
+    if abs(value) <= least:
+        return told(0.0, digits).lstrip("+")
+    text = told(value, digits)
+    for more in range(digits, MOST_DIGITS + 1):
+        text = told(value, more)
+        if all(
+            abs(value - each) <= tie or _side(float(text) - each) == _side(value - each) for each in apart
+        ):
+            break
+    return text.lstrip("+-") if float(text) == 0 else text
+
+
+def _side(difference: float) -> int:
+    return 0 if difference == 0 else int(math.copysign(1, difference))

@@ -1,0 +1,84 @@
+"""The missing policy `worst_case`: a result that is not ok takes the value that hurts the claim most.
+
+A claim that one arm is better is hurt by the worst value of that arm and the best of the other; which
+arm that is, the rule says. A claim of equivalence is hurt by a difference far from 0: all results that
+are not ok are taken up and then down, and what is claimed must hold both times. An equivalence test
+that is asked where a rule is false claims equivalence, so it stands both ways too, whatever the rule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from service.domain.plans.plan import Endpoint, Hypothesis, Plan
+from service.domain.rules.claims.assertion import states
+from service.domain.rules.claims.claim import Target
+from service.domain.rules.claims.clauses import Reader
+from service.domain.rules.settings import settings
+
+Sign = Literal[1, -1]
+Way = Literal["up", "down"]
+"""Of the difference: `up` takes what is not ok for the candidate, `down` for the baseline."""
+WAYS: tuple[Way, ...] = ("up", "down")
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Extremes:
+    """The least and the greatest value a result can have."""
+
+    low: float
+    high: float
+
+
+def extremes(endpoint: Endpoint) -> Extremes | None:
+    """0 and 1 for a binary endpoint, else the bounds the plan declares; None without any."""
+    if endpoint.kind == "binary":
+        return Extremes(0.0, 1.0)
+    return None if endpoint.bounds is None else Extremes(endpoint.bounds.low, endpoint.bounds.high)
+
+
+def favoured(plan: Plan, hypothesis: Hypothesis) -> Sign | None:
+    """1 when the rule asks for a larger candidate, -1 for a smaller one; None when it does not say.
+
+    It says so where every state in which it holds asks for one and the same direction, or bears out a
+    claim that has one.
+    """
+    setting = next((each for each in settings(plan) if each.hypothesis == hypothesis), None)
+    if setting is None or setting.rule is None:
+        return None
+    held, target = states(setting.rule, Reader.of(plan, setting)), Target.of(plan, hypothesis)
+    asked = {each.asks for each in held}
+    if len(asked) == 1 and len(asked & {frozenset({1}), frozenset({-1})}) == 1:
+        return 1 if asked == {frozenset({1})} else -1
+    directed = hypothesis.claim != "equivalence" and held
+    return target.good if directed and all(target.gap(each) is None for each in held) else None
+
+
+def against(plan: Plan, hypothesis: Hypothesis) -> tuple[Way, ...]:
+    """The ways of filling that hurt the claim; a claim of equivalence must stand both of them.
+
+    Any other filling lies between the two: a one-sided score test against a margin is hardest to pass with
+    every result that is not ok taken towards that margin (Sidik 2003, Stat Med 22:265).
+    """
+    if hypothesis.claim == "equivalence":
+        return WAYS
+    sign = favoured(plan, hypothesis)
+    return () if sign is None else ("down" if sign > 0 else "up",)
+
+
+def fill(
+    baseline: Values,
+    candidate: Values,
+    ok: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+    *,
+    way: Way,
+    ends: Extremes,
+) -> tuple[Values, Values]:
+    """Both arms, of any one shape, with an extreme value wherever a result is not ok."""
+    before, after = (ends.low, ends.high) if way == "up" else (ends.high, ends.low)
+    return np.where(ok[0], baseline, before), np.where(ok[1], candidate, after)

@@ -1,0 +1,1 @@
+"""Lint of an author's text."""

@@ -1,0 +1,212 @@
+"""Lint of an author's text: sentences that claim more than their statistics show, and what to write instead.
+
+A finding is about words, not about the study. What a record or analyses show is taken into account, so that
+"equivalent" beside an equivalence verdict is no finding. Quoted phrases and denials ("do not claim …") are passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from service.domain.wording.phrases import PHRASES, Phrase
+
+MAX_FINDINGS = 500
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。!?])|\n{2,}|\n(?=[^\S\n]*(?:[-*+]|\d+\.|#|\|))")
+_DENIAL = re.compile(
+    r"(?:\b(?:not|never|cannot|can't|don't|doesn't|didn't|no evidence|without claiming|rather than|instead of|avoid|"
+    r"neither)\b|n't\b|不要|不是|并非|并不|不能|不得|不应|不等于|不代表|没有证据|而非|避免|切勿|勿|未)"
+    r"[^,;:。,;:]{0,45}$",
+    re.IGNORECASE,
+)
+_CONDITION = re.compile(
+    r"(?:\b(?:if|when|whether|unless|suppose|were)\b|如果|若|假如|假设|是否)[^,;。,;]{0,40}$", re.IGNORECASE
+)
+_MARKS = (("「", "」"), ("‘", "’"))
+MAX_SENTENCE = 2000
+"""Longer stretches are looked at in parts."""
+
+
+class WordingFinding(BaseModel):
+    """A phrase that says more than was shown."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    code: str = Field(description="Stable, UPPER_SNAKE.")
+    start: int = Field(description="Offset of the phrase in characters, from 0.")
+    end: int = Field(description="Offset behind it.")
+    line: int = Field(description="Its line, from 1.")
+    phrase: str
+    why: str = Field(description="What is wrong with it.")
+    better: str = Field(description="A sentence that says what was shown.")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a record or analyses show, as far as words depend on it."""
+
+    equivalent: bool = False
+    """Some equivalence test, or equivalence verdict, came out."""
+    no_worse: bool = False
+    corrected: bool = False
+    """A correction for several comparisons was planned or computed."""
+    one_sided: bool = False
+    """A one-sided test was planned or computed."""
+    primary: Collection[str] = ()
+    """Primary endpoints."""
+    secondary: Collection[str] = ()
+    outcomes: Mapping[str, str] = field(default_factory=dict)
+    """Outcomes by hypothesis; empty before the verdict."""
+    sentences: Mapping[str, str] = field(default_factory=dict)
+    """The verdict's own sentences by hypothesis."""
+
+
+NOTHING = Shown()
+
+
+def lint_wording(text: str, shown: Shown = NOTHING) -> tuple[WordingFinding, ...]:
+    """Every finding, in the order of the text; at most one per phrase and code."""
+    starts = [0, *(found.end() for found in re.finditer("\n", text))]
+    found: list[WordingFinding] = []
+    for start, sentence in _sentences(text):
+        for code, span, why, better in _of_sentence(sentence, shown):
+            low, high = start + span[0], start + span[1]
+            found.append(
+                WordingFinding(
+                    code=code,
+                    start=low,
+                    end=high,
+                    line=bisect_right(starts, low),
+                    phrase=text[low:high],
+                    why=why,
+                    better=better,
+                )
+            )
+        if len(found) >= MAX_FINDINGS:
+            break
+    return tuple(sorted(found, key=lambda each: (each.start, each.code))[:MAX_FINDINGS])
+
+
+def _sentences(text: str) -> Iterator[tuple[int, str]]:
+    start = 0
+    for end, following in [*(found.span() for found in _SENTENCE_END.finditer(text)), (len(text), len(text))]:
+        for part in range(start, end, MAX_SENTENCE):
+            yield part, text[part : min(part + MAX_SENTENCE, end)]
+        start = following
+
+
+def _quoted(before: str) -> bool:
+    """True when a quotation that began here has not ended: its words are somebody else's, or an example."""
+    doubles = before.count("“") + before.count("”")  # some texts open with the closing mark
+    return (
+        before.count('"') % 2 == 1
+        or doubles % 2 == 1
+        or any(before.rfind(opening) > before.rfind(closing) for opening, closing in _MARKS)
+    )
+
+
+_Found = tuple[str, tuple[int, int], str, str]
+
+
+def _of_sentence(sentence: str, shown: Shown) -> Iterator[_Found]:
+    taken: list[tuple[int, int]] = []
+    for phrase in PHRASES:
+        if _is_shown(phrase.unless, shown):
+            continue
+        for found in phrase.pattern.finditer(sentence):
+            if any(found.start() < high and low < found.end() for low, high in taken):
+                continue
+            before = sentence[: found.start()]
+            if _CONDITION.search(before[-120:]) or (not phrase.also_quoted and _quoted(before)):
+                continue
+            if not phrase.also_denied and _DENIAL.search(before[-120:]):
+                continue
+            if phrase.spared is not None and phrase.spared.search(sentence):
+                continue
+            taken.append(found.span())
+            chinese = re.search(r"[\u4e00-\u9fff]", found.group()) is not None
+            yield phrase.code, found.span(), phrase.why, _better(phrase, shown, chinese=chinese)
+    yield from _switched(sentence, shown)
+    yield from _unsupported(sentence, shown)
+
+
+def _is_shown(what: str | None, shown: Shown) -> bool:
+    return what is not None and bool(getattr(shown, what))
+
+
+def _better(phrase: Phrase, shown: Shown, *, chinese: bool) -> str:
+    """The verdict's own sentence where there is just one, else the phrase's model."""
+    if phrase.from_verdict and len(shown.sentences) == 1 and not chinese:
+        return next(iter(shown.sentences.values()))
+    return phrase.better_zh if chinese else phrase.better
+
+
+_CLAIM = re.compile(
+    r"\b(?:improv\w+|outperform\w*|beats?|exceeds?|surpass\w*|superior|gains?|better than|higher than)\b|"
+    r"提升|提高|优于|超过|高于|更好",
+    re.IGNORECASE,
+)
+_SET_ASIDE = re.compile(r"secondary|explorator|post.?hoc|supplement|次要|探索|事后|附加", re.IGNORECASE)
+
+
+def _switched(sentence: str, shown: Shown) -> Iterator[_Found]:
+    """A claim that rests on a secondary endpoint without calling it so."""
+    claim = _CLAIM.search(sentence)
+    if claim is None or _SET_ASIDE.search(sentence):
+        return
+    if any(_names(sentence, each) for each in shown.primary):
+        return
+    for endpoint in shown.secondary:
+        named = _names(sentence, endpoint)
+        if named is not None:
+            primary = ", ".join(shown.primary) or "none"
+            yield (
+                "ENDPOINT_SWITCH",
+                named.span(),
+                f"'{endpoint}' is a secondary endpoint of the plan, and the claim was to rest on: {primary}",
+                f"Report {primary} first; then: 'The secondary endpoint {endpoint} was …; no claim rests on it.'",
+            )
+            return
+
+
+def _names(sentence: str, endpoint: str) -> re.Match[str] | None:
+    return _spelt(endpoint).search(sentence)
+
+
+@lru_cache(maxsize=1024)
+def _spelt(endpoint: str) -> re.Pattern[str]:
+    spelt = r"[\s_\-]".join(map(re.escape, re.split(r"[_\-]", endpoint)))
+    return re.compile(rf"(?<![A-Za-z0-9]){spelt}(?![A-Za-z0-9])", re.IGNORECASE)
+
+
+def _unsupported(sentence: str, shown: Shown) -> Iterator[_Found]:
+    """A hypothesis by name, called true although its verdict is another."""
+    for hypothesis, outcome in shown.outcomes.items():
+        if hypothesis not in sentence:  # far cheaper than the pattern, which every sentence would pay for
+            continue
+        named = re.search(
+            rf"(?<!\w){re.escape(hypothesis)}(?!\w)\s*(?:is|was|has been|holds|passes|passed|得到|成立|通过)"
+            r"(?:\s*(?:supported|confirmed|accepted|true|支持|证实))?",
+            sentence,
+        )
+        if (
+            named is None
+            or outcome == "supported"
+            or not re.search(
+                r"supported|confirmed|accepted|true|holds|pass|得到支持|证实|成立|通过", named.group()
+            )
+        ):
+            continue
+        if _quoted(sentence[: named.start()]):
+            continue
+        yield (
+            "OUTCOME_CONTRADICTED",
+            named.span(),
+            f"the verdict on {hypothesis} is '{outcome}'",
+            shown.sentences.get(hypothesis, f"{hypothesis} is {outcome.replace('_', ' ')}."),
+        )

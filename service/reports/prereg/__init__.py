@@ -1,0 +1,1 @@
+"""A preregistration as Markdown, written and read back."""

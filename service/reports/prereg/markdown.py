@@ -1,0 +1,22 @@
+"""EXPERIMENTS_PREREG.md both ways: a file becomes a draft with a list of gaps, a plan becomes a file."""
+
+from __future__ import annotations
+
+from service.domain.lint.lint import lint
+from service.domain.plans.plan import Plan
+from service.reports.prereg.gaps import MAX_GAPS, Gap, of_lint
+from service.reports.prereg.print import print_plan
+from service.reports.prereg.read import read_plan
+
+__all__ = ["MAX_GAPS", "Gap", "parse_plan", "print_plan"]
+
+
+def parse_plan(text: str) -> tuple[Plan, tuple[Gap, ...]]:
+    """The draft a file describes, and what stands between it and the lock.
+
+    What was assumed or not read comes first, by line; then lint errors. What `print_plan` writes reads back as
+    the same plan, without any assumption.
+    """
+    plan, value, notes = read_plan(text)
+    gaps = [*notes.gaps(value), *of_lint(lint(plan, {}), value)]
+    return plan, tuple(gaps[:MAX_GAPS])

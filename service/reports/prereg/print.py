@@ -1,0 +1,112 @@
+"""A plan as EXPERIMENTS_PREREG.md, in English or Chinese: for people, and read back without loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from service.domain.plans.plan import Plan
+from service.reports.prereg.labels import (
+    FIELDS,
+    GLOSSES,
+    NO_SECTION,
+    NONE,
+    NOTE,
+    SECTIONS,
+    TITLE,
+    Language,
+)
+from service.reports.prereg.text import code, json_span, written
+
+_DEFAULTS = {"replicates": 1, "parameters": {}, "visibility": "private", "family": []}
+_HEADS = {"hypotheses": ("id", "statement", "rule"), "thresholds": ("name",)}
+"""Members that stand in an entry's first line, or in a section of their own."""
+
+
+def print_plan(plan: Plan, language: Language = "en") -> str:
+    """The plan as Markdown. Absent sections are left out; `parse_plan` gives back the same plan."""
+    value = plan.as_dict()
+    parts = [f"# {TITLE.of(language)}", NOTE[language]]
+    front = {name: value[name] for name in FIELDS[NO_SECTION] if name in value}
+    parts += ["\n".join(lines)] if (lines := [*_fields(NO_SECTION, front, language, "")]) else []
+    for key, heading in SECTIONS.items():
+        body = _section(key, value, language)
+        if body is not None:
+            parts += [f"## {heading.of(language)}", body or NONE[language]]
+    known = {*FIELDS[NO_SECTION], *SECTIONS}
+    parts += [f"- {code(name)}: {json_span(rest)}" for name, rest in value.items() if name not in known]
+    return "\n\n".join(parts) + "\n"
+
+
+def _section(key: str, value: Mapping[str, Any], language: Language) -> str | None:
+    content = value.get("hypotheses" if key == "rules" else key)
+    if content is None or (key == "rules" and not content):
+        return None
+    if key == "rules":
+        return "\n".join(f"- **{each['id']}**: {code(each['rule'])}" for each in content)
+    if key == "sesoi":
+        return "\n".join(f"- **{written(name)}**: {_margin(margin)}" for name, margin in content.items())
+    if key == "missing":
+        content = {"missing": content}
+    if not SECTIONS[key].listed:
+        return "\n".join(_fields(key, content, language, ""))
+    return "\n".join(line for entry in content for line in _entry(key, entry, language))
+
+
+def _entry(key: str, entry: Mapping[str, Any], language: Language) -> Iterator[str]:
+    heads = _HEADS.get(key, ("id",))
+    said = f": {written(entry['statement'])}" if key == "hypotheses" else ""
+    yield f"- **{written(entry[heads[0]])}**{said}"
+    rest = {name: value for name, value in entry.items() if name not in heads}
+    yield from _fields(key, rest, language, "  ")
+
+
+def _fields(key: str, values: Mapping[str, Any], language: Language, indent: str) -> Iterator[str]:
+    """Labelled lines in the order of the labels; what has no label keeps the name it has in JSON."""
+    flat = _flat(key, values)
+    colon = ":" if language == "zh" else ": "
+    for name in [
+        *(known for known in FIELDS[key] if known in flat),
+        *(n for n in flat if n not in FIELDS[key]),
+    ]:
+        value, label = flat[name], FIELDS[key].get(name)
+        if name in _DEFAULTS and value == _DEFAULTS[name]:
+            continue
+        if label is None:
+            yield f"{indent}- {code(name)}{colon}{json_span(value)}"
+        else:
+            yield f"{indent}- {label.of(language)}{colon}{_value(label.kind, name, value, language)}"
+
+
+def _flat(key: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Members of nested parts that have labels, by dotted name."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        inner = {f"{name}.{part}": each for part, each in value.items()} if isinstance(value, dict) else {}
+        if inner and set(inner) <= set(FIELDS[key]):
+            found |= inner
+        else:
+            found[name] = value
+    return found
+
+
+def _value(kind: str, name: str, value: Any, language: Language) -> str:
+    match kind:
+        case "text":
+            return written(value)
+        case "token":
+            gloss = GLOSSES.get(f"{name}.{value}")
+            if gloss is None:
+                return code(value)
+            return f"`{value}`({gloss[1]})" if language == "zh" else f"`{value}` ({gloss[0]})"
+        case "tokens":
+            return ", ".join(map(code, value))
+        case "numbers":
+            return ", ".join(json_span(each) for each in value)
+        case _:
+            return json_span(value)
+
+
+def _margin(margin: Mapping[str, Any]) -> str:
+    value = margin["value"]
+    return f"±{int(value) if float(value).is_integer() else value} {margin['unit']}"

@@ -1,0 +1,226 @@
+"""EXPERIMENTS_PREREG.md into a draft: what is labelled is taken as it is, prose is read and said to be assumed.
+
+Nothing is passed over in silence: every line that no part of the draft holds is a gap.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from service.domain.canonical import canonical
+from service.domain.plans.plan import MAX_LIST, Plan
+from service.errors import InvalidData
+from service.reports.prereg import hypotheses, prose, sections
+from service.reports.prereg.blocks import Block, Item, blocks
+from service.reports.prereg.gaps import Entry, Notes, fitted
+from service.reports.prereg.labels import (
+    NO_SECTION,
+    NONE,
+    NOTE,
+    SECTIONS,
+    TITLE,
+    Kind,
+    field_of,
+    plain,
+    section_of,
+)
+from service.reports.prereg.sections import Draft
+from service.reports.prereg.text import keepable, raw_spans, read, spans
+
+_HEAD = re.compile(r"\*\*((?:\\.|[^*\\])+)\*\*\s*(?:[::]\s*)?(.*)", re.DOTALL)
+_LABELLED = re.compile(r"(?:`([^`]+)`|([^`::*]{1,60}?))\s*[::]\s*(.*)", re.DOTALL)
+_UNREAD = "no part of a plan holds this; it will not be locked"
+_NOTHING = {plain(word) for word in (*NONE.values(), "none", "无", "没有", "n/a")}
+_TITLES = {
+    plain(name) for name in (TITLE.en, TITLE.zh, *TITLE.also, "experiments prereg", "experiments_prereg.md")
+}
+
+
+PROSE: Mapping[str, Callable[..., bool]] = MappingProxyType(
+    {
+        "populations": sections.population,
+        "endpoints": sections.endpoint,
+        "sesoi": sections.sesoi,
+        "tests": sections.test,
+        "thresholds": sections.threshold,
+        "hypotheses": hypotheses.hypothesis,
+        "rules": hypotheses.rule,
+        "stopping": sections.setting("stopping", "kind", prose.stopping),
+        "multiplicity": sections.setting("multiplicity", "policy", prose.family_policy),
+        "missing": sections.setting("missing", "missing", prose.missing_policy),
+        "import": sections.setting("import", "format", sections.import_format),
+    }
+)
+"""Who reads what is not labelled; False: nothing in it belongs to the section."""
+
+
+def read_plan(text: str) -> tuple[Plan, Entry, Notes]:
+    """The draft a file describes, the lines its parts were read from, and what was found on the way."""
+    draft = Draft(Entry(1), Notes())
+    for block in _in_order(list(blocks(text))):
+        _block(draft, *block)
+    hypotheses.finish(draft)
+    return fitted(draft.value, draft.notes), draft.value, draft.notes
+
+
+def _in_order(found: list[Block]) -> Iterator[tuple[str | None, Block]]:
+    """Sections in the order they build on one another; sub-headings belong to the section they stand in."""
+    order = ["populations", "endpoints", "sesoi", "tests", "hypotheses", "rules"]
+    placed: list[tuple[str | None, Block]] = []
+    current: str | None = NO_SECTION
+    for block in found:
+        named = section_of(block.heading) if block.level else NO_SECTION
+        if named is not None:
+            current = named
+        elif block.level == 1:
+            current = NO_SECTION
+        elif block.level == 2:
+            current = None
+        placed.append((current, block))
+    first = (None, NO_SECTION)
+    yield from sorted(
+        placed,
+        key=lambda each: -1 if each[0] in first else order.index(each[0]) if each[0] in order else len(order),
+    )
+
+
+def _block(draft: Draft, section: str | None, block: Block) -> None:
+    if section is None:
+        for item in block.items:
+            _unread(draft, "", item)
+        if not block.items:
+            draft.notes.add("UNREAD", "", block.line, f"no section of a plan has this heading; {_UNREAD}")
+        return
+    if section == NO_SECTION:
+        _front(draft, block)
+        return
+    target = "hypotheses" if section == "rules" else section
+    draft.value.lines.setdefault(target, block.line)
+    if section_of(block.heading) is None and block.heading:
+        draft.notes.add("UNREAD", target, block.line, f"this heading is none of ours; {_UNREAD}")
+    if len(block.items) == 1 and plain(block.items[0].text) in _NOTHING and section != "rules":
+        draft.nothing(section)
+    elif SECTIONS[section].listed:
+        draft.begin(section)
+        for item in block.items[:MAX_LIST]:
+            _listed(draft, section, item)
+        if len(block.items) > MAX_LIST:
+            line = block.items[MAX_LIST].line
+            draft.notes.add(
+                "INVALID", target, line, f"a plan has {MAX_LIST} of these at most; the others are left out"
+            )
+    else:
+        _settings(draft, section, block)
+
+
+def _front(draft: Draft, block: Block) -> None:
+    if block.level and plain(block.heading) not in _TITLES:
+        heading = re.sub(rf"^(?:{TITLE.en}|{TITLE.zh})\s*[::]\s*", "", block.heading, flags=re.IGNORECASE)
+        draft.value.put("title", read(heading), block.line)
+    for item in block.items:
+        if item.text not in NOTE.values() and not _labelled(draft, NO_SECTION, draft.value, item):
+            _unread(draft, "", item)
+
+
+def _settings(draft: Draft, section: str, block: Block) -> None:
+    """A section that holds fields rather than entries."""
+    holder = draft.value if section == "missing" else Entry(block.line)
+    prosaic = [item for item in block.items if not _labelled(draft, section, holder, item)]
+    if section != "missing" and holder:
+        draft.value.put(section, holder, block.line)
+    structured = bool(holder) if section != "missing" else "missing" in holder
+    for item in prosaic:
+        if structured or not PROSE[section](draft, item.text, item):
+            _unread(draft, section, item, children=False)
+        for child in item.children:
+            _unread(draft, section, child)
+
+
+def _listed(draft: Draft, section: str, item: Item) -> None:
+    """One entry: its head, what stands under it, and prose where required members are not labelled."""
+    head = _HEAD.match(item.text)
+    entry = Entry(item.line)
+    loose = [child for child in item.children if not _labelled(draft, section, entry, child)]
+    name = read(head[1]) if head else ""
+    said = head[2] if head else item.text
+    if not PROSE[section](draft, said, item, name, entry):
+        _unread(draft, section, item, children=False)
+    for child in loose:
+        _unread(draft, section, child)
+
+
+def _labelled(draft: Draft, section: str, entry: Entry, item: Item) -> bool:
+    """Take a `Label: value` line into the entry; False when it is none."""
+    found = _LABELLED.fullmatch(item.text)
+    if found is None:
+        return False
+    if found[1] is not None:
+        name, kind, text = found[1], "json", found[3]
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+            return False
+    else:
+        known = field_of(section, found[2])
+        if known is None:
+            return False
+        (name, kind), text = known, found[3]
+    try:
+        entry.put_labelled(name, _value(kind, text), item.line)
+    except (ValueError, TypeError, RecursionError):
+        draft.notes.add("INVALID", section, item.line, f"{name} is left out: its value cannot be read")
+    for child in item.children:
+        _unread(draft, section, child)
+    return True
+
+
+def _value(kind: Kind | str, text: str) -> Any:
+    """A value as its label says it is written.
+
+    Raises:
+        ValueError, TypeError: it is not written so.
+    """
+    inside = spans(text)
+    match kind:
+        case "text" | "rule":
+            return read(text)
+        case "token":
+            return inside[0] if inside else re.split("[((]", text, maxsplit=1)[0].strip()
+        case "tokens":
+            return inside or _listed_in(text)
+        case "numbers":
+            return [_json(each) for each in raw_spans(text) or _listed_in(text.strip(" []"))]
+        case "number":
+            return _json((raw_spans(text) or [text.strip()])[0])
+        case _:
+            return _checked(json.loads((raw_spans(text) or [text.strip()])[0]))
+
+
+def _listed_in(text: str) -> list[str]:
+    return [each.strip() for each in re.split("[,、,;]", text)]
+
+
+def _json(text: str) -> Any:
+    value = json.loads(text)
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise TypeError("not a number")
+    return value
+
+
+def _checked(value: Any) -> Any:
+    """Refuse JSON that a plan's canonical text could not hold, or that spells out what no database keeps."""
+    try:
+        canonical([[[[value]]]])  # as deep as it stands in a plan
+    except InvalidData:
+        raise ValueError("no canonical form") from None
+    if not keepable(json.dumps(value, ensure_ascii=False).replace("\\u0000", "\0")):
+        raise ValueError("text that cannot be kept")
+    return value
+
+
+def _unread(draft: Draft, section: str, item: Item, *, children: bool = True) -> None:
+    draft.notes.add("UNREAD", section, item.line, _UNREAD)
+    for child in item.children if children else ():
+        _unread(draft, section, child)

@@ -1,0 +1,1 @@
+"""What families of statistical tests share: the register, request fields, samples, resampling, warnings."""

@@ -1,0 +1,330 @@
+"""Calculators: turns by project, hanging up, the watch-dog, and what becomes of what outruns its estimate."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gzip
+import os
+import select
+import signal
+import socket
+import time
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+from starlette.requests import ClientDisconnect
+from starlette.testclient import TestClient
+
+from service.api.calculators import aside
+from service.api.calculators import process as calculator
+from service.api.calculators.pool import CalculatorLost, Calculators, _forks
+from service.api.http.room import Room
+from service.app import create_app
+from service.errors import InvalidData, Unavailable
+from service.stats.shared import registry
+
+COUNTS = b'{"both_correct": 9, "only_baseline": 1, "only_candidate": 7, "both_wrong": 4}'
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture
+def database_url(sqlite_url):
+    return sqlite_url
+
+
+class Caller:
+    """A request whose body is read, of a project; it hangs up when told."""
+
+    def __init__(self, project="one"):
+        self.state = SimpleNamespace(caller=SimpleNamespace(project_id=project))
+        self.gone = asyncio.Event()
+
+    async def receive(self):
+        await self.gone.wait()
+        return {"type": "http.disconnect"}
+
+
+def run(test):
+    """A coroutine function with calculators of its own, one at a time."""
+
+    async def whole():
+        calculators = Calculators(1)
+        calculators.open()
+        try:
+            await asyncio.wait_for(test(calculators), 60)
+        finally:
+            calculators.close()
+
+    asyncio.run(whole())
+
+
+def test_a_body_comes_back_as_what_it_is():
+    async def check(calculators):
+        found = await calculators.run(
+            Caller(), aside.test, None, "mcnemar", 1, 1.0, True, body=[COUNTS[:20], COUNTS[20:]], seconds=30
+        )
+        assert b'"p_value":0.0703125' in found.answer
+
+    run(check)
+
+
+def test_a_refusal_is_raised_here_with_its_faults():
+    async def check(calculators):
+        with pytest.raises(InvalidData) as refused:
+            await calculators.run(
+                Caller(), aside.test, None, "mcnemar", 1, 1.0, True, body=[b'{"no": 1}'], seconds=30
+            )
+        assert [fault.path for fault in refused.value.faults] == ["no"]
+
+    run(check)
+
+
+def test_what_computes_for_too_long_is_ended_and_the_next_call_is_answered():
+    async def check(calculators):
+        with pytest.raises(CalculatorLost) as lost:
+            await calculators.run(Caller(), pow_slowly, body=[b"10000000000"], seconds=0.2)
+        assert not lost.value.begun
+        assert await calculators.run(Caller(), pow_slowly, body=[b"3"], seconds=10) == 3
+
+    run(check)
+
+
+def pow_slowly(body):
+    """Adds ones: stands for a test without end. Calculators find it by its name."""
+    total = 0
+    while total < int(body):
+        total += 1
+    return total
+
+
+def test_who_hangs_up_gives_the_place_to_others():
+    async def check(calculators):
+        busy, waiting = Caller(), Caller()
+        first = asyncio.ensure_future(calculators.run(busy, pow_slowly, body=[b"10000000000"], seconds=60))
+        second = asyncio.ensure_future(calculators.run(waiting, pow_slowly, body=[b"1"], seconds=60))
+        await asyncio.sleep(0.5)
+        waiting.gone.set()
+        with pytest.raises(ClientDisconnect):
+            await second
+        busy.gone.set()
+        with pytest.raises(ClientDisconnect):
+            await first
+        assert await calculators.run(Caller(), pow_slowly, body=[b"2"], seconds=10) == 2
+
+    run(check)
+
+
+def test_projects_take_turns():
+    async def check(calculators):
+        ended = []
+
+        async def one(project):
+            await calculators.run(Caller(project), pow_slowly, body=[b"100"], seconds=30)
+            ended.append(project)
+
+        held = asyncio.ensure_future(one("first"))
+        await asyncio.sleep(0)
+        await asyncio.gather(held, *(one("crowd") for _ in range(4)), one("other"))
+        assert ended.index("other") <= 2
+
+    run(check)
+
+
+def test_a_calculator_that_is_killed_at_work_is_replaced():
+    async def check(calculators):
+        with pytest.raises(CalculatorLost):
+            await calculators.run(Caller(), end_here, body=[b""], seconds=10)
+        assert await calculators.run(Caller(), pow_slowly, body=[b"4"], seconds=10) == 4
+
+    run(check)
+
+
+def end_here(_body):
+    """Ended by the system."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_calculator_that_ended_between_calls_is_no_fault_of_the_next():
+    async def check(calculators):
+        assert await calculators.run(Caller(), pow_slowly, body=[b"1"], seconds=10) == 1
+        kept = calculators._idle[0]
+        os.kill(kept.process_id, signal.SIGKILL)
+        select.select([kept.socket], [], [])
+        assert await calculators.run(Caller(), pow_slowly, body=[b"4"], seconds=10) == 4
+
+    run(check)
+
+
+def test_what_calculators_are_forked_from_is_started_again():
+    async def check(calculators):
+        requests = _forks.start()
+        _forks._process.kill()
+        select.select([requests], [], [])
+        assert await calculators.run(Caller(), pow_slowly, body=[b"4"], seconds=10) == 4
+
+    run(check)
+
+
+@pytest.fixture
+def pairs(monkeypatch):
+    """Every pair of sockets that is made."""
+    made, real = [], socket.socketpair
+    monkeypatch.setattr(socket, "socketpair", lambda: made.append(real()) or made[-1])
+    return made
+
+
+@pytest.mark.parametrize("turns", range(0, 24, 2))
+def test_a_call_given_up_at_any_moment_leaves_no_socket(pairs, turns):
+    async def check(calculators):
+        pairs.clear()  # of the loop's own
+        call = asyncio.ensure_future(calculators.run(Caller(), pow_slowly, body=[b"3"], seconds=10))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        call.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await call
+        assert await calculators.run(Caller(), pow_slowly, body=[b"4"], seconds=10) == 4
+        calculators.close()
+        assert {end.fileno() for pair in pairs for end in pair} == {-1}
+
+    _forks.start()
+    run(check)
+
+
+def test_a_call_that_ends_after_the_application_leaves_no_socket(pairs):
+    async def check(calculators):
+        pairs.clear()  # of the loop's own
+        call = asyncio.ensure_future(calculators.run(Caller(), pow_slowly, body=[b"100000"], seconds=10))
+        while not pairs:
+            await asyncio.sleep(0)
+        calculators.close()
+        assert await call == 100_000
+        assert {end.fileno() for pair in pairs for end in pair} == {-1}
+
+    _forks.start()
+    run(check)
+
+
+def test_an_application_that_was_not_started_keeps_no_calculators(app, client, pairs):
+    apart = create_app(app.state.services.settings, app.state.services.database, app.state.services.keyring)
+    example = dict(registry.find("clustered-mcnemar").example)
+    answer = TestClient(apart, headers=client.headers).post("/v1/tests/clustered-mcnemar", json=example)
+    assert answer.status_code == 200
+    assert not apart.state.services.calculators._idle
+
+
+def test_what_outruns_its_estimate_becomes_a_job(client, monkeypatch):
+    """With as small a margin as there can be, and a test without end."""
+    monkeypatch.setattr(aside, "test", endless)
+    example = dict(registry.find("clustered-mcnemar").example)
+    answer = client.post("/v1/tests/clustered-mcnemar", json=example)
+    assert answer.status_code == 202
+    assert answer.json()["kind"] == "clustered-mcnemar"
+    assert client.get(answer.headers["location"]).json()["state"] == "queued"
+
+
+def endless(*arguments):
+    """`aside.test` of a test that is estimated to take no time, and takes all there is."""
+    find, aside.LEAST_SECONDS = registry.find, 0.05
+
+    def compute(_request):
+        while True:
+            pass
+
+    registry.find = lambda *which: replace(find(*which), compute=compute, cost=lambda _request: 1e-6)
+    return real_test(*arguments)
+
+
+real_test = aside.test
+
+
+def test_what_fails_in_a_calculator_is_an_error_of_ours_that_says_where(client, monkeypatch, caplog):
+    monkeypatch.setattr(aside, "test", fail)
+    answer = client.post("/v1/tests/clustered-mcnemar", json={})
+    assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
+    (record,) = [each for each in caplog.records if each.getMessage() == "a calculator failed"]
+    assert "secret" not in str(record.fields)
+
+
+def fail(*_arguments):
+    """A fault of the service's own."""
+    raise RuntimeError("secret")
+
+
+def test_a_body_that_no_calculator_can_read_is_413(client, monkeypatch):
+    async def lose(*_arguments, **_options):
+        raise CalculatorLost(begun=False)
+
+    monkeypatch.setattr(Calculators, "run", lose)
+    answer = client.post("/v1/tests/equivalence", content=b"{}", headers=JSON)
+    assert (answer.status_code, answer.json()["code"]) == (413, "body_too_large")
+
+
+def test_results_for_no_record_are_refused_unread(client, key_with):
+    bomb = gzip.compress(b'{"values":[' + b"1," * 150_000 + b"1]}")
+    headers = {**JSON, "Content-Encoding": "gzip", "Idempotency-Key": "k", **key_with("results:write")}
+    spent = time.process_time()
+    answer = client.post("/v1/preregistrations/nobody/results", content=bomb, headers=headers)
+    assert answer.status_code == 404
+    assert time.process_time() - spent < 1
+
+
+def test_room_is_shared_by_projects():
+    async def check():
+        room = Room(100)
+        await room.take("one", 50)
+        with pytest.raises(Unavailable):
+            await room.take("one", 1, seconds=0)
+        await room.take("two", 50)
+        room.give_back("one", 50)
+        await room.take("one", 50, seconds=0)
+        room.give_back("one", 50)
+        room.give_back("two", 50)
+        await room.take("one", 1000, seconds=0)  # alone, any body goes
+
+    asyncio.run(check())
+
+
+def test_a_project_has_so_many_drafts_and_no_more(app, client):
+    shared = app.state.services
+    app.state.services = replace(shared, settings=shared.settings.model_copy(update={"project_drafts": 2}))
+    answers = [client.post("/v1/preregistrations", json={"title": "t"}) for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [201, 201, 429]
+    assert answers[-1].json()["code"] == "too_many_drafts"
+
+
+def test_jobs_keep_so_many_bytes_and_no_more(app, client):
+    shared = app.state.services
+    app.state.services = replace(
+        shared, settings=shared.settings.model_copy(update={"project_job_bytes": 300})
+    )
+    example, headers = dict(registry.find("mcnemar").example), {"Prefer": "respond-async"}
+    answers = [
+        client.post("/v1/tests/mcnemar", json=example | {"alpha": 0.01 * i}, headers=headers)
+        for i in range(1, 5)
+    ]
+    assert answers[0].status_code == 202
+    assert (answers[-1].status_code, answers[-1].json()["code"]) == (429, "too_many_job_bytes")
+
+
+def test_a_calculator_has_neither_settings_nor_much_memory(monkeypatch):
+    monkeypatch.setenv("FORELOCK_SEAL_PRIVATE_KEY", "secret")
+
+    async def check(calculators):
+        seen = await calculators.run(Caller(), surroundings, body=[b""], seconds=10)
+        assert seen["memory"] == calculator.MOST_MEMORY
+        assert seen["settings"] == []
+
+    run(check)
+
+
+def surroundings(_body):
+    """What a calculator sees."""
+    import resource
+
+    return {
+        "memory": resource.getrlimit(resource.RLIMIT_DATA)[0],
+        "settings": [name for name in os.environ if name.startswith("FORELOCK_")],
+    }

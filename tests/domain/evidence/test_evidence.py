@@ -1,0 +1,163 @@
+"""The five pieces of evidence: a record scores what it proves, a paper what somebody found in it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from service.domain.evidence.evidence import PieceId
+from service.domain.evidence.paper import QUESTIONS, PaperChecklist, of_paper
+from service.domain.evidence.record import EvidenceCard, Known, of_record
+from service.domain.notes.notes import sentences
+from service.domain.plans.preregistration import Preregistration
+from service.domain.power.rule import power_at_reference
+from service.domain.rules.settings import settings
+from tests.domain.sample import NOW, binary, manifests, outcomes, plan, verdict_of
+
+EQUIVALENCE = {
+    "tests.1": {"id": "eq", "test": "equivalence", "version": 1, "parameters": {"method": "tango"}},
+    "hypotheses.0.equivalence": "eq",
+}
+CLUSTERED = {
+    **EQUIVALENCE,
+    "populations.0.clusters": {"key": "conversation", "n": 50},
+    "populations.0.independence": None,
+    "hypotheses.0.rule": "delta >= 2.0 pp and m.p_value < 0.05 and m.ci excludes 0",
+    "tests.0": {"id": "m", "test": "clustered-mcnemar", "version": 1, "parameters": {}},
+}
+
+BY_ITEM = {
+    "populations.0.clusters": {"key": "conversation", "n": 50},
+    "populations.0.independence": None,
+}
+"""Clusters are declared, and the tests of the rule pass them over."""
+
+
+def known(changes: dict[str, Any] | None = None, *, judged: bool = False, **more: Any) -> Known:
+    """A locked record of the sample plan with every result in, or judged."""
+    changed = plan(changes or {})
+    facts = {name: each.facts() for name, each in manifests(changed).items()}
+    powers = {each.hypothesis.id: power_at_reference(changed, facts, each) for each in settings(changed)}
+    verdict = verdict_of(changes or {}, outcomes(*binary(500, 300, 40, 10))) if judged else None
+    record = Preregistration(
+        id="p1", project_id="p", state="judged" if judged else "locked", revision=2, version=1, plan=changed,
+        created_at=NOW, locked_at=NOW, judged_at=NOW if judged else None,
+    )  # fmt: skip
+    base = Known(
+        record=record, received=1000 if judged else 0, expected=1000, lock_sequence=3,
+        first_batch_sequence=4 if judged else None, first_result_at=NOW if judged else None, unblinded=False,
+        standing=(), powers=powers, verdict=verdict,
+        sentences=() if verdict is None else sentences(changed, verdict, powers),
+    )  # fmt: skip
+    return replace(base, **more)
+
+
+def scores(card: EvidenceCard) -> dict[str, int | None]:
+    return {each.id: each.score for each in card.pieces}
+
+
+def test_a_judged_record_that_proves_everything_has_all_ten() -> None:
+    card = of_record(known(CLUSTERED, judged=True))
+    assert scores(card) == dict.fromkeys(get_args(PieceId), 2)
+    assert (card.score, card.most) == (10, 10)
+    (hypothesis,) = card.hypotheses
+    assert hypothesis.outcome == "supported"
+    assert hypothesis.sentences is not None
+
+
+def test_before_the_verdict_computed_things_are_unknown_and_score_as_planned() -> None:
+    card = of_record(known(CLUSTERED))
+    assert scores(card) == {
+        "preregistration": 2, "paired_test": 1, "equivalence": 1, "clustered_interval": 1, "no_optional_stopping": 1,
+    }  # fmt: skip
+    (hypothesis,) = card.hypotheses
+    assert (hypothesis.outcome, hypothesis.sentences, hypothesis.notes) == (None, None, ())
+    unknown = [check for piece in card.pieces for check in piece.checks if check.holds is None]
+    assert len(unknown) == 4
+
+
+def test_the_card_before_the_verdict_does_not_depend_on_anything_but_counts() -> None:
+    """Results in, but no verdict: the same card whatever the outcomes, since none enters."""
+    card = of_record(known(CLUSTERED, received=1000, first_batch_sequence=4, first_result_at=NOW))
+    assert all(each.outcome is None for each in card.hypotheses)
+    assert scores(card)["no_optional_stopping"] == 1
+
+
+def test_a_draft_has_nothing() -> None:
+    draft = known(CLUSTERED)
+    record = draft.record.model_copy(update={"state": "draft", "locked_at": None})
+    card = of_record(replace(draft, record=record, lock_sequence=None))
+    assert card.score == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "more", "piece", "score"),
+    [
+        (CLUSTERED, {"lock_sequence": 9}, "preregistration", 1),
+        (CLUSTERED, {"unblinded": True}, "preregistration", 1),
+        (CLUSTERED, {"unblinded": True}, "no_optional_stopping", 0),
+        (CLUSTERED, {"standing": ("accept", "needs_review")}, "no_optional_stopping", 1),
+        (CLUSTERED, {"standing": ("accept",)}, "no_optional_stopping", 2),
+        (CLUSTERED, {"standing": ("accept", "reject")}, "no_optional_stopping", 0),
+        (CLUSTERED, {"standing": ("new_registration",)}, "no_optional_stopping", 0),
+        (CLUSTERED, {"received": 999}, "no_optional_stopping", 1),
+        ({}, {}, "equivalence", 0),
+        ({}, {}, "clustered_interval", 1),
+        ({"hypotheses.0.rule": "delta >= 2.0 pp"}, {}, "paired_test", 0),
+        ({"hypotheses.0.rule": "delta >= 2.0 pp"}, {}, "clustered_interval", 0),
+        (BY_ITEM, {}, "clustered_interval", 0),
+    ],
+)  # fmt: skip
+def test_a_piece_never_scores_more_than_the_record_proves(
+    changes: dict[str, Any], more: dict[str, Any], piece: str, score: int
+) -> None:
+    card = of_record(replace(known(changes, judged=True), **more))
+    assert scores(card)[piece] == score
+
+
+def test_a_plan_that_cannot_be_judged_yet_still_has_a_card() -> None:
+    card = of_record(known({"hypotheses.0.rule": "the reviewers like it"}))
+    assert scores(card)["paired_test"] == 0
+    (hypothesis,) = card.hypotheses
+    assert hypothesis.power is None
+    assert hypothesis.power_reason
+
+
+def test_a_paper_is_as_good_as_the_weaker_of_two_answers() -> None:
+    best = dict.fromkeys(QUESTIONS, "checkable")
+    card = of_paper(PaperChecklist.model_validate(best))
+    assert (card.score, card.most) == (10, 10)
+    for name, (of, _) in QUESTIONS.items():
+        for answer, score in (("stated", 1), ("absent", 0)):
+            weaker = of_paper(PaperChecklist.model_validate({**best, name: answer}))
+            assert {each.id: each.score for each in weaker.pieces}[of] == score
+            assert weaker.score == 8 + score
+
+
+def test_questions_left_out_count_as_absent_and_those_that_do_not_apply_count_for_nothing() -> None:
+    assert of_paper(PaperChecklist()).score == 0
+    best: dict[str, Any] = dict.fromkeys(QUESTIONS, "checkable")
+    card = of_paper(PaperChecklist.model_validate({**best, "equivalence_tested": "not_applicable"}))
+    assert (card.score, card.most) == (10, 10)
+    both = {**best, "equivalence_tested": "not_applicable", "margin_set_beforehand": "not_applicable"}
+    card = of_paper(PaperChecklist.model_validate(both))
+    assert (card.score, card.most) == (8, 8)
+
+
+def test_every_piece_of_a_paper_has_two_questions() -> None:
+    asked = [of for of, _ in QUESTIONS.values()]
+    assert sorted(asked) == sorted([*get_args(PieceId), *get_args(PieceId)])
+    assert set(PaperChecklist.model_fields) == {"title", *QUESTIONS}
+
+
+def test_the_page_describes_every_piece_and_question() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "evidence.md").read_text("utf-8")
+    assert re.findall(r"^\| `([a-z_]+)` \|", page, re.MULTILINE) == list(get_args(PieceId))
+    (example,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    assert of_paper(PaperChecklist.model_validate_json(example, strict=True)).most == 10
+    assert set(json.loads(example)) == set(PaperChecklist.model_fields)

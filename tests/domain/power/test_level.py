@@ -1,0 +1,222 @@
+"""The level of a rule: against brute force over all outcomes, and what lint says of it."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+
+from service.domain.lint import lint as service_lint
+from service.domain.power.level import level_of, levels
+from service.domain.rules.settings import settings
+from tests.domain import sample
+
+TESTS = [
+    {"id": "m", "test": "mcnemar", "version": 1},
+    {"id": "b", "test": "paired-bootstrap", "version": 1},
+    {"id": "s", "test": "paired-bootstrap", "version": 1, "parameters": {"comparison": "strict"}},
+    {"id": "d", "test": "paired-difference", "version": 1},
+    {"id": "e", "test": "equivalence", "version": 1},
+    {"id": "e5", "test": "equivalence", "version": 1, "parameters": {"margin": {"value": 5, "unit": "pp"}}},
+]
+
+
+def changes(rule, claim="superiority", n=500, **more):
+    return {
+        "populations.0.n": n,
+        "hypotheses.0.rule": rule,
+        "hypotheses.0.claim": claim,
+        "hypotheses.0.statement": "C2 and C1 compare",
+        "tests": TESTS,
+        **more,
+    }
+
+
+def level(rule, claim="superiority", n=500, **more):
+    plan = sample.plan(changes(rule, claim, n, **more))
+    return level_of(plan, {}, settings(plan)[0])
+
+
+@cache
+def holds(rule, n, wins, losses, claim):
+    """Whether the verdict on one table finds the rule true."""
+    arms = sample.outcomes(*sample.binary(n, (n - wins - losses) // 2, wins, losses))
+    return sample.verdict_of(changes(rule, claim, n), arms).hypotheses[0].rule_holds is True
+
+
+def by_definition(rule, n, share, truth, claim="superiority"):
+    """The chance that the rule holds, over every table of n pairs, each put to the tests themselves."""
+    up, down = (share + truth) / 2, (share - truth) / 2
+    total = 0.0
+    for wins in range(n + 1):
+        for losses in range(n + 1 - wins):
+            rest = n - wins - losses
+            ways = math.comb(n, wins) * math.comb(n - wins, losses)
+            if holds(rule, n, wins, losses, claim):
+                total += ways * up**wins * down**losses * (1 - share) ** rest
+    return total
+
+
+@pytest.mark.parametrize(
+    ("rule", "claim", "truth"),
+    [
+        ("delta > 0 and s.p_value < 0.05", "superiority", 0.0),
+        ("delta > 0 and m.p_value < 0.5", "superiority", 0.0),
+        ("d.ci.low > -30 pp", "non_inferiority", -0.02),
+    ],
+)
+def test_the_level_is_the_greatest_chance_over_all_tables(rule, claim, truth):
+    n, found = 7, level(rule, claim, 7)
+    assert found.truth == pytest.approx(truth)
+    assert found.level == pytest.approx(by_definition(rule, n, found.discordance, truth, claim), abs=1e-12)
+    for share in (0.06, 0.15, 0.25, 0.3):
+        assert by_definition(rule, n, share, truth, claim) <= found.level + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("rule", "n", "told"),
+    [
+        ("b.p_better < 0.05", 500, 0.0925),
+        ("delta >= 2 pp", 500, 0.2189),
+        ("m.p_value < 0.05 or b.p_better < 0.05", 500, 0.0925),
+        ("delta >= 0 and m.p_value < 0.5", 500, 0.2246),
+        ("delta > 0 and s.p_value < 0.05", 12, 0.1281),
+    ],
+)
+def test_rules_that_hold_too_often_are_warned_about_with_the_number(rule, n, told):
+    found = level(rule, n=n)
+    assert found.level == pytest.approx(told, abs=5e-4)
+    said = service_lint.lint(sample.plan(changes(rule, n=n)), {})
+    (warned,) = [each for each in said if each.code == "LEVEL_EXCEEDED"]
+    assert warned.asks
+    assert f"{found.level:.2g}" in warned.message
+
+
+@pytest.mark.parametrize(
+    ("rule", "claim", "alpha"),
+    [
+        ("delta >= 2 pp and m.p_value < 0.05 and b.ci excludes 0", "superiority", 0.05),
+        ("b.ci.low > 0", "superiority", 0.025),
+        ("e.noninferior is true", "non_inferiority", 0.05),
+        ("e5.equivalent is true", "equivalence", 0.05),
+        ("e5.ci.low > -5 pp and e5.ci.high < 5 pp", "equivalence", 0.05),
+        ("e.minimum_effect is true", "minimum_effect", 0.05),
+    ],
+)
+def test_rules_that_keep_their_alpha_are_not(rule, claim, alpha):
+    found = level(rule, claim)
+    assert found.alpha == alpha
+    assert found.level <= 1.1 * alpha
+    said = {each.code for each in service_lint.lint(sample.plan(changes(rule, claim)), {})}
+    assert not said & {"LEVEL_EXCEEDED", "CLAIM_NOT_ASSERTED"}
+
+
+def test_a_margin_of_the_test_is_where_its_claim_fails():
+    assert abs(level("e5.equivalent is true", "equivalence").truth) == pytest.approx(0.05)
+    assert level("e.noninferior is true", "non_inferiority").truth == pytest.approx(-0.02)
+    lower = {"endpoints.0.better": "lower"}
+    assert level("e.p_upper < 0.05", "non_inferiority", **lower).truth == pytest.approx(0.02)
+
+
+def test_clusters_and_scores_are_simulated_with_their_error():
+    grouped = {"populations.0.independence": None, "populations.0.clusters": {"key": "c", "n": 20}}
+    sign_flip = [{"id": "c", "test": "clustered-mcnemar", "version": 1}]
+    found = level("delta > 0 and c.p_value < 0.05", n=200, **grouped, tests=sign_flip)
+    assert (found.method, found.icc in (0.05, 0.2)) == ("simulated", True)
+    assert abs(found.level - 0.023) < 4 * found.standard_error
+    paired = [{"id": "t", "test": "t-test", "version": 1, "parameters": {"method": "paired"}}]
+    scores = {"endpoints.0.kind": "continuous", "sesoi": {"accuracy": {"value": 0.1, "unit": "score"}}}
+    found = level("delta > 0 and t.p_value < 0.05", n=50, **scores, tests=paired)
+    assert abs(found.level - 0.025) < 4 * found.standard_error
+
+
+def looked_at(rule, method="group_sequential", n=500, parameters=None, **more):
+    """A plan with four looks, or one that is read after every item, and the level of its rule."""
+    stopping = {"kind": "group_sequential", "looks": 4}
+    test = {
+        "id": "q",
+        "test": "sequential",
+        "version": 1,
+        "parameters": {"method": method} | (parameters or {}),
+    }
+    made = sample.plan(
+        {
+            "populations.0.n": n, "populations.0.order_seed": 5, "missing": "fail", "tests": [test],
+            "stopping": stopping if method == "group_sequential" else {"kind": "anytime_valid"},
+            "hypotheses.0.rule": rule, "hypotheses.0.statement": "C2 and C1 compare", **more,
+        }
+    )  # fmt: skip
+    return level_of(made, {}, settings(made)[0]), [each.code for each in service_lint.lint(made, {})]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "expected"), [({}, 0.025), ({"alternative": "greater"}, 0.05), ({"alpha": 0.01}, 0.005)]
+)
+def test_the_level_over_the_looks_is_the_error_that_the_boundaries_spend(parameters, expected):
+    """Pocock's and O'Brien and Fleming's spend all of it by the last look; counts meet it closely, not exactly."""
+    rule = f"q.p_value < {parameters.get('alpha', 0.05)} and delta > 0"
+    for spending in ("pocock", "obrien_fleming"):
+        stopping = {"kind": "group_sequential", "looks": 4, "spending": spending}
+        found, said = looked_at(rule, parameters=parameters, stopping=stopping)
+        assert abs(found.level - expected) < 4 * found.standard_error
+        assert (found.method, found.alpha) == ("simulated", parameters.get("alpha", 0.05))
+        assert "LEVEL_EXCEEDED" not in said
+
+
+@pytest.mark.parametrize("method", ["group_sequential", "e_process"])
+def test_a_sequential_rule_above_its_alpha_is_warned_about(method):
+    found, said = looked_at("q.p_value < 0.3 and delta > 0", method)
+    assert found.level > 0.055 + 3 * found.standard_error
+    assert "LEVEL_EXCEEDED" in said
+    within, said = looked_at("q.p_value < 0.05 and delta > 0", method)
+    assert 0 < within.level < 0.04
+    assert "LEVEL_EXCEEDED" not in said
+
+
+def test_the_level_of_a_confidence_sequence_is_told_at_its_margin():
+    claim = {"hypotheses.0.claim": "non_inferiority", "sesoi": {"accuracy": {"value": 10, "unit": "pp"}}}
+    found, _ = looked_at("q.ci.low > -10 pp", "confidence_sequence", **claim)
+    assert found.truth == pytest.approx(-0.1)
+    assert 0 <= found.level <= 0.025 + 3 * found.standard_error
+
+
+def test_levels_of_so_many_units_that_few_are_simulated_rest_on_the_clauses():
+    found, said = looked_at("q.p_value < 0.3 and delta > 0", "e_process", n=20_000)
+    assert 3 * found.standard_error > found.alpha
+    assert "LEVEL_EXCEEDED" in said
+    assert looked_at("q.p_value < 0.05 and delta > 0", "e_process", n=20_001)[0].reason == (
+        "levels are simulated up to 20000 units"
+    )
+
+
+def test_a_test_of_one_look_has_no_level_in_a_plan_with_several():
+    fixed = [{"id": "m", "test": "mcnemar", "version": 1}]
+    found, said = looked_at("m.p_value < 0.05 and delta > 0", tests=fixed)
+    assert "SEQUENTIAL_TEST" in said
+    assert (found.level, found.reason) == (None, "the plan is not complete here")
+
+
+def test_what_is_not_known_has_a_reason():
+    assert level("b.ci.low > nonsense").reason == "the plan is not complete here"
+    bca = [{"id": "b", "test": "paired-bootstrap", "version": 1, "parameters": {"method": "studentized"}}]
+    assert "b.ci" in level("b.ci.low > 0", tests=bca).reason
+    assert level("delta > 0 and m.p_value < 0.05", n=30_000).reason.startswith("levels are worked out")
+
+
+def test_a_family_that_nothing_corrects_is_warned_about():
+    eight = {
+        f"hypotheses.{index}": sample.VALUE["hypotheses"][0]
+        | {"id": f"H{index + 1}", "candidate": f"C{index + 2}", "rule": "delta >= 2 pp and m.p_value < 0.05"}
+        for index in range(8)
+    }
+    names = [f"H{index + 1}" for index in range(8)]
+    for policy, warned in (("none", True), ("holm", False)):
+        plan = sample.plan({**eight, "multiplicity": {"policy": policy, "family": names}})
+        alone = [each.level for each in levels(plan, {})]
+        found = [each for each in service_lint.lint(plan, {}) if each.code == "FAMILY_LEVEL"]
+        assert bool(found) is warned
+        if warned:
+            assert f"{sum(alone):.2g} ({1 - np.prod([1 - each for each in alone]):.2g} if" in found[0].message
+            assert found[0].asks
