@@ -160,6 +160,8 @@ class Reading:
             fractions = {name: self._told(share, name, bounds) for name, share in fractions.items()}
         mean, se = found.moments()
         p = self._told(weighed(shares[options.alternative], found), "p_value", bounds)
+        p_better = self._told(weighed(shares[side], found), "p_better", bounds)
+        seen = {name: 0.0 if name in bounds else told for name, told in (("p_value", p), ("p_better", p_better))}
         warnings: list[StatWarning] = []
         drawn = found if isinstance(found, Draws) else None
         p_mc_se = None
@@ -190,7 +192,7 @@ class Reading:
             "alternative": options.alternative,
             "comparison": options.comparison,
             "better": None if delta == 0 else "candidate" if delta > 0 else "baseline",
-            "p_better": self._told(weighed(shares[side], found), "p_better", bounds),
+            "p_better": p_better,
             **fractions,
             "bootstrap_mean": mean,
             "bootstrap_se": se,
@@ -202,7 +204,7 @@ class Reading:
             "reasons": reasons,
             "bounds": bounds,
             "within": within
-            | {name: (within.get(name, (0.0, 0.0))[0], most) for name, most in beyond.items()},
+            | {name: (within.get(name, (seen[name],))[0], most) for name, most in beyond.items()},
             "undecided": {} if drawn is None else dict.fromkeys(unclear, certainty.DRAWN),
             "warnings": tuple(warnings),
             "resampling": resampling_of(found, options.seed),

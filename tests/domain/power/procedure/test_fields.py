@@ -48,6 +48,8 @@ def agree(found, answers, path, **tolerance):
     """The simulated values are what the test says of each data set."""
     for index, answer in enumerate(answers):
         seen = observe({"analysis": answer.model_dump(mode="json")}, path).value
+        if "BEYOND_RESAMPLES" in {each.code for each in answer.warnings}:
+            seen = answer.within.get(".".join(path), (None, seen))[1]  # it counts as the most it may be
         values = [column[index] for column in found] if isinstance(found, tuple) else [found[index]]
         expected = [seen.low, seen.high] if isinstance(seen, Ends) else [seen] * len(values)
         for value, one in zip(values, expected, strict=True):

@@ -58,7 +58,7 @@ def reasons_in(path: Path) -> list[str]:
                     *names
                 }:
                     found += text_of(value)
-    return found
+    return list(filter(None, found))
 
 
 MODULES = [*sorted({test.request.__module__.rsplit(".", 1)[1] for test in IN_PLANS}),
