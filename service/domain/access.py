@@ -7,7 +7,9 @@ import zlib
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from service.records import StrictRecord
 
 Scope = Literal[
     "tests:run",
@@ -43,13 +45,7 @@ _BODY = 43  # 62**43 > 2**256
 _CHECK = 6  # 62**6 > 2**32
 
 
-class Record(BaseModel):
-    """A stored record: strict, closed and immutable."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
-
-class Project(Record):
+class Project(StrictRecord):
     """A tenant: owns preregistrations, keys and jobs."""
 
     id: str
@@ -57,7 +53,7 @@ class Project(Record):
     created_at: datetime
 
 
-class Key(Record):
+class Key(StrictRecord):
     """An API key as it is remembered: everything but its secret."""
 
     id: str

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from service.domain.canonical import canonical
+from service.records import StrictRecord
 
 Kind = Literal[
     "plan_locked",
@@ -47,10 +48,8 @@ SALT_BYTES = 16
 HASH_BYTES = 32
 
 
-class Receipt(BaseModel):
+class Receipt(StrictRecord):
     """Where an event stands in the ledger, and the hash of its leaf."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     sequence: int = Field(ge=0, description="Index of the leaf, from 0.")
     kind: Kind

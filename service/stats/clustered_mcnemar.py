@@ -17,6 +17,7 @@ from service.kernels.clustered_mcnemar import chi_squares, eliasziw_donner
 from service.kernels.clusters import ClusterSums, RobustError, robust_errors
 from service.kernels.sign_flip import FlipTails, sign_flip
 from service.kernels.t_distribution import t_quantile, t_tail
+from service.records import Record
 from service.stats.shared.clustering import (
     LEAST_DF,
     LOW_DF,
@@ -28,7 +29,6 @@ from service.stats.shared.common import (
     Alternative,
     Analysis,
     Interval,
-    Part,
     Proportion,
     Resampling,
     StatWarning,
@@ -115,14 +115,14 @@ class ClusteredMcNemarRequest(ClusteredColumns):
         return "cluster_weighted" if self.method == "durkalski" else "item_weighted"
 
 
-class Estimates(Part):
+class Estimates(Record):
     """Both estimands: where they part, large and small clusters disagree."""
 
     item_weighted: float = Field(description="Sum of differences over items, outcome units.")
     cluster_weighted: float = Field(description="Mean of the clusters' mean differences, outcome units.")
 
 
-class StandardErrors(Part):
+class StandardErrors(Record):
     """Cluster-robust standard errors of delta."""
 
     cr1: float = Field(description="G/(G-1) correction, outcome units.")

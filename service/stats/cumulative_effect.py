@@ -12,13 +12,13 @@ from pydantic import Field, model_validator
 
 from service.errors import InvalidData
 from service.kernels.e_process import running_counts
+from service.records import Record
 from service.stats.shared.common import (
     Analysis,
     Column,
     Interval,
     Labels,
     Margin,
-    Part,
     Proportion,
     amount,
     level_text,
@@ -103,7 +103,7 @@ class CumulativeEffectRequest(OrderOptions):
         return self
 
 
-class Lines(Part):
+class Lines(Record):
     """Reference lines of the figure."""
 
     zero: float = Field(description="No difference, outcome units.")

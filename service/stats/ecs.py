@@ -14,10 +14,10 @@ from scipy import special
 
 from service.errors import InvalidData
 from service.kernels.agreement import concordance, concordance_interval
+from service.records import Record
 from service.stats.shared.common import (
     Analysis,
     Interval,
-    Part,
     Proportion,
     Request,
     StatWarning,
@@ -133,7 +133,7 @@ class ECSRequest(Request):
         return len(self.human if self.human is not None else self.z_diff or ())
 
 
-class Group(Part):
+class Group(Record):
     """Concordance of one study or domain."""
 
     name: str = Field(description="The study or domain.")
@@ -142,7 +142,7 @@ class Group(Part):
     n: int = Field(description="Tests with both effects.")
 
 
-class Caricature(Part):
+class Caricature(Record):
     """Weighted least squares of agent on human effects: a slope above 1 exaggerates. Legacy."""
 
     slope: float = Field(description="Agent SDs per human SD.")

@@ -14,6 +14,7 @@ from service.kernels import mcnemar as kernel
 from service.kernels import tango
 from service.kernels.mcnemar import Floats, Ints, Method
 from service.kernels.paired_intervals import newcombe_interval, wald_interval
+from service.records import Record
 from service.stats.shared.cell_lines import EndLines, Line
 from service.stats.shared.cells import Cells, Path, sides_pattern, whole_interval
 from service.stats.shared.certainty import of_wald
@@ -21,7 +22,6 @@ from service.stats.shared.common import (
     Alternative,
     Analysis,
     Interval,
-    Part,
     Proportion,
     StatWarning,
     decision,
@@ -76,7 +76,7 @@ class McNemarRequest(PairsRequest):
         return self
 
 
-class OddsRatio(Part):
+class OddsRatio(Record):
     """Conditional odds ratio only_candidate / only_baseline with its exact interval."""
 
     estimate: float | None = Field(description="Odds ratio of a discordant item, a ratio.")

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from service.kernels.moments import moments
-from service.stats.shared.common import Analysis, Finite, Part
+from service.records import Record
+from service.stats.shared.common import Analysis, Finite
 from service.stats.shared.registry import stat_test
 from service.stats.shared.samples import OneSample
 from service.stats.shared.warnings import define
@@ -43,7 +44,7 @@ class OutliersRequest(OneSample):
     )
 
 
-class Outlier(Part):
+class Outlier(Record):
     """One value that stands apart."""
 
     position: int = Field(description="Index in the column sent, from 0.")

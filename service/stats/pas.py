@@ -19,7 +19,8 @@ from service.kernels.agreement import (
     same_state,
     three_states,
 )
-from service.stats.shared.common import Analysis, Part, Request, StatWarning
+from service.records import Record
+from service.stats.shared.common import Analysis, Request, StatWarning
 from service.stats.shared.registry import stat_test
 from service.stats.shared.warnings import define
 
@@ -125,7 +126,7 @@ class PASRequest(Request):
     )
 
 
-class TestScore(Part):
+class TestScore(Record):
     """Agreement of one test."""
 
     __test__ = False
@@ -139,7 +140,7 @@ class TestScore(Part):
     fallback_used: bool = Field(description="A posterior of .5 stands for missing evidence.")
 
 
-class FindingScore(Part):
+class FindingScore(Record):
     """Agreement of one finding."""
 
     study: str = Field(description="Name of the study.")
@@ -151,7 +152,7 @@ class FindingScore(Part):
     fallback_used: bool = Field(description="A rule for missing data decided a number.")
 
 
-class StudyScore(Part):
+class StudyScore(Record):
     """Agreement of one study."""
 
     study: str = Field(description="Name of the study.")

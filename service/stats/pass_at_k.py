@@ -13,12 +13,12 @@ from service.errors import InvalidData
 from service.kernels.clusters import cluster_sums, codes_of, robust_errors
 from service.kernels.pass_at_k import pass_at_k as estimate
 from service.kernels.t_distribution import t_quantile
+from service.records import Record
 from service.stats.shared.common import (
     MAX_ITEMS,
     Analysis,
     Interval,
     Labels,
-    Part,
     Proportion,
     Request,
     StatWarning,
@@ -87,7 +87,7 @@ class PassAtKRequest(Request):
         return np.broadcast_to(np.array(self.attempts, dtype=np.int64), correct.shape), correct
 
 
-class PassEstimate(Part):
+class PassEstimate(Record):
     """pass@k for one k."""
 
     k: int = Field(description="Attempts allowed, a count.")

@@ -15,7 +15,8 @@ from service.kernels.cluster_power import simulated_power
 from service.kernels.equivalence_power import tango_power
 from service.kernels.roots import rising_root
 from service.kernels.streams import BLOCK, block_count
-from service.stats.shared.common import Alternative, Analysis, Part, Resampling
+from service.records import Record
+from service.stats.shared.common import Alternative, Analysis, Resampling
 from service.stats.shared.designs import (
     MEANS,
     Design,
@@ -70,7 +71,7 @@ class PowerRequest(Design):
         return self.n if isinstance(self.n, list) else [self.n]
 
 
-class PowerPoint(Part):
+class PowerPoint(Record):
     """Power at one size."""
 
     n: int = Field(description="Runs per arm, items or clusters.")

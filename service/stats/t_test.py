@@ -13,11 +13,11 @@ from pydantic import Field
 from service.kernels import simulated_pairs as simulated
 from service.kernels.moments import Moments
 from service.kernels.t_distribution import t_quantile, t_tail
+from service.records import Record
 from service.stats.shared.common import (
     Alternative,
     Analysis,
     Interval,
-    Part,
     Proportion,
     StatWarning,
     amount,
@@ -79,7 +79,7 @@ class TTestRequest(TwoSamples):
     label_scheme: LabelScheme = Field("cohen_1988", description="Cut points of the effect's label.")
 
 
-class ArmSummary(Part):
+class ArmSummary(Record):
     """One arm's runs."""
 
     n: int = Field(description="Runs.")

@@ -20,12 +20,12 @@ from service.kernels.moments import difference_noise
 from service.kernels.paired_intervals import wilson_interval
 from service.kernels.power import mcnemar_critical
 from service.kernels.streams import block_count
+from service.records import Record
 from service.stats.shared.common import (
     Analysis,
     Column,
     Interval,
     Labels,
-    Part,
     Proportion,
     Request,
     Resampling,
@@ -177,7 +177,7 @@ def _flips(request: TypeOneErrorRequest) -> Flips:
     return Flips(weights, critical, null_flips.exact_flips(weights, critical))
 
 
-class RatePoint(Part):
+class RatePoint(Record):
     """Rejection rate at one size."""
 
     n: int = Field(description="Runs per half, or items flipped.")

@@ -7,17 +7,15 @@ from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
-from pydantic import BaseModel, ConfigDict
 from sqlalchemy.orm import Session
 
+from service.records import StrictRecord
 from service.store import paging, scope
 from service.store.tables import audit_events
 
 
-class AuditEvent(BaseModel):
+class AuditEvent(StrictRecord):
     """One thing that was done, or refused."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     id: int
     project_id: str | None

@@ -7,11 +7,12 @@ from datetime import datetime
 from typing import Any, Literal
 
 import sqlalchemy as sa
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from service.errors import NotFound
+from service.records import StrictRecord
 from service.store import clock, job_work, scope
 from service.store.tables import jobs
 
@@ -26,10 +27,8 @@ RELEASED: dict[str, Any] = {"lease_token": None, "lease_expires_at": None}
 JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
 
-class Job(BaseModel):
+class Job(StrictRecord):
     """A job as stored. `result` is what an inline answer would have been, `error` a problem document."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     id: str
     project_id: str

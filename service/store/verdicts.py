@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from sqlalchemy.orm import Session
 
 from service.domain.canonical import canonical, sha256_hex
 from service.domain.recent import MOST_RECORDS, Recent
 from service.domain.verdicts.records import Outcome, Verdict
 from service.errors import RecordAltered
+from service.records import StrictRecord
 from service.store import integrity, ledger, paging, scope
 from service.store.tables import preregistrations, verdict_hypotheses, verdicts
 
@@ -43,10 +44,8 @@ _read: Recent[str, Verdict] = Recent(CACHED_CHARACTERS, MOST_RECORDS)
 """By hash; only a text that has it is read."""
 
 
-class HypothesisLine(BaseModel):
+class HypothesisLine(StrictRecord):
     """One hypothesis in the list of verdicts."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     preregistration_id: str
     title: str

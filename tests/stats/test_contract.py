@@ -12,8 +12,9 @@ import pytest
 from pydantic import BaseModel
 
 from service.errors import NotFound
+from service.records import Record
 from service.stats.shared import registry, warnings
-from service.stats.shared.common import Analysis, Part, Request
+from service.stats.shared.common import Analysis, Request
 from service.stats.shared.registry import SECTIONS, Answer
 from tests.stats.soundness import sound
 
@@ -187,4 +188,4 @@ def test_fingerprint_tells_columns_and_options_apart():
 
 
 def test_parts_are_models():
-    assert set(parts(dict[str, Part | None])) == {Part}
+    assert set(parts(dict[str, Record | None])) == {Record}

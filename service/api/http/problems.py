@@ -6,31 +6,28 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from service import errors
 from service.errors import Fault, ForelockError
+from service.records import Record
 
 F = TypeVar("F", bound=Callable[..., object])
 
 MEDIA_TYPE = "application/problem+json"
 
 
-class ProblemError(BaseModel):
+class ProblemError(Record):
     """One fault of one field."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     path: str = Field(description="Where: `populations[0].n`; empty for the request as a whole.")
     message: str = Field(description="What is the matter. Never repeats a value that was sent.")
     fix: str = Field(description="The way out, where there is one.")
 
 
-class Problem(BaseModel):
+class Problem(Record):
     """A problem document (RFC 9457)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     type: str = Field(description="A URN made of the code.")
     title: str = Field(description="The kind of problem, the same for every occurrence.")

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Depends, Path, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from service.actions import deviations as actions
 from service.api.examples import deviations as examples
@@ -34,6 +34,7 @@ from service.domain.deviations.rules import Classification, Facts, RuleApplied
 from service.domain.ledger import Receipt
 from service.domain.plans.strings import Paragraph
 from service.errors import ForelockError
+from service.records import StrictRecord
 from service.store import clock, deviations, preregistrations
 
 routes = router("deviations")
@@ -86,10 +87,8 @@ class DeviationPage(Page[DeviationView]):
     )
 
 
-class DecisionRequest(BaseModel):
+class DecisionRequest(StrictRecord):
     """What a person decides about a deviation."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     classification: Decided
     note: Paragraph | None = Field(None, description="Why; required where it is gentler than what stands.")

@@ -5,22 +5,20 @@ from __future__ import annotations
 from typing import Literal
 
 from fastapi import Request
-from pydantic import BaseModel, ConfigDict
 
 from service.api.http.answers import shows
 from service.api.http.route import refuses, router
 from service.api.http.shared import services
 from service.errors import Fault, ForelockError, Unavailable
 from service.logs import location
+from service.records import Record
 from service.store import guards, integrity, schema
 
 routes = router("service", prefix="")
 
 
-class Health(BaseModel):
+class Health(Record):
     """The process answers."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     status: Literal["ok"] = "ok"
 

@@ -7,7 +7,7 @@ import uuid
 from typing import Annotated, Literal
 
 from fastapi import Query
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, Field
 from starlette.responses import Response
 
 from service.actions import keys, projects
@@ -17,6 +17,7 @@ from service.api.http.deps import Admin, Cursor, Limit, ReadSession, RecordId, S
 from service.api.http.idempotency import OptionalOnce
 from service.api.http.route import refuses, router
 from service.domain.access import SECRET_BYTES, Key, Scope, new_secret
+from service.records import Record, StrictRecord
 from service.store import clock
 from service.store import keys as stored
 
@@ -37,10 +38,8 @@ _EXAMPLE = {
 }
 
 
-class KeyRequest(BaseModel):
+class KeyRequest(StrictRecord):
     """A new API key."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     name: Annotated[str, Field(min_length=1, max_length=200, description="Who or what will use it.")]
     kind: Literal["person", "job"] = Field("job", description="A person, or an eval job.")
@@ -54,10 +53,8 @@ class KeyRequest(BaseModel):
     )
 
 
-class NewKey(BaseModel):
+class NewKey(Record):
     """A key with its secret, which no other answer shows."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     key: Key
     secret: str | None = Field(

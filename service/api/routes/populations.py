@@ -6,7 +6,7 @@ from typing import Annotated
 
 from anyio import to_thread
 from fastapi import Depends, Path, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from service.actions import preregistrations as actions
 from service.actions.manifests import manifests_of
@@ -21,6 +21,7 @@ from service.api.http.shared import Services
 from service.api.routes.preregistrations import refusals_audited
 from service.domain.access import Key
 from service.errors import NotFound
+from service.records import StrictRecord
 from service.store import clock, preregistrations
 from service.store.populations import Packed
 
@@ -29,10 +30,8 @@ routes = router("preregistrations")
 PopulationId = Annotated[str, Path(max_length=64, description="Id of the population in the plan.")]
 
 
-class Items(BaseModel):
+class Items(StrictRecord):
     """A population's items as columns; their order is the manifest order."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     item_ids: list[Annotated[str, Field(min_length=1, max_length=512)]] = Field(min_length=1)
     clusters: list[Annotated[str, Field(min_length=1, max_length=512)]] | None = None

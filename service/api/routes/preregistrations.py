@@ -11,7 +11,7 @@ from datetime import date, datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
+from pydantic import Field, JsonValue, TypeAdapter
 from sqlalchemy.orm import Session
 
 from service.actions import preregistrations as actions
@@ -50,6 +50,7 @@ from service.domain.power.pilot import LintRequest, PilotEstimates
 from service.domain.power.records import RulePower
 from service.domain.power.rule import rule_powers
 from service.errors import Conflict, PreconditionFailed, TooLarge
+from service.records import StrictRecord
 from service.reports.prereg.markdown import Gap, parse_plan
 from service.store import audit, clock, ledger, populations, preregistrations
 
@@ -122,10 +123,8 @@ class LintReport(View):
     )
 
 
-class LockRequest(BaseModel):
+class LockRequest(StrictRecord):
     """Which lint warnings the author has read."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     acknowledge: Literal["all"] | list[Annotated[str, Field(max_length=64)]] = Field(
         default=[], description="Codes of lint warnings, or `all`.", max_length=200

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from service.actions import projects
@@ -15,6 +15,7 @@ from service.api.http.deps import Cursor, Limit, Operator, ReadSession, WriteSes
 from service.api.http.idempotency import OptionalOnce
 from service.api.http.route import refuses, router
 from service.domain.access import Project
+from service.records import StrictRecord
 from service.store import clock
 from service.store import projects as stored
 
@@ -27,10 +28,8 @@ _EXAMPLE = {
 }
 
 
-class ProjectRequest(BaseModel):
+class ProjectRequest(StrictRecord):
     """A new project."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     name: Annotated[str, Field(min_length=1, max_length=200, description="Unique in the deployment.")]
 

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from anyio import to_thread
 from fastapi import Path, Query, Request, Response
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, Field
 
 from service.actions import results as actions
 from service.actions import rows, voids
@@ -45,6 +45,7 @@ from service.domain.plans.preregistration import State
 from service.domain.results.batches import OnDuplicate, ResultBatch, fingerprint_parts
 from service.errors import ForelockError, NotFound
 from service.ingest import results as ingest
+from service.records import StrictRecord
 from service.store import batches, clock, preregistrations
 from service.store.idempotency import StoredResponse
 
@@ -52,10 +53,8 @@ routes = router("results")
 Text = Annotated[str, Field(min_length=1, max_length=512)]
 
 
-class ResultColumns(BaseModel):
+class ResultColumns(StrictRecord):
     """A batch of results of one arm as columns."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     population: Text | None = Field(None, description="May be left out when the plan has one population.")
     arm: Text
@@ -71,10 +70,8 @@ class ResultColumns(BaseModel):
     )
 
 
-class ResultRow(BaseModel):
+class ResultRow(StrictRecord):
     """One result; `population`, `arm`, `endpoint`, `run` and `on_duplicate` agree on every row of a batch."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     population: Text | None = None
     arm: Text
@@ -120,10 +117,8 @@ class BatchView(View):
     altered: bool = Field(False, description="It is not the batch that the ledger has: it is not judged on.")
 
 
-class VoidRequest(BaseModel):
+class VoidRequest(StrictRecord):
     """Why a batch is struck."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     reason: str = Field(min_length=1, max_length=2000, description="Printed in the verdict.")
 

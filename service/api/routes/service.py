@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from service.api.http.answers import shows
@@ -16,6 +16,7 @@ from service.api.parsing.models import MAX_CONTAINERS, MAX_VALUES
 from service.api.parsing.strict_json import MAX_DEPTH
 from service.api.routes.preregistrations import MAX_PLAN
 from service.ingest.columns import MAX_REPLICATE, MAX_TEXT
+from service.records import Record
 from service.stats.shared.common import MAX_ITEMS
 from service.stats.shared.registry import library_versions
 from service.store import jobs
@@ -25,10 +26,8 @@ routes = router("service")
 metrics_routes = router("service", prefix="")
 
 
-class Limits(BaseModel):
+class Limits(Record):
     """What one request may hold."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     body_bytes: int = Field(description="Largest request body, as sent.")
     expanded_bytes: int = Field(description="Largest request body after gzip.")
@@ -53,10 +52,8 @@ class Limits(BaseModel):
     )
 
 
-class Version(BaseModel):
+class Version(Record):
     """What is running."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     version: str
     versions: dict[str, str] = Field(description="Of everything that numbers depend on.")

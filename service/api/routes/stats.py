@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from anyio import to_thread
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 from starlette.responses import Response
 
 from service.actions import jobs as job_actions
@@ -28,6 +28,7 @@ from service.api.parsing.closed_types import is_closed
 from service.api.parsing.models import JSON, validate
 from service.api.routes.jobs import JobView, job_view
 from service.domain.access import Key
+from service.records import Record
 from service.stats.shared import registry
 from service.stats.shared.registry import Answer, StatTest
 from service.store import clock, jobs
@@ -39,10 +40,9 @@ AT_ONCE_SECONDS = 1.0
 """Tests that are estimated below this are answered at once; the others become jobs."""
 
 
-class TestSummary(BaseModel):
+class TestSummary(Record):
     """A statistical test in the catalogue."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     __test__ = False
 
     name: str

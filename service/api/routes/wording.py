@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Response
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import Field, JsonValue
 
 from service.actions import wording as actions
 from service.api.http.answers import View, answer, shows
@@ -13,16 +13,15 @@ from service.api.http.body import StrictBody
 from service.api.http.deps import ReadSession, Tester, require_scope
 from service.api.http.route import refuses, router
 from service.domain.wording.wording import MAX_FINDINGS, WordingFinding, lint_wording
+from service.records import StrictRecord
 from service.store import preregistrations
 
 routes = router("evidence")
 MAX_TEXT = 200_000
 
 
-class WordingRequest(BaseModel):
+class WordingRequest(StrictRecord):
     """A text, and what its claims rest on."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     text: str = Field(max_length=MAX_TEXT, description="Plain text or Markdown, in English or Chinese.")
     preregistration_id: str | None = Field(

@@ -10,18 +10,19 @@ from pydantic import Field
 
 from service.domain.calibration.case import Case, Key, case_of, own_arms
 from service.domain.faults import Faults
-from service.domain.plans.plan import MAX_LIST, Hypothesis, Plan, Section
+from service.domain.plans.plan import MAX_LIST, Hypothesis, Plan
 from service.domain.plans.population import Manifest
 from service.domain.plans.strings import Token
 from service.domain.rules.settings import settings
 from service.domain.verdicts.outcomes import MISSING, OK, Cell
 from service.errors import InvalidData
+from service.records import StrictRecord
 from service.stats.shared.common import MAX_ITEMS, Finite
 
 _Values = Annotated[tuple[Finite | None, ...], Field(min_length=1, max_length=MAX_ITEMS)]
 
 
-class Pilot(Section):
+class Pilot(StrictRecord):
     """Two arms on the same pilot items, which are not the plan's."""
 
     population: Token = Field(description="The plan's population that these items stand for.")
@@ -37,7 +38,7 @@ class Pilot(Section):
     )
 
 
-class CalibrationRequest(Section):
+class CalibrationRequest(StrictRecord):
     """How many flips to run, and on what."""
 
     runs: int = Field(1000, ge=1000, le=100_000, description="Flips of the labels.")

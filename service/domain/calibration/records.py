@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from service.domain.plans.plan import Claim
 from service.domain.verdicts.records import Role
+from service.records import Record
 from service.stats.shared.common import Interval
 
 Reading = Literal["liberal", "as_stated", "conservative"]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class LeftOut(_Part):
+class LeftOut(Record):
     """A hypothesis that could not be calibrated."""
 
     hypothesis: str
     reason: str
 
 
-class CalibratedHypothesis(_Part):
+class CalibratedHypothesis(Record):
     """How often one hypothesis' rule holds under flipped labels."""
 
     hypothesis: str
@@ -55,7 +52,7 @@ class CalibratedHypothesis(_Part):
     sentence: str
 
 
-class CalibratedFamily(_Part):
+class CalibratedFamily(Record):
     """How often at least one hypothesis of the family passes."""
 
     hypotheses: tuple[str, ...]
@@ -65,7 +62,7 @@ class CalibratedFamily(_Part):
     sentence: str
 
 
-class Calibration(_Part):
+class Calibration(Record):
     """A plan's whole procedure on data whose arm labels are flipped at random."""
 
     preregistration_id: str

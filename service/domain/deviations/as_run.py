@@ -14,7 +14,7 @@ from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, Field
 
 from service.domain.deviations.changes import (
     Change,
@@ -34,6 +34,7 @@ from service.domain.verdicts.outcomes import Cell, Outcomes, PlanViolatedError, 
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict, Outcome, Role
 from service.domain.verdicts.stopping import is_sequential
 from service.errors import ForelockError
+from service.records import Record
 from service.stats.shared import registry
 
 OVERHEAD = 0.002
@@ -50,10 +51,8 @@ class Rows:
     judged_at: AwareDatetime
 
 
-class HypothesisAsRun(BaseModel):
+class HypothesisAsRun(Record):
     """One hypothesis under the changes."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     hypothesis: str
     role: Role = Field("primary", description="Of the endpoint it is judged by here.")
@@ -66,10 +65,8 @@ class HypothesisAsRun(BaseModel):
     reason: str | None
 
 
-class AsRun(BaseModel):
+class AsRun(Record):
     """The verdict with some deviations applied."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     deviations: tuple[int, ...] = Field(description="The deviations applied, by number.")
     hypotheses: tuple[HypothesisAsRun, ...]

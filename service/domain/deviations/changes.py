@@ -9,14 +9,9 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from service.domain.plans.plan import (
-    MAX_LIST,
-    MAX_RULE_LENGTH,
-    MissingPolicy,
-    MultiplicityPolicy,
-    Section,
-)
+from service.domain.plans.plan import MAX_LIST, MAX_RULE_LENGTH, MissingPolicy, MultiplicityPolicy
 from service.domain.plans.strings import Line, Name, Token
+from service.records import StrictRecord
 from service.stats.shared.common import MAX_ITEMS, Finite, Margin
 
 MAX_IDS = 10_000
@@ -45,7 +40,7 @@ _DROPPED = Field(
 )
 
 
-class SampleSize(Section):
+class SampleSize(StrictRecord):
     """Another number of items than planned."""
 
     kind: Literal["n"]
@@ -54,7 +49,7 @@ class SampleSize(Section):
     dropped_favour: Favours | None = _DROPPED
 
 
-class ExcludedItems(Section):
+class ExcludedItems(StrictRecord):
     """Items left out of every arm."""
 
     kind: Literal["exclude_items"]
@@ -63,7 +58,7 @@ class ExcludedItems(Section):
     dropped_favour: Favours | None = _DROPPED
 
 
-class ExcludedClusters(Section):
+class ExcludedClusters(StrictRecord):
     """Whole clusters left out of every arm."""
 
     kind: Literal["exclude_clusters"]
@@ -72,7 +67,7 @@ class ExcludedClusters(Section):
     dropped_favour: Favours | None = _DROPPED
 
 
-class DisputedItems(Section):
+class DisputedItems(StrictRecord):
     """Items that stay in, but whose outcomes somebody contests."""
 
     kind: Literal["disputed_items"]
@@ -80,14 +75,14 @@ class DisputedItems(Section):
     item_ids: _Ids
 
 
-class MissingPolicyChange(Section):
+class MissingPolicyChange(StrictRecord):
     """Another policy for results that are not ok."""
 
     kind: Literal["missing_policy"]
     missing: MissingPolicy
 
 
-class Fourfold(Section):
+class Fourfold(StrictRecord):
     """Two arms on the same items of the split a threshold was chosen on, each right or wrong."""
 
     both_correct: int = Field(ge=0, le=MAX_ITEMS)
@@ -96,7 +91,7 @@ class Fourfold(Section):
     both_wrong: int = Field(ge=0, le=MAX_ITEMS)
 
 
-class SweepPoint(Section):
+class SweepPoint(StrictRecord):
     """One value of a sensitivity sweep."""
 
     value: Finite
@@ -113,7 +108,7 @@ def _ascending(points: tuple[SweepPoint, ...]) -> tuple[SweepPoint, ...]:
     return points
 
 
-class ThresholdChange(Section):
+class ThresholdChange(StrictRecord):
     """A tuned number that was set anew."""
 
     kind: Literal["threshold"]
@@ -129,7 +124,7 @@ class ThresholdChange(Section):
     )
 
 
-class EndpointChange(Section):
+class EndpointChange(StrictRecord):
     """A hypothesis judged by another endpoint."""
 
     kind: Literal["endpoint"]
@@ -137,14 +132,14 @@ class EndpointChange(Section):
     endpoint: Token
 
 
-class ArmRemoved(Section):
+class ArmRemoved(StrictRecord):
     """An arm that is no longer compared."""
 
     kind: Literal["arm_removed"]
     arm: Token
 
 
-class HypothesisChange(Section):
+class HypothesisChange(StrictRecord):
     """A hypothesis split, dropped, added or said anew."""
 
     kind: Literal["hypothesis"]
@@ -152,7 +147,7 @@ class HypothesisChange(Section):
     how: Literal["split", "dropped", "added", "reshaped"]
 
 
-class RuleChange(Section):
+class RuleChange(StrictRecord):
     """Another decision rule for a hypothesis."""
 
     kind: Literal["rule"]
@@ -160,7 +155,7 @@ class RuleChange(Section):
     rule: str = Field(min_length=1, max_length=MAX_RULE_LENGTH)
 
 
-class SesoiChange(Section):
+class SesoiChange(StrictRecord):
     """Another smallest effect size of interest."""
 
     kind: Literal["sesoi"]
@@ -168,7 +163,7 @@ class SesoiChange(Section):
     margin: Margin
 
 
-class TestChange(Section):
+class TestChange(StrictRecord):
     """A statistical test replaced, or asked with other parameters."""
 
     __test__ = False
@@ -177,27 +172,27 @@ class TestChange(Section):
     test: Name
 
 
-class MultiplicityChange(Section):
+class MultiplicityChange(StrictRecord):
     """Another policy for several hypotheses."""
 
     kind: Literal["multiplicity"]
     policy: MultiplicityPolicy
 
 
-class StoppingChange(Section):
+class StoppingChange(StrictRecord):
     """A look at outcomes, or an end, that the stopping rule does not have."""
 
     kind: Literal["stopping"]
 
 
-class JudgeChange(Section):
+class JudgeChange(StrictRecord):
     """Another judge: model, version or prompt."""
 
     kind: Literal["judge"]
     endpoint: Token
 
 
-class OtherChange(Section):
+class OtherChange(StrictRecord):
     """A change no other kind describes."""
 
     kind: Literal["other"]

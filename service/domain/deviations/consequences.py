@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from service.domain.deviations.as_run import AsRun, Rows, as_run, excluded, seconds, why_not
 from service.domain.deviations.changes import (
@@ -30,24 +30,21 @@ from service.domain.deviations.threshold_sweep import (
 from service.domain.deviations.tipping_point import Doubts, TippingPoint, tipping_point
 from service.domain.plans.plan import Hypothesis
 from service.domain.verdicts.records import Outcome
+from service.records import Record
 
 BUDGET = 3.0
 """Seconds, by the tests' own estimates, for each of: verdicts as run, tipping points, sweeps."""
 
 
-class NotComputed(BaseModel):
+class NotComputed(Record):
     """A deviation that cannot be applied to the stored rows."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     deviation: int
     reason: str
 
 
-class Consequences(BaseModel):
+class Consequences(Record):
     """What the deviations do to the verdict, which stays as it is."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     as_run: AsRun | None = Field(description="Every deviation that can be applied, together.")
     one_by_one: tuple[AsRun, ...] = Field(description="Each of them alone.")

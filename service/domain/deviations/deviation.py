@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, Field
 
 from service.domain.access import Key
 from service.domain.canonical import canonical, sha256_hex
@@ -22,9 +22,10 @@ from service.domain.deviations.rules import (
     gentler,
 )
 from service.domain.deviations.scope import touched
-from service.domain.plans.plan import Claim, Plan, Section
+from service.domain.plans.plan import Claim, Plan
 from service.domain.plans.strings import Line, Paragraph
 from service.errors import Forbidden, InvalidData
+from service.records import Record, StrictRecord
 
 Decided = Literal["accept", "new_registration", "reject"]
 MAX_DEVIATIONS = 100
@@ -33,7 +34,7 @@ MAX_DECISIONS = 100
 """Of one deviation."""
 
 
-class Filing(Section):
+class Filing(StrictRecord):
     """A deviation as its author files it."""
 
     title: Line = Field(description="In a few words, e.g. `H1a sample size 500 to 400`.")
@@ -51,10 +52,8 @@ class Filing(Section):
     change: Change = Field(OTHER, description="What changed, in a form that can be computed with.")
 
 
-class HypothesisDirection(BaseModel):
+class HypothesisDirection(Record):
     """Which way a deviation pushes one hypothesis."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     hypothesis: str
     claim: Claim
@@ -67,10 +66,8 @@ class HypothesisDirection(BaseModel):
     )
 
 
-class Decision(BaseModel):
+class Decision(Record):
     """What a person decided about a deviation."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     number: int
     classification: Decided
@@ -87,10 +84,8 @@ class Decision(BaseModel):
         return sha256_hex(canonical(self.model_dump(mode="json", exclude_unset=True)))
 
 
-class Deviation(BaseModel):
+class Deviation(Record):
     """A filed deviation: what its author said, what the record knows, and what the rules made of it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     preregistration_id: str
     number: int

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from service.domain.deviations.changes import (
     ArmRemoved,
@@ -24,16 +24,15 @@ from service.domain.deviations.changes import (
 from service.domain.deviations.direction import Direction
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import State
+from service.records import Record
 
 Classification = Literal["accept", "needs_review", "new_registration", "reject"]
 STRICTNESS: tuple[Classification, ...] = ("accept", "needs_review", "new_registration", "reject")
 """From the gentlest on."""
 
 
-class Facts(BaseModel):
+class Facts(Record):
     """What the record says of the moment a deviation was filed."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     state: State
     results_received: int = Field(description="Results that were in, over all arms and endpoints.")
@@ -68,10 +67,8 @@ class Case:
     """One for every hypothesis the change touches, by its claim."""
 
 
-class RuleApplied(BaseModel):
+class RuleApplied(Record):
     """The rule that decided."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     ruleset: int = Field(description="Version of the rule list.")
     id: str

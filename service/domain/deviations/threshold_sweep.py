@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from service.domain.deviations.as_run import Rows, apply, verdicts_of
 from service.domain.deviations.changes import EndpointChange, Fourfold, SweepPoint, ThresholdChange
@@ -23,16 +23,15 @@ from service.domain.rules.fields import observe
 from service.domain.rules.truth import Ends
 from service.domain.verdicts.records import HypothesisVerdict, Outcome, Span
 from service.errors import ForelockError
+from service.records import Record
 from service.stats.shared import registry
 from service.stats.shared.common import Margin
 
 NO_ROWS = "no results at this value: a plan that sweeps it has the secondary endpoint '{}'"
 
 
-class PointFound(BaseModel):
+class PointFound(Record):
     """A hypothesis at one value of the threshold."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     value: float
     source: Literal["results", "attached"] | None = Field(
@@ -46,10 +45,8 @@ class PointFound(BaseModel):
     reason: str | None = Field(description="Why there is nothing at this value.")
 
 
-class SweepFound(BaseModel):
+class SweepFound(Record):
     """A sweep for one hypothesis."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     threshold: str
     deviation: int | None = Field(description="The deviation that brought the sweep; null: the plan.")

@@ -22,7 +22,7 @@ from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from service.domain.deviations.as_run import Rows, seconds, verdicts_of
 from service.domain.plans.plan import Hypothesis, Plan, TestUse
@@ -34,6 +34,7 @@ from service.domain.verdicts.outcomes import LEFT_OUT, OK, Cell, Outcomes, why_n
 from service.domain.verdicts.records import HypothesisVerdict, Outcome
 from service.domain.verdicts.stopping import is_sequential
 from service.domain.verdicts.worst_case import Extremes, against, fill
+from service.records import Record
 from service.stats.shared import registry
 
 Pair = tuple[int, int]
@@ -51,29 +52,23 @@ FEWEST = 20
 _FIELDS = {"delta", "p_value", "ci", "n", "n_discordant", "n_clusters"}
 
 
-class Filling(BaseModel):
+class Filling(Record):
     """Some items that take these values."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     items: int
     baseline: int
     candidate: int
 
 
-class Bound(BaseModel):
+class Bound(Record):
     """The hypothesis with every doubtful item at one extreme."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     delta: float | None
     outcome: Outcome
 
 
-class TippingPoint(BaseModel):
+class TippingPoint(Record):
     """What the doubtful items of a hypothesis could do to its outcome."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     hypothesis: str
     missing: int = Field(description="Items with a result that is not ok.")

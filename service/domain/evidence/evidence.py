@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from service.domain.notes.notes import Words
+from service.records import Record
 
 PieceId = Literal[
     "preregistration", "paired_test", "equivalence", "clustered_interval", "no_optional_stopping"
@@ -32,12 +33,6 @@ TITLES: dict[PieceId, Words] = {
         en="Run to the planned n, every deviation told", zh="跑满计划样本量,偏离全部披露"
     ),
 }
-
-
-class Record(BaseModel):
-    """Closed and immutable."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Check(Record):

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from service.domain.evidence.evidence import TITLES, Check, Piece, PieceId, Record, Score, total
+from service.domain.evidence.evidence import TITLES, Check, Piece, PieceId, Score, total
 from service.domain.notes.notes import Words
 from service.domain.plans.strings import Line
+from service.records import Record, StrictRecord
 
 Answer = Literal["checkable", "stated", "absent", "not_applicable"]
 _SCORES: Mapping[str, Score] = MappingProxyType({"checkable": 2, "stated": 1, "absent": 0})
@@ -91,10 +92,8 @@ QUESTIONS: Mapping[str, tuple[PieceId, Words]] = MappingProxyType(
 )
 
 
-class PaperChecklist(BaseModel):
+class PaperChecklist(StrictRecord):
     """What a reader finds in a paper. Leave out what you did not look for: it counts as absent."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     title: Line | None = None
     plan_timestamped: Answer = Field("absent", description=QUESTIONS["plan_timestamped"][1].en)

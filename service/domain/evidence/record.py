@@ -12,7 +12,7 @@ from pydantic import AwareDatetime, Field
 
 from service.domain.checks.claim import asserts_claim
 from service.domain.deviations.rules import STRICTNESS, Classification
-from service.domain.evidence.evidence import Check, Piece, Record, piece, total, yes
+from service.domain.evidence.evidence import Check, Piece, piece, total, yes
 from service.domain.notes.notes import HypothesisSentences, Note, Words
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State
@@ -21,6 +21,7 @@ from service.domain.rules.claims.claim import WANTED
 from service.domain.rules.feeding import parameter
 from service.domain.rules.settings import Setting, Use, settings
 from service.domain.verdicts.records import Outcome, Verdict
+from service.records import Record
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from service.domain.deviations.consequences import NotComputed
 from service.domain.verdicts.records import Outcome, Role
+from service.records import Record
 
 Position = Literal["as_planned", "as_run", "one_choice", "one_reversed", "combination"]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class Fork(_Part):
+class Fork(Record):
     """A choice that was open, and its alternatives."""
 
     id: str = Field(
@@ -28,7 +25,7 @@ class Fork(_Part):
     options: tuple[str, ...] = Field(description="As planned, or as the arms were run, first.")
 
 
-class InUniverse(_Part):
+class InUniverse(Record):
     """One hypothesis in one universe."""
 
     outcome: Outcome | None = Field(description="Null: there is none here, for the reason given.")
@@ -38,7 +35,7 @@ class InUniverse(_Part):
     reason: str | None
 
 
-class Universe(_Part):
+class Universe(Record):
     """Every choice made one way, and what came of it."""
 
     number: int
@@ -51,7 +48,7 @@ class Universe(_Part):
     hypotheses: dict[str, InUniverse]
 
 
-class HypothesisUniverses(_Part):
+class HypothesisUniverses(Record):
     """A hypothesis over all universes that were computed."""
 
     hypothesis: str
@@ -68,7 +65,7 @@ class HypothesisUniverses(_Part):
     sentence: str
 
 
-class Multiverse(_Part):
+class Multiverse(Record):
     """A verdict under the other choices on record. The verdict itself stays as it is."""
 
     choices: tuple[Fork, ...]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from service.domain.notes.next_steps import TARGET, next_step
 from service.domain.notes.winners_curse import Exaggeration, exaggeration
@@ -17,14 +17,9 @@ from service.domain.verdicts.records import HypothesisVerdict, Outcome, Verdict
 from service.domain.verdicts.words.chinese import amount_zh, sentence_zh
 from service.domain.verdicts.words.facts import interval_of
 from service.domain.verdicts.words.numbers import points, score
+from service.records import Record
 
 ONE_DIRECTION = ("superiority", "minimum_effect")
-
-
-class Record(BaseModel):
-    """Closed and immutable."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Words(Record):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from service.records import Record
 
 ADVICE = frozenset({"LOW_POWER", "SIZE_NOT_TESTED"})
 """Warnings that the record keeps and the lock does not ask about: a small study is its author's choice, and so is
 a size that is asked of the observed difference alone."""
 
 
-class Finding(BaseModel):
+class Finding(Record):
     """One gap, fault or risk of a plan. Errors block the lock; warnings are acknowledged by code."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     code: str = Field(description="Stable, UPPER_SNAKE.")
     severity: Literal["error", "warning"]

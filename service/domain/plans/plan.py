@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import AfterValidator, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
 from service.domain.canonical import canonical, sha256_hex
@@ -15,6 +15,7 @@ from service.domain.plans.assumptions import Assumptions
 from service.domain.plans.population import ManifestFacts
 from service.domain.plans.strings import Line, Name, Paragraph, Token
 from service.errors import InvalidData
+from service.records import StrictRecord
 from service.stats.shared.common import MAX_ITEMS, Finite, Margin
 
 Claim = Literal["superiority", "non_inferiority", "equivalence", "minimum_effect"]
@@ -34,20 +35,14 @@ def _exact_json(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return value
 
 
-class Section(BaseModel):
-    """A part of a plan: strict, closed and immutable. A null field is the same as an absent one."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class Clusters(Section):
+class Clusters(StrictRecord):
     """Items of one cluster are not independent. Membership comes from the manifest."""
 
     key: Line = Field(description="What the clusters are, e.g. `conversation`.")
     n: int = Field(ge=1, le=10_000_000, description="How many.")
 
 
-class Population(Section):
+class Population(StrictRecord):
     """The items the hypotheses speak of."""
 
     id: Token = Field(description="What hypotheses and results call it.")
@@ -71,7 +66,7 @@ class Population(Section):
     strata: Line | None = Field(None, description="What the manifest's strata are.")
 
 
-class Hypothesis(Section):
+class Hypothesis(StrictRecord):
     """A claim about two arms of a population, and the rule that decides it."""
 
     id: Name = Field(description="What the verdict and the family call it.")
@@ -94,7 +89,7 @@ class Hypothesis(Section):
     )
 
 
-class Judge(Section):
+class Judge(StrictRecord):
     """The model that scores answers."""
 
     model: Line = Field(description="Its name.")
@@ -102,7 +97,7 @@ class Judge(Section):
     prompt_sha256: Line | None = Field(None, description="SHA-256 of its prompt.")
 
 
-class Bounds(Section):
+class Bounds(StrictRecord):
     """The scale of a continuous endpoint: no value lies outside."""
 
     low: Finite = Field(description="Least value.")
@@ -115,7 +110,7 @@ class Bounds(Section):
         return self
 
 
-class Endpoint(Section):
+class Endpoint(StrictRecord):
     """What is measured on every item."""
 
     id: Token = Field(description="What hypotheses and results call it.")
@@ -148,7 +143,7 @@ class Endpoint(Section):
         return self.kind
 
 
-class TestUse(Section):
+class TestUse(StrictRecord):
     """A statistical test with its pinned version and parameters, under the name that rules use."""
 
     __test__ = False
@@ -162,7 +157,7 @@ class TestUse(Section):
     )
 
 
-class Threshold(Section):
+class Threshold(StrictRecord):
     """A tuned number such as a confidence cut-off, and how it was chosen."""
 
     name: Line = Field(description="What it is called.")
@@ -176,13 +171,13 @@ class Threshold(Section):
     )
 
 
-class FixedN(Section):
+class FixedN(StrictRecord):
     """One look, when every planned result is in."""
 
     kind: Literal["fixed_n"] = Field(description="Names this rule.")
 
 
-class GroupSequential(Section):
+class GroupSequential(StrictRecord):
     """Planned looks with an error-spending function."""
 
     kind: Literal["group_sequential"] = Field(description="Names this rule.")
@@ -192,7 +187,7 @@ class GroupSequential(Section):
     )
 
 
-class AnytimeValid(Section):
+class AnytimeValid(StrictRecord):
     """An e-process that may be read after every item."""
 
     kind: Literal["anytime_valid"] = Field(description="Names this rule.")
@@ -201,7 +196,7 @@ class AnytimeValid(Section):
 Stopping = Annotated[FixedN | GroupSequential | AnytimeValid, Field(discriminator="kind")]
 
 
-class Multiplicity(Section):
+class Multiplicity(StrictRecord):
     """How many hypotheses are tested together and what is done about it."""
 
     policy: MultiplicityPolicy = Field(
@@ -210,7 +205,7 @@ class Multiplicity(Section):
     family: tuple[Name, ...] = Field((), max_length=MAX_LIST, description="Hypotheses of the family.")
 
 
-class ImportMapping(Section):
+class ImportMapping(StrictRecord):
     """How result files of an eval harness are read."""
 
     format: Token = Field(description="Name of the format.")
@@ -240,7 +235,7 @@ def _unique(values: tuple[T, ...]) -> tuple[T, ...]:
 _Listed = Annotated[tuple[T, ...], Field(max_length=MAX_LIST), AfterValidator(_unique)]
 
 
-class Plan(Section):
+class Plan(StrictRecord):
     """A preregistration's content. A draft may lack sections; what is present is of the right type."""
 
     title: Line | None = Field(None, description="One line.")

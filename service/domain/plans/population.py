@@ -10,18 +10,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from service.domain.canonical import sha256_hex
 from service.errors import InvalidData
+from service.records import Record
 
 MAX_ID_LENGTH = 512
 
 
-class ManifestFacts(BaseModel):
+class ManifestFacts(Record):
     """What lint needs to know of a manifest."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     n: int = Field(description="Items.")
     items_sha256: str = Field(description="SHA-256 of the manifest's canonical form.")

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, Field
 
 from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
 from service.errors import Conflict
+from service.records import Record
 
 State = Literal["draft", "locked", "collecting", "complete", "judged", "withdrawn"]
 
@@ -39,10 +40,8 @@ ALLOWED: Mapping[State, tuple[str, ...]] = MappingProxyType(
 """What a person may do in each state, for sentences."""
 
 
-class Preregistration(BaseModel):
+class Preregistration(Record):
     """A preregistration: its plan, where it stands, and when it got there."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
     project_id: str

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from service.domain.power.records import Record
+from service.records import Record
 
 
 class RuleLevel(Record):

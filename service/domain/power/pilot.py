@@ -11,15 +11,16 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from scipy import special
 
 from service.domain.faults import Faults
 from service.domain.plans.assumptions import Assumed, Assumptions, MissingByArm
-from service.domain.plans.plan import MAX_LIST, Endpoint, Hypothesis, Plan, Section
+from service.domain.plans.plan import MAX_LIST, Endpoint, Hypothesis, Plan
 from service.domain.plans.strings import Name, Token
 from service.errors import InvalidData
 from service.kernels.clusters import codes_of
+from service.records import Record, StrictRecord
 from service.stats.shared.common import MAX_ITEMS, Finite
 
 LEVEL = 0.8
@@ -30,7 +31,7 @@ Values = Annotated[tuple[Finite | None, ...], Field(min_length=1, max_length=MAX
 Floats = NDArray[np.float64]
 
 
-class PowerPilot(Section):
+class PowerPilot(StrictRecord):
     """Two arms on the same pilot items, which are not the plan's. It serves every hypothesis that it fits."""
 
     hypothesis: Name | None = Field(None, description="The one hypothesis it is for; null: all that fit.")
@@ -43,7 +44,7 @@ class PowerPilot(Section):
     )
 
 
-class LintRequest(Section):
+class LintRequest(StrictRecord):
     """Nothing, or pilot data that power is to rest on."""
 
     pilot: tuple[PowerPilot, ...] | None = Field(
@@ -51,19 +52,15 @@ class LintRequest(Section):
     )
 
 
-class Estimate(BaseModel):
+class Estimate(Record):
     """An estimate, and the upper end of its one-sided 80 % interval."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     estimate: float
     upper: float | None = Field(None, description="Null where it cannot be told.")
 
 
-class PilotEstimates(BaseModel):
+class PilotEstimates(Record):
     """What a pilot says."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     hypotheses: tuple[str, ...] = Field(description="Whose power rests on it.")
     n: int = Field(description="Items.")

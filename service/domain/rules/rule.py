@@ -12,18 +12,14 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
+
+from service.records import Record
 
 Operator = Literal[">=", ">", "<=", "<", "==", "!="]
 
 
-class Node(BaseModel):
-    """A part of a rule: closed and immutable."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Quantity(Node):
+class Quantity(Record):
     """A threshold as written: exact decimal digits, and `pp` where they are percentage points."""
 
     text: str = Field(max_length=64)
@@ -44,7 +40,7 @@ class Quantity(Node):
         return f"{self.text} pp" if self.unit else self.text
 
 
-class FieldName(Node):
+class FieldName(Record):
     """`delta`, or a field of the analysis of a named test."""
 
     test: str | None = Field(None, description="Test id; null for the observed difference.")
@@ -62,7 +58,7 @@ class FieldName(Node):
         return ".".join(self.path if self.test is None else (self.test, *self.path))
 
 
-class Comparison(Node):
+class Comparison(Record):
     """A field against a threshold."""
 
     kind: Literal["comparison"] = "comparison"
@@ -74,7 +70,7 @@ class Comparison(Node):
         return f"{self.field} {self.operator} {self.value}"
 
 
-class Excludes(Node):
+class Excludes(Record):
     """An interval that lies strictly above or strictly below a value."""
 
     kind: Literal["excludes"] = "excludes"
@@ -85,7 +81,7 @@ class Excludes(Node):
         return f"{self.field} excludes {self.value}"
 
 
-class Within(Node):
+class Within(Record):
     """A number or a whole interval between two bounds: `[low, high]` with its ends, `(low, high)` without."""
 
     kind: Literal["within"] = "within"
@@ -105,7 +101,7 @@ class Within(Node):
         return f"{self.field} within {left}{self.low}, {self.high}{right}"
 
 
-class Is(Node):
+class Is(Record):
     """A field that is true or false, such as `equivalence.equivalent`."""
 
     kind: Literal["is"] = "is"
@@ -116,7 +112,7 @@ class Is(Node):
         return f"{self.field} is {'true' if self.value else 'false'}"
 
 
-class All(Node):
+class All(Record):
     """Every part holds. Parts that are themselves `all` are written out flat."""
 
     kind: Literal["all"] = "all"
@@ -129,7 +125,7 @@ class All(Node):
         return self
 
 
-class AnyOf(Node):
+class AnyOf(Record):
     """At least one part holds. Parts that are themselves `any` are written out flat."""
 
     kind: Literal["any"] = "any"
@@ -142,7 +138,7 @@ class AnyOf(Node):
         return self
 
 
-class Not(Node):
+class Not(Record):
     """The part does not hold."""
 
     kind: Literal["not"] = "not"
@@ -177,7 +173,7 @@ def sentence(rule: Rule) -> str:
             return str(rule)
 
 
-def _grouped(rule: Rule, *in_parentheses: type[Node]) -> str:
+def _grouped(rule: Rule, *in_parentheses: type[Record]) -> str:
     text = sentence(rule)
     return f"({text})" if isinstance(rule, in_parentheses) else text
 

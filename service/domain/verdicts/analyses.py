@@ -9,7 +9,7 @@ from itertools import compress
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue, ValidationError
 
 from service.domain.plans.plan import Hypothesis, Plan, TestUse
 from service.domain.plans.population import Manifest
@@ -22,6 +22,7 @@ from service.domain.rules.truth import told
 from service.domain.verdicts.outcomes import Outcomes, Paired, PlanViolatedError, pair_up
 from service.domain.verdicts.worst_case import WAYS, Way
 from service.errors import ForelockError
+from service.records import Record
 from service.stats.shared import registry
 from service.stats.shared.certainty import DRAWN
 from service.stats.shared.common import Request, is_binary
@@ -31,10 +32,8 @@ from service.stats.shared.resampling import MOST_DRAWS
 JsonObject = dict[str, JsonValue]
 
 
-class Analyses(BaseModel):
+class Analyses(Record):
     """What the tests of a plan found."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     answers: dict[str, dict[str, JsonObject]] = Field(
         description="By hypothesis and test id; `analysis` is null beside a `reason` where a test failed."

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from service.domain.exact_sums import exact_sum
 from service.domain.plans.plan import Collapse, Endpoint, Hypothesis, Plan, Population
@@ -21,6 +21,7 @@ from service.domain.plans.population import Manifest
 from service.domain.results.batches import PlacedBatch, expected_cells
 from service.domain.verdicts.worst_case import Way, against, extremes, favoured, fill
 from service.errors import ForelockError
+from service.records import Record
 
 OK, ERROR, MISSING, NOT_RECEIVED = 0, 1, 2, 255
 LEFT_OUT = 3
@@ -87,20 +88,16 @@ class Outcomes:
             raise PlanViolatedError(f"{lacking} planned results are not in")
 
 
-class StatusCounts(BaseModel):
+class StatusCounts(Record):
     """Results of one arm that are not `ok`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     error: int = 0
     missing: int = 0
     not_received: int = 0
 
 
-class Excluded(BaseModel):
+class Excluded(Record):
     """What the missing policy left out or filled in, and why."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     pairs: int = Field(0, description="Items left out of both arms.")
     filled: int = Field(

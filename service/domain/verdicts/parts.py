@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from service.domain.plans.plan import MultiplicityPolicy
 from service.domain.verdicts.analyses import JsonObject
 from service.domain.verdicts.worst_case import Way
-
-
-class Record(BaseModel):
-    """A part of a verdict: closed and immutable."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+from service.records import Record
 
 
 class Span(Record):

@@ -10,17 +10,10 @@ from service.domain.canonical import canonical, sha256_hex
 from service.domain.plans.plan import Claim
 from service.domain.verdicts.analyses import JsonObject
 from service.domain.verdicts.outcomes import Excluded
-from service.domain.verdicts.parts import (
-    EquivalenceFallback,
-    FamilyP,
-    JudgeNoise,
-    Record,
-    Span,
-    Stopped,
-    Strata,
-)
+from service.domain.verdicts.parts import EquivalenceFallback, FamilyP, JudgeNoise, Span, Stopped, Strata
 from service.domain.verdicts.reading import Reading
 from service.domain.verdicts.worst_case import Way
+from service.records import Record
 
 __all__ = [
     "ClauseVerdict",

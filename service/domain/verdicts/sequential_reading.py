@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from service.domain.plans.plan import Plan
 from service.domain.rules.feeding import is_ordered
 from service.domain.verdicts.analyses import JsonObject
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.stopping import Reading
+from service.records import Record
 
 
-class TestReading(BaseModel):
+class TestReading(Record):
     """One sequential test, with nothing beside what its rule permits."""
 
     __test__ = False
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     decision: str | None = Field(
         description="`reject`: a difference of 0 is rejected; `continue`; null: no answer."
@@ -34,20 +33,16 @@ class TestReading(BaseModel):
     reason: str | None = Field(None, description="Why there is no answer.")
 
 
-class HypothesisReading(BaseModel):
+class HypothesisReading(Record):
     """One hypothesis along the locked order."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     hypothesis: str
     decided: bool = Field(description="Its sequential tests have come to their end.")
     tests: dict[str, TestReading]
 
 
-class SequentialReading(BaseModel):
+class SequentialReading(Record):
     """A reading of a plan at some time before its end."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     units: dict[str, int] = Field(
         description="By population: items, or clusters, read along the locked order."

@@ -12,9 +12,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from service.domain.wording.phrases import PHRASES, Phrase
+from service.records import Record
 
 MAX_FINDINGS = 500
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。!?])|\n{2,}|\n(?=[^\S\n]*(?:[-*+]|\d+\.|#|\|))")
@@ -32,10 +33,8 @@ MAX_SENTENCE = 2000
 """Longer stretches are looked at in parts."""
 
 
-class WordingFinding(BaseModel):
+class WordingFinding(Record):
     """A phrase that says more than was shown."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     code: str = Field(description="Stable, UPPER_SNAKE.")
     start: int = Field(description="Offset of the phrase in characters, from 0.")

@@ -7,21 +7,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
 from service.errors import InvalidData
+from service.records import Record
 
 Code = Literal["ASSUMED", "UNREAD", "INVALID", "INCOMPLETE"]
 MAX_GAPS = 500
 READ_FROM_PROSE = "read from prose; check it, or write it as a labelled line"
 
 
-class Gap(BaseModel):
+class Gap(Record):
     """Something to look at before the lock."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     code: str = Field(
         description="`ASSUMED`: read from prose, check it. `UNREAD`: no part of a plan holds this line. `INVALID`, "

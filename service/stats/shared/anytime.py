@@ -10,7 +10,8 @@ from pydantic import Field
 
 from service.kernels import confidence_sequence as sequences
 from service.kernels.e_process import betting_log_e, log_e, running_counts
-from service.stats.shared.common import Alternative, Interval, Part
+from service.records import Record
+from service.stats.shared.common import Alternative, Interval
 from service.stats.shared.orders import EMPTY, SEQUENCE_EMPTY, Ordered
 from service.stats.shared.pairs import floored
 
@@ -19,7 +20,7 @@ TIE = 1e-9
 """An end this close to a bound counts as equal to it."""
 
 
-class EProcess(Part):
+class EProcess(Record):
     """Evidence against H0 that may be read at any time."""
 
     e_value: float = Field(description="After all data; under H0 its mean is at most 1, a ratio.")

@@ -20,7 +20,8 @@ from service.kernels.clusters import (
     largest,
     size_cv,
 )
-from service.stats.shared.common import Labels, PairedColumns, Part, StatWarning, require_equal_lengths
+from service.records import Record
+from service.stats.shared.common import Labels, PairedColumns, StatWarning, require_equal_lengths
 from service.stats.shared.pairs import require_size
 from service.stats.shared.skewness import skewed
 from service.stats.shared.warnings import CAUTION, FEW_CLUSTERS, define
@@ -37,7 +38,7 @@ LOW_DF = define(
 )
 
 
-class ClusterFacts(Part):
+class ClusterFacts(Record):
     """How the items fall into clusters."""
 
     n_clusters: int = Field(description="Clusters, a count.")

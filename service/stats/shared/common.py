@@ -10,9 +10,10 @@ from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from service.errors import Fault, InvalidData
+from service.records import Record, StrictRecord
 
 MAX_ITEMS = 1_000_000
 """Longest column a stateless request may carry."""
@@ -33,10 +34,9 @@ Labels = (
 )
 
 
-class Request(BaseModel):
+class Request(StrictRecord):
     """A statistical test's request: strict, closed and immutable."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
     elsewhere: ClassVar[Mapping[str, str]] = {}
     """Fields that are often sent here, and the test that takes them."""
 
@@ -49,13 +49,7 @@ class Request(BaseModel):
         return self.__pydantic_serializer__.to_json(self, by_alias=True, exclude_unset=True)
 
 
-class Part(BaseModel):
-    """A piece of an analysis: closed and immutable; a NaN in it is a bug that raises here."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class StatWarning(Part):
+class StatWarning(Record):
     """Something the reader of a number has to know."""
 
     code: str = Field(description="Stable, UPPER_SNAKE.")
@@ -64,7 +58,7 @@ class StatWarning(Part):
     citation: str | None = Field(None, description="Where this is shown.")
 
 
-class Interval(Part):
+class Interval(Record):
     """A confidence interval. A null end is unbounded or undefined; `reasons` of the analysis says which."""
 
     low: float | None = Field(description="Lower end, in the estimate's unit.")
@@ -74,7 +68,7 @@ class Interval(Part):
     closed: bool = Field(True, description="True: the ends belong to the interval.")
 
 
-class Resampling(Part):
+class Resampling(Record):
     """How a distribution was obtained: computed exactly, or drawn."""
 
     exact: bool
@@ -84,7 +78,7 @@ class Resampling(Part):
     bit_generator: str | None = None
 
 
-class Analysis(Part):
+class Analysis(Record):
     """What a statistical test found.
 
     `reasons` explains every null by the path of its field; `bounds` names values that are

@@ -15,8 +15,9 @@ from service.kernels.clusters import robust_errors
 from service.kernels.e_process import running_counts
 from service.kernels.streams import BIT_GENERATOR
 from service.kernels.t_distribution import t_quantile
+from service.records import Record
 from service.stats.shared.clustering import LEAST_DF, LOW_DF
-from service.stats.shared.common import Part, Resampling, StatWarning
+from service.stats.shared.common import Resampling, StatWarning
 from service.stats.shared.orders import Ordered
 from service.stats.shared.warnings import define
 
@@ -34,7 +35,7 @@ FIXED_N_ONLY = "pointwise: holds at one n fixed beforehand, not valid under peek
 ANY_N = "holds at all n at once, so it may be read while looking"
 
 
-class Points(Part):
+class Points(Record):
     """The curves, column by column: entry k of every column belongs to n[k]."""
 
     n: list[int] = Field(description="Items so far, counts.")
@@ -52,7 +53,7 @@ class Points(Part):
     )
 
 
-class BandFacts(Part):
+class BandFacts(Record):
     """What a band is, and what it may be used for."""
 
     method: str = Field(description="How the ends were computed.")

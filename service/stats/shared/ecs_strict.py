@@ -11,14 +11,14 @@ from pydantic import Field
 
 from service.kernels.agreement import strict_agreement
 from service.kernels.effect_conversion import two_sided, z_difference
-from service.stats.shared.common import Part
+from service.records import Record
 
 Column = Sequence[float | None]
 P_FLOOR = 1e-300
 """Tails below this are given as it, and `bounds` says so."""
 
 
-class StrictFinding(Part):
+class StrictFinding(Record):
     """Strict agreement of one finding. Legacy."""
 
     study: str = Field(description="Name of the study.")
@@ -29,7 +29,7 @@ class StrictFinding(Part):
     n: int = Field(description="Tests with a z_diff.")
 
 
-class StrictStudy(Part):
+class StrictStudy(Record):
     """Simple mean over the findings of a study. Legacy."""
 
     study: str = Field(description="Name of the study.")
@@ -37,7 +37,7 @@ class StrictStudy(Part):
     chi_square: float = Field(description="Mean of the findings' `chi_square`, a probability.")
 
 
-class Strict(Part):
+class Strict(Record):
     """Agreement within standard errors (ECS_Strict): legacy, not to be reported as primary."""
 
     z_diff: tuple[float | None, ...] = Field(description="(agent - human) / its SE per test, no unit.")

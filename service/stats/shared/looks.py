@@ -16,8 +16,9 @@ from service.kernels.clusters import robust_errors
 from service.kernels.e_process import running_counts
 from service.kernels.group_sequential import Boundary, boundaries, exits, stagewise_drift, stagewise_tail
 from service.kernels.t_distribution import t_tail
+from service.records import Record
 from service.stats.shared.clustering import LEAST_DF, LOW_DF
-from service.stats.shared.common import Alternative, Interval, Part, StatWarning
+from service.stats.shared.common import Alternative, Interval, StatWarning
 from service.stats.shared.orders import Ordered
 from service.stats.shared.pairs import floored
 from service.stats.shared.warnings import DEGENERATE, define
@@ -46,7 +47,7 @@ CONTINUES = "the design continues: stage-wise inference belongs to the look at w
 UNVARIED = "the differences do not vary, so their spread measures nothing"
 
 
-class Look(Part):
+class Look(Record):
     """One planned look."""
 
     n_units: int = Field(description="Items (or clusters) collected by then, a count.")

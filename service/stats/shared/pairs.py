@@ -14,7 +14,8 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from service.errors import Fault, InvalidData
-from service.stats.shared.common import Column, Count, Interval, Part, Request, require_equal_lengths
+from service.records import Record
+from service.stats.shared.common import Column, Count, Interval, Request, require_equal_lengths
 from service.stats.shared.warnings import define
 
 Booleans = NDArray[np.bool_]
@@ -40,7 +41,7 @@ FEW_DISCORDANT = define(
 )
 
 
-class PairedCounts(Part):
+class PairedCounts(Record):
     """The fourfold table of two arms on the same items."""
 
     both_correct: int = Field(description="Items both arms answer correctly, a count.")

@@ -18,7 +18,8 @@ import numpy as np
 from pydantic import BaseModel, Field, ValidationError
 
 from service.errors import InvalidData, NotFound
-from service.stats.shared.common import Analysis, Part, Request, Resampling, StatWarning
+from service.records import Record
+from service.stats.shared.common import Analysis, Request, Resampling, StatWarning
 from service.stats.shared.plan_use import PlanUse
 
 A = TypeVar("A", bound=Analysis)
@@ -31,7 +32,7 @@ MOST_SECONDS = 1800.0
 SECTIONS = ("Returns", "Raises", "Edge cases", "Sources", "Example")
 
 
-class Provenance(Part):
+class Provenance(Record):
     """Enough to repeat the computation."""
 
     exact: bool

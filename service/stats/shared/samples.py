@@ -15,7 +15,8 @@ from service.kernels.effect_sizes import LARGEST_EFFECT, Effect, pooled_sd, smal
 from service.kernels.independent_bootstrap import Drawn, resamples
 from service.kernels.moments import Moments, difference_noise, moments
 from service.kernels.multisets import MOST
-from service.stats.shared.common import Column, Interval, Part, Request, Resampling, require_equal_lengths
+from service.records import Record
+from service.stats.shared.common import Column, Interval, Request, Resampling, require_equal_lengths
 from service.stats.shared.warnings import define
 
 CONSTANT_DATA = define(
@@ -94,7 +95,7 @@ def require_values(column: list[float], name: str) -> None:
         raise InvalidData.field(name, f"holds values beyond {LARGEST:g} in size", fix)
 
 
-class EffectSizes(Part):
+class EffectSizes(Record):
     """Standardized differences; positive when the candidate is higher."""
 
     cohens_d: float | None = Field(description="delta / pooled SD (ddof 1), in SDs.")

@@ -11,8 +11,9 @@ from service.api.http.route import router
 from service.api.parsing.models import validate
 from service.api.routes import stats
 from service.errors import ForelockError
+from service.records import Record
 from service.stats.shared import registry
-from service.stats.shared.common import Analysis, Part, Request
+from service.stats.shared.common import Analysis, Request
 
 TESTS = list(registry.latest().values())
 every_test = pytest.mark.parametrize("test", TESTS, ids=lambda test: test.name)
@@ -159,7 +160,7 @@ def test_no_part_of_an_analysis_can_hold_a_nan(test):
 
 
 def test_a_nan_in_an_analysis_is_refused_and_not_a_null(app, client):
-    class Interval2(Part):
+    class Interval2(Record):
         low: float | None
 
     with pytest.raises(ValidationError):
