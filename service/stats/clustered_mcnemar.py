@@ -40,7 +40,7 @@ from service.stats.shared.common import (
 )
 from service.stats.shared.drawing import flips_seconds
 from service.stats.shared.pairs import NO_DISCORDANT, PairedCounts, floored, tabulate
-from service.stats.shared.plan_use import Extent, Least, PlanUse, Spoken, least_of_signs
+from service.stats.shared.plan_use import Extent, Least, PlanUse, Resort, Spoken, least_of_signs
 from service.stats.shared.registry import stat_test
 from service.stats.shared.shows import (
     Covers,
@@ -213,6 +213,7 @@ PLAN = PlanUse(
     least_p=_least_p,
     simulated=Simulated(_simulated, _effort),
     spoken=Spoken("mcnemar", r"mcnemar", "clustered", frozenset({True}), rank=1),
+    resort=Resort("sign_flip", frozenset({"binary", "continuous"}), frozenset({True})),
     differences_alone=True,
 )
 

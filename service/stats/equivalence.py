@@ -44,7 +44,7 @@ from service.stats.shared.margins import (
     undecided,
 )
 from service.stats.shared.pairs import PairedCounts, PairsRequest, floored
-from service.stats.shared.plan_use import PlanUse, Spoken
+from service.stats.shared.plan_use import PlanUse, Resort, Spoken
 from service.stats.shared.registry import Blocks, Drawn, stat_test
 from service.stats.shared.resampling import (
     DEFAULT_DRAWS,
@@ -341,6 +341,7 @@ SHOWS: Shows = {
         shows=SHOWS,
         cells=equivalence_cells,
         simulated=SIMULATED,
+        resort=Resort("tango", frozenset({"binary"}), frozenset({False})),
         spoken=Spoken(
             "equivalence", r"tost|equivalen|等价|等效", "equivalence", frozenset({False, True}), rank=3
         ),

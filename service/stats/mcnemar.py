@@ -30,7 +30,7 @@ from service.stats.shared.common import (
     percent,
 )
 from service.stats.shared.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, PairsRequest, floored
-from service.stats.shared.plan_use import Extent, Least, PlanUse, Spoken
+from service.stats.shared.plan_use import Extent, Least, PlanUse, Resort, Spoken
 from service.stats.shared.registry import stat_test
 from service.stats.shared.shows import (
     Covers,
@@ -169,6 +169,7 @@ PLAN = PlanUse(
     least_p=_least_p,
     cells=_cells,
     spoken=Spoken("mcnemar", r"mcnemar", "mcnemar", frozenset({False}), rank=1, parameters=_said),
+    resort=Resort("exact", frozenset({"binary"}), frozenset({False})),
     differences_alone=True,
 )
 

@@ -33,7 +33,7 @@ from service.stats.shared.common import (
 )
 from service.stats.shared.drawing import few_cells, flips_seconds
 from service.stats.shared.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, floored, no_interval
-from service.stats.shared.plan_use import Extent, Least, PlanUse, Spoken, least_of_signs
+from service.stats.shared.plan_use import Extent, Least, PlanUse, Resort, Spoken, least_of_signs
 from service.stats.shared.registry import Blocks, Drawn, stat_test
 from service.stats.shared.resampling import DEFAULT_DRAWS, DEFAULT_SEED, MOST_DRAWS
 from service.stats.shared.shows import (
@@ -302,6 +302,7 @@ PLAN = PlanUse(
     least_p=_least_p,
     cells=_cells,
     simulated=Simulated(_simulated, lambda _parameter: "swapped"),
+    resort=Resort(None, frozenset({"continuous"}), frozenset({False})),
     spoken=Spoken(
         "randomization",
         r"permutation|randomi[sz]ation|置换|随机化",

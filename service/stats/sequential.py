@@ -28,7 +28,7 @@ from service.stats.shared.common import (
 )
 from service.stats.shared.looks import MOST_LOOKS, Design, Look, judge_looks, planned, require_looks
 from service.stats.shared.orders import ORDER_WORDS, Ordered, OrderOptions, OrderUsed, arrange
-from service.stats.shared.plan_use import InOrder, Layout, PlanUse
+from service.stats.shared.plan_use import InOrder, Layout, PlanUse, Resort
 from service.stats.shared.registry import stat_test
 from service.stats.shared.shows import (
     INSIDE,
@@ -219,6 +219,7 @@ ORDERED = InOrder(
         clusters="when_planned",
         shows=SHOWS,
         ordered=ORDERED,
+        resort=Resort("e_process", frozenset({"binary", "continuous"}), frozenset({False, True})),
         example={"method": "group_sequential"},
     ),
 )

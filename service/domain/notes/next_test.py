@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from service.domain.plans.plan import Plan
 from service.domain.verdicts.records import HypothesisVerdict
+from service.stats.shared import registry
 from service.stats.shared.certainty import DRAWN
 
 KNOWN_AS = "known only as "
@@ -46,11 +47,20 @@ def defined_test(plan: Plan, found: HypothesisVerdict) -> str | None:
     population, endpoint = plan.population(found.population), plan.endpoint(found.endpoint)
     if population is None or endpoint is None:
         return None
-    binary, clustered = endpoint.collapsed_kind == "binary", population.clusters is not None
-    if plan.stopping is not None and plan.stopping.kind != "fixed_n":
-        return "`sequential` (`e_process`)" if found.claim == "superiority" else None
-    if found.claim != "superiority":
-        return "`equivalence` (`tango`)" if binary and not clustered else None
-    if clustered:
-        return "`clustered-mcnemar` (`sign_flip`)"
-    return "`mcnemar` (`exact`)" if binary else "`randomization`"
+    clustered, in_order = (
+        population.clusters is not None,
+        plan.stopping is not None and plan.stopping.kind != "fixed_n",
+    )
+    purpose = "difference" if found.claim == "superiority" else "equivalence"
+    for name, test in registry.latest().items():
+        use = test.plan
+        if (
+            use is None
+            or use.resort is None
+            or use.purpose != purpose
+            or (use.ordered is not None) != in_order
+        ):
+            continue
+        if endpoint.collapsed_kind in use.resort.endpoints and clustered in use.resort.clustered:
+            return f"`{name}`" + ("" if use.resort.method is None else f" (`{use.resort.method}`)")
+    return None

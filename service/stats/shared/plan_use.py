@@ -122,6 +122,16 @@ class Spoken:
 
 
 @dataclass(frozen=True, slots=True)
+class Resort:
+    """On which data the test is defined whatever the outcomes, so that it can be named where another was not."""
+
+    method: str | None
+    """Asked with this `method`; None where it has none."""
+    endpoints: frozenset[Literal["binary", "continuous"]]
+    clustered: frozenset[bool]
+
+
+@dataclass(frozen=True, slots=True)
 class PlanUse:
     """How a locked plan feeds the test, and what is known of it before and after.
 
@@ -146,6 +156,7 @@ class PlanUse:
     """Whether it compares the arms item by item."""
     purpose: Literal["difference", "equivalence"] = "difference"
     """What it is there to show."""
+    resort: Resort | None = None
     differences_alone: bool = False
     """Its answer depends on the differences of items alone: items equal in both arms are alike to it."""
     example: Mapping[str, Any] = field(default_factory=dict)

@@ -161,7 +161,9 @@ class Reading:
         mean, se = found.moments()
         p = self._told(weighed(shares[options.alternative], found), "p_value", bounds)
         p_better = self._told(weighed(shares[side], found), "p_better", bounds)
-        seen = {name: 0.0 if name in bounds else told for name, told in (("p_value", p), ("p_better", p_better))}
+        seen = {
+            name: 0.0 if name in bounds else told for name, told in (("p_value", p), ("p_better", p_better))
+        }
         warnings: list[StatWarning] = []
         drawn = found if isinstance(found, Draws) else None
         p_mc_se = None
