@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
@@ -23,10 +25,12 @@ class SchemaUnknown(Unavailable):
 
 def revision(engine: Engine) -> str | None:
     """The revision a database is at; None when it is empty."""
-    with engine.connect() as connection:
+    # Alembic makes its table anew for every question, and compiled statements that are kept hold theirs.
+    with engine.connect().execution_options(compiled_cache=None) as connection:
         return MigrationContext.configure(connection).get_current_revision()
 
 
+@cache
 def newest() -> str:
     """The revision this release knows."""
     head = ScriptDirectory.from_config(_config()).get_current_head()
@@ -68,12 +72,17 @@ def upgrade(engine: Engine) -> None:
 
 
 def _refuse_unknown(present: str | None) -> None:
-    scripts = ScriptDirectory.from_config(_config())
-    if present is not None and present not in {script.revision for script in scripts.walk_revisions()}:
+    if present is not None and present not in _known():
         raise SchemaUnknown(
             f"the database has schema {present}, which this release does not know: run the one that made it "
             f"(this one knows {newest()}; `./do migrate`, or `forelock migrate`, only goes forward)"
         )
+
+
+@cache
+def _known() -> frozenset[str]:
+    """Every revision of this release: its migrations are read once, though readiness is asked every few seconds."""
+    return frozenset(each.revision for each in ScriptDirectory.from_config(_config()).walk_revisions())
 
 
 def _config() -> Config:

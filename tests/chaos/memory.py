@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from tests.chaos.world import World, descendants, tree, words
+from tests.chaos.world import World, called, descendants, tree, words
 
 LAST = 0.7
 """The share of a run, from its end, over which growth is judged: what is loaded once is in by then."""
 SIZES = {"Rss:": "rss_kib", "Pss:": "pss_kib", "Anonymous:": "anonymous_kib"}
 COLUMNS = ("world", "seconds", "role", "pid", *SIZES.values(), "cpu_seconds")
+CALLED = {"forelock-api": "API", "forelock-runner": "runner"}
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -66,17 +67,13 @@ def roles(world: World) -> dict[int, str]:
     for kept in world.kept:
         if kept.kind != "Postgres":
             found |= dict.fromkeys(kept.pids(), kept.kind)
+    for pid in children.get(world.serve.pid, []):
+        found[pid] = CALLED.get(called(pid), "nursery")
     for pid in descendants(world.serve.pid, children):
-        said = words(pid)
-        if "service.main api" in said:
-            found[pid] = "API"
-        elif "service.main runner" in said:
-            found[pid] = "runner"
-        elif "service.api.calculators.process" in said:
-            forked = any(pid in children.get(other, []) for other, role in found.items() if role == "forks")
-            found[pid] = "calculator" if forked else "forks"
-        elif "spawn_main" in said:
+        if pid not in found and "spawn_main" in words(pid):
             found[pid] = "Dask worker"
+        elif pid not in found and "service.main nursery" in words(pid):
+            found[pid] = "calculator"
     return found
 
 
@@ -129,16 +126,20 @@ class Clock:
     def __init__(self, world: World) -> None:
         self._world, self._began = world, time.monotonic()
         self._spent = dict[int, float]()
-        self._before = self._now()
+        self.count_from_now()
 
     @property
     def seconds(self) -> float:
         """Since the beginning."""
         return time.monotonic() - self._began
 
+    def count_from_now(self) -> None:
+        """The share counts from now on."""
+        self._from, self._before = time.monotonic(), self._now()
+
     def share(self) -> float:
-        """Of one core, since the beginning."""
-        return (self._now() - self._before) / max(self.seconds, 1e-3)
+        """Of one core, since it counts."""
+        return (self._now() - self._before) / max(time.monotonic() - self._from, 1e-3)
 
     def _now(self) -> float:
         for pid in roles(self._world):

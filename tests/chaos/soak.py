@@ -1,8 +1,8 @@
 """`python -m tests.chaos.soak [--minutes M] [--csv FILE]`: constant moderate load, and what every process holds.
 
 Both worlds run side by side. A client of each goes in rounds: stateless tests small and large, jobs, records
-from draft to verdict with everything that reads them, and requests that are refused. It waits between two
-requests as long as the service takes more than its share of a core.
+from draft to verdict with everything that reads them, and requests that are refused. After the first
+rounds it waits between two requests as long as the service takes more than its share of a core.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ WORLDS = {"SQLite": worlds.sqlite, "Postgres": worlds.postgres}
 EVERY_SECONDS = 15.0
 SHARE = 0.25
 """Of one core, that one deployment may compute."""
+UNPACED = 210
+"""Rounds that wait for nothing: what keeps the last records, or answers about them, is full then."""
 READ = (
     "", "/progress", "/batches", "/results", "/receipt", "/prereg.md", "/deviations", "/deviations.md",
     "/evidence", "/evidence.md", "/verdict", "/verdict/sentences", "/multiverse", "/looks", "/monitor",
@@ -46,7 +48,10 @@ LISTS = (
 class Load:
     """One client, and what it was answered."""
 
-    def __init__(self, client: httpx.Client, clock: Clock, share: float, seed: int) -> None:
+    def __init__(
+        self, client: httpx.Client, clock: Clock, share: float, seed: int, *, unpaced: int = 0
+    ) -> None:
+        self._unpaced = unpaced
         self._client, self._clock, self._share = client, clock, share
         self._rng = random.Random(seed)
         self.answers: Counter[tuple[str, int]] = Counter()
@@ -62,8 +67,12 @@ class Load:
                 for _ in step():
                     self._wait()
             self.rounds += 1
+            if self.rounds == self._unpaced:
+                self._clock.count_from_now()
 
     def _wait(self) -> None:
+        if self.rounds < self._unpaced:
+            return
         while self._clock.share() > self._share and not self.enough.wait(0.25):
             pass
 
@@ -171,7 +180,7 @@ def soak(name: str, minutes: float, share: float, rows: list[dict[str, Any]]) ->
                 600
             )  # a machine that others load as well is slow, and nothing more
             clock = Clock(world)
-            load = Load(client, clock, share, seed=len(name))
+            load = Load(client, clock, share, seed=len(name), unpaced=UNPACED)
             with ThreadPoolExecutor(1) as thread:
                 running = thread.submit(load.run)
                 due = 0.0

@@ -63,4 +63,6 @@ def test_a_short_soak_sees_every_process(name: str) -> None:
     rows: list[dict[str, Any]] = []
     said = soak(name, 1.5, 0.5, rows)
     assert said.startswith(name)
-    assert {"supervisor", "API", "runner", "Dask worker"} <= {each["role"] for each in rows}
+    assert {"supervisor", "nursery", "API", "runner", "calculator", "Dask worker"} <= {
+        each["role"] for each in rows
+    }

@@ -18,7 +18,7 @@ from service.domain.verdicts.family import members
 from service.errors import InvalidData
 
 REMEMBERED = 512
-"""Answers of all kinds together."""
+"""Answers of all kinds together, two or three of a hypothesis; each takes about 20 KB."""
 
 NOT_READY = "the plan is not complete here"
 

@@ -28,6 +28,15 @@ def test_alive_and_ready_without_a_key(anonymous):
     assert anonymous.get("/health/ready").json() == {"status": "ok"}
 
 
+def test_readiness_can_be_asked_for_ever_and_nothing_more_is_kept(anonymous, database):
+    def ask():
+        assert anonymous.get("/health/ready").status_code == 200
+        return len(database.engine._compiled_cache)
+
+    once = ask()
+    assert [ask() for _ in range(5)] == [once] * 5
+
+
 def test_not_ready_while_a_guarding_trigger_is_missing(anonymous, database):
     with database.engine.begin() as connection:
         on = " ON plans" if database.dialect == "postgresql" else ""
