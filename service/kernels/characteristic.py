@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,7 +123,7 @@ def _by_sines(steps: Floats, t: Floats) -> tuple[Floats, Floats]:
     return below_one, odd
 
 
-@cache
+@lru_cache(maxsize=8)  # a length comes from the data
 def _powers(length: int) -> tuple[Floats, Floats]:
     """Row k: the powers 2k, and 2k + 1, of the frequencies over the last one."""
     powers = frequencies(length, 1.0) ** np.arange(MOST_TERMS + 1)[:, None]

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -145,7 +145,7 @@ def _moved(weights: NDArray[Any]) -> Floats:
     return moved
 
 
-@cache
+@lru_cache(maxsize=8)  # a length comes from the data
 def _interpolation(most: int, fine: int) -> tuple[Floats, Floats]:
     """What exp(i t y) is c times the mean of its two places but for, and c, for k = 0 .. most.
 
