@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from service.errors import ForelockError, StorageFull
+from service.complaints import reported
 
 if TYPE_CHECKING:  # `serve` is the supervisor: what it does not load, it does not keep in memory
     from service.config import Settings
@@ -71,28 +71,7 @@ def _reporting(handler: Handler) -> Handler:
 
     def run(arguments: argparse.Namespace) -> int:
         os.umask(0o077)  # databases, keys and logs are for their owner
-        try:
-            return handler(arguments)
-        except StorageFull:
-            sys.stderr.write("forelock: the disk of the database is full; make room, then run this again\n")
-            return 1
-        except ForelockError as error:
-            sys.stderr.write(f"forelock: {error.detail}\n")
-            return 1
-        except ValueError as error:
-            from service.config import UnusableSetting
-
-            if not isinstance(error, UnusableSetting):
-                raise
-            sys.stderr.write(f"forelock: {error}\n")
-            return 2
-        except FileExistsError as error:  # mkdir found a file in its way
-            sys.stderr.write(f"forelock: {error.filename}: is there and is no directory\n")
-            return 1
-        except OSError as error:
-            place = f"{error.filename}: " if error.filename else ""
-            sys.stderr.write(f"forelock: {place}{error.strerror or error}\n")
-            return 1
+        return reported(lambda: handler(arguments))
 
     return run
 

@@ -22,9 +22,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from service.config import Settings, UnusableSetting, read_settings
+from service.complaints import reported
+from service.config import Settings, read_settings
 from service.domain.access import SCOPES, Key, Project, new_secret, secret_prefix, secret_sha256
-from service.errors import Conflict, ForelockError
+from service.errors import Conflict
 from service.keyring import Keyring
 from service.starting import (
     require_answer,
@@ -300,7 +301,7 @@ def _nursery(descriptor: int) -> NoReturn:
 
     def run(words: list[str], requests: int) -> None:
         service.api.calculators.pool.forked_from(socket.socket(fileno=requests))
-        leave(_main(words))
+        leave(reported(lambda: _main(words)))
 
     nursery.serve(descriptor, run, calculator.begin_forked)
 
@@ -308,32 +309,21 @@ def _nursery(descriptor: int) -> NoReturn:
 def _main(arguments: list[str]) -> int:
     from service.supervise import follow_parent
 
-    try:
-        match arguments:
-            case ["nursery", descriptor]:
-                _nursery(int(descriptor))
-            case ["api", descriptor]:
-                serve_api(Settings(), int(descriptor))
-            case ["runner"]:
-                run_runner(Settings())
-            case ["prepare" | "runner" as role, given, report]:
-                follow_parent(lambda: os._exit(1))
-                settings = _prepared(given, int(report), runner=role == "runner")
-                if role == "runner":
-                    run_runner(settings)
-            case _:
-                sys.stderr.write("usage: python -m service.main api FD | runner | nursery FD\n")
-                return 2
-    except ForelockError as error:
-        sys.stderr.write(f"forelock: {error.detail}\n")
-        return 1
-    except UnusableSetting as unusable:
-        sys.stderr.write(f"forelock: {unusable}\n")
-        return 2
-    except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        sys.stderr.write(f"forelock: {place}{error.strerror or error}\n")
-        return 1
+    match arguments:
+        case ["nursery", descriptor]:
+            _nursery(int(descriptor))
+        case ["api", descriptor]:
+            serve_api(Settings(), int(descriptor))
+        case ["runner"]:
+            run_runner(Settings())
+        case ["prepare" | "runner" as role, given, report]:
+            follow_parent(lambda: os._exit(1))
+            settings = _prepared(given, int(report), runner=role == "runner")
+            if role == "runner":
+                run_runner(settings)
+        case _:
+            sys.stderr.write("usage: python -m service.main api FD | runner | nursery FD\n")
+            return 2
     return 0
 
 
@@ -341,4 +331,4 @@ if __name__ == "__main__":
     from service.supervise import leave
 
     logging.captureWarnings(capture=True)
-    leave(_main(sys.argv[1:]))
+    leave(reported(lambda: _main(sys.argv[1:])))

@@ -1,0 +1,35 @@
+"""What the operator can mend, as one sentence on the error stream and an exit status."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from service.errors import ForelockError, StorageFull
+
+
+def reported(run: Callable[[], int]) -> int:
+    """The exit status of `run`. A failure that the operator can mend is one sentence, not a traceback."""
+    try:
+        return run()
+    except (ForelockError, ValueError, OSError) as error:
+        text, status = _said(error)
+        sys.stderr.write(f"forelock: {text}\n")
+        return status
+
+
+def _said(error: ForelockError | ValueError | OSError) -> tuple[str, int]:
+    if isinstance(error, StorageFull):
+        return "the disk of the database is full; make room, then run this again", 1
+    if isinstance(error, ForelockError):
+        return error.detail, 1
+    if isinstance(error, FileExistsError):  # mkdir found a file in its way
+        return f"{error.filename}: is there and is no directory", 1
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename else ""
+        return f"{place}{error.strerror or error}", 1
+    from service.config import UnusableSetting  # only once it may have been loaded: it takes pydantic along
+
+    if not isinstance(error, UnusableSetting):
+        raise error
+    return str(error), 2
