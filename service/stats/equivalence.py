@@ -467,8 +467,8 @@ def _sentence(
             f"{head}the whole interval lies beyond {bound}, so the arms are not equivalent within it "
             f"({interval}, {p})."
         )
-    why = "; the interval decides" if fields["p_value"] < request.alpha else ""
+    decides = "; the interval decides" if fields["p_value"] < request.alpha else ""
     return (
-        f"{head}effects beyond {bound} are not rejected at {alpha} ({interval}, {p}{why}), "
+        f"{head}effects beyond {bound} are not rejected at {alpha} ({interval}, {p}{decides}), "
         "which does not show that there are any."
     )

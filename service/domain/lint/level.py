@@ -10,19 +10,13 @@ from service.domain.plans.findings import Finding, warning
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
 from service.domain.power.level import level_of
-from service.domain.power.level_records import RuleLevel
+from service.domain.power.level_records import SLACK, SURE, RuleLevel, exceeds
 from service.domain.rules.claims.clauses import meaning_of
 from service.domain.rules.feeding import parameter
 from service.domain.rules.rule import Clause, Comparison
 from service.domain.rules.settings import Setting
 from service.domain.verdicts.family import asks_small_p, members
 from service.stats.shared.shows import PValue, by_alpha
-
-SLACK = 1.1
-"""A level up to a tenth above alpha passes: exact tests of counts cannot meet alpha more closely."""
-
-SURE = 3
-"""Monte-Carlo standard errors that are given the benefit of the doubt."""
 
 
 def level_findings(
@@ -65,11 +59,6 @@ def _above_alpha(setting: Setting) -> Iterator[tuple[Clause, float]]:
             alpha = by_alpha(partial(parameter, use.use))
             if clause.value.exact() > SLACK * alpha:
                 yield clause, alpha
-
-
-def exceeds(level: float, standard_error: float | None, alpha: float) -> bool:
-    """More than a tenth above alpha, simulation error aside."""
-    return level - SURE * (standard_error or 0.0) > SLACK * alpha
 
 
 def _exceeded(level: RuleLevel, chance: float) -> str:

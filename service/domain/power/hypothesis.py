@@ -17,7 +17,7 @@ from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
 from service.domain.power.enumerated.rule import EnumeratedRule
 from service.domain.power.exact import UNKNOWN_POWER, ExactPower, intact_chance
-from service.domain.power.procedure.cost import nanoseconds
+from service.domain.power.procedure.cost import nanoseconds, overhead
 from service.domain.power.procedure.data import World
 from service.domain.power.procedure.procedure import Procedure
 from service.domain.power.records import PowerAt
@@ -202,7 +202,8 @@ class HypothesisPower:
         cost = nanoseconds(self.procedure)
         if FEWEST_SETS * cost > LONGEST:
             return where.model_copy(update={"reason": TOO_LARGE})
-        self.budget.spend(n_sets * cost)
+        blocks = self.procedure.blocks(worlds, n_sets)
+        self.budget.spend(n_sets * cost + blocks * overhead(self.procedure))
         found = self.procedure.run(worlds, n_sets, only=self.name).get(self.name)
         if found is None:
             return where.model_copy(update={"reason": NOT_SIMULATED})

@@ -38,6 +38,9 @@ MOST_ROWS = 1500
 """Discordant counts that are enumerated in one piece; beyond, each share has rows of its own."""
 
 FEW_SHARES = 9
+FEW_ITEMS = 30
+"""Up to that many items any share of them may turn out discordant; with more, the plausible ones."""
+
 MOST_HYPOTHESES = 20
 
 Chance = Callable[[float], "float | None"]
@@ -114,7 +117,7 @@ def _exact(base: RuleLevel, rule: EnumeratedRule, n: int, truths: tuple[float, .
     if n > MOST_ITEMS:
         return base.model_copy(update={"reason": f"levels are worked out up to {MOST_ITEMS} items"})
     shares = plausible(None if rule.sesoi is None else float(rule.sesoi.exact()))
-    low, high = shares[0], shares[-1]
+    low, high = shares[0], shares[-1] if n > FEW_ITEMS else 1.0
     first, last = binomial.window(n, low)[0], binomial.window(n, high)[1]
     whole = rule.on(n, np.arange(first, last + 1)) if last - first < MOST_ROWS else None
     best: tuple[float, float, float] | None = None

@@ -8,6 +8,17 @@ from pydantic import Field
 
 from service.records import Record
 
+SLACK = 1.1
+"""A level up to a tenth above alpha passes: exact tests of counts cannot meet alpha more closely."""
+
+SURE = 3
+"""Monte-Carlo standard errors that are given the benefit of the doubt."""
+
+
+def exceeds(level: float, standard_error: float | None, alpha: float) -> bool:
+    """More than a tenth above alpha, simulation error aside."""
+    return level - SURE * (standard_error or 0.0) > SLACK * alpha
+
 
 class RuleLevel(Record):
     """How often at most the rule of one hypothesis holds where its claim is false."""

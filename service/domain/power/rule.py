@@ -168,9 +168,10 @@ def _table(power: HypothesisPower, *, whole: bool) -> dict[str, object]:
     if not whole or (reference.power is None and not power.exact_only):
         return changes
     changes["assumptions"] = power.words()
+    # the table first: a search may take all that is left
+    changes["power"] = tuple(_entries(power, within, nothing))
     if reference.power is not None:
         changes |= {"detectable": tuple(detectable(power)), "required": tuple(required(power))}
-    changes["power"] = tuple(_entries(power, within, nothing))
     if power.budget.cut:
         changes["cut"] = CUT
     return changes

@@ -113,12 +113,23 @@ def observe(answer: Mapping[str, JsonValue], path: tuple[str, ...]) -> Observati
         }
         return _ends(ends, dotted, {**reasons, **undecided}, within)
     if isinstance(found, (bool, int, float)):
-        bound, corners = bounds.get(dotted), within.get(dotted, ())
-        beyond = bound is not None and corners and analysis.get("route") not in ("monte_carlo", "seed")
-        return Observation(found, BEYOND if beyond else None, bound, corners)
+        beyond = beyond_resamples(answer, path) is not None
+        return Observation(found, BEYOND if beyond else None, bounds.get(dotted), within.get(dotted, ()))
     if found is None and reasons.get(dotted) == "infinite":
         return Observation(-math.inf if path[-1] == "low" else math.inf)
     return Observation(None, reasons.get(dotted, f"{dotted} is undefined for these data"))
+
+
+def beyond_resamples(answer: Mapping[str, JsonValue], path: tuple[str, ...]) -> float | None:
+    """The chance of signs so uneven, where a p-value lies beyond every resample: more draws would not tell it."""
+    analysis, warnings, dotted = answer.get("analysis"), answer.get("warnings"), ".".join(path)
+    if not isinstance(analysis, Mapping) or not isinstance(warnings, list):
+        return None
+    way = {"candidate": "greater", "baseline": "less"}.get(str(analysis.get("better")))
+    asked = {"p_better": True, "p_value": analysis.get("alternative") in ("two-sided", way)}.get(dotted)
+    codes = [each.get("code") for each in warnings if isinstance(each, Mapping)]
+    range_ = _ranges(analysis.get("within")).get(dotted)
+    return range_[1] if asked and range_ is not None and "BEYOND_RESAMPLES" in codes else None
 
 
 def _undecided(undecided: Mapping[str, str], path: tuple[str, ...]) -> str | None:

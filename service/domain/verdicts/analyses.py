@@ -24,7 +24,7 @@ from service.domain.verdicts.worst_case import WAYS, Way
 from service.errors import ForelockError
 from service.records import Record
 from service.stats.shared import registry
-from service.stats.shared.certainty import DRAWN
+from service.stats.shared.certainty import BEYOND, DRAWN
 from service.stats.shared.common import Request, is_binary
 from service.stats.shared.registry import StatTest
 from service.stats.shared.resampling import MOST_DRAWS
@@ -160,7 +160,8 @@ def _hangs_on_draws(answer: JsonObject, use: TestUse, hypothesis: Hypothesis) ->
     asked = [clause for clause in clauses(parse(hypothesis.rule)) if clause.field.test == use.id]
     seen = [(clause, observe(answer, clause.field.path)) for clause in asked]
     return any(
-        each.reason == DRAWN or told(clause, each.value, each.corners) is None for clause, each in seen
+        each.reason == DRAWN or (each.reason != BEYOND and told(clause, each.value, each.corners) is None)
+        for clause, each in seen
     )
 
 

@@ -189,7 +189,7 @@ class BootstrapLines:
             signs = special.bdtrc(np.maximum(b, m - b) - 1.0, m, 0.5)
             most = np.minimum(tails * signs, 1.0)
             above = as_asked(np.sign(most - float(threshold)).astype(np.int8), levels)
-            untold = far & asked & (np.abs(d) < self.n) & (signs >= SIGNS) & (above != found)
+            untold = far & asked & (np.abs(d) < self.n) & (signs >= SIGNS) & (above > found)
             found[untold] = UNDEFINED
             return found
 

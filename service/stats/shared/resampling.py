@@ -160,10 +160,6 @@ class Reading:
             fractions = {name: self._told(share, name, bounds) for name, share in fractions.items()}
         mean, se = found.moments()
         p = self._told(weighed(shares[options.alternative], found), "p_value", bounds)
-        p_better = self._told(weighed(shares[side], found), "p_better", bounds)
-        seen = {
-            name: 0.0 if name in bounds else told for name, told in (("p_value", p), ("p_better", p_better))
-        }
         warnings: list[StatWarning] = []
         drawn = found if isinstance(found, Draws) else None
         p_mc_se = None
@@ -184,8 +180,14 @@ class Reading:
         intervals = self.intervals(found, reasons)
         chances = {"p_value": shares[options.alternative], "p_better": shares[side], **fractions}
         within = {} if drawn is None else self._within(drawn, chances, mean, se)
-        told = [f"{where}.{end}" for where in self._places(intervals) for end in ("low", "high")]
-        unclear = [path for path in told if path not in within and path not in reasons]
+        ends = [f"{where}.{end}" for where in self._places(intervals) for end in ("low", "high")]
+        unclear = [path for path in ends if path not in within and path not in reasons]
+        p_better = self._told(weighed(shares[side], found), "p_better", bounds)
+        # the other side of a two-sided p is no bound: p is not below it
+        seen = {
+            "p_value": 0.0 if "p_value" in bounds else p,
+            "p_better": 0.0 if "p_better" in bounds else p_better,
+        }
         return {
             "delta": delta,
             "ci": intervals[options.method],
@@ -206,7 +208,10 @@ class Reading:
             "reasons": reasons,
             "bounds": bounds,
             "within": within
-            | {name: (within.get(name, (seen[name],))[0], most) for name, most in beyond.items()},
+            | {
+                name: (within.get(name, (seen[name],))[0], max(most, seen[name]))
+                for name, most in beyond.items()
+            },
             "undecided": {} if drawn is None else dict.fromkeys(unclear, certainty.DRAWN),
             "warnings": tuple(warnings),
             "resampling": resampling_of(found, options.seed),

@@ -220,3 +220,34 @@ def test_a_family_that_nothing_corrects_is_warned_about():
         if warned:
             assert f"{sum(alone):.2g} ({1 - np.prod([1 - each for each in alone]):.2g} if" in found[0].message
             assert found[0].asks
+
+
+FEW_UNITS = [
+    *[(kind, n, None) for kind in ("binary", "continuous") for n in (8, 10, 15)],
+    *[(kind, 20 * g, g) for kind in ("binary", "continuous") for g in range(5, 11)],
+]
+
+
+@pytest.mark.parametrize(("kind", "n", "clusters"), FEW_UNITS)
+def test_the_bootstraps_of_few_units_exceed_alpha_and_lint_asks_with_the_number(kind, n, clusters):
+    """.06 to .09, whatever share of so few items is discordant; the finding is a warning to acknowledge."""
+    found = {"id": "one", "dataset": "D", "n": n, "independence": "drawn one by one"}
+    if clusters is not None:
+        found = {"id": "one", "dataset": "D", "n": n, "clusters": {"key": "c", "n": clusters}}
+    unit = {"value": 2, "unit": "pp"} if kind == "binary" else {"value": 1, "unit": "score"}
+    name = "paired-bootstrap" if clusters is None else "cluster-bootstrap"
+    plan = sample.plan(
+        {
+            "populations.0": found,
+            "hypotheses.0.statement": "C2 beats C1",
+            "hypotheses.0.rule": "b.p_value < 0.05",
+            "tests": [{"id": "b", "test": name, "version": 1, "parameters": {}}],
+            "endpoints.0.kind": kind,
+            "sesoi": {"accuracy": unit},
+        }
+    )
+    (told,) = levels(plan, {})
+    assert 0.059 < told.level < 0.1
+    (asked,) = (each for each in service_lint.lint(plan, {}) if each.code == "LEVEL_EXCEEDED")
+    assert asked.severity == "warning"
+    assert f"with a chance of up to {told.level:.2g}" in asked.message

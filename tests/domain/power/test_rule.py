@@ -10,7 +10,9 @@ import pytest
 
 from service.domain.lint.lint import lint
 from service.domain.plans.plan import Plan
-from service.domain.power.rule import rule_powers
+from service.domain.power.procedure.cost import BLOCK, READ
+from service.domain.power.procedure.procedure import Procedure
+from service.domain.power.rule import LINT_BUDGET, TABLE_BUDGET, rule_powers
 from tests.domain.sample import VALUE, manifests, plan
 
 EFFECT = {"value": 4, "unit": "pp"}
@@ -323,3 +325,35 @@ def test_a_rule_that_lint_refuses_has_no_power(changes):
     said = findings(changes)
     assert {"CLAIM_NOT_ASSERTED", "ABSENCE_OF_EVIDENCE"} & set(said)
     assert "LOW_POWER" not in said
+
+
+@pytest.mark.parametrize("n", [500, 50_000, 1_000_000])
+def test_blocks_of_few_data_sets_count_in_the_cost(n, monkeypatch):
+    """Under `exclude_pair` data sets are drawn in blocks, and a search makes many small ones: all are paid for."""
+    blocks = []
+    block = Procedure._block
+
+    def counted(self, worlds, n_sets, seed, only):
+        blocks.append(BLOCK + READ * sum(len(each.uses) for each in self.settings))
+        return block(self, worlds, n_sets, seed, only)
+
+    monkeypatch.setattr(Procedure, "_block", counted)
+    boot = {"id": "boot", "test": "paired-bootstrap", "version": 1}
+    rule = "delta >= 2.0 pp and m.p_value < 0.05 and boot.ci excludes 0"
+    assumed = {"discordance": 0.12, "missing": 0.0201}
+    (found,) = rule_powers(
+        plan({"populations.0.n": n, "tests.1": boot, "hypotheses.0.rule": rule, "assumptions": assumed}), {}
+    )
+    assert sum(blocks) < LINT_BUDGET + TABLE_BUDGET
+    assert found.reference.power is not None
+    assert all(each.power is not None for each in found.power)
+
+
+def test_the_table_comes_before_the_searches():
+    """Whose steps may take all that is left: they say so, and no cell is empty."""
+    boot = {"id": "boot", "test": "cluster-bootstrap", "version": 1, "parameters": {}}
+    flip = {"id": "m", "test": "clustered-mcnemar", "version": 1, "parameters": {"method": "sign_flip"}}
+    rule = "delta >= 2.0 pp and m.p_value < 0.05 and boot.ci excludes 0"
+    more = {"tests.0": flip, "tests.1": boot, "hypotheses.0.rule": rule}
+    (found,) = powers({**clusters(40, 764), **more})
+    assert all(each.power is not None for each in found.power)

@@ -6,7 +6,9 @@ import pytest
 
 from service.domain.rules.grammar import parse
 from service.domain.verdicts.reading import read_interval
-from service.stats.shared.certainty import DRAWN, FLAT
+from service.domain.verdicts.words.chinese import sentence_zh
+from service.domain.verdicts.words.facts import interval_of
+from service.stats.shared.certainty import BEYOND, DRAWN, FLAT
 from tests.domain.sample import binary, outcomes, plan, verdict_of
 
 RESULTS = outcomes(*binary(60, 30, 14, 5))
@@ -112,3 +114,39 @@ def test_identical_arms_are_not_equivalent_by_resampling():
         **equal,
     )
     assert test.outcome == "inconclusive"
+
+
+NINE_OF_FIFTEEN = outcomes(*binary(15, 6, 9, 0))
+
+
+def test_a_p_beyond_every_resample_is_told_with_the_chance_of_its_signs():
+    """9 of 9 discordant items go one way: .00195 by a fair coin's, however small the bound on the resamples is."""
+    changes = {"populations.0.n": 15, "hypotheses.0.rule": "delta >= 2 pp and b.p_value < 0.05"}
+    changes["tests.0"] = {"id": "b", "test": "paired-bootstrap", "version": 1, "parameters": {}}
+    (found,) = verdict_of(changes, NINE_OF_FIFTEEN, 15).hypotheses
+    assert found.outcome == "supported"
+    assert "chance makes signs so uneven with probability 0.002)" in found.sentence
+    read = interval_of(plan(changes), found)
+    assert "符号如此不均的概率为 0.002)" in sentence_zh(plan(changes), found, read)
+
+
+@pytest.mark.parametrize("alternative", ["greater", "two-sided"])
+def test_more_draws_are_not_advised_where_no_draw_can_reach(alternative):
+    """Seeded draws of scores, all of them far from zero beside one; the threshold lies below the chance of signs."""
+    scores = outcomes([0.0] * 9, [1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8], "score")
+    found = judged(
+        "delta > 0 and b.p_value < 0.001",
+        results=scores,
+        n=9,
+        parameters={"method": "studentized", "n_resamples": 2000, "alternative": alternative},
+        **{
+            "endpoints.0": {"id": "score", "kind": "continuous", "role": "primary"},
+            "hypotheses.0.endpoint": "score",
+            "hypotheses.0.statement": "C2 improves the score",
+            "sesoi": {"score": {"value": 0.1, "unit": "score"}},
+        },
+    )
+    analysis = found.analyses["b"]["analysis"]
+    assert analysis["route"] == "monte_carlo"
+    assert found.clauses[1].holds is None
+    assert found.clauses[1].reason == BEYOND

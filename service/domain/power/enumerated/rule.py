@@ -58,10 +58,19 @@ class EnumeratedRule:
         maybe = False
         for found in chain([self.likely(n, discordances)], (self.on(n, rows) for rows in _growing(n))):
             if found.passes.any():
-                least = None if self.unknown else int(found.m[np.argmax(found.passes)])
-                return True, least
+                return True, None if self.unknown else self._least(found)
             maybe = maybe or bool(found.may_pass.any())
         return None if maybe or n > MOST_ROWS else False, None
+
+    def _least(self, found: Region) -> int:
+        """The first row that passes; between rows that were looked at, sought in ever finer steps."""
+        while True:
+            at = int(np.argmax(found.passes))
+            first, before = int(found.m[at]), int(found.m[max(at - 1, 0)])
+            if first - before <= 1:
+                return first
+            finer = np.unique(np.linspace(before, first, FIRST_ROWS + 1).astype(np.int64))
+            found = self.on(found.n, finer)
 
     def likely(self, n: int, discordances: tuple[float, ...]) -> Region:
         """The first rows, and all that are not rarer than 1e-16 under one of these discordances."""
@@ -128,10 +137,10 @@ def _thresholds(clause: Clause) -> tuple[Quantity, ...]:
 
 
 def _growing(n: int) -> Iterator[Ints]:
-    """0 .. n in growing stretches; of very many, evenly spread ones and every small one."""
+    """0 .. n in growing stretches; of very many, evenly spread ones first, and every small one."""
+    if n > MOST_ROWS:
+        yield np.unique(np.linspace(FIRST_ROWS, n, 256).astype(np.int64))
     low, high = 0, FIRST_ROWS
     while low <= min(n, MOST_ROWS):
         yield np.arange(low, min(high, n + 1, MOST_ROWS + 1))
         low, high = high, 4 * high
-    if n > MOST_ROWS:
-        yield np.unique(np.linspace(MOST_ROWS, n, 256).astype(np.int64))

@@ -33,8 +33,8 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 SEED = 20_270_101
-PATTERNS = 10
-"""Patterns of missing items that data sets share under `exclude_pair`."""
+PATTERNS, PATTERN_SETS = 10, 100
+"""Patterns of missing items that data sets share under `exclude_pair`, and how many at least share one."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,7 @@ class Procedure:
 
         The same seed gives the same randomness whatever is true, so that worlds can be compared.
         """
-        lacks = self.plan.missing == "exclude_pair" and any(each.complete < 1 for each in worlds.values())
-        blocks = PATTERNS if lacks else 1
+        blocks = self.blocks(worlds, n_sets)
         found = [
             self._block(worlds, max(n_sets // blocks, 1), [seed, index], only) for index in range(blocks)
         ]
@@ -103,6 +102,11 @@ class Procedure:
             name: Decided(*(np.concatenate([getattr(each[name], part) for each in found]) for part in PARTS))
             for name in found[0]
         }
+
+    def blocks(self, worlds: Mapping[str, World], n_sets: int) -> int:
+        """Parts that so many data sets are drawn and judged in, one per pattern of missing items."""
+        lacks = self.plan.missing == "exclude_pair" and any(each.complete < 1 for each in worlds.values())
+        return min(PATTERNS, max(n_sets // PATTERN_SETS, 1)) if lacks else 1
 
     def _block(
         self, worlds: Mapping[str, World], n_sets: int, seed: list[int], only: str | None

@@ -94,7 +94,10 @@ def _compared(each: ComparedP, found: HypothesisVerdict, facts: Facts) -> str:
         ("<=", True): "不超过",
         ("<=", False): "高于",
     }[each.operator, each.holds]
-    return f"`{each.field}`{_resting(found)} 为 {p}{adjusted},{words} {each.threshold:g}。"
+    signs = ""
+    if each.signs is not None:
+        signs = f"(仅就重抽样而言;单凭偶然,符号如此不均的概率为 {probability(each.signs, each.threshold)})"
+    return f"`{each.field}`{_resting(found)} 为 {p}{signs}{adjusted},{words} {each.threshold:g}。"
 
 
 def _resting(found: HypothesisVerdict) -> str:

@@ -107,7 +107,11 @@ def _compared(each: ComparedP, found: HypothesisVerdict, facts: Facts) -> str:
         ("<=", True): "at most",
         ("<=", False): "above",
     }[each.operator, each.holds]
-    return f"`{each.field}`{_resting(found)} is {p}{adjusted}, {words} {each.threshold:g}."
+    signs = ""
+    if each.signs is not None:
+        chance = probability(each.signs, each.threshold)
+        signs = f" (of the resamples alone; chance makes signs so uneven with probability {chance})"
+    return f"`{each.field}`{_resting(found)} is {p}{signs}{adjusted}, {words} {each.threshold:g}."
 
 
 def _resting(found: HypothesisVerdict) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from service.domain.plans.plan import Plan
-from service.domain.rules.fields import EFFECT_FIELDS
+from service.domain.rules.fields import EFFECT_FIELDS, beyond_resamples
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import Comparison, Is, Within
 from service.domain.verdicts.claim import size_unshown
@@ -29,6 +29,8 @@ class ComparedP:
     p: float
     below: bool
     """True: the p-value is known as a bound, below `p`."""
+    signs: float | None
+    """The chance of signs so uneven, where p lies beyond every resample."""
     unadjusted: float | None
     operator: Literal["<", "<="]
     threshold: float
@@ -112,11 +114,13 @@ def _compared(found: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]]
         known = isinstance(each.observed, float | int) and not isinstance(each.observed, bool)
         if not asks_small_p(clause) or each.holds is None or not known:
             continue
-        bounds = _analysis(found, clause.field.test).get("bounds")
+        analysis = _analysis(found, clause.field.test)
+        bounds = analysis.get("bounds")
         yield ComparedP(
             field=str(clause.field),
             p=float(each.observed),  # type: ignore[arg-type]
             below=isinstance(bounds, Mapping) and ".".join(clause.field.path) in bounds,
+            signs=beyond_resamples(found.analyses.get(clause.field.test or "", {}), clause.field.path),
             unadjusted=each.unadjusted,
             operator=clause.operator,
             threshold=float(clause.value.exact()),

@@ -8,7 +8,9 @@ import random
 import numpy as np
 import pytest
 
+from service.domain.power.enumerated.rule import EnumeratedRule
 from service.domain.power.rule import rule_powers
+from service.domain.rules.settings import settings
 from tests.domain.sample import binary, manifests, outcomes, plan, verdict_of
 
 pytestmark = pytest.mark.usefixtures("any_rule")
@@ -229,3 +231,24 @@ def test_power_agrees_with_outcomes_drawn_and_judged():
     assert entry.power is not None
     assert abs(held / 1000 - entry.power) < 4 * math.sqrt(entry.power * (1 - entry.power) / 1000)
     assert 0.2 < entry.power < 0.8
+
+
+@pytest.mark.parametrize(("n", "least"), [(2000, 40), (20_000, 400), (50_000, 1000), (1_000_000, 20_000)])
+def test_the_fewest_discordant_items_are_told_among_many_as_among_few(n, least):
+    """`delta >= 2 pp` asks for 2 % of them; rows are looked at far apart, and so is how many."""
+    changed = plan({"populations.0.n": n})
+    setting = settings(changed)[0]
+    rule = EnumeratedRule(setting, changed.sesoi["accuracy"])
+    assert rule.reach(n, ()) == (True, least)
+
+
+def test_few_rows_are_looked_at_among_very_many_items(monkeypatch):
+    """Of a million rows about a thousand, so that lint's cost does not grow with the plan."""
+    seen = []
+    on = EnumeratedRule.on
+    monkeypatch.setattr(
+        EnumeratedRule, "on", lambda self, n, rows: (seen.append(len(rows)), on(self, n, rows))[1]
+    )
+    changed = plan({"populations.0.n": 1_000_000})
+    EnumeratedRule(settings(changed)[0], changed.sesoi["accuracy"]).reach(1_000_000, ())
+    assert sum(seen) < 1500

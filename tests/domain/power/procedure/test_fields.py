@@ -52,6 +52,8 @@ def agree(found, answers, path, **tolerance):
             seen = answer.within.get(".".join(path), (None, seen))[1]  # it counts as the most it may be
         values = [column[index] for column in found] if isinstance(found, tuple) else [found[index]]
         expected = [seen.low, seen.high] if isinstance(seen, Ends) else [seen] * len(values)
+        if path == ("p_value",) and any(each.code == "BEYOND_RESAMPLES" for each in answer.warnings):
+            expected = [answer.within.get("p_value", (seen, seen))[1]]  # what a rule takes it for
         for value, one in zip(values, expected, strict=True):
             assert (one is None and np.isnan(value)) or value == pytest.approx(float(one), **tolerance)
 
