@@ -197,9 +197,9 @@ def test_projects_take_turns_whatever_waits_before(world):
     assert world.read(late).state == "succeeded"
 
 
-def test_ten_thousand_waiting_jobs_of_one_project_delay_another_by_one(world):
+def test_a_thousand_waiting_jobs_of_one_project_delay_another_by_one(world):
     def flood(session):
-        for number in range(10_000):
+        for number in range(1_000):
             jobs.enqueue(
                 session,
                 project_id=world.projects["one"],

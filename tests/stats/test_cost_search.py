@@ -159,6 +159,7 @@ def test_nothing_small_for_certain_holds_up_the_others(test: registry.StatTest[A
     on_the_loop(test, 300)
 
 
+@pytest.mark.slow  # it looks at the clock
 @closed_form
 @pytest.mark.parametrize(
     "body",

@@ -48,7 +48,7 @@ def _parts(found: HypothesisVerdict, read: IntervalRead | None, facts: Facts) ->
     if facts.margin is not None:
         yield _margin(facts)
     if facts.unshown is not None:
-        yield f"陈述所称的 {amount(facts.unshown, facts)} 由观察到的差异达到,并未就真实差异得到表明。"
+        yield f"陈述所称的 {amount(facts.unshown, facts)} 只就观察到的差异作要求,规则并未对其作检验。"
     yield from _fallback(found, read, facts)
     if found.outcome == "not_supported":
         yield "这并不表明两者相同。"

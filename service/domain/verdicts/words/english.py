@@ -52,8 +52,8 @@ def _parts(found: HypothesisVerdict, read: IntervalRead | None, facts: Facts) ->
         yield _margin(facts)
     if facts.unshown is not None:
         yield (
-            f"The {amount(facts.unshown, facts)} of the statement are reached by the observed difference and not shown "
-            "of the true one."
+            f"The rule asks the {amount(facts.unshown, facts)} of the statement of the observed difference only: it "
+            "does not test them."
         )
     yield from _fallback(found, read, facts)
     if found.outcome == "not_supported":

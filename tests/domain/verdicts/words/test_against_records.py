@@ -77,7 +77,8 @@ PATTERNS: tuple[dict[str, str], ...] = (
         "away": rf"(\w+) alone rejects differences beyond ±({NUMBER}) pp at alpha = ({NUMBER}).* \(p = ({NUMBER})\), "
         rf"but not adjusted by (\w+) over ({COUNT}) hypotheses \(p = ({NUMBER})\)",
         "margin": rf"So differences beyond ±({NUMBER}) pp are rejected, by (.+?)\.(?: |$)",
-        "unshown": rf"The ({NUMBER}) pp of the statement are reached by the observed difference and not shown",
+        "unshown": rf"The rule asks the ({NUMBER}) pp of the statement of the observed difference only: it does not test "
+        r"them\.",
         "unequal": r"This does not show that the arms are equal\.",
         "differ": r"They differ about 0 because",
     },
@@ -98,7 +99,7 @@ PATTERNS: tuple[dict[str, str], ...] = (
         "away": rf"(\w+) 单独在 alpha = ({NUMBER}) 下拒绝超出 ±({NUMBER}) 个百分点 的差异.*?\(p = ({NUMBER})\),"
         rf"但经 (\w+) 对 ({COUNT}) 个假设校正后不拒绝\(p = ({NUMBER})\)",
         "margin": rf"因此 (.+?) ?拒绝了超出 ±({NUMBER}) 个百分点 的差异。",
-        "unshown": rf"陈述所称的 ({NUMBER}) 个百分点 由观察到的差异达到,并未就真实差异得到表明。",
+        "unshown": rf"陈述所称的 ({NUMBER}) 个百分点 只就观察到的差异作要求,规则并未对其作检验。",
         "unequal": r"这并不表明两者相同。",
         "differ": r"二者对 0 的判断不同,因为",
     },

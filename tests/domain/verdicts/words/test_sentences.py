@@ -304,7 +304,7 @@ def test_a_size_that_the_statement_names_and_nothing_shows_is_said(
     arms = binary(1000, 300, 100, 10) if better == "higher" else binary(1000, 300, 10, 100)
     _, verdict, found = said(changes, outcomes(*arms))
     assert verdict.hypotheses[0].outcome == "supported"
-    en = re.findall(r"The (\S+) pp of the statement are reached", found.sentences.en)
+    en = re.findall(r"The rule asks the (\S+) pp of the statement", found.sentences.en)
     zh = re.findall(r"陈述所称的 (\S+) 个百分点", found.sentences.zh)
     assert en == zh == ([] if told is None else [told])
 
