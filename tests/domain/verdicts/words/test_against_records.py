@@ -77,8 +77,8 @@ PATTERNS: tuple[dict[str, str], ...] = (
         "away": rf"(\w+) alone rejects differences beyond ±({NUMBER}) pp at alpha = ({NUMBER}).* \(p = ({NUMBER})\), "
         rf"but not adjusted by (\w+) over ({COUNT}) hypotheses \(p = ({NUMBER})\)",
         "margin": rf"So differences beyond ±({NUMBER}) pp are rejected, by (.+?)\.(?: |$)",
-        "unshown": rf"The rule asks the ({NUMBER}) pp of the statement of the observed difference only: it does not test "
-        r"them\.",
+        "unshown": rf"The rule asks the ({NUMBER}) pp of the statement of the observed difference only: it does not "
+        r"test them\.",
         "unequal": r"This does not show that the arms are equal\.",
         "differ": r"They differ about 0 because",
     },
