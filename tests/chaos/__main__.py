@@ -17,9 +17,9 @@ meanwhile ends its processes with SIGKILL at random moments: Dask workers, the s
 On SQLite the pool is the runner's own cluster, whose scheduler lives in the runner; on Postgres it is a scheduler with
 two workers behind mutual TLS. Afterwards every job that was accepted must have ended once with the bytes of an
 undisturbed run, every preregistration must have one verdict and one ledger leaf for it, and no process may be left
-behind. A verdict that is due begins within a bounded time after the last kill: the runner is started again after 15
-seconds at most, what a dead one held is free once its lease has run out (here 3 s), and of a project's jobs those of
-its records go first, tests making room after the shard they are at.
+behind. A verdict that is due begins once the runner and its pool are up again: the runner is started after 15 seconds
+at most, what a dead one held is free once its lease has run out (here 3 s), and jobs of records go first in their
+project, tests making room after the shard they are at.
 
 | world | kills | of them | jobs | verdicts | last begun after | seconds | faults |
 |---|--:|---|--:|--:|--:|--:|---|
