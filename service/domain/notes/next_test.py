@@ -47,20 +47,13 @@ def defined_test(plan: Plan, found: HypothesisVerdict) -> str | None:
     population, endpoint = plan.population(found.population), plan.endpoint(found.endpoint)
     if population is None or endpoint is None:
         return None
-    clustered, in_order = (
-        population.clusters is not None,
-        plan.stopping is not None and plan.stopping.kind != "fixed_n",
-    )
+    clustered = population.clusters is not None
+    in_order = plan.stopping is not None and plan.stopping.kind != "fixed_n"
     purpose = "difference" if found.claim == "superiority" else "equivalence"
     for name, test in registry.latest().items():
         use = test.plan
-        if (
-            use is None
-            or use.resort is None
-            or use.purpose != purpose
-            or (use.ordered is not None) != in_order
-        ):
+        if use is None or use.resort is None or use.purpose != purpose or (use.ordered is None) == in_order:
             continue
-        if endpoint.collapsed_kind in use.resort.endpoints and clustered in use.resort.clustered:
+        if use.resort.serves(endpoint.collapsed_kind, clustered=clustered):
             return f"`{name}`" + ("" if use.resort.method is None else f" (`{use.resort.method}`)")
     return None

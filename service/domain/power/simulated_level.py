@@ -24,6 +24,7 @@ from service.domain.rules.settings import Setting
 from service.domain.verdicts.worst_case import extremes
 from service.kernels.simulated_pairs import SharedResamples, draw_binary, draw_continuous
 from service.stats.shared.common import Margin
+from service.stats.shared.simulated import Units
 
 ICCS = (0.05, 0.2)
 SPREADS = (2.0, 10.0)
@@ -74,7 +75,7 @@ def fixed_level(
             sums = (won[0] - won[1]).astype(np.float64)
         else:
             sums = draw_continuous(generator, n_sets, sizes, world.truth, world.scale, world.icc)
-        sets = SimulatedSets(setting, sesoi, sizes, sums, won, clustered, SEED, shared)
+        sets = SimulatedSets(setting, sesoi, Units(sizes, sums, won, clustered, SEED, shared))
         return _held(setting, sets.truths)
 
     worlds = _worlds(float(sesoi.exact()), truths, binary=binary, clustered=clustered)

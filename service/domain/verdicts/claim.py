@@ -46,9 +46,7 @@ def shortfall(
         return None
     target, endpoint = Target.of(plan, hypothesis), setting.endpoint
     observed = _own_estimate(setting, delta, answers)
-    sides: dict[Clause, int | None] = {
-        each: _side_of(each, answers) for each in setting.clauses if isinstance(each, Excludes)
-    }
+    sides = _sides(setting, answers)
     missed = lacking(target, setting.rule, Reader.of(plan, setting), truths, observed, sides)
     if missed == "size":
         size = quantity(endpoint, target.good * (target.size or Fraction(0)))
@@ -72,9 +70,7 @@ def size_unshown(plan: Plan, found: HypothesisVerdict) -> float | None:
     if found.outcome != "supported" or target.size is None:
         return None
     truths: dict[Clause, Truth] = {cast("Clause", parse(each.text)): each.holds for each in found.clauses}
-    sides: dict[Clause, int | None] = {
-        each: _side_of(each, found.analyses) for each in setting.clauses if isinstance(each, Excludes)
-    }
+    sides = _sides(setting, found.analyses)
     observed = _own_estimate(setting, Fraction(found.delta_exact), found.analyses)
     facts = _known(setting.rule, Reader.of(plan, setting), truths, observed, sides)
     return None if target.shows_size(facts) else float(target.good * target.size)
@@ -128,6 +124,10 @@ def _far(facts: Facts, observed: Fraction) -> bool:
     below = facts.low is not None and observed < facts.low.at - TIE
     above = facts.high is not None and observed > facts.high.at + TIE
     return below or above
+
+
+def _sides(setting: Setting, answers: Mapping[str, JsonObject]) -> dict[Clause, int | None]:
+    return {each: _side_of(each, answers) for each in setting.clauses if isinstance(each, Excludes)}
 
 
 def _side_of(clause: Excludes, answers: Mapping[str, JsonObject]) -> int | None:

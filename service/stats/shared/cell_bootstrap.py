@@ -13,7 +13,6 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from service.kernels.lattice import QUANTILE_SLACK
 from service.kernels.rule_enumeration import Floats, Ints, share_at_most
@@ -32,7 +31,7 @@ from service.stats.shared.cell_lines import (
     side_of,
     valued,
 )
-from service.stats.shared.certainty import SIGNS
+from service.stats.shared.certainty import SIGNS, chance_of_signs
 from service.stats.shared.pairs import P_FLOOR
 from service.stats.shared.shows import TIE
 
@@ -186,7 +185,7 @@ class BootstrapLines:
             d = 2 * b - m
             far = 2 * np.abs(d) >= self.n if self.strict else 2 * np.abs(d) > self.n
             asked = np.sign(d) == side if side else d != 0
-            signs = special.bdtrc(np.maximum(b, m - b) - 1.0, m, 0.5)
+            signs = chance_of_signs(np.maximum(b, m - b), m)
             most = np.minimum(tails * signs, 1.0)
             above = as_asked(np.sign(most - float(threshold)).astype(np.int8), levels)
             untold = far & asked & (np.abs(d) < self.n) & (signs >= SIGNS) & (above > found)

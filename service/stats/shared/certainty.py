@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from service.kernels.bootstrap_draws import Draws
@@ -113,8 +113,15 @@ class Support:
         slack = -1e-9 * end if strict else 1e-9 * end
         if delta == 0 or 2 * abs(delta) <= end + slack:
             return None
-        chance = float(special.bdtrc(most - 1, self.up + self.down, 0.5)) if most else 1.0
+        chance = float(chance_of_signs(most, self.up + self.down))
         return chance if chance >= SIGNS else None
+
+
+def chance_of_signs(most: ArrayLike, differ: ArrayLike) -> NDArray[np.float64]:
+    """P(at least `most` of `differ` fair coins show heads), elementwise: how rare signs so uneven are by themselves."""
+    most, differ = np.asarray(most), np.asarray(differ)
+    tail = special.bdtrc(np.maximum(most - 1.0, 0.0), np.maximum(differ, 1), 0.5)
+    return np.where(most > 0, tail, 1.0)
 
 
 def of_wald(n_discordant: int, delta: float, method: str) -> dict[str, str]:

@@ -130,6 +130,10 @@ class Resort:
     endpoints: frozenset[Literal["binary", "continuous"]]
     clustered: frozenset[bool]
 
+    def serves(self, endpoint: str, *, clustered: bool) -> bool:
+        """True for data of this kind."""
+        return endpoint in self.endpoints and clustered in self.clustered
+
 
 @dataclass(frozen=True, slots=True)
 class PlanUse:

@@ -13,10 +13,9 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from service.kernels import simulated_pairs as kernel
-from service.stats.shared.certainty import SIGNS
+from service.stats.shared.certainty import SIGNS, chance_of_signs
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -148,7 +147,7 @@ def _beyond(sums: Floats, sizes: Ints, delta: Floats, alternative: str) -> Float
     end = np.where(up, means.max(axis=1), -means.min(axis=1))
     most = np.where(up, (signs > 0).sum(axis=1), (signs < 0).sum(axis=1))
     differ = (signs != 0).sum(axis=1)
-    chance = np.where(most > 0, special.bdtrc(np.maximum(most - 1.0, 0.0), np.maximum(differ, 1), 0.5), 1.0)
+    chance = chance_of_signs(most, differ)
     asked = {"greater": up, "less": delta < 0}.get(alternative, delta != 0)
     tails = 2 if alternative == "two-sided" else 1
     far = asked & (2 * np.abs(delta) > (1 + 1e-9) * end) & (chance >= SIGNS)

@@ -20,6 +20,7 @@ from service.errors import ForelockError
 from service.stats.shared import registry
 from service.stats.shared.cell_lines import ABOVE, BELOW, UNDEFINED, EndLines
 from service.stats.shared.common import Margin
+from service.stats.shared.simulated import Units
 from tests.domain.sample import plan
 from tests.stats.cases import cases_of, file_of
 
@@ -152,7 +153,7 @@ def test_fields_on_simulated_sets_are_those_of_the_test(name, given):
     items = np.random.default_rng(5).normal(0.4, 1.0, (5, 24))
     sums = items.reshape(5, len(sizes), -1).sum(axis=2)
     score = Margin(value=0.3, unit="score")
-    sets = SimulatedSets(setting, score, sizes, sums, None, clustered, 1)
+    sets = SimulatedSets(setting, score, Units(sizes, sums, None, clustered, 1))
     labels = [str(unit) for unit, size in enumerate(sizes) for _ in range(size)] if clustered else None
     analyses = [analysed(use, [0.0] * 24, row.tolist(), labels, score) for row in items]
     for text in choices(use.test.analysis):
@@ -173,5 +174,5 @@ def test_a_delta_that_is_no_difference_of_means_is_not_taken_for_one(name):
     """Hodges and Lehmann's estimates are medians."""
     setting, sesoi = setting_of(name, {}, n=4)
     sums = np.array([[0.0, 0.0, 0.0, 9.0]])
-    sets = SimulatedSets(setting, sesoi, np.ones(4, dtype=np.int64), sums, None, False, 1)
+    sets = SimulatedSets(setting, sesoi, Units(np.ones(4, dtype=np.int64), sums, None, False, 1))
     assert sets.value_of(setting.uses["m"], ("delta",)) is None

@@ -18,6 +18,7 @@ from service.domain.rules.rule import Clause, FieldName, Is
 from service.domain.rules.settings import Setting, Use
 from service.kernels.simulated_pairs import SharedResamples
 from service.stats.shared.common import Margin
+from service.stats.shared.simulated import Units
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -97,16 +98,8 @@ class FixedEvidence:
 
     def _of(self, side: Side) -> SimulatedSets:
         if id(side) not in self._sets:
-            self._sets[id(side)] = SimulatedSets(
-                self.setting,
-                self.sesoi,
-                self.block.sizes,
-                side.sums,
-                side.won,
-                self.clustered,
-                self.seed,
-                self.shared,
-            )
+            units = Units(self.block.sizes, side.sums, side.won, self.clustered, self.seed, self.shared)
+            self._sets[id(side)] = SimulatedSets(self.setting, self.sesoi, units)
         return self._sets[id(side)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import pairwise
@@ -19,7 +19,6 @@ from service.domain.rules.feeding import parameter, takes_clusters
 from service.domain.rules.rule import Clause, Comparison, Excludes, Is
 from service.domain.rules.settings import Setting, Use
 from service.domain.rules.truth import TIE
-from service.kernels import simulated_pairs as kernel
 from service.stats.shared.cell_lines import (
     ABOVE,
     BELOW,
@@ -41,22 +40,16 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True)
 class SimulatedSets:
-    """T data sets: difference sums (T, G) over units, and where binary the items each arm alone wins."""
+    """T data sets, and the hypothesis whose rule is read on them."""
 
     setting: Setting
     sesoi: Margin | None
-    sizes: Ints
-    sums: Floats
-    won: tuple[Ints, Ints] | None
-    clustered: bool
-    seed: int
-    shared: dict[str, kernel.SharedResamples] = field(default_factory=dict, repr=False)
-    """Resamples of the units by estimand: the same for all truths."""
+    units: Units
 
     def truths(self, clause: Clause) -> Sets | None:
         """The clause's truth in every data set; None when its field is not simulated."""
         use = self.setting.uses.get(clause.field.test or "")
-        if self.won is not None and (use is None or not self._by_cluster(use)):
+        if self.units.won is not None and (use is None or not self._by_cluster(use)):
             return self._by_counts(clause, use)
         value = self.units.delta if use is None else self.value_of(use, clause.field.path)
         return None if value is None else clause_truths(clause, value)
@@ -70,7 +63,7 @@ class SimulatedSets:
         return truths_of(clause, line, b, m)[back]
 
     def _line(self, use: Use | None, path: Path) -> Line | EndLines | None:
-        n = int(self.sizes.sum())
+        n = int(self.units.sizes.sum())
         if use is None:
             return exact_delta(n)
         if self.setting.endpoint is None:
@@ -80,7 +73,7 @@ class SimulatedSets:
     @cached_property
     def _cells(self) -> tuple[Ints, Ints, NDArray[np.intp]]:
         """The distinct (b, m) among the data sets, and which of them each has."""
-        won, lost = (each.sum(axis=1) for each in self.won or ())
+        won, lost = (each.sum(axis=1) for each in self.units.won or ())
         cells, back = np.unique(np.stack([won, won + lost], axis=1), axis=0, return_inverse=True)
         return cells[:, 0], cells[:, 1], back.reshape(-1)
 
@@ -89,7 +82,7 @@ class SimulatedSets:
 
         Whatever compares it with the steps gets the answer that the test's own p would get.
         """
-        if self.won is None or self._by_cluster(use):
+        if self.units.won is None or self._by_cluster(use):
             found = self.value_of(use, path)
             return None if isinstance(found, tuple) else found
         line = self._line(use, path)
@@ -120,7 +113,7 @@ class SimulatedSets:
 
     def value_of(self, use: Use, path: Path) -> Value | None:
         """A field of a test; None when it is not simulated."""
-        if self.clustered and not self._by_cluster(use):
+        if self.units.clustered and not self._by_cluster(use):
             return None  # it would see the items, and these are sums
         plan = use.test.plan
         whole = path[:-1] if path[-1] in ("low", "high") else path
@@ -131,11 +124,6 @@ class SimulatedSets:
             return found if path[-1] not in ("low", "high") else found[path[-1] == "high"]
         estimates = plan is not None and isinstance(plan.shows.get("delta"), Estimate)
         return self.units.delta if found is None and estimates and path == ("delta",) else found
-
-    @cached_property
-    def units(self) -> Units:
-        """The data as the tests read them."""
-        return Units(self.sizes, self.sums, self.won, self.clustered, self.seed, self.shared)
 
     def _asked(self, use: Use) -> Asked:
         given: Any = use.use.parameters.get("margin")

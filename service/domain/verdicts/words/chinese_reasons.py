@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cache
 
 from service.domain.verdicts.equivalence_fallback import NO_P
@@ -175,9 +174,4 @@ def known(reason: str) -> bool:
 
 @cache
 def _patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
-    return tuple(_compiled())
-
-
-def _compiled() -> Iterator[tuple[re.Pattern[str], str]]:
-    for pattern, words in _PARTS.items():
-        yield re.compile(pattern), words
+    return tuple((re.compile(pattern), words) for pattern, words in _PARTS.items())

@@ -14,6 +14,7 @@ from service.domain.rules.settings import settings
 from service.domain.rules.truth import Ends
 from service.kernels.simulated_pairs import draw_binary, draw_continuous
 from service.stats.shared import registry
+from service.stats.shared.simulated import Units
 from tests.domain.sample import manifests, plan
 
 pytestmark = pytest.mark.usefixtures("any_rule")
@@ -88,7 +89,7 @@ def test_fields_of_clustered_tests_are_those_of_the_tests(test, parameters, path
     won, lost = draw_binary(np.random.default_rng(3), 12, SIZES, (0.2, 0.1), 0.1)
     # and clusters without spread: no item differs, or all do
     won, lost = np.vstack([won, 0 * SIZES, SIZES, 0 * SIZES]), np.vstack([lost, 0 * SIZES, 0 * SIZES, SIZES])
-    sets = SimulatedSets(of, sesoi, SIZES, (won - lost).astype(float), (won, lost), True, 1)
+    sets = SimulatedSets(of, sesoi, Units(SIZES, (won - lost).astype(float), (won, lost), True, 1))
     labels = np.repeat(np.arange(len(SIZES)), SIZES)
     answers = []
     for b, c in zip(won, lost, strict=True):
@@ -135,7 +136,7 @@ def test_fields_of_scores_are_those_of_the_tests(test, parameters, path, toleran
     """Bootstraps and swaps of scores are resampled, all others computed."""
     of, sesoi = setting(test, parameters, ".".join(path), {**SCORES, "populations.0.n": 40})
     sums = draw_continuous(np.random.default_rng(3), 10, np.ones(40, dtype=np.int64), 0.2, 0.6, 0.0)
-    sets = SimulatedSets(of, sesoi, np.ones(40, dtype=np.int64), sums, None, False, 1)
+    sets = SimulatedSets(of, sesoi, Units(np.ones(40, dtype=np.int64), sums, None, False, 1))
     chosen = registry.find(test)
     answers = [
         chosen.compute(
