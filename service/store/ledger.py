@@ -127,6 +127,24 @@ def numbered(
     ]
 
 
+def leaf(session: Session, sequence: int) -> str:
+    """The leaf of that number: for the deployment's own, which no record leads to."""
+    row = session.execute(
+        sa.select(ledger_entries.c.leaf, ledger_entries.c.leaf_sha256).where(
+            ledger_entries.c.sequence == sequence
+        )
+    ).one_or_none()
+    text, hashed = ("", "") if row is None else row
+    integrity.require("ledger entry", str(sequence), holds=leaf_hash(text.encode()).hex() == hashed)
+    return str(text)
+
+
+def body_of(leaf: str) -> dict[str, Any]:
+    """What a leaf says."""
+    found: dict[str, Any] = json.loads(leaf)["body"]
+    return found
+
+
 def _entries(
     session: Session, preregistration_id: str, kind: Kind | None, after: int = -1
 ) -> list[dict[str, Any]]:
