@@ -36,6 +36,7 @@ TAGS = (
     ("jobs", "Work that takes longer than a request."),
     ("projects", "Tenants of the deployment."),
     ("keys", "API keys: who may do what."),
+    ("ledger", "The ledger for everybody: checkpoints, keys and proofs. No key is needed."),
     ("service", "Limits, version, health and metrics."),
 )
 _SECURITY = {
