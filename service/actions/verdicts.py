@@ -21,7 +21,7 @@ from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.records import VoidedBatch
 from service.domain.verdicts.stopping import is_sequential, up_to_stop
 from service.errors import Conflict, RecordAltered
-from service.store import batches, ledger, plan_keys, preregistrations, verdicts
+from service.store import audit, batches, ledger, plan_keys, preregistrations, verdicts
 from service.store.batches import StoredBatch
 
 
@@ -127,6 +127,15 @@ def record(
     verdict_sha256 = verdicts.insert(session, project_id, verdict)
     preregistrations.move(session, found, "judged", now)
     plan_keys.release(session, found.id, private)
+    audit.record(
+        session,
+        project_id=project_id,
+        key_id=None,
+        action="verdict.record",
+        subject=found.id,
+        facts={},
+        now=now,
+    )
     ledger.append(
         session,
         "verdict",

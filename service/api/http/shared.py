@@ -14,6 +14,7 @@ from service.actions.results import LockedPlans
 from service.api.calculators.pool import Calculators
 from service.api.http.authentication import KeyCache
 from service.api.http.metrics import Metrics
+from service.api.http.reads import Reads
 from service.api.http.room import Room
 from service.api.http.watch import Watch
 from service.config import Settings
@@ -36,6 +37,7 @@ class Services:
     metrics: Metrics
     watch: Watch
     posting: Posting
+    reads: Reads
     plans: LockedPlans = field(default_factory=LockedPlans)
     posts: Semaphore = field(default_factory=lambda: Semaphore(MOST_POSTS_AT_ONCE))
     """Small batches that are in memory side by side; others wait as the bytes they came as."""
