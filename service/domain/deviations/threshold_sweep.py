@@ -167,7 +167,7 @@ def _from_rows(rows: Rows, hypothesis: Hypothesis, value: float, endpoint: str) 
         update={"hypotheses": (hypothesis,), "sesoi": _sesoi(rows.plan, hypothesis, endpoint)}
     )
     change = EndpointChange(kind="endpoint", hypothesis=hypothesis.id, endpoint=endpoint)
-    swept = Rows(alone, rows.manifests, rows.outcomes, rows.judged_at)
+    swept = Rows(alone, rows.manifests, rows.outcomes)
     found = verdicts_of(apply(swept, [change]))[hypothesis.id]
     return PointFound(
         value=value,

@@ -58,7 +58,16 @@ from service.domain.verdicts.words import facts as verdict_facts
 from service.domain.verdicts.worst_case import Way, against
 from service.stats.shared.certainty import DRAWN
 
-__all__ = ["Analyses", "ClauseVerdict", "HypothesisVerdict", "Outcome", "Verdict", "analyse", "judge"]
+__all__ = [
+    "Analyses",
+    "ClauseVerdict",
+    "HypothesisVerdict",
+    "Outcome",
+    "Verdict",
+    "analyse",
+    "judge",
+    "judge_hypotheses",
+]
 
 
 def judge(
@@ -72,19 +81,12 @@ def judge(
     judged_at: datetime,
     voided_batches: Sequence[VoidedBatch] = (),
     stopped: Stopped | None = None,
-    descriptive: bool = True,
 ) -> Verdict:
-    """Apply the locked rules. Odd data end in `invalid` or `inconclusive` with a reason.
-
-    Without `descriptive` what no outcome rests on is left out: the sentence, strata, and the judge's errors.
-    """
-    family = Family.of(plan, analyses)
+    """Apply the locked rules. Odd data end in `invalid` or `inconclusive` with a reason."""
     hypotheses = tuple(
-        _judge(plan, hypothesis, manifests, outcomes, analyses, family)
-        for hypothesis in plan.hypotheses or ()
+        _described(plan, each, manifests, outcomes)
+        for each in judge_hypotheses(plan, manifests, outcomes, analyses)
     )
-    if descriptive:
-        hypotheses = tuple(_described(plan, each, manifests, outcomes) for each in hypotheses)
     return Verdict(
         preregistration_id=preregistration_id,
         title=plan.title,
@@ -96,6 +98,17 @@ def judge(
         stopped=stopped,
         voided_batches=tuple(voided_batches),
         versions=analyses.versions,
+    )
+
+
+def judge_hypotheses(
+    plan: Plan, manifests: Mapping[str, Manifest], outcomes: Outcomes, analyses: Analyses
+) -> tuple[HypothesisVerdict, ...]:
+    """Every hypothesis in the plan's order, without what no outcome rests on: sentence, strata, the judge's errors."""
+    family = Family.of(plan, analyses)
+    return tuple(
+        _judge(plan, hypothesis, manifests, outcomes, analyses, family)
+        for hypothesis in plan.hypotheses or ()
     )
 
 
