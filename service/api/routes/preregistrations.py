@@ -30,7 +30,6 @@ from service.api.http.deps import (
     RecordId,
     RequiredIfMatch,
     Shared,
-    WriteSession,
     not_modified,
 )
 from service.api.http.idempotency import OptionalOnce, RequiredOnce
@@ -201,7 +200,6 @@ PLAN_BODY = RawBody(
 def create_preregistration(
     caller: Planner,
     once: OptionalOnce,
-    session: WriteSession,
     shared: Shared,
     content: Annotated[Content, PLAN_BODY],
 ) -> Response:
@@ -212,7 +210,7 @@ def create_preregistration(
     """
     plan, gaps = _read(content)
 
-    def work() -> Response:
+    def work(session: Session) -> Response:
         actions.require_room(session, caller.project_id, shared.settings.project_drafts)
         record = actions.create(session, caller, plan, prereg_id=uuid.uuid4().hex, now=clock.now(session))
         headers = {"ETag": record.etag, "Location": f"/v1/preregistrations/{record.id}"}
@@ -220,7 +218,7 @@ def create_preregistration(
             return answer(view(session, record), 201, headers)
         return answer(DraftFromMarkdown(**_fields(session, record), gaps=list(gaps)), 201, headers)
 
-    return once.run(session, work)
+    return once.run(work)
 
 
 def _read(content: Content) -> tuple[Plan, tuple[Gap, ...] | None]:
@@ -361,7 +359,7 @@ def lock_preregistration(
     no lint error, and every lint warning acknowledged.
     """
 
-    def work() -> Response:
+    def work(session: Session) -> Response:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
         record.require("draft")
         if_match.check(record.etag)
@@ -374,11 +372,8 @@ def lock_preregistration(
         return respond(session, locked)
 
     linted = _linted(shared, caller, prereg_id)  # before the write: others wait for whoever writes
-    with (
-        refusals_audited(shared, caller, prereg_id, "preregistration.lock"),
-        shared.database.write() as session,
-    ):
-        return once.run(session, work)
+    with refusals_audited(shared, caller, prereg_id, "preregistration.lock"):
+        return once.run(work)
 
 
 def _linted(shared: Services, caller: Key, prereg_id: str) -> actions.Linted | None:
