@@ -52,6 +52,7 @@ def calibrate(
         else:
             require_verdict(session, record)
             case = actions.of_record(session, record, runs=body.runs, seed=body.seed)
+            shared.reads.note(caller, "calibration.ask", record.id)
     seconds = actions.affordable(case)
     job = computed(shared, caller, actions.computation(case, seconds))
     return answer(job_view(job), 202, {"Location": f"/v1/jobs/{job.id}"})

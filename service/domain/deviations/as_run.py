@@ -33,6 +33,7 @@ from service.domain.verdicts.judge import judge_hypotheses
 from service.domain.verdicts.outcomes import Cell, Outcomes, PlanViolatedError, pair_up, why_no_worst_case
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict, Outcome, Role
 from service.domain.verdicts.stopping import is_sequential
+from service.domain.verdicts.validity import Mark
 from service.errors import ForelockError
 from service.records import Record
 from service.stats.shared import registry
@@ -48,6 +49,8 @@ class Rows:
     plan: Plan
     manifests: Mapping[str, Manifest] = field(repr=False)
     outcomes: Outcomes = field(repr=False)
+    marks: tuple[Mark, ...] = ()
+    """What stands against the verdict stands against all that is computed again."""
 
 
 class HypothesisAsRun(Record):
@@ -122,7 +125,7 @@ def excluded(change: ExcludedItems | ExcludedClusters, manifest: Manifest) -> ND
 def verdicts_of(rows: Rows) -> dict[str, HypothesisVerdict]:
     """Every hypothesis judged on these rows, by id."""
     data = rows.plan, rows.manifests, rows.outcomes
-    return {each.id: each for each in judge_hypotheses(*data, analyse(*data))}
+    return {each.id: each for each in judge_hypotheses(*data, analyse(*data), rows.marks)}
 
 
 def as_run(rows: Rows, deviations: Mapping[int, Change], planned: Mapping[str, Outcome]) -> AsRun:

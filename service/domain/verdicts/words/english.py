@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from service.domain.plans.plan import Plan
 from service.domain.verdicts.family import CLOSED, members
 from service.domain.verdicts.parts import EquivalenceFallback
 from service.domain.verdicts.reading import IntervalRead
 from service.domain.verdicts.records import HypothesisVerdict
+from service.domain.verdicts.validity import Mark, flags
 from service.domain.verdicts.words.facts import ComparedP, Facts, facts_of, fallback_case
 from service.domain.verdicts.words.numbers import percentage, points, probability, score
 from service.domain.verdicts.words.order import Language, told
@@ -31,9 +32,12 @@ def multiplicity(plan: Plan) -> str:
     return f"{policy} over {family}{both}"
 
 
-def sentence(plan: Plan, found: HypothesisVerdict, read: IntervalRead | None) -> str:
-    """Outcome, estimate, p-values, interval, margin, and what was not shown."""
-    return " ".join(told(_ENGLISH, found, read, facts_of(plan, found, read)))
+def sentence(
+    plan: Plan, found: HypothesisVerdict, read: IntervalRead | None, marks: Sequence[Mark] = ()
+) -> str:
+    """Outcome, estimate, p-values, interval, margin, and what was not shown; then the marks it stands with."""
+    flagged = (f"It is marked: {mark.says}." for mark in flags(marks, found.id))
+    return " ".join([*told(_ENGLISH, found, read, facts_of(plan, found, read)), *flagged])
 
 
 def _outcome(found: HypothesisVerdict) -> str:
@@ -248,6 +252,7 @@ def _counted(count: int, one: str, many: str | None = None) -> str:
 
 _ENGLISH = Language(
     outcome=_outcome,
+    void="Its clauses and tests stand on record, and no outcome rests on them.",
     estimate=_estimate,
     compared=_compared,
     interval=_interval,

@@ -15,6 +15,8 @@ class Language:
     """The parts of a verdict's sentence, each with its full stop."""
 
     outcome: Callable[[HypothesisVerdict], str]
+    void: str
+    """Said of results that were judged and do not count."""
     estimate: Callable[[float, HypothesisVerdict, Facts], str]
     compared: Callable[[ComparedP, HypothesisVerdict, Facts], str]
     interval: Callable[[IntervalRead, HypothesisVerdict, Facts], str]
@@ -30,6 +32,9 @@ class Language:
 def told(words: Language, found: HypothesisVerdict, read: IntervalRead | None, facts: Facts) -> Iterator[str]:
     """Outcome, estimate, p-values, interval, margin, and what was not shown."""
     yield words.outcome(found)
+    if found.outcome == "invalid" and found.delta is not None:
+        yield words.void
+        return
     if found.delta is not None:
         yield words.estimate(found.delta, found, facts)
     for each in facts.p_values:
