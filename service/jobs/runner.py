@@ -11,8 +11,9 @@ import threading
 import time
 import traceback
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, Protocol
 
@@ -104,17 +105,33 @@ class Runner:
                     if not started and not self._stopping.is_set():
                         self._alarm.wait(self._settings.runner_poll_seconds)
         finally:
-            self._pool.close()
-            self._alarm.close()
-            self._database.dispose()
+            self.close()
+
+    def close(self) -> None:
+        """Let pool, alarm and database go."""
+        self._pool.close()
+        self._alarm.close()
+        self._database.dispose()
 
     def step(self) -> bool:
         """Claim one job and see it through here; False when there was none."""
         job = self._claim()
         if job is None:
             return False
-        self._attempt(job)
+        with self._holding():
+            self._attempt(job)
         return True
+
+    @contextmanager
+    def _holding(self) -> Iterator[None]:
+        """One thread more holds a job."""
+        with self._count:
+            self._busy += 1
+        try:
+            yield
+        finally:
+            with self._count:
+                self._busy -= 1
 
     def _start(self, threads: ThreadPoolExecutor) -> bool:
         """Hand a job to a free thread; False when either is missing."""
