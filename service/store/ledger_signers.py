@@ -24,7 +24,12 @@ class LogSigner:
 
 def every(session: Session) -> list[LogSigner]:
     """All of them, the first one first."""
-    columns = ledger_signers.c.number, ledger_signers.c.origin, ledger_signers.c.vkey, ledger_signers.c.sequence
+    columns = (
+        ledger_signers.c.number,
+        ledger_signers.c.origin,
+        ledger_signers.c.vkey,
+        ledger_signers.c.sequence,
+    )
     return [LogSigner(*row) for row in session.execute(sa.select(*columns).order_by(ledger_signers.c.number))]
 
 

@@ -63,12 +63,18 @@ def _hashes(session: Session, spans: Iterable[Span]) -> dict[Node, bytes]:
             found[node] = bytes.fromhex(by_leaf.get(node.last, ""))
         else:
             found[node] = merkle.hash_of(node, bytes(completed.get(node.last, b"")))
-        integrity.require("ledger node", f"{node.level}/{node.index}", holds=len(found[node]) == merkle.HASH_BYTES)
+        integrity.require(
+            "ledger node", f"{node.level}/{node.index}", holds=len(found[node]) == merkle.HASH_BYTES
+        )
     return found
 
 
-def _rows(session: Session, statement: sa.Select[tuple[int, bytes]], wanted: set[int]) -> list[tuple[int, bytes]]:
-    return [(row[0], row[1]) for row in session.execute(statement, {"wanted": sorted(wanted)})] if wanted else []
+def _rows(
+    session: Session, statement: sa.Select[tuple[int, bytes]], wanted: set[int]
+) -> list[tuple[int, bytes]]:
+    return (
+        [(row[0], row[1]) for row in session.execute(statement, {"wanted": sorted(wanted)})] if wanted else []
+    )
 
 
 _LEAVES = sa.select(ledger_entries.c.sequence, ledger_entries.c.leaf_sha256).where(

@@ -208,9 +208,7 @@ ledger_checkpoints = Table(
     "ledger_checkpoints",
     metadata,
     Column("size", LONG, primary_key=True, autoincrement=False),
-    Column(
-        "signer", Integer, ForeignKey(ledger_signers.c.number), primary_key=True, autoincrement=False
-    ),
+    Column("signer", Integer, ForeignKey(ledger_signers.c.number), primary_key=True, autoincrement=False),
     Column("note", Words, nullable=False),
     Column("created_at", Moment, nullable=False),
 )
