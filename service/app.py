@@ -20,11 +20,14 @@ from service.api.http.authentication import KeyCache
 from service.api.http.housekeeping import beside
 from service.api.http.layers import Layered
 from service.api.http.metrics import Metrics
+from service.api.http.reads import Reads
 from service.api.http.route import Exact
 from service.api.http.shared import Services
 from service.api.http.watch import Watch
 from service.api.parsing import faults
 from service.api.routes import (
+    audit,
+    bundles,
     calibration,
     deviations,
     docs,
@@ -32,6 +35,7 @@ from service.api.routes import (
     health,
     jobs,
     keys,
+    ledger,
     looks,
     markdown,
     multiverse,
@@ -47,6 +51,7 @@ from service.api.routes import (
 from service.config import Settings
 from service.errors import ForelockError, NotFound
 from service.keyring import Keyring
+from service.starting import signer_of
 from service.store.engine import Database
 from service.wake import nudge
 from service.web import pages
@@ -67,6 +72,10 @@ ROUTERS: tuple[APIRouter, ...] = (
     jobs.routes,
     projects.routes,
     keys.routes,
+    bundles.routes,
+    ledger.routes,
+    ledger.key_routes,
+    audit.routes,
     service.routes,
     service.metrics_routes,
     health.routes,
@@ -95,6 +104,8 @@ def create_app(settings: Settings, database: Database, keyring: Keyring) -> Fast
             lambda: nudge(settings.runner_socket),
             lanes=max(1, settings.pool_size // 2),
         ),
+        signer=signer_of(settings, database, keyring),
+        reads=Reads(database),
     )
 
     @contextlib.asynccontextmanager

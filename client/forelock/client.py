@@ -253,7 +253,7 @@ class Client:
         return self._send("GET", "/v1/ledger/checkpoint").text
 
     def consistency(self, first: int, second: int) -> list[str]:
-        """What is to prove that the ledger of `second` entries goes on from that of `first`, in base64."""
+        """What is to prove that the ledger of `second` entries goes on from that of `first`, in hexadecimal."""
         answer = self._json("GET", "/v1/ledger/consistency", params={"from": str(first), "to": str(second)})
         return [str(each) for each in answer.get("hashes") or ()]
 
@@ -274,6 +274,22 @@ class Client:
     def revoke_key(self, key_id: str) -> None:
         """Revoke an API key."""
         self._send("DELETE", f"/v1/keys/{_part(key_id)}")
+
+    # The audit log
+
+    def audit_log(
+        self,
+        *,
+        subject: str | None = None,
+        action: str | None = None,
+        key: str | None = None,
+        since: str | None = None,
+        deployment: bool = False,
+    ) -> Iterator[Json]:
+        """What was done, newest first: in the project (scope `admin`), or to the deployment (`operator`)."""
+        filters = {"subject": subject, "action": action, "key": key, "since": since}
+        path = "/v1/audit/deployment" if deployment else "/v1/audit"
+        yield from self._pages(path, {name: value for name, value in filters.items() if value})
 
     # Requests
 

@@ -5,7 +5,7 @@
 CREATE TRIGGER ledger_nodes_guard_insert BEFORE INSERT ON ledger_nodes
 WHEN NEW.sequence IS NOT (SELECT coalesce(max(sequence) + 2, 1) FROM ledger_nodes)
   OR (NEW.sequence > (SELECT max(sequence) FROM ledger_entries)) IS NOT 0
-  OR length(NEW.hashes) % 32 IS NOT 0
+  OR typeof(NEW.hashes) IS NOT 'blob' OR length(NEW.hashes) % 32 IS NOT 0
   OR 1 << (length(NEW.hashes) / 32) IS NOT (NEW.sequence + 1) & -(NEW.sequence + 1)
 BEGIN SELECT RAISE(ABORT, 'ledger_nodes: these are not the hashes that the next leaf makes whole'); END;
 

@@ -43,9 +43,7 @@ def upgrade() -> None:
         sa.Column("vkey", TEXT, nullable=False),
         sa.Column("sequence", LONG),
         sa.Column("created_at", TIME, nullable=False),
-        sa.ForeignKeyConstraint(
-            ["sequence"], ["ledger_entries.sequence"], name="fk_ledger_signers_sequence"
-        ),
+        sa.ForeignKeyConstraint(["sequence"], ["ledger_entries.sequence"], name="fk_ledger_signers_sequence"),
         sa.PrimaryKeyConstraint("number", name="pk_ledger_signers"),
     )
     op.create_table(
@@ -54,9 +52,7 @@ def upgrade() -> None:
         sa.Column("signer", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("note", TEXT, nullable=False),
         sa.Column("created_at", TIME, nullable=False),
-        sa.ForeignKeyConstraint(
-            ["signer"], ["ledger_signers.number"], name="fk_ledger_checkpoints_signer"
-        ),
+        sa.ForeignKeyConstraint(["signer"], ["ledger_signers.number"], name="fk_ledger_checkpoints_signer"),
         sa.PrimaryKeyConstraint("size", "signer", name="pk_ledger_checkpoints"),
     )
     connection = op.get_bind()

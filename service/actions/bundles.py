@@ -7,6 +7,7 @@ was locked.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -53,7 +54,6 @@ from service.store.checkpoints import StoredCheckpoint
 from service.store.ledger_signers import LogSigner
 
 LOCKS = ("plan_locked", "plan_amended")
-HANDOVERS = ("key_rotation", "resumption")
 MOST_KEPT = 16
 """Sizes of checkpoints that one request may ask to be led on from."""
 _AT_ONCE = 200
@@ -190,8 +190,7 @@ def _add_log(
 ) -> None:
     own = [each for each in ledger.receipts(session, record.id) if each.sequence < log.checkpoint.size]
     shown = [each for each in own if open_now or each.kind in LOCKS]
-    handovers = ledger.of_deployment(session, HANDOVERS, below=log.checkpoint.size)
-    single = [each for each in (*shown, *handovers) if each.kind not in BATCH_KINDS]
+    single = [each for each in shown if each.kind not in BATCH_KINDS] + _handovers(session, log)
     for each, path in _proven(session, log, sorted(single, key=lambda one: one.sequence)):
         leaf_name, proof_name = names(each.sequence)
         writer.add(leaf_name, (each.leaf or "").encode())
@@ -210,6 +209,18 @@ def _add_log(
     _add_old(
         session, writer, log, [each.sequence for each in single if each.kind in (*LOCKS, "verdict")], kept
     )
+
+
+def _handovers(session: Session, log: _Log) -> list[Receipt]:
+    """The entries that gave the log its later keys: the deployment's own, which tell of no record."""
+    found = []
+    for each in log.signers:
+        if each.sequence is not None:
+            leaf = ledger.leaf(session, each.sequence)
+            kind = json.loads(leaf)["kind"]
+            hashed = leaf_hash(leaf.encode()).hex()
+            found.append(Receipt(sequence=each.sequence, kind=kind, leaf_sha256=hashed, leaf=leaf))
+    return found
 
 
 def _proven(

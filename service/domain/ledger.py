@@ -25,6 +25,7 @@ Kind = Literal[
     "withdrawal",
     "unblinding",
     "key_rotation",
+    "resumption",
     "erasure",
 ]
 
@@ -41,6 +42,7 @@ KINDS: tuple[Kind, ...] = (
     "withdrawal",
     "unblinding",
     "key_rotation",
+    "resumption",
     "erasure",
 )
 

@@ -30,7 +30,7 @@ Span = tuple[Node, ...]
 
 
 def span(start: int, end: int) -> Span:
-    """The perfect subtrees that leaves `start` to `end` fall into; `start` is where a subtree of that size may begin."""
+    """The perfect subtrees that leaves `start` to `end` fall into; a subtree of that size may begin at `start`."""
     nodes = []
     while start < end:
         level = (end - start).bit_length() - 1

@@ -52,7 +52,9 @@ class Log:
 
     def hashes(self, spans):
         return {
-            node: self.leaves[node.index] if node.level == 0 else merkle.hash_of(node, self.completed[node.last])
+            node: self.leaves[node.index]
+            if node.level == 0
+            else merkle.hash_of(node, self.completed[node.last])
             for each in spans
             for node in each
         }

@@ -21,7 +21,6 @@ from forelock.files import read_bytes
 from forelock.problem import FileFault, ForelockError
 from forelock.transparency import merkle
 from forelock.transparency.checkpoints import open_checkpoint, read_checkpoint
-from forelock.transparency.encoding import base64_bytes
 from forelock.transparency.faults import TransparencyFault
 from forelock.transparency.notes import MAX_BYTES, VerifierKey
 
@@ -165,8 +164,8 @@ def _proof(client: Client, first: int, second: int) -> Sequence[bytes] | None:
         tell(f"forelock: the service gave no proof from {first} to {second} entries: {text.plain(error)}")
         return None
     try:
-        return [base64_bytes(each, "a hash", length=merkle.HASH_BYTES) for each in found]
-    except TransparencyFault:
+        return [bytes.fromhex(each) for each in found]
+    except ValueError:
         return None
 
 
