@@ -12,7 +12,7 @@ from starlette.responses import StreamingResponse
 
 from service.actions import bundles as actions
 from service.api.http.deps import Reader, RecordId, Shared
-from service.api.http.route import refuses, router
+from service.api.http.route import audited, refuses, router
 from service.store import preregistrations
 
 routes = router("ledger")
@@ -37,8 +37,10 @@ Kept = Annotated[
 @routes.get(
     "/preregistrations/{prereg_id}/bundle",
     response_class=BundleResponse,
-    responses={200: {"content": {ZIP: {"schema": {"type": "string", "format": "binary"}}}}} | refuses(409),
+    responses={200: {"content": {ZIP: {"schema": {"type": "string", "format": "binary"}}}}}
+    | refuses(409, 503),
 )
+@audited("bundle.read")
 def get_bundle(caller: Reader, shared: Shared, prereg_id: RecordId, checkpoint: Kept = []) -> Response:  # noqa: B006
     """Download everything that shows what a record is.
 
@@ -46,6 +48,9 @@ def get_bundle(caller: Reader, shared: Shared, prereg_id: RecordId, checkpoint: 
     salts and the deviations. `forelock verify` checks it without this service. The same record gives the same bytes;
     naming the size of a `checkpoint` that was kept adds the proof that the ledger goes on from it.
     """
+    with shared.database.read() as session:
+        last = actions.last_entry(session, preregistrations.get(session, caller.project_id, prereg_id))
+    shared.signer.checkpoint(None if checkpoint else last + 1)  # holds no session: it waits for its turn
     file = cast(BinaryIO, tempfile.SpooledTemporaryFile(max_size=SPOOLED))  # noqa: SIM115 - closed when it is sent
     try:
         with shared.database.read() as session:
