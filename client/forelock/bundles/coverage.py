@@ -62,7 +62,10 @@ def _expected(plan: dict[str, Any]) -> list[tuple[Key, int, int]]:
                         n, replicates = population["n"], endpoint.get("replicates", 1)
                         if type(n) is not int or type(replicates) is not int or n < 1 or replicates < 1:
                             raise Broken("the plan has a population or an endpoint without a size")
-                        found.append(((population["id"], arm, endpoint["id"]), n, replicates))
+                        key = (population["id"], arm, endpoint["id"])
+                        if not all(isinstance(each, str) for each in key):
+                            raise Broken("the plan has a population, an arm or an endpoint without a name")
+                        found.append((key, n, replicates))
         return found
     except (KeyError, TypeError, AttributeError):
         raise Broken("the plan does not name its populations, hypotheses and endpoints") from None

@@ -93,7 +93,7 @@ def _line(found: Any, where: str) -> tuple[int, bytes, tuple[bytes, ...]]:
     if not isinstance(found, dict) or set(found) != {"index", "leaf", "proof"}:
         raise Broken(f"{where} is not an entry with its proof")
     index, leaf, path = found["index"], found["leaf"], found["proof"]
-    hashes = path if isinstance(path, list) and len(path) < 64 else [None]
+    hashes: list[Any] = path if isinstance(path, list) and len(path) < 64 else [None]
     if type(index) is not int or not 0 <= index <= MAX_SIZE or not isinstance(leaf, str):
         raise Broken(f"{where} is not an entry with its proof")
     if not all(isinstance(each, str) for each in hashes):

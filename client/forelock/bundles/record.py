@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,7 @@ from forelock.bundles.container import Reader
 from forelock.bundles.faults import Broken
 from forelock.bundles.receipts import BATCH_KINDS, RECEIPT, Entry
 from forelock.bundles.rows import Batch
+from forelock.text import EXIT_CODES
 
 FORMAT = "forelock-bundle/1"
 INDEX = "bundle.json"
@@ -49,9 +51,16 @@ def read_index(reader: Reader) -> Index:
     found = canonical.read(reader.read(INDEX, MAX_INDEX), INDEX)
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise Broken(f"{INDEX} is of a format that this program does not know")
-    name, keys, files = found.get("preregistration_id"), found.get("keys"), found.get("files")
-    known = set(found) == {"format", "preregistration_id", "keys", "files"} and isinstance(name, str)
-    if not known or not _texts(keys) or not isinstance(files, dict) or not _texts(list(files.values())):
+    name, keys, files = (found.get(each) for each in ("preregistration_id", "keys", "files"))
+    known = set(found) == {"format", "preregistration_id", "keys", "files"}
+    if (
+        not known
+        or not isinstance(name, str)
+        or not isinstance(keys, list)
+        or not _texts(keys)
+        or not isinstance(files, dict)
+        or not _texts(list(files.values()))
+    ):
         raise Broken(f"{INDEX} is not the index of a bundle")
     if set(files) != set(reader.members) - {INDEX}:
         raise Broken(f"{INDEX} names other files than the bundle holds")
@@ -182,21 +191,21 @@ def read_deviations(reader: Reader, record: Record) -> int:
     Raises:
         Broken: one is absent, has no entry, or is not what was filed.
     """
-    filed, named = 0, set()
-    decided: dict[int, int] = {}
+    named: set[str] = set()
+    filed = 0
+    decided: Counter[int] = Counter()
     for entry in record.deviations:
         number, decision = entry.body.get("deviation"), entry.body.get("decision")
         if decision is None:
             filed += 1
-            name, expected, wanted = f"deviations/{number}.json", filed, entry.body.get("deviation_sha256")
+            name, in_turn = f"deviations/{filed}.json", number == filed
+            wanted = entry.body.get("deviation_sha256")
         else:
-            decided[number] = decided.get(number, 0) + 1
-            name = f"deviations/{number}-decision-{decision}.json"
-            expected, wanted = (
-                number if decision == decided[number] else -1,
-                entry.body.get("decision_sha256"),
-            )
-        if number != expected or reader.sha256(name) != wanted:
+            about = number if isinstance(number, int) else 0
+            decided[about] += 1
+            name = f"deviations/{about}-decision-{decided[about]}.json"
+            in_turn, wanted = decision == decided[about], entry.body.get("decision_sha256")
+        if not in_turn or reader.sha256(name) != wanted:
             raise Broken(f"{name} is not what entry {entry.index} of the log has the hash of")
         canonical.read(reader.read(name, MAX_TEXT), name)
         named.add(name)
@@ -222,16 +231,24 @@ def read_verdict(reader: Reader, record: Record, plan_sha256: str) -> dict[str, 
     if hashlib.sha256(text).hexdigest() != entry.body.get("verdict_sha256"):
         raise Broken(f"{VERDICT} is not the verdict that entry {entry.index} of the log has the hash of")
     found = canonical.read(text, VERDICT)
-    hypotheses = found.get("hypotheses") if isinstance(found, dict) else None
-    if not isinstance(hypotheses, list) or not all(isinstance(each, dict) for each in hypotheses):
+    if not isinstance(found, dict):
         raise Broken(f"{VERDICT} is not a verdict")
-    plans = {plan_sha256, entry.body.get("plan_sha256"), found.get("plan_sha256")}
-    if len(plans) != 1 or found.get("preregistration_id") != record.preregistration_id:
-        raise Broken(f"{VERDICT} is of another plan or record")
-    struck = {each.get("batch") for each in found.get("voided_batches") or () if isinstance(each, dict)}
-    if struck != set(record.voids):
+    outcomes = [each.get("outcome") for each in _objects(found.get("hypotheses"))]
+    if not outcomes or not all(isinstance(each, str) and each in EXIT_CODES for each in outcomes):
+        raise Broken(f"{VERDICT} has no hypothesis, or one without a known outcome")
+    if not plan_sha256 == entry.body.get("plan_sha256") == found.get("plan_sha256"):
+        raise Broken(f"{VERDICT} is of another plan")
+    if found.get("preregistration_id") != record.preregistration_id:
+        raise Broken(f"{VERDICT} is of another record")
+    if [each.get("batch") for each in _objects(found.get("voided_batches"))] != sorted(record.voids):
         raise Broken(f"{VERDICT} names other struck batches than the log")
     return found
+
+
+def _objects(values: Any) -> list[dict[str, Any]]:
+    """The objects of a list; none where it holds anything else."""
+    whole = isinstance(values, list) and all(isinstance(each, dict) for each in values)
+    return list(values) if whole else []
 
 
 def _texts(values: Any) -> bool:

@@ -8,10 +8,11 @@ A block is the batch's salt (16 bytes), then its columns one after the other, li
 from __future__ import annotations
 
 import hashlib
-import struct
+import sys
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from forelock.bundles.container import Reader
 from forelock.bundles.faults import Broken
@@ -66,14 +67,14 @@ class OpenBatch:
     block: bytes = field(repr=False)
 
     @property
-    def positions(self) -> memoryview:
+    def positions(self) -> memoryview[int]:
         """Of each row in the manifest, from 0; shape (n,)."""
-        return self._column(0, 4, "i")
+        return memoryview(_native("i", self._bytes(0, 4)))
 
     @property
-    def replicates(self) -> memoryview:
+    def replicates(self) -> memoryview[int]:
         """Of each row, from 1; shape (n,)."""
-        return self._column(4, 2, "H")
+        return memoryview(_native("H", self._bytes(4, 2)))
 
     @property
     def values(self) -> bytes:
@@ -94,16 +95,17 @@ class OpenBatch:
         """Whether the block is what the ledger has the hash of."""
         return hashlib.sha256(self.block).hexdigest() == self.facts.commitment_sha256
 
-    def _bytes(self, before: int, width: int) -> memoryview:
+    def _bytes(self, before: int, width: int) -> memoryview[int]:
         start = SALT_BYTES + before * self.facts.n
         return memoryview(self.block)[start : start + width * self.facts.n]
 
-    def _column(self, before: int, width: int, code: str) -> memoryview:
-        data = self._bytes(before, width)
-        if struct.pack("=H", 1) == b"\x01\x00":
-            return data.cast(code)
-        swapped = struct.unpack(f"<{self.facts.n}{code}", data)  # pragma: no cover - on a big-endian machine
-        return memoryview(struct.pack(f"={self.facts.n}{code}", *swapped)).cast(code)  # pragma: no cover
+
+def _native(code: Literal["i", "H"], column: memoryview[int]) -> array[int]:
+    """Little-endian integers as this machine counts."""
+    found = array(code, column.tobytes())
+    if sys.byteorder == "big":
+        found.byteswap()
+    return found
 
 
 class Blocks:

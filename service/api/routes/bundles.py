@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from typing import Annotated, BinaryIO, cast
+from typing import Annotated, Any, BinaryIO, cast
 
 from fastapi import Query, Response
 from starlette.background import BackgroundTask
@@ -18,6 +18,9 @@ from service.store import preregistrations
 routes = router("ledger")
 ZIP = "application/zip"
 PIECE = 1 << 18
+SHOWN: dict[int | str, dict[str, Any]] = {
+    200: {"content": {ZIP: {"schema": {"type": "string", "format": "binary"}}}}
+}
 SPOOLED = 4 << 20
 """Bytes up to which a bundle stays in memory."""
 

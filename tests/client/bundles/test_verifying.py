@@ -14,6 +14,7 @@ from forelock.bundles.container import Reader
 from forelock.bundles.findings import Report
 from forelock.bundles.record import DOCUMENTS
 from forelock.bundles.verifying import Kept, Opened, Recomputed, exit_status, verify
+from forelock.bundles.words import as_text
 from forelock.transparency.handovers import Handover
 from forelock.transparency.notes import Signer
 
@@ -29,9 +30,11 @@ from .making import (
     judged,
     locked,
     packed,
+    plan,
     root,
     sha256,
     text,
+    verdict,
 )
 
 
@@ -551,6 +554,97 @@ def test_older_checkpoints_in_the_bundle_are_checked() -> None:
     assert status(world.bundle(**named | {"checkpoints/4.consistency": proof[45:]})) == 3
     assert status(world.bundle(**named | {"checkpoints/4.note": world.note(5).encode()})) == 3
     assert status(world.bundle(**{"checkpoints/4.note": named["checkpoints/4.note"]})) == 3
+
+
+# Whatever stands in the texts, whole and signed
+
+
+ODD = [
+    None,
+    True,
+    0,
+    -1,
+    1.5,
+    2**53 - 1,
+    "",
+    "x",
+    "\x1b[31m",
+    [],
+    [[]],
+    [None],
+    {},
+    {"a": []},
+    [{}],
+    "9" * 40,
+]
+
+
+def places(value: Any) -> list[tuple[Any, ...]]:
+    """Every place of a value, as a path."""
+    if isinstance(value, dict):
+        return [(), *((name, *rest) for name, inner in value.items() for rest in places(inner))]
+    if isinstance(value, list):
+        return [(), *((index, *rest) for index, inner in enumerate(value) for rest in places(inner))]
+    return [()]
+
+
+def put(value: Any, path: tuple[Any, ...], odd: Any) -> Any:
+    if not path:
+        return odd
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy[path[0]] = put(copy[path[0]], path[1:], odd)
+    return copy
+
+
+@pytest.mark.parametrize("what", ["plan", "items", "verdict", "entries"])
+def test_odd_values_end_in_a_sentence_and_no_traceback(what: str) -> None:
+    """Somebody who holds the signing key writes whatever he likes into texts that fit their hashes."""
+
+    def world_of(change: Callable[[str, Any], Any]) -> World:
+        world = World()
+        items = text(change("items", {"item_ids": [f"item {number}" for number in range(4)]}))
+        plan_text = text(change("plan", plan(sha256(items))))
+        world.members |= {"plans/1.json": plan_text, "manifests/0.json": items}
+        world.log("plan_locked", {"preregistration_id": ID, "version": 1, "plan_sha256": sha256(plan_text)})
+        rows = b""
+        for number, arm in enumerate("AAB", 1):
+            data = block(bytes([number] * 16), range(4), [1, 0, 1, 1])
+            world.log("batch", batch_body(number, arm, data, 4))
+            rows += data
+        world.log("batch_voided", {"preregistration_id": ID, "batch": 1, "reason": "wrong"})
+        filed = text({"number": 1})
+        for more in ({"deviation_sha256": sha256(filed)}, {"decision": 1, "decision_sha256": sha256(filed)}):
+            world.log("deviation", {"preregistration_id": ID, "deviation": 1, **more})
+        world.log("look", {"preregistration_id": ID, "decision": "continue"})
+        said = text(change("verdict", verdict(sha256(plan_text), voided=[1])))
+        named = {"deviations/1.json": filed, "deviations/1-decision-1.json": filed, "verdict.json": said}
+        world.members |= {"rows.bin": rows, **named}
+        body = {"preregistration_id": ID, "plan_sha256": sha256(plan_text), "verdict_sha256": sha256(said)}
+        world.log("verdict", body)
+        leaves = [json.loads(each) for each in world.leaves]
+        world.leaves = [text(each) for each in change("entries", leaves)]
+        return world
+
+    seen: dict[str, Any] = {}
+    world = world_of(lambda name, value: seen.setdefault(name, value))
+    assert failures(checked(world.bundle())) == ""
+    chosen = random.Random(what)
+    for path in places(seen[what]):
+        if not path or (what == "entries" and path[-1] == "kind") or (len(path) == 1 and what == "entries"):
+            continue
+        for odd in chosen.sample(ODD, 5):
+
+            def change(name: str, value: Any, path: Any = path, odd: Any = odd) -> Any:
+                return put(value, path, odd) if name == what else value
+
+            report = checked(world_of(change).bundle(), recompute=recompute_nothing)
+            assert exit_status(report) in (0, 3, 4, 10, 11, 12), (path, odd)
+            assert "\x1b" not in as_text(report, "bundle.zip", 3)
+
+
+def recompute_nothing(opened: Opened) -> Recomputed:
+    assert [len(each.values) for each in opened.batches()]
+    return Recomputed(True, False, "the same")
 
 
 # Judging again
