@@ -27,6 +27,7 @@ from service.api.http.watch import Watch
 from service.api.parsing import faults
 from service.api.routes import (
     audit,
+    bundles,
     calibration,
     deviations,
     docs,
@@ -71,6 +72,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     jobs.routes,
     projects.routes,
     keys.routes,
+    bundles.routes,
     ledger.routes,
     ledger.key_routes,
     audit.routes,
