@@ -20,11 +20,14 @@ from service.api.http.authentication import KeyCache
 from service.api.http.housekeeping import beside
 from service.api.http.layers import Layered
 from service.api.http.metrics import Metrics
+from service.api.http.reads import Reads
 from service.api.http.route import Exact
 from service.api.http.shared import Services
 from service.api.http.watch import Watch
 from service.api.parsing import faults
 from service.api.routes import (
+    audit,
+    bundles,
     calibration,
     deviations,
     docs,
@@ -69,8 +72,10 @@ ROUTERS: tuple[APIRouter, ...] = (
     jobs.routes,
     projects.routes,
     keys.routes,
+    bundles.routes,
     ledger.routes,
     ledger.key_routes,
+    audit.routes,
     service.routes,
     service.metrics_routes,
     health.routes,
@@ -100,6 +105,7 @@ def create_app(settings: Settings, database: Database, keyring: Keyring) -> Fast
             lanes=max(1, settings.pool_size // 2),
         ),
         signer=signer_of(settings, database, keyring),
+        reads=Reads(database),
     )
 
     @contextlib.asynccontextmanager

@@ -37,6 +37,7 @@ TAGS = (
     ("projects", "Tenants of the deployment."),
     ("keys", "API keys: who may do what."),
     ("ledger", "The ledger for everybody: checkpoints, keys and proofs. No key is needed."),
+    ("audit", "Who did what, and when."),
     ("service", "Limits, version, health and metrics."),
 )
 _SECURITY = {

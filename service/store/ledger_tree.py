@@ -32,6 +32,13 @@ def inclusion(session: Session, index: int, size: int) -> list[bytes]:
     return _folded(session, merkle.inclusion(index, size))
 
 
+def inclusions(session: Session, indexes: Sequence[int], size: int) -> list[list[bytes]]:
+    """The same for several leaves, in two statements."""
+    paths = [merkle.inclusion(index, size) for index in indexes]
+    hashes = _hashes(session, [span for path in paths for span in path])
+    return [merkle.folded(path, hashes) for path in paths]
+
+
 def consistency(session: Session, first: int, second: int) -> list[bytes]:
     """What proves the log of `second` leaves to begin with that of `first`.
 

@@ -484,7 +484,8 @@ def test_a_record_is_not_complete_before_coverage_says_so(world, attacker):
 
 def test_an_ended_job_stays_as_it_ended(world, attacker):
     with world.database.write() as session:
-        jobs.enqueue(session, project_id="project", kind="mcnemar", params={}, now=NOW, job_id="j")
+        new = jobs.NewJob(id="j", project_id="project", kind="mcnemar", params={}, created_at=NOW)
+        jobs.enqueue(session, new)
     for change in ("kind = 'x'", "params = '[]'", "project_id = 'other'", "created_at = NULL"):
         attacker.try_to(f"UPDATE jobs SET {change}")
     attacker.try_to("DELETE FROM jobs")
