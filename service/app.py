@@ -32,6 +32,7 @@ from service.api.routes import (
     health,
     jobs,
     keys,
+    ledger,
     looks,
     markdown,
     multiverse,
@@ -47,6 +48,7 @@ from service.api.routes import (
 from service.config import Settings
 from service.errors import ForelockError, NotFound
 from service.keyring import Keyring
+from service.starting import signer_of
 from service.store.engine import Database
 from service.wake import nudge
 from service.web import pages
@@ -67,6 +69,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     jobs.routes,
     projects.routes,
     keys.routes,
+    ledger.routes,
+    ledger.key_routes,
     service.routes,
     service.metrics_routes,
     health.routes,
@@ -95,6 +99,7 @@ def create_app(settings: Settings, database: Database, keyring: Keyring) -> Fast
             lambda: nudge(settings.runner_socket),
             lanes=max(1, settings.pool_size // 2),
         ),
+        signer=signer_of(settings, database, keyring),
     )
 
     @contextlib.asynccontextmanager
