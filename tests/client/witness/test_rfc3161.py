@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from forelock import witness
 from forelock.witness import asn1, rfc3161
 from forelock.witness.found import MAX_STAMP_BYTES, Stamp, WitnessFault
-from tests.client.witness.authority import Authority
+from tests.authority import Authority
 
 CHECKPOINT = b"forelock.example/log\n7\nqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqo=\n"
 NONCE = 0x1234567890ABCDEF

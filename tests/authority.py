@@ -41,6 +41,7 @@ def certificate(
     critical: bool = True,
     days: tuple[int, int] = (-1, 365),
     signs: bool = True,
+    host: str | None = None,
 ) -> x509.Certificate:
     """A certificate of `key`, by `issuer` or by itself; `days` from now bound its validity."""
     now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
@@ -59,7 +60,12 @@ def certificate(
             x509.KeyUsage(signs and not ca, False, False, False, False, ca, ca, False, False), critical=True
         )
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(parent_key.public_key()), critical=False
+        )
     )
+    if host:
+        builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
     if usage:
         builder = builder.add_extension(x509.ExtendedKeyUsage(usage), critical=critical)
     return builder.sign(parent_key, hashes.SHA256())
