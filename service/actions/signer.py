@@ -155,6 +155,11 @@ class Signer:
         found = Checkpoint(by.name, head.size, head.root())
         if remembered is not None:
             self._require_grown(session, self._base(session, remembered.checkpoint, signers), found)
+        at = None if stored is None else (stored.size, stored.signer)
+        if stored is not None and at == (found.size, signers[-1].number) and stored.note != found.sign(by):
+            raise CheckpointRefused(
+                f"the stored checkpoint of {stored.size} is not the one that was signed: {RESUME}"
+            )
         return Seen(signers[-1], by, remembered, found, stored)
 
     def signing_as(self, signer: LogSigner) -> notes.Signer:

@@ -274,6 +274,13 @@ def test_a_stored_checkpoint_of_nobody_is_no_beginning(replica, database):
         Replica(database, replica.directory).signer.checkpoint()
 
 
+def test_a_stored_checkpoint_that_was_altered_is_told(replica, database):
+    replica.sign(2)
+    rewrite(database, "UPDATE ledger_checkpoints SET note = 'another'")
+    with pytest.raises(CheckpointRefused, match="stored checkpoint of 2 is not the one"):
+        replica.signer.checkpoint()
+
+
 def test_every_replica_follows_what_the_others_sign(replica, database, tmp_path):
     other = Replica(database, tmp_path, "two")
     replica.sign(2)

@@ -30,6 +30,11 @@ class Lost:
     checkpoint: str
     """The signed note."""
 
+    def __post_init__(self) -> None:
+        _require_tree(self.size, self.root)
+        if not isinstance(self.checkpoint, str):
+            raise Malformed("what was lost is shown by no checkpoint")
+
 
 @dataclass(frozen=True, slots=True)
 class Handover:
@@ -46,8 +51,7 @@ class Handover:
     """Of a resumption."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.size <= MAX_SIZE or len(self.root) != HASH_BYTES:
-            raise Malformed("a handover names no tree")
+        _require_tree(self.size, self.root)
         if self.is_resumption:
             if self.after.name == self.before.name or not 0 < len(self.reason or "") <= MAX_REASON:
                 raise Malformed("a resumption has another name, and a reason")
@@ -108,6 +112,11 @@ class Handover:
         if not same:
             raise Malformed("the text is not a handover of a log in its one spelling")
         return read
+
+
+def _require_tree(size: int, root: bytes) -> None:
+    if type(size) is not int or not 0 <= size <= MAX_SIZE or len(root) != HASH_BYTES:
+        raise Malformed("a handover names no tree")
 
 
 def read_handover(note: bytes | str) -> Handover:

@@ -1,4 +1,4 @@
-"""What an API process does beside requests: threads for routes, last uses of keys, old answers."""
+"""What an API process does beside requests: threads for routes, last uses of keys, old answers, memory."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from anyio import to_thread
 from service.actions.signer import CheckpointRefused
 from service.api.http.shared import Services
 from service.logs import ERRORS, location
+from service.memory import give_back
 from service.signer_state import SignerStateError
 from service.stats.shared import registry
 from service.store import clock, idempotency
@@ -54,6 +55,7 @@ async def _keep_house(services: Services) -> None:
         await asyncio.sleep(EVERY_SECONDS)
         await _quietly(services.keys.write_last_use)
         await _quietly(lambda: forget_old_answers(services))
+        await _quietly(give_back)
 
 
 async def _keep_signing(services: Services) -> None:
