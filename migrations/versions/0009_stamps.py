@@ -17,6 +17,7 @@ depends_on = None
 
 TEXT = sa.Text()
 LONG = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+TURNS = ("rfc3161", "opentimestamps", "opentimestamps upgrade")
 TIME = sa.Text().with_variant(sa.DateTime(timezone=True), "postgresql")
 
 
@@ -40,14 +41,14 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("size", "signer", "kind", "number", name="pk_stamps"),
     )
-    op.create_table(
+    turns = op.create_table(
         "witness_turns",
-        sa.Column("kind", TEXT, nullable=False),
+        sa.Column("turn", TEXT, nullable=False),
         sa.Column("failures", sa.Integer(), nullable=False),
-        sa.Column("next_at", TIME, nullable=False),
-        sa.Column("looked", LONG, nullable=False),
-        sa.PrimaryKeyConstraint("kind", name="pk_witness_turns"),
+        sa.Column("next_at", TIME),
+        sa.PrimaryKeyConstraint("turn", name="pk_witness_turns"),
     )
+    op.bulk_insert(turns, [{"turn": turn, "failures": 0} for turn in TURNS])
     run_script(op.get_bind(), "0009")
 
 

@@ -39,7 +39,7 @@ GRANTS: Mapping[str, tuple[str, str]] = {
     "stamps": ("SELECT", "SELECT, INSERT"),
     "verdict_hypotheses": ("SELECT", "INSERT"),
     "verdicts": ("SELECT", "SELECT, INSERT"),
-    "witness_turns": ("", "SELECT, INSERT, UPDATE"),
+    "witness_turns": ("", "SELECT, UPDATE"),
 }
 """By table: of the API, and of the runner."""
 

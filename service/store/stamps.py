@@ -87,14 +87,15 @@ def waiting(session: Session, kind: Kind, *, limit: int) -> list[StoredStamp]:
     return [_stamp(row) for row in session.execute(statement.order_by(stamps.c.size).limit(limit))]
 
 
-def due(session: Session, kind: Kind, looked: int) -> StoredCheckpoint | None:
-    """The newest checkpoint, if it holds a plan or a verdict from `looked` on that no stamp of this kind is on.
+def due(session: Session, kind: Kind, looked: int) -> tuple[StoredCheckpoint | None, int]:
+    """The newest checkpoint, if it holds a plan or a verdict that no stamp of this kind is on; and how far was looked.
 
-    One stamp on a later checkpoint holds everything before: after an outage one request makes up for all.
+    One stamp on a later checkpoint holds everything before: after an outage one request makes up for all. Leaves
+    before `looked` were looked at by the caller.
     """
     newest = checkpoints.latest(session)
     if newest is None:
-        return None
+        return None, looked
     stamped = session.scalar(sa.select(sa.func.max(stamps.c.size)).where(stamps.c.kind == kind))
     start = max(looked, stamped or 0)
     wanted = sa.select(ledger_entries.c.sequence).where(
@@ -102,45 +103,39 @@ def due(session: Session, kind: Kind, looked: int) -> StoredCheckpoint | None:
         ledger_entries.c.sequence < newest.size,
         ledger_entries.c.kind.in_(WITNESSED),
     )
-    return None if session.scalar(wanted.limit(1)) is None else newest
+    found = session.scalar(wanted.order_by(ledger_entries.c.sequence).limit(1))
+    return (None, max(start, newest.size)) if found is None else (newest, found)
 
 
-def take_turn(session: Session, turn: str, *, now: datetime, lease: timedelta) -> int | None:
-    """Where the log was looked through to, if it is time and nobody else's turn; None otherwise.
-
-    Whoever takes it and dies leaves it to the next one after the lease.
-    """
-    known = session.scalar(sa.select(witness_turns.c.kind).where(witness_turns.c.kind == turn))
-    if known is None:
-        session.execute(sa.insert(witness_turns).values(kind=turn, failures=0, next_at=now, looked=0))
-    taken = session.execute(
-        sa.update(witness_turns)
-        .where(witness_turns.c.kind == turn, witness_turns.c.next_at <= now)
-        .values(next_at=now + lease)
-    )
-    if not taken.rowcount:  # type: ignore[attr-defined]
-        return None
-    return session.scalar(sa.select(witness_turns.c.looked).where(witness_turns.c.kind == turn))
+def is_time(session: Session, turn: str, *, now: datetime) -> bool:
+    """Whether a witness may be asked by now; the turn has to be taken before it is."""
+    return session.scalar(sa.select(witness_turns.c.turn).where(_open(turn, now))) is not None
 
 
-def end_turn(session: Session, turn: str, *, next_at: datetime, looked: int | None = None) -> None:
-    """The turn went well; the next one is then."""
-    values: dict[str, object] = {"failures": 0, "next_at": next_at}
-    if looked is not None:
-        values["looked"] = looked
-    session.execute(sa.update(witness_turns).where(witness_turns.c.kind == turn).values(values))
+def take_turn(session: Session, turn: str, *, now: datetime, lease: timedelta) -> bool:
+    """Take it, if it is time and nobody else did. Whoever dies with it leaves it to the next one after the lease."""
+    taken = session.execute(sa.update(witness_turns).where(_open(turn, now)).values(next_at=now + lease))
+    return bool(taken.rowcount)  # type: ignore[attr-defined]
+
+
+def end_turn(session: Session, turn: str, *, next_at: datetime) -> None:
+    """It went well; the next one is then."""
+    statement = sa.update(witness_turns).where(witness_turns.c.turn == turn)
+    session.execute(statement.values(failures=0, next_at=next_at))
 
 
 def fail_turn(session: Session, turn: str, *, now: datetime, waits: Sequence[timedelta]) -> timedelta:
     """The witness was away: wait longer after every failure. Returns how long."""
-    failures = session.scalar(sa.select(witness_turns.c.failures).where(witness_turns.c.kind == turn)) or 0
+    failures = session.scalar(sa.select(witness_turns.c.failures).where(witness_turns.c.turn == turn)) or 0
     wait = waits[min(failures, len(waits) - 1)]
-    session.execute(
-        sa.update(witness_turns)
-        .where(witness_turns.c.kind == turn)
-        .values(failures=failures + 1, next_at=now + wait)
-    )
+    statement = sa.update(witness_turns).where(witness_turns.c.turn == turn)
+    session.execute(statement.values(failures=failures + 1, next_at=now + wait))
     return wait
+
+
+def _open(turn: str, now: datetime) -> sa.ColumnElement[bool]:
+    when = witness_turns.c.next_at
+    return sa.and_(witness_turns.c.turn == turn, sa.or_(when.is_(None), when <= now))
 
 
 _STAMPS = sa.select(stamps, ledger_checkpoints.c.note).join_from(stamps, ledger_checkpoints)

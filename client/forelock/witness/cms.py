@@ -48,7 +48,10 @@ SIGNED_ATTRIBUTES, KEY_IDENTIFIER, DIRECTORY_NAME = 0xA0, 0x80, 0xA4
 
 def hash_of(algorithm: list[TLV], what: str) -> hashes.HashAlgorithm:
     """A hash by its identifier; weak ones are refused."""
-    oid = asn1.algorithm_oid(algorithm, what).dotted_string
+    return _hash_named(asn1.algorithm_oid(algorithm, what).dotted_string, what)
+
+
+def _hash_named(oid: str, what: str) -> hashes.HashAlgorithm:
     if oid not in HASHES:
         raise WitnessFault(f"the {what} uses the hash {oid}; SHA-256, SHA-384 and SHA-512 are accepted")
     return HASHES[oid]
@@ -217,11 +220,11 @@ def _pss(algorithm: list[TLV], digest: hashes.HashAlgorithm) -> padding.PSS:
     mask = asn1.algorithm_oid(given.mask, "mask of RSA-PSS").dotted_string
     if mask != MGF1 or len(given.mask) != 2:
         raise WitnessFault(f"the time stamp's signature is RSA-PSS with the mask {mask}; MGF1 is read")
-    inner = asn1.decode(list[TLV], given.mask[1], "mask of RSA-PSS")
+    inner = asn1.decode(asn1.KnownAlgorithm, given.mask[1], "mask of RSA-PSS")
     salt = 20 if given.salt_length is None else given.salt_length
     if not 0 <= salt <= 512:
         raise WitnessFault("the time stamp's signature is RSA-PSS with an impossible salt")
-    return padding.PSS(padding.MGF1(hash_of(inner, "time stamp")), salt)
+    return padding.PSS(padding.MGF1(_hash_named(inner.algorithm.dotted_string, "time stamp")), salt)
 
 
 def _hash(algorithm: hashes.HashAlgorithm, data: bytes) -> bytes:
