@@ -20,11 +20,13 @@ from service.api.http.authentication import KeyCache
 from service.api.http.housekeeping import beside
 from service.api.http.layers import Layered
 from service.api.http.metrics import Metrics
+from service.api.http.reads import Reads
 from service.api.http.route import Exact
 from service.api.http.shared import Services
 from service.api.http.watch import Watch
 from service.api.parsing import faults
 from service.api.routes import (
+    audit,
     calibration,
     deviations,
     docs,
@@ -73,6 +75,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     keys.routes,
     ledger.routes,
     ledger.key_routes,
+    audit.routes,
     service.routes,
     service.metrics_routes,
     health.routes,
@@ -102,6 +105,7 @@ def create_app(settings: Settings, database: Database, keyring: Keyring) -> Fast
             lanes=max(1, settings.pool_size // 2),
         ),
         signer=signer_of(settings, database, keyring),
+        reads=Reads(database),
     )
 
     @contextlib.asynccontextmanager

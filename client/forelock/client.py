@@ -269,6 +269,22 @@ class Client:
         """Revoke an API key."""
         self._send("DELETE", f"/v1/keys/{_part(key_id)}")
 
+    # The audit log
+
+    def audit_log(
+        self,
+        *,
+        subject: str | None = None,
+        action: str | None = None,
+        key: str | None = None,
+        since: str | None = None,
+        deployment: bool = False,
+    ) -> Iterator[Json]:
+        """What was done, newest first: in the project (scope `admin`), or to the deployment (`operator`)."""
+        filters = {"subject": subject, "action": action, "key": key, "since": since}
+        path = "/v1/audit/deployment" if deployment else "/v1/audit"
+        yield from self._pages(path, {name: value for name, value in filters.items() if value})
+
     # Requests
 
     def _etag(self, record: str) -> str:

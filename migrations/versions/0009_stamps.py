@@ -11,7 +11,7 @@ from alembic import op
 from service.store.guards import run_script
 
 revision = "0009"
-down_revision = "0006"
+down_revision = "0008"
 branch_labels = None
 depends_on = None
 

@@ -191,7 +191,8 @@ def open_rows(session: Session, record: Preregistration) -> Rows:
         outcomes.place(open_batch(batch, record.plan_sha256 or "", private))
     manifests = manifests_of(session, record)
     outcomes, _ = up_to_stop(record.plan, manifests, outcomes)
-    return Rows(record.plan, manifests, outcomes, record.judged_at)
+    verdict = verdicts.get(session, record.project_id, record.id)
+    return Rows(record.plan, manifests, outcomes, record.judged_at, () if verdict is None else verdict.marks)
 
 
 def _person(session: Session, name: str, key_id: str | None) -> Person:

@@ -25,7 +25,7 @@ from service.domain.results import sealing
 from service.domain.results.batches import STATUSES, PlacedBatch
 from service.domain.results.filled import Filled
 from service.errors import ForelockError
-from service.store import batches, coverage, intakes, ledger, preregistrations
+from service.store import audit, batches, coverage, intakes, ledger, preregistrations
 from service.store.batches import NewBatch
 from service.store.pipeline import Questions, together
 
@@ -163,6 +163,17 @@ class _Taken:
             salt=self.salt,
         )
 
+    def done(self, batch: NewBatch, now: datetime) -> audit.Done:
+        """Its line in the audit log."""
+        return audit.Done(
+            project_id=self.project_id,
+            key_id=batch.key_id,
+            action="results.post",
+            subject=batch.preregistration_id,
+            facts={"batch": batch.sequence},
+            created_at=now,
+        )
+
     def answer(self, receipt: Receipt | None) -> Accepted:
         """What it is answered."""
         batch = self.batch
@@ -271,6 +282,7 @@ class Group:
             return Stored([each.answer(None) for each in self._taken], None, queued=False)
         with together(self._session):
             batches.append(self._session, *(batch for _, batch in new))
+            audit.record_all(self._session, [each.done(batch, self._now) for each, batch in new])
             for cell, filled in self._filled.items():
                 if filled.changed:
                     coverage.save(self._session, *cell, filled.bitmap(), filled.received)

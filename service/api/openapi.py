@@ -36,6 +36,7 @@ TAGS = (
     ("jobs", "Work that takes longer than a request."),
     ("projects", "Tenants of the deployment."),
     ("keys", "API keys: who may do what."),
+    ("audit", "Who did what, and when."),
     ("service", "Limits, version, health and metrics."),
 )
 _SECURITY = {

@@ -109,7 +109,10 @@ _GROW = sa.update(ledger_head).values(size=sa.bindparam("new_size"), peaks=sa.bi
 
 def receipts(session: Session, preregistration_id: str, *, kind: Kind | None = None) -> list[Receipt]:
     """The record's receipts in order. Reach it through a record that was read in its project."""
-    return [Receipt.model_validate(each) for each in _entries(session, preregistration_id, kind)]
+    return [
+        Receipt(**{name: each[name] for name in _SHOWN if name != "created_at"})
+        for each in _entries(session, preregistration_id, kind)
+    ]
 
 
 def bodies(session: Session, preregistration_id: str, *, kind: Kind, after: int = -1) -> list[dict[str, Any]]:
@@ -145,11 +148,31 @@ def body_of(leaf: str) -> dict[str, Any]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An event of a record: its place in the ledger, when it was added, and what it says."""
+
+    sequence: int
+    created_at: datetime
+    body: Mapping[str, Any]
+
+
+def entries(session: Session, preregistration_id: str, *, kind: Kind) -> list[Entry]:
+    """The record's entries of a kind, in order. Reach it through a record that was read in its project."""
+    return [
+        Entry(each["sequence"], each["created_at"], json.loads(each["leaf"])["body"])
+        for each in _entries(session, preregistration_id, kind)
+    ]
+
+
+_SHOWN = ("sequence", "kind", "leaf", "leaf_sha256", "created_at")
+
+
 def _entries(
     session: Session, preregistration_id: str, kind: Kind | None, after: int = -1
 ) -> list[dict[str, Any]]:
     """Entries whose leaves are what was hashed."""
-    wanted = [ledger_entries.c[name] for name in ("sequence", "kind", "leaf", "leaf_sha256")]
+    wanted = [ledger_entries.c[name] for name in _SHOWN]
     statement = sa.select(*wanted).where(
         ledger_entries.c.preregistration_id == preregistration_id, ledger_entries.c.sequence > after
     )

@@ -249,7 +249,8 @@ audit_events = Table(
     Column("subject", Words),
     Column("facts", sa.JSON, nullable=False),
     Column("created_at", Moment, nullable=False),
-    Index(None, "project_id", "id"),
+    Index(None, "project_id", "created_at"),
+    Index(None, "subject", "created_at"),
 )
 
 jobs = Table(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from service.domain.notes.next_steps import next_step
+from service.domain.notes.notes import marks_in_words
 from service.domain.plans.plan import Hypothesis, Plan
 from service.domain.plans.preregistration import Preregistration, State
 from service.domain.rules.fields import EFFECT_FIELDS
@@ -123,6 +124,7 @@ class Page:
     progress: Progress | None
     timeline: tuple[Moment, ...]
     voided: tuple[tuple[int, str], ...]
+    marks: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +164,7 @@ def page_of(
         progress=progress,
         timeline=tuple(_timeline(record)),
         voided=() if verdict is None else tuple((each.batch, each.reason) for each in verdict.voided_batches),
+        marks=() if verdict is None else tuple(each.en for each in marks_in_words(verdict)),
     )
 
 

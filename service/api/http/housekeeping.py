@@ -20,6 +20,8 @@ from service.store import clock, idempotency
 EVERY_SECONDS = 60.0
 SIGN_SECONDS = 10.0
 """How long a batch waits for a checkpoint at most; locks and verdicts do not wait for this."""
+READS_SECONDS = 1.0
+"""How often reads that were noted go into the audit log."""
 KEEP_ANSWERS = timedelta(days=7)
 """How long the answer to an `Idempotency-Key` is kept."""
 
@@ -29,7 +31,7 @@ async def beside(services: Services) -> AsyncIterator[None]:
     """Sizes the thread pool, keeps house while the application runs, and once more at its end."""
     to_thread.current_default_thread_limiter().total_tokens = services.settings.pool_size
     services.calculators.open()
-    tasks = [asyncio.create_task(each) for each in (_keep_house(services), _keep_signing(services))]
+    tasks = [asyncio.create_task(each(services)) for each in (_keep_house, _keep_signing, _write_reads)]
     warm = asyncio.create_task(to_thread.run_sync(_load, services))
     try:
         yield
@@ -42,6 +44,7 @@ async def beside(services: Services) -> AsyncIterator[None]:
         services.calculators.close()
         await _quietly(services.posting.close)
         await _quietly(services.keys.write_last_use)
+        await _quietly(lambda: services.reads.write(everything=True))
 
 
 def _load(services: Services) -> None:
@@ -68,6 +71,13 @@ def sign(services: Services) -> None:
     """Sign what came in since, all at once; and learn what others have signed. A refusal is told by who refused."""
     with contextlib.suppress(CheckpointRefused, SignerStateError):
         services.signer.checkpoint()
+
+
+async def _write_reads(services: Services) -> None:
+    while True:
+        await asyncio.sleep(READS_SECONDS)
+        if services.reads.due():
+            await _quietly(services.reads.write)
 
 
 def forget_old_answers(services: Services) -> None:

@@ -16,6 +16,7 @@ from service.api.calculators.pool import Calculators
 from service.api.http.authentication import KeyCache
 from service.api.http.metrics import Metrics
 from service.api.http.public import PublicAnswers
+from service.api.http.reads import Reads
 from service.api.http.room import Room
 from service.api.http.watch import Watch
 from service.config import Settings
@@ -39,6 +40,7 @@ class Services:
     watch: Watch
     posting: Posting
     signer: Signer
+    reads: Reads
     plans: LockedPlans = field(default_factory=LockedPlans)
     posts: Semaphore = field(default_factory=lambda: Semaphore(MOST_POSTS_AT_ONCE))
     """Small batches that are in memory side by side; others wait as the bytes they came as."""

@@ -54,6 +54,7 @@ def calibrate(
         else:
             require_verdict(session, record)
             case = actions.of_record(session, record, runs=body.runs, seed=body.seed)
+            shared.reads.note(caller, "calibration.ask", record.id)
     seconds = actions.affordable(case)
     with shared.database.write() as session:
         job = actions.enqueue(

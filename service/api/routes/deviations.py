@@ -15,7 +15,7 @@ from service.api.http.answers import Page, View, answer, shows
 from service.api.http.body import StrictBody
 from service.api.http.deps import Cursor, Limit, Planner, Reader, ReadSession, RecordId, Shared, scope
 from service.api.http.idempotency import OptionalOnce
-from service.api.http.route import refuses, router
+from service.api.http.route import audited, refuses, router
 from service.api.http.shared import Services
 from service.api.routes.preregistrations import refusals_audited
 from service.domain.access import Key
@@ -138,6 +138,7 @@ def _prepare(shared: Services, caller: Key, prereg_id: str, body: Filing) -> act
     response_model=DeviationPage,
     responses=shows(examples.DEVIATIONS),
 )
+@audited("deviations.read")
 def list_deviations(
     caller: Reader, session: ReadSession, prereg_id: RecordId, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:

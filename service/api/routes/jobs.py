@@ -25,11 +25,13 @@ from service.api.http.route import refuses, router
 from service.api.http.shared import Services
 from service.domain.access import Key
 from service.errors import Unauthorized, Unavailable
-from service.store import clock, jobs, preregistrations
+from service.store import audit, clock, jobs, preregistrations
 from service.wake import nudge
 
 routes = router("jobs")
 
+_TELLING = ("look", "monitor", CALIBRATION)
+"""Kinds of jobs whose results follow from outcomes of a record: who reads them is in the audit log."""
 STREAM_SECONDS = 900.0
 """A stream of events ends after this long; clients that want more connect again."""
 QUIET_SECONDS = 15.0
@@ -74,14 +76,24 @@ def _coarse(moment: datetime | None) -> datetime | None:
 
 
 def queued(
-    shared: Services, once: Once, caller: Key, prereg_id: str, enqueue: Callable[..., jobs.Job]
+    shared: Services, once: Once, caller: Key, prereg_id: str, enqueue: Callable[..., jobs.Job], action: str
 ) -> Response:
     """202 and the job that `enqueue(session, record, job_id=, now=)` makes for a record, and a nudge to the runner."""
     with shared.database.write() as session:
 
         def work() -> Response:
             record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
-            job = enqueue(session, record, job_id=uuid.uuid4().hex, now=clock.now(session))
+            now = clock.now(session)
+            job = enqueue(session, record, job_id=uuid.uuid4().hex, now=now)
+            audit.record(
+                session,
+                project_id=record.project_id,
+                key_id=caller.id,
+                action=action,
+                subject=record.id,
+                facts={},
+                now=now,
+            )
             return answer(job_view(job), 202, {"Location": f"/v1/jobs/{job.id}"})
 
         response = once.run(session, work)
@@ -106,12 +118,15 @@ def _visible(caller: Key, job: jobs.Job) -> jobs.Job:
 
 
 @routes.get("/jobs/{job_id}", response_model=JobView, responses=shows(examples.JOB) | refuses(403))
-def get_job(caller: AnyCaller, session: ReadSession, job_id: RecordId) -> Response:
+def get_job(caller: AnyCaller, session: ReadSession, shared: Shared, job_id: RecordId) -> Response:
     """Read a job: its state, how far it is, and its answer.
 
     Needs the scope `read`; `tests:run` will do for the job of a statistical test.
     """
-    return answer(job_view(_visible(caller, jobs.get(session, caller.project_id, job_id))))
+    job = _visible(caller, jobs.get(session, caller.project_id, job_id))
+    if job.kind in _TELLING and job.result is not None:
+        shared.reads.note(caller, f"{job.kind}.read", job.params.get("preregistration_id"))
+    return answer(job_view(job))
 
 
 @routes.delete("/jobs/{job_id}", status_code=204, responses=refuses(403, 409))

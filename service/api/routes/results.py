@@ -36,7 +36,7 @@ from service.api.http.deps import (
 )
 from service.api.http.headers import header
 from service.api.http.idempotency import Once, OptionalOnce, required_once, sent, to_store
-from service.api.http.route import asks, refuses, router
+from service.api.http.route import asks, audited, refuses, router
 from service.api.http.shared import Services, services
 from service.api.routes.preregistrations import refusals_audited
 from service.domain.access import Key
@@ -421,6 +421,7 @@ class ResultView(View):
     response_model=Page[ResultView],
     responses=shows(examples.ROWS) | refuses(409),
 )
+@audited("results.read")
 def list_results(
     caller: Reader,
     session: ReadSession,

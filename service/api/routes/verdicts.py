@@ -24,7 +24,7 @@ from service.api.http.deps import (
     not_modified,
 )
 from service.api.http.idempotency import OptionalOnce
-from service.api.http.route import refuses, router
+from service.api.http.route import audited, refuses, router
 from service.api.routes.jobs import JobView, queued
 from service.api.routes.preregistrations import NOT_MODIFIED
 from service.domain.plans.preregistration import Preregistration
@@ -54,6 +54,7 @@ class VerdictItem(View):
     response_model=Verdict,
     responses=shows(examples.VERDICT) | NOT_MODIFIED | refuses(409, 503),
 )
+@audited("verdict.read")
 def get_verdict(request: Request, caller: Reader, shared: Shared, prereg_id: RecordId) -> Response:
     """Read the verdict: every clause with what was observed, and the analyses behind it.
 
@@ -91,7 +92,7 @@ def require_verdict(session: Session, record: Preregistration) -> StoredVerdict:
 )
 def retry_verdict(caller: Locker, once: OptionalOnce, shared: Shared, prereg_id: RecordId) -> Response:
     """Queue the verdict of a complete plan again, after its job failed. One that is queued or running is kept."""
-    return queued(shared, once, caller, prereg_id, _again)
+    return queued(shared, once, caller, prereg_id, _again, "verdict.ask")
 
 
 def _again(session: Session, record: Preregistration, *, job_id: str, now: datetime) -> jobs.Job:
@@ -100,6 +101,7 @@ def _again(session: Session, record: Preregistration, *, job_id: str, now: datet
 
 
 @routes.get("/verdicts", response_model=Page[VerdictItem], responses=shows(examples.VERDICTS))
+@audited("verdicts.list")
 def list_verdicts(
     caller: Reader,
     session: ReadSession,

@@ -33,6 +33,7 @@ from service.domain.verdicts.judge import judge
 from service.domain.verdicts.outcomes import Cell, Outcomes, PlanViolatedError, pair_up, why_no_worst_case
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict, Outcome, Role
 from service.domain.verdicts.stopping import is_sequential
+from service.domain.verdicts.validity import Mark
 from service.errors import ForelockError
 from service.records import Record
 from service.stats.shared import registry
@@ -49,6 +50,8 @@ class Rows:
     manifests: Mapping[str, Manifest] = field(repr=False)
     outcomes: Outcomes = field(repr=False)
     judged_at: AwareDatetime
+    marks: tuple[Mark, ...] = ()
+    """What stands against the verdict stands against all that is computed again."""
 
 
 class HypothesisAsRun(Record):
@@ -130,6 +133,7 @@ def verdicts_of(rows: Rows) -> dict[str, HypothesisVerdict]:
         preregistration_id="",
         plan_sha256="",
         judged_at=rows.judged_at,
+        marks=rows.marks,
         descriptive=False,
     )
     return {each.id: each for each in verdict.hypotheses}

@@ -13,7 +13,7 @@ from pydantic import AwareDatetime, Field
 from service.domain.checks.claim import asserts_claim
 from service.domain.deviations.rules import STRICTNESS, Classification
 from service.domain.evidence.evidence import Check, Piece, piece, total, yes
-from service.domain.notes.notes import HypothesisSentences, Note, Words
+from service.domain.notes.notes import HypothesisSentences, Note, Words, marks_in_words
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State
 from service.domain.power.records import RulePower
@@ -71,6 +71,7 @@ class EvidenceCard(Record):
     results_expected: int
     deviations: dict[str, int] = Field(description="How many stand at each classification.")
     hypotheses: tuple[HypothesisCard, ...]
+    marks: tuple[Words, ...] = Field((), description="What stands against the verdict, for good.")
     limits: Words = Field(description="What no record can prove.")
 
 
@@ -107,6 +108,7 @@ def of_record(known: Known) -> EvidenceCard:
         results_expected=known.expected,
         deviations=dict(Counter(known.standing)),
         hypotheses=tuple(_hypotheses(known)),
+        marks=() if known.verdict is None else marks_in_words(known.verdict),
         limits=LIMITS,
     )
 

@@ -6,12 +6,13 @@ Says what the English sentence says and no more: never that there is no differen
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from service.domain.plans.plan import Plan
 from service.domain.verdicts.reading import IntervalRead
 from service.domain.verdicts.records import HypothesisVerdict
+from service.domain.verdicts.validity import Mark, flags
 from service.domain.verdicts.words.chinese_reasons import reason_zh
 from service.domain.verdicts.words.facts import ComparedP, Facts, facts_of, fallback_case
 from service.domain.verdicts.words.numbers import percentage, points, probability, score
@@ -27,13 +28,19 @@ OUTCOMES: Mapping[str, str] = MappingProxyType(
 )
 
 
-def sentence_zh(plan: Plan, found: HypothesisVerdict, read: IntervalRead | None) -> str:
-    """Outcome, estimate, p-values, interval, margin, and what was not shown."""
-    return "".join(_parts(found, read, facts_of(plan, found, read)))
+def sentence_zh(
+    plan: Plan, found: HypothesisVerdict, read: IntervalRead | None, marks: Sequence[Mark] = ()
+) -> str:
+    """Outcome, estimate, p-values, interval, margin, and what was not shown; then the marks it stands with."""
+    flagged = (f"此结论带有标记:{reason_zh(mark.says)}。" for mark in flags(marks, found.id))
+    return "".join([*_parts(found, read, facts_of(plan, found, read)), *flagged])
 
 
 def _parts(found: HypothesisVerdict, read: IntervalRead | None, facts: Facts) -> Iterator[str]:
     yield f"假设 {found.id} {OUTCOMES[found.outcome]}:{_why(found)}。"
+    if found.outcome == "invalid" and found.delta is not None:
+        yield "其子句与检验留存在案,但不据此作出任何结论。"
+        return
     if found.delta is not None:
         yield (
             f"在 {found.population} 上,{found.candidate} 与 {found.baseline} 的 {found.endpoint} 之差为 "

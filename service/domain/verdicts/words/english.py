@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from service.domain.plans.plan import Plan
 from service.domain.verdicts.family import CLOSED, members
 from service.domain.verdicts.parts import EquivalenceFallback
 from service.domain.verdicts.reading import IntervalRead
 from service.domain.verdicts.records import HypothesisVerdict
+from service.domain.verdicts.validity import Mark, flags
 from service.domain.verdicts.words.facts import ComparedP, Facts, facts_of, fallback_case
 from service.domain.verdicts.words.numbers import percentage, points, probability, score
 
@@ -30,13 +31,19 @@ def multiplicity(plan: Plan) -> str:
     return f"{policy} over {family}{both}"
 
 
-def sentence(plan: Plan, found: HypothesisVerdict, read: IntervalRead | None) -> str:
-    """Outcome, estimate, p-values, interval, margin, and what was not shown."""
-    return " ".join(_parts(found, read, facts_of(plan, found, read)))
+def sentence(
+    plan: Plan, found: HypothesisVerdict, read: IntervalRead | None, marks: Sequence[Mark] = ()
+) -> str:
+    """Outcome, estimate, p-values, interval, margin, and what was not shown; then the marks it stands with."""
+    flagged = (f"It is marked: {mark.says}." for mark in flags(marks, found.id))
+    return " ".join([*_parts(found, read, facts_of(plan, found, read)), *flagged])
 
 
 def _parts(found: HypothesisVerdict, read: IntervalRead | None, facts: Facts) -> Iterator[str]:
     yield f"{found.id} is {found.outcome.replace('_', ' ')}: {_why(found)}."
+    if found.outcome == "invalid" and found.delta is not None:
+        yield "Its clauses and tests stand on record, and no outcome rests on them."
+        return
     if found.delta is not None:
         yield (
             f"{found.candidate} minus {found.baseline} in {found.endpoint} on {found.population} is "
