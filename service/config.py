@@ -105,6 +105,20 @@ class Settings(BaseSettings):
         None, description="What the signer remembers of its last checkpoint; unset: in the data directory."
     )
 
+    witness_tsa_url: str | None = Field(
+        None, description="Time stamp authority (RFC 3161) that stamps checkpoints; unset: none is asked."
+    )
+    witness_tsa_ca_file: Path | None = Field(
+        None, description="PEM file of its root; a stamp that does not lead there is not kept."
+    )
+    witness_ots_calendars: str | None = Field(
+        None, description="OpenTimestamps calendars, separated by commas; unset: none is asked."
+    )
+    outgoing_allow: str | None = Field(
+        None,
+        description="Hosts, addresses and networks that may be called though they are not public, by commas.",
+    )
+
     @model_validator(mode="after")
     def _pool_is_encrypted(self) -> Self:
         """A plain scheduler runs anybody's code."""

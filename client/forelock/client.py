@@ -121,6 +121,16 @@ class Client:
         """A record's document in Markdown: `prereg`, `deviations` or `evidence`."""
         return self._send("GET", f"{_record(preregistration_id)}/{_part(name)}.md").text
 
+    def export(self, preregistration_id: str, name: str, *, hypothesis: str | None = None) -> bytes:
+        """A locked record for the tools of others: `lock.intoto.json`, `lock.dsse.json` or `prml`."""
+        parameters = {} if hypothesis is None else {"hypothesis": hypothesis}
+        return self._send("GET", f"{_record(preregistration_id)}/{_part(name)}", params=parameters).content
+
+    def stamps(self, preregistration_id: str) -> list[Json]:
+        """What outside witnesses gave for the lock and the verdict."""
+        found: list[Json] = self._json("GET", f"{_record(preregistration_id)}/stamps")["items"]
+        return found
+
     def evidence(self, preregistration_id: str) -> Json:
         """The five pieces of evidence of a record, scored."""
         return self._json("GET", f"{_record(preregistration_id)}/evidence")

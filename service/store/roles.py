@@ -36,8 +36,10 @@ GRANTS: Mapping[str, tuple[str, str]] = {
     "plans": ("SELECT, INSERT", "SELECT"),
     "preregistrations": ("SELECT, INSERT, UPDATE, DELETE", "SELECT, UPDATE"),
     "projects": ("SELECT, INSERT", ""),
+    "stamps": ("SELECT", "SELECT, INSERT"),
     "verdict_hypotheses": ("SELECT", "INSERT"),
     "verdicts": ("SELECT", "SELECT, INSERT"),
+    "witness_turns": ("", "SELECT, UPDATE"),
 }
 """By table: of the API, and of the runner."""
 

@@ -213,6 +213,32 @@ ledger_checkpoints = Table(
     Column("created_at", Moment, nullable=False),
 )
 
+stamps = Table(  # what outside witnesses gave for a signed checkpoint; the last number of a kind counts
+    "stamps",
+    metadata,
+    Column("size", LONG, primary_key=True, autoincrement=False),
+    Column("signer", Integer, primary_key=True, autoincrement=False),
+    Column("kind", Words, primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("root", Words, nullable=False),
+    Column("note_sha256", Words, nullable=False),
+    Column("content", LargeBinary, nullable=False),  # .tsr or .ots
+    Column("waiting", Integer, nullable=False),  # 1: more is to be asked for later
+    Column("obtained_at", Moment, nullable=False),
+    sa.ForeignKeyConstraint(["size", "signer"], [ledger_checkpoints.c.size, ledger_checkpoints.c.signer]),
+)
+
+witness_turns = (
+    Table(  # when a witness is asked next, and how far the log was looked through for what it stamps
+        "witness_turns",
+        metadata,
+        Column("kind", Words, primary_key=True),
+        Column("failures", Integer, nullable=False),
+        Column("next_at", Moment, nullable=False),
+        Column("looked", LONG, nullable=False),
+    )
+)
+
 audit_events = Table(
     "audit_events",
     metadata,
