@@ -14,12 +14,15 @@ from pydantic import TypeAdapter
 
 from service.api.calculators.process import begin
 from service.api.parsing import models as parsing
+from service.api.parsing import strict_json
 from service.api.parsing.closed_types import is_closed
 from service.domain.plans.plan import Plan
 from service.domain.results.batches import ResultBatch
 from service.ingest import manifests as manifest_ingest
 from service.ingest import results as result_ingest
+from service.ingest.harnesses.files import Files
 from service.ingest.imports import ImportedFile, read_import
+from service.ingest.surveys import read_files
 from service.stats.shared import registry
 from service.store.populations import Packed, packed
 
@@ -83,6 +86,15 @@ def imported(
             max_rows=most,
             scratch=Path(scratch),
         )
+
+
+def surveyed(
+    _body: bytes, path: str, form: str, section: str | None, arm: str | None, scratch: str
+) -> dict[str, Any]:
+    """What a file of a harness holds, and its table under an `import` section."""
+    given = None if section is None else strict_json.parse(section.encode())
+    with Path(path).open("rb") as file:
+        return read_files(Files.of(file, scratch=Path(scratch)), form, given, arm)
 
 
 def test(

@@ -52,3 +52,21 @@ IMPORTS: dict[str, Any] = {
     ],
     "next_cursor": None,
 }
+FILE: dict[str, Any] = {
+    "survey": {
+        "format": "csv",
+        "samples": 2,
+        "partial": None,
+        "events": {},
+        "measures": {
+            "value": {"n": 2, "texts": [], "least": 0, "greatest": 1, "binary": True, "events": {}},
+        },
+        "replicates": 1,
+        "ids": {"item_id": 2},
+        "clusters": {},
+        "arms": {},
+        "section": {"format": "csv"},
+    },
+    "table": None,
+    "problem": None,
+}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from anyio import to_thread
 from fastapi import Depends, Query, Request, Response
@@ -17,7 +17,7 @@ from service.api.calculators import aside
 from service.api.calculators.pool import CalculatorLost
 from service.api.examples import imports as examples
 from service.api.http.answers import Page, View, answer, shows
-from service.api.http.deps import MAX_ID, Cursor, Limit, Reader, ReadSession, RecordId, Shared, scope
+from service.api.http.deps import MAX_ID, Cursor, Limit, Planner, Reader, ReadSession, RecordId, Shared, scope
 from service.api.http.idempotency import Once, RequiredOnce, sent, to_store
 from service.api.http.route import refuses, router
 from service.api.http.shared import Services
@@ -169,10 +169,14 @@ async def _read(
             seconds=SECONDS,
         )
     except CalculatorLost:
-        raise TooLarge(
-            "the file takes more time or memory to read than one import may have; split the run",
-            code="import_too_large",
-        ) from None
+        raise _too_large() from None
+
+
+def _too_large() -> TooLarge:
+    return TooLarge(
+        "the file takes more time or memory to read than one import may have; split the run",
+        code="import_too_large",
+    )
 
 
 def _terms(shared: Services, caller: Key, prereg_id: str) -> results.Terms:
@@ -238,6 +242,55 @@ def _batch(fitted: actions.Fitted, accepted: Accepted) -> ImportedBatch:
         skipped=accepted.skipped,
         receipt=accepted.receipt,
     )
+
+
+class FileRead(View):
+    """What a file holds; nothing of it is stored."""
+
+    survey: dict[str, Any] = Field(
+        description="Measures, places of ids and clusters, arms, and an `import` section to paste."
+    )
+    table: list[dict[str, Any]] | None = Field(
+        description="With `section`: the rows, as columns per arm and endpoint."
+    )
+    problem: dict[str, Any] | None = Field(description="With `section`: what an import would be refused for.")
+
+
+@routes.post(
+    "/imports/check",
+    response_model=FileRead,
+    responses=shows(examples.FILE),
+    dependencies=[Depends(takes_file)],
+)
+async def check_file(
+    request: Request,
+    caller: Planner,  # noqa: ARG001 - it has to be one
+    shared: Shared,
+    format: Annotated[FormatName, Query(description="The file's.")],
+    section: Annotated[
+        str | None, Query(max_length=20_000, description="An `import` section as JSON, to read the rows by.")
+    ] = None,
+    arm: Annotated[str | None, Query(max_length=512, description="Whose results these are.")] = None,
+) -> Response:
+    """Read a result file of an earlier run, for whoever writes a plan, and store nothing.
+
+    Answers what the file holds, and under an `import` section its rows or what they would be refused for.
+    """
+    async with receive(request) as upload:
+        try:
+            found = await shared.calculators.run(
+                request,
+                aside.surveyed,
+                upload.path,
+                format,
+                section,
+                arm,
+                str(upload.scratch),
+                seconds=SECONDS,
+            )
+        except CalculatorLost:
+            raise _too_large() from None
+    return answer(FileRead.model_validate(found))
 
 
 @routes.get(
