@@ -46,6 +46,7 @@ class Settings(BaseSettings):
     pool_size: int = Field(20, ge=1, le=500, description="Database connections of one API process.")
     max_body_bytes: int = Field(64 * MIB, ge=1024, description="Largest request body, as sent.")
     max_expanded_bytes: int = Field(64 * MIB, ge=1024, description="Largest body after gzip.")
+    max_import_bytes: int = Field(1024 * MIB, ge=1024, description="Largest file of an import, as sent.")
     max_rows: int = Field(
         1_000_000, ge=1, le=1_000_000, description="Rows of one batch, and items of one manifest."
     )

@@ -22,6 +22,7 @@ GRANTS: Mapping[str, tuple[str, str]] = {
     "deviation_decisions": ("SELECT, INSERT", ""),
     "deviations": ("SELECT, INSERT", ""),
     "idempotency": ("SELECT, INSERT, DELETE", ""),
+    "imports": ("SELECT, INSERT", ""),
     "job_inputs": ("SELECT, INSERT, DELETE", "SELECT, DELETE"),
     "job_shards": ("SELECT, DELETE", "SELECT, INSERT, DELETE"),
     "jobs": ("SELECT, INSERT, UPDATE", "SELECT, INSERT, UPDATE, DELETE"),

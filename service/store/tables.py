@@ -131,6 +131,19 @@ batch_voids = Table(
     ),
 )
 
+imports = Table(
+    "imports",
+    metadata,
+    Column("preregistration_id", Words, ForeignKey(preregistrations.c.id), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("format", Words, nullable=False),
+    Column("reader_version", Integer, nullable=False),
+    Column("batches", Words, nullable=False),
+    Column("sealed", LargeBinary, nullable=False),
+    Column("received_at", Moment, nullable=False),
+    Column("key_id", Words, ForeignKey(keys.c.id), nullable=False),
+)
+
 coverage = Table(
     "coverage",
     metadata,
