@@ -43,6 +43,7 @@ from service.api.routes import (
     results,
     service,
     stats,
+    unblinding,
     verdicts,
     wording,
 )
@@ -58,6 +59,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     preregistrations.routes,
     populations.routes,
     results.routes,
+    unblinding.routes,
     verdicts.routes,
     deviations.routes,
     multiverse.routes,

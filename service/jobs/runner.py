@@ -24,6 +24,7 @@ from service.jobs.computations import kinds
 from service.jobs.looks import LookJob
 from service.jobs.pool import Pool, WorkerDied
 from service.jobs.slots import Slots
+from service.jobs.unblinding import UnblindingJob
 from service.jobs.verdicts import VerdictJob
 from service.keyring import Keyring
 from service.store import clock, job_leases, jobs
@@ -64,6 +65,7 @@ class Runner:
             "verdict": VerdictJob(keyring),
             "look": look,
             "monitor": look,
+            "unblinding": UnblindingJob(keyring),
             "calibration": CalibrationJob(),
             **kinds(),
         }
