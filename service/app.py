@@ -34,6 +34,7 @@ from service.api.routes import (
     health,
     jobs,
     keys,
+    ledger,
     looks,
     markdown,
     multiverse,
@@ -50,6 +51,7 @@ from service.api.routes import (
 from service.config import Settings
 from service.errors import ForelockError, NotFound
 from service.keyring import Keyring
+from service.starting import signer_of
 from service.store.engine import Database
 from service.wake import nudge
 from service.web import pages
@@ -71,6 +73,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     jobs.routes,
     projects.routes,
     keys.routes,
+    ledger.routes,
+    ledger.key_routes,
     audit.routes,
     service.routes,
     service.metrics_routes,
@@ -100,6 +104,7 @@ def create_app(settings: Settings, database: Database, keyring: Keyring) -> Fast
             lambda: nudge(settings.runner_socket),
             lanes=max(1, settings.pool_size // 2),
         ),
+        signer=signer_of(settings, database, keyring),
         reads=Reads(database),
     )
 

@@ -91,7 +91,19 @@ class Settings(BaseSettings):
     seal_private_key: SecretStr | None = Field(
         None, description="Base64 X25519 private key; the runner only."
     )
-    signing_key_file: Path | None = Field(None, description="Ed25519 key kept for signing the ledger.")
+    signing_key_file: Path | None = Field(
+        None, description="Ed25519 key that signs the ledger's checkpoints; the API only."
+    )
+    ledger_origin: str | None = Field(
+        None,
+        min_length=1,
+        max_length=200,
+        pattern=r"^[!-*,-~]+$",
+        description="Name of the ledger's log when it begins; unset: one that no other log has.",
+    )
+    ledger_state_file: Path | None = Field(
+        None, description="What the signer remembers of its last checkpoint; unset: in the data directory."
+    )
 
     @model_validator(mode="after")
     def _pool_is_encrypted(self) -> Self:
@@ -121,6 +133,16 @@ class Settings(BaseSettings):
     def runner_url(self) -> str:
         """The database the runner talks to."""
         return self.runner_database_url or self.url
+
+    @property
+    def signing_key_path(self) -> Path:
+        """The key that signs the ledger."""
+        return self.signing_key_file or self.data_dir / "keys" / "signing.key"
+
+    @property
+    def ledger_state(self) -> Path:
+        """What the signer remembers."""
+        return self.ledger_state_file or self.data_dir / "ledger.state"
 
     @property
     def runner_socket(self) -> Path:

@@ -25,6 +25,7 @@ Kind = Literal[
     "withdrawal",
     "unblinding",
     "key_rotation",
+    "resumption",
     "erasure",
 ]
 
@@ -41,11 +42,13 @@ KINDS: tuple[Kind, ...] = (
     "withdrawal",
     "unblinding",
     "key_rotation",
+    "resumption",
     "erasure",
 )
 
 SALT_BYTES = 16
 HASH_BYTES = 32
+EMPTY_ROOT = hashlib.sha256(b"").digest()
 
 
 class Receipt(StrictRecord):
@@ -98,18 +101,23 @@ class Frontier:
 
     def append(self, leaf: bytes) -> Frontier:
         """The frontier with one more leaf hash: O(log n)."""
-        peaks = [*self.peaks, leaf]
+        return self.grown(leaf)[0]
+
+    def grown(self, leaf: bytes) -> tuple[Frontier, bytes]:
+        """The same, and the roots of the perfect subtrees that the leaf makes whole, from level 1 up."""
+        peaks, completed = [*self.peaks, leaf], b""
         size = self.size
         while size & 1:
             right = peaks.pop()
             peaks[-1] = node_hash(peaks[-1], right)
+            completed += peaks[-1]
             size >>= 1
-        return Frontier(self.size + 1, tuple(peaks))
+        return Frontier(self.size + 1, tuple(peaks)), completed
 
     def root(self) -> bytes:
         """The Merkle tree hash of the whole log."""
         if not self.peaks:
-            return hashlib.sha256(b"").digest()
+            return EMPTY_ROOT
         *others, root = self.peaks
         for peak in reversed(others):
             root = node_hash(peak, root)

@@ -142,6 +142,10 @@ class Database:
             return _silence(self.url, error.orig or error)
         return None
 
+    def why(self, error: Unavailable) -> str:
+        """What `error` means to the operator: which database, where it is, and the cause in the driver's words."""
+        return error.detail if error.__cause__ is None else _silence(self.url, error.__cause__).sentence
+
     @contextmanager
     def _findings(self) -> Iterator[dict[str, Any]]:
         """Keep what a session finds altered, in a transaction of its own: the session's may have been rolled back."""
@@ -193,9 +197,14 @@ def _silence(url: URL, error: BaseException) -> Silence:
     said = (
         said.rpartition("FATAL:")[2].strip() if "FATAL:" in said else said.removeprefix("connection failed: ")
     )
-    return Silence(
-        f"the database '{url.database}' at {url.host}:{url.port or 5432} does not answer: {said}", final
-    )
+    return Silence(f"the database '{url.database}' at {_place(url)} does not answer: {said}", final)
+
+
+def _place(url: URL) -> str:
+    """Host and port; a socket's directory may stand among the parameters."""
+    host = url.host or url.query.get("host") or "localhost"
+    port = url.port or url.query.get("port") or 5432
+    return f"{host}:{port}"
 
 
 def _cannot_open(path: Path) -> str | None:

@@ -184,6 +184,33 @@ ledger_entries = Table(
     Column("leaf_sha256", Words, nullable=False),
     Column("created_at", Moment, nullable=False),
     Index(None, "preregistration_id", "sequence"),
+    Index(None, "leaf_sha256"),
+)
+
+ledger_nodes = Table(  # roots of perfect subtrees, beside the leaf that made them whole
+    "ledger_nodes",
+    metadata,
+    Column("sequence", LONG, primary_key=True, autoincrement=False),
+    Column("hashes", LargeBinary, nullable=False),  # from level 1 up
+)
+
+ledger_signers = Table(  # the log's name and key: the last row is the one that signs
+    "ledger_signers",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("origin", Words, nullable=False),
+    Column("vkey", Words, nullable=False),
+    Column("sequence", LONG, ForeignKey(ledger_entries.c.sequence)),  # its leaf; null for the first one
+    Column("created_at", Moment, nullable=False),
+)
+
+ledger_checkpoints = Table(
+    "ledger_checkpoints",
+    metadata,
+    Column("size", LONG, primary_key=True, autoincrement=False),
+    Column("signer", Integer, ForeignKey(ledger_signers.c.number), primary_key=True, autoincrement=False),
+    Column("note", Words, nullable=False),
+    Column("created_at", Moment, nullable=False),
 )
 
 audit_events = Table(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import logging
 import threading
 from collections import Counter
 from concurrent.futures import Future
@@ -9,10 +11,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from service.errors import Unavailable
 from service.jobs import tasks
 from service.jobs.attempt import Attempt
 from service.jobs.computations import cuts
-from service.jobs.pool import PoolLost, WorkerDied
+from service.jobs.pool import PoolLost, PoolUnavailable, WorkerDied
 from service.store import job_leases, job_work, jobs
 from service.store.job_work import Shard
 from tests.pools import InlinePool, StuckPool, ThreadPool
@@ -353,3 +356,58 @@ def test_an_attempt_prints_no_request(world):
         stopping=lambda: False,
     )
     assert "12345" not in repr(attempt)
+
+
+def test_a_runner_names_the_database_that_is_away_once_and_its_return_once(world, caplog, monkeypatch):
+    caplog.set_level(logging.INFO, "forelock.runner")
+    runner, asked = world.runner(), itertools.count()
+
+    def claim():
+        if (number := next(asked)) < 4:
+            raise Unavailable("the database is busy or away: repeat the request shortly") from OSError(
+                "refused"
+            )
+        if number > 5:
+            runner.stop()
+
+    monkeypatch.setattr(runner, "_claim", claim)
+    monkeypatch.setattr(runner._stopping, "wait", lambda _seconds: False)
+    monkeypatch.setattr(runner._alarm, "wait", lambda _seconds: None)
+    runner._no_database._wait = lambda _seconds: None
+    runner.run()
+    away, back = [record.getMessage() for record in caplog.records]
+    assert str(world.database.engine.url.database) in away
+    assert away.endswith("refused; waiting for it")
+    assert back.startswith("the database answers again after ")
+
+
+def test_a_pool_that_is_away_is_said_once(world, caplog):
+    caplog.set_level(logging.INFO, "forelock.runner")
+
+    class Away(InlinePool):
+        def submit(self, function, *arguments):
+            raise PoolUnavailable("the worker pool at tls://h:1 does not answer (refused)")
+
+    runner, job = world.runner(Away()), world.enqueue()
+    runner._no_pool._wait = lambda _seconds: None
+    for _ in range(3):
+        runner._hold(runner._claim())
+    runner._pool = InlinePool()
+    runner._hold(runner._claim())
+    assert world.read(job).state == "succeeded"
+    said = [record.getMessage() for record in caplog.records if "pool" in record.getMessage()]
+    assert said[0] == "the worker pool at tls://h:1 does not answer (refused); waiting for it"
+    assert said[1].startswith("the worker pool answers again after ")
+    assert len(said) == 2
+
+
+def test_a_runner_gives_memory_back_now_and_then(world, monkeypatch):
+    given = []
+    monkeypatch.setattr("service.jobs.runner.give_back", lambda: given.append(1))
+    runner = world.runner()
+    runner._tidy()
+    assert given == []
+    runner._tidied -= 61
+    runner._tidy()
+    runner._tidy()
+    assert given == [1]

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from service.store import coverage, guards, idempotency, jobs, preregistrations
+from service.store import coverage, guards, idempotency, jobs, ledger_signers, preregistrations
 from service.store.tables import metadata
 from tests.store.conftest import NOW
 
@@ -89,9 +89,13 @@ CHANGES = {
     "manifests": "n = 3",
     "plan_keys": "public_key = wrapped_key",
     "ledger_head": "size = 0",
+    "ledger_nodes": "hashes = hashes",
+    "ledger_signers": "vkey = 'x'",
+    "ledger_checkpoints": "note = 'x'",
     "deviations": "canonical = '{}'",
     "deviation_decisions": "canonical = '{}'",
 }
+KEYED_BY_ROWID = ("ledger_entries", "ledger_head", "ledger_nodes", "ledger_signers", "audit_events")
 LOCKED_ROWS = {"manifests": "WHERE preregistration_id = 'r2'"}
 
 
@@ -152,7 +156,7 @@ def test_rows_resist_replacement_by_rowid(database, judged, attacker):
     before = contents(database)
     for table in INSERT_ONLY:
         names, keys = columns_of(table)
-        if table not in ("ledger_entries", "ledger_head", "audit_events"):  # their key is the rowid
+        if table not in KEYED_BY_ROWID:
             fresh = [name if name != keys[-1] else f"'new' || {name}" for name in names]
             columns = ", ".join(("rowid", *names))
             values = ", ".join(("rowid", *fresh))
@@ -353,6 +357,52 @@ def test_the_ledger_takes_the_next_leaf_only(database, judged, attacker):
     for size in ("size + 1", "size", "size - 1", "NULL"):
         attacker.try_to(f"UPDATE ledger_head SET size = {size}")
     attacker.try_to("INSERT INTO ledger_head SELECT 2, size, peaks FROM ledger_head")
+
+
+def test_the_ledger_grows_with_the_hashes_of_its_subtrees_only(database, judged, attacker):
+    """Leaves 0 to 5 are there: the eighth makes subtrees of two, of four and of eight whole."""
+    leaf = (
+        "INSERT INTO ledger_entries SELECT max(sequence) + 1, 'close', NULL, NULL, 'x', 'x', max(created_at) "
+        "FROM ledger_entries"
+    )
+    some = "zeroblob({})" if database.dialect == "sqlite" else "decode(repeat('00', {}), 'hex')"
+    nodes = "INSERT INTO ledger_nodes VALUES ({}, {})"
+    for sequence in (7, 6, 5, 4, 0):
+        attacker.try_to(nodes.format(sequence, some.format(96)))
+    attacker.succeed(leaf)
+    attacker.succeed(leaf)
+    for size in (0, 32, 64, 95, 97, 128):
+        attacker.try_to(nodes.format(7, some.format(size)))
+    attacker.try_to("UPDATE ledger_head SET size = 8")  # without the hashes
+    attacker.succeed(nodes.format(7, some.format(96)))
+    attacker.succeed("UPDATE ledger_head SET size = 8")
+
+
+def test_a_signer_follows_from_a_leaf(database, world, judged, attacker):
+    row = "INSERT INTO ledger_signers SELECT {}, origin, vkey, {}, created_at FROM ledger_signers WHERE number = 1"
+    for number, sequence in ((2, "NULL"), (2, "0"), (2, "99"), (3, "0"), (1, "NULL")):
+        attacker.try_to(row.format(number, sequence))
+    with database.write() as session:
+        rotation = world.leaf(session, judged, "key_rotation")
+    attacker.try_to(row.format(3, rotation.sequence))
+    attacker.succeed(row.format(2, rotation.sequence))
+
+
+def test_a_checkpoint_is_of_the_log_as_it_is_by_who_signs_now(database, world, judged, attacker):
+    row = "INSERT INTO ledger_checkpoints SELECT {}, {}, note, created_at FROM ledger_checkpoints WHERE signer = 1"
+    with database.write() as session:
+        rotation = world.leaf(session, judged, "key_rotation")
+        ledger_signers.add(session, origin="log", vkey="x", sequence=rotation.sequence, now=NOW)
+    for size, signer in (
+        ("size", 1),
+        ("size + 1", 1),
+        ("size - 1", 2),
+        ("size + 2", 2),
+        ("size", 3),
+        ("NULL", 2),
+    ):
+        attacker.try_to(row.format(size, signer))
+    attacker.succeed(row.format("size + 1", 2))
 
 
 def test_a_temporary_table_does_not_deceive_the_guards(database, judged, attacker):

@@ -15,11 +15,12 @@ from pydantic import Field, JsonValue, TypeAdapter
 from sqlalchemy.orm import Session
 
 from service.actions import preregistrations as actions
-from service.actions import unblinding
+from service.actions import proofs, unblinding
 from service.actions.manifests import facts_of
 from service.api.examples import common as examples
 from service.api.examples import markdown as markdown_examples
 from service.api.http.answers import Page, View, answer, embedding, shows
+from service.api.http.attested import attested
 from service.api.http.body import Content, RawBody, StrictBody, json_reader
 from service.api.http.deps import (
     Cursor,
@@ -158,7 +159,7 @@ def _fields(session: Session, record: Preregistration) -> dict[str, Any]:
         "complete_at": record.complete_at,
         "judged_at": record.judged_at,
         "results_due": record.plan.results_due,
-        "receipt": receipts[-1] if receipts else None,
+        "receipt": proofs.proven(session, receipts[-1:])[0] if receipts else None,
         "unblindings": list(seals.unblindings),
         "erasure": seals.erasure,
     }
@@ -373,8 +374,10 @@ def lock_preregistration(
     """Lock the plan.
 
     From here on its text cannot change and results may be posted. Needs the ETag of the draft that was read,
-    no lint error, and every lint warning acknowledged.
+    no lint error, and every lint warning acknowledged. The header `Forelock-Checkpoint` is base64 of a signed note:
+    a checkpoint of the ledger that holds this lock. Keep it.
     """
+    receipts: list[Receipt] = []
 
     def work() -> Response:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
@@ -383,9 +386,10 @@ def lock_preregistration(
         if linted is None or linted.revision != record.revision:
             raise PreconditionFailed("the record has changed since it was linted: lock it again")
         material = actions.LockMaterial(shared.keyring.seal_public, secrets.token_bytes(16))
-        locked, _receipt = actions.lock(
+        locked, receipt = actions.lock(
             session, caller, record, linted, body.acknowledge, material, now=clock.now(session)
         )
+        receipts.append(receipt)
         return respond(session, locked)
 
     linted = _linted(shared, caller, prereg_id)  # before the write: others wait for whoever writes
@@ -393,7 +397,8 @@ def lock_preregistration(
         refusals_audited(shared, caller, prereg_id, "preregistration.lock"),
         shared.database.write() as session,
     ):
-        return once.run(session, work)
+        response = once.run(session, work)
+    return attested(shared, response, receipts[-1].sequence if receipts else None)
 
 
 def _linted(shared: Services, caller: Key, prereg_id: str) -> actions.Linted | None:
@@ -410,7 +415,10 @@ def _linted(shared: Services, caller: Key, prereg_id: str) -> actions.Linted | N
     responses=shows(examples.RECEIPT) | refuses(409),
 )
 def get_receipt(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
-    """Read the receipt of the lock: its place in the ledger and the hash of its leaf."""
+    """Read the receipt of the lock: its place in the ledger, and what proves it.
+
+    `proof` is a file of its own (C2SP tlog-proof): with the leaf and the log's verifier key it is checked offline.
+    """
     record = preregistrations.get(session, caller.project_id, prereg_id)
     record.require("locked", "collecting", "complete", "judged", "withdrawn")
-    return answer(ledger.receipts(session, record.id, kind="plan_locked")[-1])
+    return answer(proofs.proven(session, ledger.receipts(session, record.id, kind="plan_locked")[-1:])[0])

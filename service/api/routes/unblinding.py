@@ -12,6 +12,7 @@ from pydantic import Field
 from service.actions import unblinding as actions
 from service.api.examples import unblinding as examples
 from service.api.http.answers import View, answer, shows
+from service.api.http.attested import attested
 from service.api.http.body import StrictBody
 from service.api.http.deps import Admin, RecordId, Shared, scope
 from service.api.http.idempotency import OptionalOnce
@@ -73,6 +74,8 @@ def unblind(
     `endpoint` narrow what is shown; the plan's key, which the runner then lets go, opens all of it.
     """
 
+    receipts: list[Receipt] = []
+
     def work() -> Response:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
         made, receipt, job = actions.unblind(
@@ -84,6 +87,7 @@ def unblind(
             salt=secrets.token_bytes(16),
             now=clock.now(session),
         )
+        receipts.append(receipt)
         return answer(
             UnblindingView(unblinding=made, job_id=None if job is None else job.id, receipt=receipt), 201
         )
@@ -94,7 +98,7 @@ def unblind(
     ):
         response = once.run(session, work)
     nudge(shared.settings.runner_socket)
-    return response
+    return attested(shared, response, receipts[-1].sequence if receipts else None)
 
 
 @routes.post(
@@ -116,11 +120,14 @@ def erase(
     be none. Plan, verdict, ledger and receipts stay. Backups made before still hold the key, wrapped to the runner.
     """
 
+    receipts: list[Receipt] = []
+
     def work() -> Response:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
         made, receipt = actions.erase(
             session, caller, record, body, salt=secrets.token_bytes(16), now=clock.now(session)
         )
+        receipts.append(receipt)
         view = ErasureView(
             erasure=made, can_check=list(CAN_CHECK), cannot_check=list(CANNOT_CHECK), receipt=receipt
         )
@@ -132,4 +139,4 @@ def erase(
     ):
         response = once.run(session, work)
     shared.database.forget_pages()
-    return response
+    return attested(shared, response, receipts[-1].sequence if receipts else None)
