@@ -47,6 +47,7 @@ from service.api.routes import (
     results,
     service,
     stats,
+    unblinding,
     verdicts,
     wording,
 )
@@ -64,6 +65,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     populations.routes,
     results.routes,
     imports.routes,
+    unblinding.routes,
     verdicts.routes,
     deviations.routes,
     multiverse.routes,

@@ -270,6 +270,27 @@ class Client:
             "POST", "/v1/imports/check", params=query, content=content, headers=_file_headers(content)
         )
 
+    def results(self, preregistration_id: str) -> Iterator[Json]:
+        """The rows, once they may be read: after the verdict, or after an unblinding."""
+        yield from self._pages(f"{_record(preregistration_id)}/results")
+
+    def unblind(
+        self,
+        preregistration_id: str,
+        reason: str,
+        *,
+        population: str | None = None,
+        endpoint: str | None = None,
+    ) -> Json:
+        """Open results before the verdict, for good: whatever comes in afterwards makes the verdict invalid."""
+        body = {"reason": reason, "population": population, "endpoint": endpoint}
+        return self._json("POST", f"{_record(preregistration_id)}/unblinding", json=body, key=_new_key())
+
+    def erase(self, preregistration_id: str, reason: str) -> Json:
+        """Destroy the plan's rows for good."""
+        body = {"reason": reason}
+        return self._json("POST", f"{_record(preregistration_id)}/erasure", json=body, key=_new_key())
+
     # Verdicts
 
     def verdict(

@@ -203,7 +203,7 @@ def store(
         for each in posted:
             group.take(each)
         stored = group.store()
-        sequences = tuple(each.sequence for each in stored.accepted if each.sequence is not None)
+        sequences = tuple(each.batch for each in stored.accepted if each.batch is not None)
         number = None
         if sequences:
             number = imports.next_number(session, prereg_id)

@@ -26,6 +26,7 @@ from service.jobs.computations import kinds
 from service.jobs.looks import LookJob
 from service.jobs.pool import Pool, PoolUnavailable, WorkerDied
 from service.jobs.slots import Slots
+from service.jobs.unblinding import UnblindingJob
 from service.jobs.verdicts import VerdictJob
 from service.jobs.witnessing import Witnessing
 from service.keyring import Keyring
@@ -71,6 +72,7 @@ class Runner:
             "verdict": VerdictJob(keyring),
             "look": look,
             "monitor": look,
+            "unblinding": UnblindingJob(keyring),
             "calibration": CalibrationJob(),
             **kinds(),
         }

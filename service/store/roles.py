@@ -33,7 +33,7 @@ GRANTS: Mapping[str, tuple[str, str]] = {
     "ledger_nodes": ("SELECT, INSERT", "SELECT, INSERT"),
     "ledger_signers": ("SELECT, INSERT", "SELECT"),
     "manifests": ("SELECT, INSERT, UPDATE, DELETE", "SELECT"),
-    "plan_keys": ("SELECT, INSERT", "SELECT, UPDATE (released_key)"),
+    "plan_keys": ("SELECT, INSERT, UPDATE (wrapped_key, released_key)", "SELECT, UPDATE (released_key)"),
     "plans": ("SELECT, INSERT", "SELECT"),
     "preregistrations": ("SELECT, INSERT, UPDATE, DELETE", "SELECT, UPDATE"),
     "projects": ("SELECT, INSERT", ""),
