@@ -40,8 +40,8 @@ Kept = Annotated[
 @routes.get(
     "/preregistrations/{prereg_id}/bundle",
     response_class=BundleResponse,
-    responses={200: {"content": {ZIP: {"schema": {"type": "string", "format": "binary"}}}}}
-    | refuses(409, 503),
+    responses=refuses(409, 503)
+    | {200: {"content": {ZIP: {"schema": {"type": "string", "format": "binary"}}}}},
 )
 @audited("bundle.read")
 def get_bundle(caller: Reader, shared: Shared, prereg_id: RecordId, checkpoint: Kept = []) -> Response:  # noqa: B006
