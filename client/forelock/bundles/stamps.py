@@ -16,7 +16,7 @@ from forelock.witness.found import MAX_STAMP_BYTES
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
 
-STAMP = re.compile(r"checkpoints/([0-9]{1,19})\\.(tsr|ots)")
+STAMP = re.compile(r"checkpoints/([0-9]{1,19})\.(tsr|ots)")
 KINDS: Mapping[str, Kind] = {"tsr": "rfc3161", "ots": "opentimestamps"}
 
 

@@ -58,6 +58,16 @@ def add(commands: Any) -> None:
     _add_kept(parser, "a checkpoint that you kept: the bundle's ledger has to be the same one")
     _add_keys(parser)
     parser.add_argument(
+        "--roots", metavar="FILE", help="PEM file of roots of time stamp authorities that you trust"
+    )
+    parser.add_argument(
+        "--bitcoin-header",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a block header that you got yourself, 80 bytes or in hexadecimal; repeatable",
+    )
+    parser.add_argument(
         "--url", help="service to ask for proofs that the bundle does not hold (default: none)"
     )
     parser.add_argument("--json", action="store_true", help="print what was checked as JSON")
