@@ -148,9 +148,7 @@ def _verify(
     old = dict(check_old(reader, log))
     if old:
         sizes = ", ".join(str(size) for size in sorted(old))
-        report.add(
-            "consistency", "pass", f"the log goes on from its own earlier checkpoints of {sizes} entries"
-        )
+        report.add("consistency", "pass", f"the log goes on from its earlier checkpoints, of {sizes} entries")
     check_stamps(reader, old, record.locks[-1].index if record.locks else 0, witnesses, report)
     for each in kept:
         check_kept(reader, log, each.name, each.note, report, ask)
