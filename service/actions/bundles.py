@@ -278,6 +278,6 @@ def _add_old(
             old = ledger_tree.root(session, size)
             merkle.verify_consistency(size1=size, root1=old, size2=newest.size, root2=newest.root, proof=path)
         writer.add(f"checkpoints/{size}.consistency", path_text(path))
-    for each in stamped:
-        suffix = Stamp(each.kind, each.content).suffix
-        writer.add(f"checkpoints/{each.checkpoint.size}{suffix}", each.content)
+    for stamp in stamped:
+        suffix = Stamp(stamp.kind, stamp.content).suffix
+        writer.add(f"checkpoints/{stamp.checkpoint.size}{suffix}", stamp.content)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from forelock.bundles.container import Reader
 from forelock.bundles.faults import Broken
-from forelock.bundles.findings import Report
+from forelock.bundles.findings import Report, State
 from forelock.witness import Kind, Stamp, WitnessFault, verify
 from forelock.witness.found import MAX_STAMP_BYTES
 
@@ -54,6 +54,6 @@ def check_stamps(
         except WitnessFault as fault:
             report.add("time stamp", "fail", f"{name}: {fault}")
             continue
-        state = "pass" if said.state == "verified" else "not_checked"
+        state: State = "pass" if said.state == "verified" else "not_checked"
         sentences = " ".join(said.sentences)
         report.add("time stamp", state, f"{name}, of {holds}everything before entry {size}: {sentences}")
