@@ -87,6 +87,7 @@ class Project:
             "id": rng.choice(self.keys[-30:]),
             "population": "p",
             "batch": str(rng.randint(1, 3)),
+            "index": str(rng.randint(0, 30)),
             "deviation": str(rng.randint(1, 3)),
             "project_id": self.id,
         }

@@ -130,8 +130,8 @@ def _check(options: argparse.Namespace) -> int:
         require_size(data, "stamp")
         require_size(checkpoint, "checkpoint")
         roots = read_certificates(read_bytes(options.roots)) if options.roots else []
-        kind = "opentimestamps" if data.startswith(MAGIC) else "rfc3161"
-        found: Found = verify(Stamp(kind, data), checkpoint, roots, headers)
+        stamp = Stamp("opentimestamps" if data.startswith(MAGIC) else "rfc3161", data)
+        found: Found = verify(stamp, checkpoint, roots, headers)
     except WitnessFault as fault:
         print(f"forelock: {text.plain(str(fault))}", file=sys.stderr)
         return BROKEN
