@@ -25,6 +25,11 @@ SPOOLED = 4 << 20
 """Bytes up to which a bundle stays in memory."""
 
 
+SHOWN: dict[int | str, dict[str, Any]] = {
+    200: {"content": {ZIP: {"schema": {"type": "string", "format": "binary"}}}}
+}
+
+
 class BundleResponse(Response):
     """A bundle."""
 
@@ -40,8 +45,7 @@ Kept = Annotated[
 @routes.get(
     "/preregistrations/{prereg_id}/bundle",
     response_class=BundleResponse,
-    responses=refuses(409, 503)
-    | {200: {"content": {ZIP: {"schema": {"type": "string", "format": "binary"}}}}},
+    responses=SHOWN | refuses(409, 503),
 )
 @audited("bundle.read")
 def get_bundle(caller: Reader, shared: Shared, prereg_id: RecordId, checkpoint: Kept = []) -> Response:  # noqa: B006
