@@ -14,7 +14,7 @@ from service.kernels.effect_conversion import two_sided, z_difference
 from service.records import Record
 
 Column = Sequence[float | None]
-P_FLOOR = 1e-300
+
 """Tails below this are given as it, and `bounds` says so."""
 
 
