@@ -6,7 +6,9 @@ usage() {
     cat <<'END'
 usage: ./do COMMAND [ARGUMENTS]
 
-  demo [--once] [--data DIR]      start the service and judge the shipped evaluation
+  demo [--once] [--data DIR] [--bundle FILE]
+                                  start the service and judge the shipped evaluation; --bundle saves what
+                                  shows the verdict to be right, and checks it
   serve [--data DIR] [--host H] [--port P]
                                   run the service
   forelock ARGUMENTS              the `forelock` command

@@ -25,7 +25,7 @@ from service.domain.plans.preregistration import Preregistration, State
 from service.domain.results import sealing
 from service.domain.results.batches import STATUSES, PlacedBatch
 from service.domain.results.filled import Filled
-from service.errors import ForelockError
+from service.errors import Conflict, ForelockError
 from service.records import Record
 from service.store import audit, batches, coverage, intakes, ledger, preregistrations
 from service.store.batches import NewBatch
@@ -106,6 +106,7 @@ class _Intake:
 
     record: Preregistration
     public_key: bytes = field(repr=False)
+    erased: bool
     expected: int
     last: int
     received: int
@@ -116,15 +117,28 @@ class _Intake:
     def of(cls, record: Preregistration, begun: intakes.Intake | None) -> _Intake:
         """A record that takes no results has no beginning either."""
         if begun is None:
-            return cls(record, b"", 0, 0, 0, record.state)
+            return cls(record, b"", False, 0, 0, 0, record.state)
         expected = expected_total(record.plan)
-        return cls(record, begun.public_key, expected, begun.last_sequence, begun.received, record.state)
+        return cls(
+            record,
+            begun.public_key,
+            begun.erased,
+            expected,
+            begun.last_sequence,
+            begun.received,
+            record.state,
+        )
 
     def require_open(self) -> None:
         """Refuse a batch when the record takes no results, or no more."""
         if self.state != self.record.state:  # batches taken before have moved it
             self.record.model_copy(update={"state": self.state}).require(*_OPEN)
         self.record.require(*_OPEN)
+        if self.erased:
+            raise Conflict(
+                f"the rows of preregistration {self.record.id} have been erased, and what came in could not be read",
+                code="erased",
+            )
 
     def add(self, n: int, job_id: str) -> int:
         """Count a batch in and return its number."""

@@ -206,6 +206,12 @@ def count(session: Session, preregistration_id: str) -> int:
     return next_sequence(session, preregistration_id) - 1
 
 
+def total_rows(session: Session, preregistration_id: str) -> int:
+    """How many rows there are, those of voided batches included."""
+    statement = sa.select(sa.func.coalesce(sa.func.sum(batches.c.n), 0))
+    return int(session.scalar(statement.where(batches.c.preregistration_id == preregistration_id)) or 0)
+
+
 def voids(session: Session, preregistration_id: str) -> int:
     """How many batches were voided."""
     statement = sa.select(sa.func.count()).where(batch_voids.c.preregistration_id == preregistration_id)

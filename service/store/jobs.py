@@ -17,8 +17,8 @@ from service.records import StrictRecord
 from service.store import clock, job_work, scope
 from service.store.tables import jobs
 
-OF_RECORDS = ("verdict", "look", "monitor")
-"""Kinds that open a record's rows; all others are statistical tests."""
+OF_RECORDS = ("verdict", "look", "monitor", "unblinding")
+"""Kinds that open a record's rows or their key; all others are statistical tests."""
 UNFINISHED = ("queued", "running")
 UNFINISHED_SQL = "state IN ('queued', 'running')"
 """The same as the partial index says it."""

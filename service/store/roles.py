@@ -22,6 +22,7 @@ GRANTS: Mapping[str, tuple[str, str]] = {
     "deviation_decisions": ("SELECT, INSERT", ""),
     "deviations": ("SELECT, INSERT", ""),
     "idempotency": ("SELECT, INSERT, DELETE", ""),
+    "imports": ("SELECT, INSERT", ""),
     "job_inputs": ("SELECT, INSERT, DELETE", "SELECT, DELETE"),
     "job_shards": ("SELECT, DELETE", "SELECT, INSERT, DELETE"),
     "jobs": ("SELECT, INSERT, UPDATE", "SELECT, INSERT, UPDATE, DELETE"),
@@ -32,12 +33,14 @@ GRANTS: Mapping[str, tuple[str, str]] = {
     "ledger_nodes": ("SELECT, INSERT", "SELECT, INSERT"),
     "ledger_signers": ("SELECT, INSERT", "SELECT"),
     "manifests": ("SELECT, INSERT, UPDATE, DELETE", "SELECT"),
-    "plan_keys": ("SELECT, INSERT", "SELECT, UPDATE (released_key)"),
+    "plan_keys": ("SELECT, INSERT, UPDATE (wrapped_key, released_key)", "SELECT, UPDATE (released_key)"),
     "plans": ("SELECT, INSERT", "SELECT"),
     "preregistrations": ("SELECT, INSERT, UPDATE, DELETE", "SELECT, UPDATE"),
     "projects": ("SELECT, INSERT", ""),
+    "stamps": ("SELECT", "SELECT, INSERT"),
     "verdict_hypotheses": ("SELECT", "INSERT"),
     "verdicts": ("SELECT", "SELECT, INSERT"),
+    "witness_turns": ("", "SELECT, UPDATE"),
 }
 """By table: of the API, and of the runner."""
 

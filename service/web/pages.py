@@ -17,6 +17,7 @@ from markupsafe import Markup, escape
 from sqlalchemy.orm import Session
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from service.actions import unblinding
 from service.actions.results import expected_total
 from service.api.http.body import read_content
 from service.api.http.deps import ReadSession, require_scope
@@ -133,7 +134,15 @@ def preregistration(
     if record.judged_at is not None:
         services(request).reads.note(visitor, "verdict.read", record.id)
     failed = record.state == "complete" and _verdict_failed(session, record)
-    page = view.page_of(record, _verdict(session, record), _progress(session, record), failed=failed)
+    sealed = unblinding.seals(session, record)
+    page = view.page_of(
+        record,
+        _verdict(session, record),
+        _progress(session, record),
+        failed=failed,
+        unblindings=sealed.unblindings,
+        erasure=sealed.erasure,
+    )
     return _html("preregistration.html", signed_in=True, page=page)
 
 

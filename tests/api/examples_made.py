@@ -85,7 +85,7 @@ def of_locked() -> EvidenceCard:
             lock_sequence=41,
             first_batch_sequence=None,
             first_result_at=None,
-            unblinded=False,
+            unblindings=(),
             standing=(),
             powers={},
             verdict=None,

@@ -87,6 +87,7 @@ class Project:
             "id": rng.choice(self.keys[-30:]),
             "population": "p",
             "batch": str(rng.randint(1, 3)),
+            "index": str(rng.randint(0, 30)),
             "deviation": str(rng.randint(1, 3)),
             "project_id": self.id,
         }
@@ -212,7 +213,10 @@ class Stream:
         if isinstance(body, str):
             return content(media, hostile.raw(rng, body) if kind < 0.6 else body[: rng.randrange(len(body))])
         if kind < 0.85:
-            return _sendable(content(media, hostile.altered(rng, body, rng.randint(1, 3))))
+            changed = hostile.altered(
+                rng, body, rng.randint(1, 3)
+            )  # lone surrogates are the service's to refuse
+            return content(media, json.dumps(changed).encode())
         return {"content": hostile.raw(rng, body), "headers": {"Content-Type": media}}
 
     def _value(self, name: str) -> str:
@@ -261,13 +265,6 @@ class Stream:
 
 def _refuse(constant: str) -> None:
     raise ValueError(constant)
-
-
-def _sendable(options: dict[str, Any]) -> dict[str, Any]:
-    """As bytes: lone surrogates and the like are the service's to refuse, not the client's."""
-    if "json" in options:
-        options["content"] = json.dumps(options.pop("json")).encode()
-    return options
 
 
 def _migrated(url: str) -> None:

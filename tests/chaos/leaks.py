@@ -237,6 +237,7 @@ class Comparison:
             "id": rng.choice(world.keys or ["none"]),
             "population": "p",
             "batch": str(rng.randint(1, 30)),
+            "index": str(rng.randint(0, 30)),
             "deviation": str(rng.randint(1, 6)),
         }
         options = self._body(world, operation, record, rng)

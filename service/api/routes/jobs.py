@@ -46,7 +46,7 @@ class JobView(View):
 
     id: str
     kind: str = Field(
-        description="`verdict`, `look`, `monitor`, `calibration`, or the name of a statistical test."
+        description="`verdict`, `look`, `monitor`, `unblinding`, `calibration`, or the name of a statistical test."
     )
     state: Literal["queued", "running", "succeeded", "failed", "cancelled"]
     progress: float | None = Field(description="From 0 to 1; null when it cannot be told.")

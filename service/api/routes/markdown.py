@@ -57,6 +57,7 @@ def get_deviations_markdown(
             deviations.decisions(session, record.id, [each.number for each in found]),
             plan_sha256=record.plan_sha256 or "",
             consequences=deviation_actions.effects_on_verdict(session, record) if found else None,
+            marks=[(each.en, each.zh) for each in actions.marks(session, record)],
             language=lang,
         )
     )

@@ -15,7 +15,7 @@ from pydantic import Field, JsonValue, TypeAdapter
 from sqlalchemy.orm import Session
 
 from service.actions import preregistrations as actions
-from service.actions import proofs
+from service.actions import proofs, unblinding
 from service.actions.manifests import facts_of
 from service.api.examples import common as examples
 from service.api.examples import markdown as markdown_examples
@@ -50,6 +50,7 @@ from service.domain.power.level_records import RuleLevel
 from service.domain.power.pilot import LintRequest, PilotEstimates
 from service.domain.power.records import RulePower
 from service.domain.power.rule import rule_powers
+from service.domain.results.unblinding import Erasure, Unblinding
 from service.errors import Conflict, PreconditionFailed, TooLarge
 from service.records import StrictRecord
 from service.reports.prereg.markdown import Gap, parse_plan
@@ -81,6 +82,10 @@ class PreregistrationView(View):
     judged_at: datetime | None
     results_due: date | None
     receipt: Receipt | None = Field(description="Of the lock, in the ledger; null in a draft.")
+    unblindings: list[Unblinding] = Field(
+        [], description="Results were opened before the verdict: when, by whom and why."
+    )
+    erasure: Erasure | None = Field(None, description="The rows were destroyed: when, by whom and why.")
 
 
 class DraftFromMarkdown(PreregistrationView):
@@ -139,6 +144,7 @@ def view(session: Session, record: Preregistration) -> PreregistrationView:
 
 def _fields(session: Session, record: Preregistration) -> dict[str, Any]:
     receipts = ledger.receipts(session, record.id, kind="plan_locked") if record.state != "draft" else []
+    seals = unblinding.seals(session, record)
     return {
         "id": record.id,
         "state": record.state,
@@ -153,17 +159,25 @@ def _fields(session: Session, record: Preregistration) -> dict[str, Any]:
         "judged_at": record.judged_at,
         "results_due": record.plan.results_due,
         "receipt": proofs.proven(session, receipts[-1:])[0] if receipts else None,
+        "unblindings": list(seals.unblindings),
+        "erasure": seals.erasure,
     }
 
 
 def respond(session: Session, record: Preregistration, status: int = 200, **headers: str) -> Response:
     """The record's view with its ETag; a locked plan as it was locked."""
-    tagged = {"ETag": record.etag, **headers}
+    tagged = {"ETag": _etag(session, record), **headers}
     if record.state == "draft":
         return answer(view(session, record), status, tagged)
     return embedding(
         view(session, record), "plan", preregistrations.locked_text(session, record), status, tagged
     )
+
+
+def _etag(session: Session, record: Preregistration) -> str:
+    """Of the record as it is shown: what became of its seals changes the view, and not the record."""
+    changes = unblinding.seals(session, record).changes
+    return f'{record.etag[:-1]}.{changes}"' if changes else record.etag
 
 
 @contextmanager
@@ -254,7 +268,7 @@ def get_preregistration(
 ) -> Response:
     """Read a preregistration. Its ETag names this revision of the plan and state."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    return not_modified(request, record.etag) or respond(session, record)
+    return not_modified(request, _etag(session, record)) or respond(session, record)
 
 
 @routes.patch(

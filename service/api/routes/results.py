@@ -11,7 +11,7 @@ from functools import partial
 from typing import Annotated, Literal
 
 from anyio import to_thread
-from fastapi import Path, Query, Request, Response
+from fastapi import Depends, Path, Query, Request, Response
 from pydantic import AwareDatetime, Field
 from sqlalchemy.orm import Session
 
@@ -19,6 +19,7 @@ from service.actions import results as actions
 from service.actions import rows, voids
 from service.actions.group_commit import Post, Waiting
 from service.actions.posting import ROW_BYTES, BatchReceipt, Salts, Submission
+from service.actions.progress import missing as missing_rows
 from service.actions.progress import progress
 from service.api.calculators import aside
 from service.api.examples import common as examples
@@ -33,6 +34,7 @@ from service.api.http.deps import (
     ReadSession,
     RecordId,
     Shared,
+    require_scope,
     scope,
 )
 from service.api.http.headers import header
@@ -312,6 +314,16 @@ class CellProgress(View):
     expected: int
 
 
+class MissingView(View):
+    """A planned row that is not in."""
+
+    population: str
+    arm: str
+    endpoint: str
+    replicate: int
+    item_id: str
+
+
 class Progress(View):
     """Counts of what is in: nothing here follows from outcomes."""
 
@@ -324,15 +336,49 @@ class Progress(View):
     )
     batches: int = Field(description="Batches posted, voided ones included.")
     overdue: bool = Field(description="True when `results_due` has passed and the plan is not complete.")
+    missing: Page[MissingView] | None = Field(
+        None, description="With `missing=true`: planned rows that are not in, a page of them."
+    )
+
+
+async def _counter(request: Request) -> Key:
+    """Whoever reads; and whoever writes, as far as it is about what is still to be written."""
+    return await _anybody(request)
+
+
+_anybody = scope()
+_counter.scopes = ("read",)  # type: ignore[attr-defined]
+_counter.statuses = frozenset({401, 403, 503})  # type: ignore[attr-defined]
 
 
 @routes.get(
     "/preregistrations/{prereg_id}/progress", response_model=Progress, responses=shows(examples.PROGRESS)
 )
-def get_progress(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
-    """Read how many results are in: counts only."""
+def get_progress(
+    caller: Annotated[Key, Depends(_counter)],
+    session: ReadSession,
+    prereg_id: RecordId,
+    missing: Annotated[
+        bool, Query(description="Also list planned rows that are not in; allowed to keys that write.")
+    ] = False,
+    arm: Annotated[str | None, Query(max_length=512, description="Of this arm alone.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Response:
+    """Read how many results are in, and which are not: nothing that follows from outcomes."""
+    reads = caller.allows("read")
+    if not (reads or (missing and caller.allows("results:write"))):
+        require_scope(caller, "read")
     record = preregistrations.get(session, caller.project_id, prereg_id)
     found = progress(session, record, now=clock.now(session))
+    page = None
+    if missing:
+        record.require("locked", "collecting", "complete", "judged", "withdrawn")
+        rows, following = missing_rows(session, record, arm=arm, cursor=cursor, limit=limit)
+        items = [
+            MissingView(**{name: getattr(each, name) for name in MissingView.model_fields}) for each in rows
+        ]
+        page = Page[MissingView](items=items, next_cursor=following)
     return answer(
         Progress(
             state=record.state,
@@ -348,7 +394,8 @@ def get_progress(caller: Reader, session: ReadSession, prereg_id: RecordId) -> R
                 )
                 for cell, received in found.cells
             ],
-            status_counts=None if found.status_counts is None else dict(found.status_counts),
+            status_counts=None if found.status_counts is None or not reads else dict(found.status_counts),
+            missing=page,
             batches=found.batches,
             overdue=found.overdue,
         )
