@@ -148,19 +148,8 @@ def record(
         facts={},
         now=now,
     )
-    ledger.append(
-        session,
-        "verdict",
-        {
-            "preregistration_id": found.id,
-            "plan_sha256": verdict.plan_sha256,
-            "verdict_sha256": verdict_sha256,
-        },
-        project_id=project_id,
-        preregistration_id=found.id,
-        salt=salt,
-        now=now,
-    )
+    said = {"plan_sha256": verdict.plan_sha256, "verdict_sha256": verdict_sha256}
+    ledger.append_of(session, found, "verdict", said, salt=salt, now=now)
     return {"preregistration_id": found.id}
 
 

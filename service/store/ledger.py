@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from service.domain.ledger import Frontier, Kind, Receipt, leaf_bytes, leaf_hash
+from service.domain.plans.preregistration import Preregistration
 from service.store import integrity
 from service.store.pipeline import together
 from service.store.tables import ledger_entries, ledger_head, ledger_nodes
@@ -45,6 +46,20 @@ def append(
     leaves = next_leaves(session, [event], now=now)
     add(session, leaves)
     return leaves.receipts[0]
+
+
+def append_of(
+    session: Session,
+    record: Preregistration,
+    kind: Kind,
+    said: Mapping[str, Any],
+    *,
+    salt: bytes,
+    now: datetime,
+) -> Receipt:
+    """Add an event of a record, which its leaf names."""
+    where = {"preregistration_id": record.id, "project_id": record.project_id}
+    return append(session, kind, {"preregistration_id": record.id, **said}, **where, salt=salt, now=now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,15 +187,8 @@ def refusals_audited(shared: Services, caller: Key, prereg_id: str, action: str)
         yield
     except Conflict as refused:
         with shared.database.write() as session:
-            audit.record(
-                session,
-                project_id=caller.project_id,
-                key_id=caller.id,
-                action=f"{action}.refused",
-                subject=prereg_id,
-                facts={"code": refused.problem_code},
-                now=clock.now(session),
-            )
+            facts, now = {"code": refused.problem_code}, clock.now(session)
+            audit.record_act(session, caller, f"{action}.refused", prereg_id, facts, now=now)
         raise
 
 
