@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that cannot print ± says so in ASCII
-    options = _parser(arguments).parse_args(arguments)
+    options = _parsed(_parser(arguments), arguments)
     try:
         status: int = options.handler(options)
     except ForelockProblem as problem:
@@ -38,6 +38,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 1
     return status
+
+
+def _parsed(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
+    """Options may stand between the inputs of a command that takes any number of them."""
+    options, rest = parser.parse_known_args(arguments)
+    inputs = getattr(options, "inputs", None)
+    if rest and (inputs is None or any(each.startswith("-") for each in rest)):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if rest:
+        options.inputs = [*options.inputs, *rest]
+    return options
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
