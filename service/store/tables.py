@@ -241,15 +241,12 @@ stamps = Table(  # what outside witnesses gave for a signed checkpoint; the last
     sa.ForeignKeyConstraint(["size", "signer"], [ledger_checkpoints.c.size, ledger_checkpoints.c.signer]),
 )
 
-witness_turns = (
-    Table(  # when a witness is asked next, and how far the log was looked through for what it stamps
-        "witness_turns",
-        metadata,
-        Column("kind", Words, primary_key=True),
-        Column("failures", Integer, nullable=False),
-        Column("next_at", Moment, nullable=False),
-        Column("looked", LONG, nullable=False),
-    )
+witness_turns = Table(  # when a witness is asked next
+    "witness_turns",
+    metadata,
+    Column("turn", Words, primary_key=True),
+    Column("failures", Integer, nullable=False),
+    Column("next_at", Moment),  # null: at once
 )
 
 audit_events = Table(
