@@ -46,6 +46,7 @@ class Settings(BaseSettings):
     pool_size: int = Field(20, ge=1, le=500, description="Database connections of one API process.")
     max_body_bytes: int = Field(64 * MIB, ge=1024, description="Largest request body, as sent.")
     max_expanded_bytes: int = Field(64 * MIB, ge=1024, description="Largest body after gzip.")
+    max_import_bytes: int = Field(1024 * MIB, ge=1024, description="Largest file of an import, as sent.")
     max_rows: int = Field(
         1_000_000, ge=1, le=1_000_000, description="Rows of one batch, and items of one manifest."
     )
@@ -103,6 +104,20 @@ class Settings(BaseSettings):
     )
     ledger_state_file: Path | None = Field(
         None, description="What the signer remembers of its last checkpoint; unset: in the data directory."
+    )
+
+    witness_tsa_url: str | None = Field(
+        None, description="Time stamp authority (RFC 3161) that stamps checkpoints; unset: none is asked."
+    )
+    witness_tsa_ca_file: Path | None = Field(
+        None, description="PEM file of its root; a stamp that does not lead there is not kept."
+    )
+    witness_ots_calendars: str | None = Field(
+        None, description="OpenTimestamps calendars, separated by commas; unset: none is asked."
+    )
+    outgoing_allow: str | None = Field(
+        None,
+        description="Hosts, addresses and networks that may be called though they are not public, by commas.",
     )
 
     @model_validator(mode="after")

@@ -165,10 +165,13 @@ def build_runner(settings: Settings) -> Runner:
     """A runner with its executor; the only process that loads the key which opens rows."""
     from service.jobs.dask_pool import DaskPool
     from service.jobs.runner import Runner
+    from service.jobs.witnesses import witnesses_of
+    from service.jobs.witnessing import Witnessing
     from service.wake import Alarm
 
+    witnesses = witnesses_of(settings)
     threads = settings.runner_threads or settings.workers_of_pool + 2
-    database = Database(settings.runner_url, pool_size=threads + 2)
+    database = Database(settings.runner_url, pool_size=threads + 2 + bool(witnesses))
     wait_for(database, sys.stderr.write)
     schema.require_current(database.engine)
     keyring = _keyring(settings, private=True)
@@ -190,6 +193,7 @@ def build_runner(settings: Settings) -> Runner:
         ),
         alarm=Alarm(settings.runner_socket),
         settings=settings,
+        witnessing=Witnessing(database, witnesses) if witnesses else None,
     )
 
 

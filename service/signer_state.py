@@ -1,13 +1,16 @@
 """What the signer of the ledger remembers outside of the database: the last checkpoint that it signed.
 
 The file holds the signed note itself. It is on the disk before the note is given to anybody, so that a database that
-was rolled back, forked or replaced is not signed over.
+was rolled back, forked or replaced is not signed over. It has two places, written in turn: where a machine stops within
+a write, the one before it is whole, and a single flush is all that a signature waits for.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +20,8 @@ from forelock.transparency.checkpoints import Checkpoint, read_checkpoint
 from forelock.transparency.faults import TransparencyFault
 from service.errors import ForelockError
 
-MOST_BYTES = 100_000
+SLOT_BYTES = 4096
+_FORM = re.compile(rb"forelock signer state 1 (\d{1,18}) (\d{1,4}) ([0-9a-f]{64})\n")
 
 
 class SignerStateError(ForelockError):
@@ -50,45 +54,95 @@ class SignerState:
         """What was signed last; None where nothing was.
 
         Raises:
-            SignerStateError: there is a file, and it cannot be read or is no checkpoint.
+            SignerStateError: there is a file, and it cannot be read or is no signer's state.
         """
-        try:
-            with self.path.open("rb") as file:
-                text = file.read(MOST_BYTES).decode("utf-8")
-            return Remembered(text, read_checkpoint(text))
-        except FileNotFoundError:
-            return None
-        except (OSError, UnicodeDecodeError, TransparencyFault) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is not a checkpoint"
-            raise SignerStateError(
-                f"cannot read the signer's state {self.path}: {why}; restore it from where checkpoints are kept"
-            ) from error
+        found = self._newest()
+        return None if found is None else found[2]
 
     def keep(self, note: str, step: Callable[[str], object] = lambda _name: None) -> None:
-        """Remember a checkpoint: when this returns it is on the disk, whole.
+        """Remember a checkpoint: when this returns it is on the disk.
 
         Raises:
-            SignerStateError: it cannot be written.
+            SignerStateError: it cannot be written, or what is there cannot be read.
         """
-        draft = self.path.with_name(f".{self.path.name}.draft")
+        before = self._newest()
         try:
-            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(note.encode())
-                file.flush()
-                os.fsync(file.fileno())
-            step("drafted")
-            draft.replace(self.path)
-            step("replaced")
-            directory = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
+            if before is None:
+                self._begin(_record(0, note), step)
+                return
+            count, place, _ = before
+            descriptor = os.open(self.path, os.O_WRONLY)
             try:
-                os.fsync(directory)
+                os.pwrite(descriptor, _record(count + 1, note), (1 - place) * SLOT_BYTES)
+                step("written")
+                os.fdatasync(descriptor)
             finally:
-                os.close(directory)
+                os.close(descriptor)
         except OSError as error:
             raise SignerStateError(
                 f"cannot write the signer's state {self.path}: {error.strerror}"
             ) from error
+
+    def _newest(self) -> tuple[int, int, Remembered] | None:
+        """How many were kept before it, its place, and the note."""
+        try:
+            data = self.path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise SignerStateError(f"cannot read the signer's state {self.path}: {error.strerror}") from error
+        places = (data[:SLOT_BYTES], data[SLOT_BYTES:])
+        found = [(*read, place) for place, each in enumerate(places) if (read := _read(each)) is not None]
+        if not found:
+            raise SignerStateError(
+                f"cannot read the signer's state {self.path}: it holds no checkpoint; bring it back, or move it away: "
+                "the signer then begins with the checkpoint in the database"
+            )
+        count, remembered, place = max(found, key=lambda each: each[0])
+        return count, place, remembered
+
+    def _begin(self, record: bytes, step: Callable[[str], object]) -> None:
+        """The file, whole or not at all."""
+        draft = self.path.with_name(f".{self.path.name}.draft")
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(record + b"\n" * SLOT_BYTES)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(self.path)
+        step("written")
+        directory = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
+
+def _record(count: int, note: str) -> bytes:
+    data = note.encode()
+    record = b"forelock signer state 1 %d %d %s\n" % (count, len(data), _sum(count, data)) + data
+    if len(record) > SLOT_BYTES:
+        raise SignerStateError(f"the checkpoint is longer than {SLOT_BYTES} bytes: choose a shorter origin")
+    return record.ljust(SLOT_BYTES, b"\n")
+
+
+def _read(place: bytes) -> tuple[int, Remembered] | None:
+    """None where a write did not come to its end, or none has begun."""
+    head = _FORM.match(place)
+    if head is None:
+        return None
+    count, data = int(head[1]), place[head.end() : head.end() + int(head[2])]
+    if _sum(count, data) != head[3]:
+        return None
+    try:
+        note = data.decode()
+        return count, Remembered(note, read_checkpoint(note))
+    except (UnicodeDecodeError, TransparencyFault):
+        return None
+
+
+def _sum(count: int, data: bytes) -> bytes:
+    return hashlib.sha256(b"%d\n" % count + data).hexdigest().encode()
 
 
 @contextmanager

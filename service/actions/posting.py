@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import numpy as np
+from pydantic import Field
 from sqlalchemy.orm import Session
 
 from service.actions.coverage import require_covered
@@ -25,6 +26,7 @@ from service.domain.results import sealing
 from service.domain.results.batches import STATUSES, PlacedBatch
 from service.domain.results.filled import Filled
 from service.errors import Conflict, ForelockError
+from service.records import Record
 from service.store import audit, batches, coverage, intakes, ledger, preregistrations
 from service.store.batches import NewBatch
 from service.store.pipeline import Questions, together
@@ -72,16 +74,16 @@ class Submission:
         return self.n * ROW_BYTES + checked.bitmap_bytes if isinstance(checked, Prepared) else 0
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """What a batch that was taken answers: counts and a receipt, no values."""
+class BatchReceipt(Record):
+    """What a stored batch answers: counts and a receipt, never values."""
 
-    sequence: int | None
-    """None: every row was in already, so nothing was stored."""
-    n: int
-    skipped: int
-    received: int
-    expected: int
+    batch: int | None = Field(
+        description="Number of the batch in its preregistration; null: all of its rows were in."
+    )
+    n: int = Field(description="Rows of this batch that were stored.")
+    skipped: int = Field(0, description="Rows left out because they were in, under `on_duplicate: skip`.")
+    received: int = Field(description="Rows in, over all arms and endpoints.")
+    expected: int = Field(description="Rows that make the plan complete.")
     state: State
     receipt: Receipt | None
 
@@ -90,7 +92,7 @@ class Accepted:
 class Stored:
     """What became of a group."""
 
-    accepted: Sequence[Accepted]
+    accepted: Sequence[BatchReceipt]
     """In the order in which they were taken."""
     leaves: ledger.Leaves | None
     """Theirs, which are still to be added."""
@@ -188,11 +190,11 @@ class _Taken:
             created_at=now,
         )
 
-    def answer(self, receipt: Receipt | None) -> Accepted:
+    def answer(self, receipt: Receipt | None) -> BatchReceipt:
         """What it is answered."""
         batch = self.batch
-        return Accepted(
-            sequence=None if batch is None else batch.sequence,
+        return BatchReceipt(
+            batch=None if batch is None else batch.sequence,
             n=0 if batch is None else batch.n,
             skipped=self.skipped,
             received=self.received,

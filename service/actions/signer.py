@@ -32,7 +32,7 @@ from service.store.signing import Turn
 
 log = logging.getLogger("forelock.ledger")
 
-STEPS = ("taken", "read", "signed", "drafted", "replaced", "kept", "stored", "committed")
+STEPS = ("taken", "read", "signed", "written", "kept", "stored", "committed")
 """What happens between a commit and its checkpoint, in this order."""
 RESUME = "find out why; after an older database was restored on purpose, run `forelock ledger resume`"
 

@@ -125,15 +125,15 @@ def erase(
 
 
 def _queue(session: Session, record: Preregistration, job_id: str, now: datetime) -> Job:
-    return jobs.enqueue(
-        session,
-        job_id=job_id,
+    new = jobs.NewJob(
+        id=job_id,
         project_id=record.project_id,
         kind=KIND,
         params={"preregistration_id": record.id},
         subject=record.id,
-        now=now,
+        created_at=now,
     )
+    return jobs.enqueue(session, new)
 
 
 def _said(entry: ledger.Entry) -> dict[str, object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import Field
 
@@ -29,22 +29,7 @@ Kind = Literal[
     "erasure",
 ]
 
-KINDS: tuple[Kind, ...] = (
-    "plan_locked",
-    "plan_amended",
-    "batch",
-    "batch_voided",
-    "deviation",
-    "look",
-    "reading",
-    "close",
-    "verdict",
-    "withdrawal",
-    "unblinding",
-    "key_rotation",
-    "resumption",
-    "erasure",
-)
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 SALT_BYTES = 16
 HASH_BYTES = 32

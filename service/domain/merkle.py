@@ -14,15 +14,15 @@ from service.domain.ledger import EMPTY_ROOT, HASH_BYTES, node_hash
 
 
 class Node(NamedTuple):
-    """The root of the perfect subtree over leaves `index << level` up to, not including, `index + 1 << level`."""
+    """The root of a perfect subtree: of `2 ** level` leaves, and with `position` such subtrees before it."""
 
     level: int
-    index: int
+    position: int
 
     @property
     def last(self) -> int:
         """The leaf that makes the subtree whole."""
-        return (self.index + 1 << self.level) - 1
+        return (self.position + 1 << self.level) - 1
 
 
 Span = tuple[Node, ...]

@@ -45,4 +45,4 @@ _COLUMNS = _BY.size, _BY.signer, _BY.note
 
 def _first(session: Session, statement: sa.Select[tuple[int, int, str]]) -> StoredCheckpoint | None:
     row = session.execute(statement.limit(1)).one_or_none()
-    return None if row is None else StoredCheckpoint(*row)
+    return None if row is None else StoredCheckpoint(size=row.size, signer=row.signer, note=row.note)

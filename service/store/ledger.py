@@ -148,6 +148,15 @@ def body_of(leaf: str) -> dict[str, Any]:
     return found
 
 
+def newest(session: Session, preregistration_id: str) -> int | None:
+    """The number of the record's last entry."""
+    statement = sa.select(sa.func.max(ledger_entries.c.sequence))
+    found: int | None = session.scalar(
+        statement.where(ledger_entries.c.preregistration_id == preregistration_id)
+    )
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """An event of a record: its place in the ledger, when it was added, and what it says."""

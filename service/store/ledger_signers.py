@@ -35,8 +35,8 @@ def every(session: Session) -> list[LogSigner]:
 
 def add(session: Session, *, origin: str, vkey: str, sequence: int | None, now: datetime) -> LogSigner:
     """The next one, who signs from now on."""
-    last = session.scalar(sa.select(sa.func.coalesce(sa.func.max(ledger_signers.c.number), 0)))
-    signer = LogSigner(int(last) + 1, origin, vkey, sequence)
+    last: int = session.scalars(sa.select(sa.func.coalesce(sa.func.max(ledger_signers.c.number), 0))).one()
+    signer = LogSigner(last + 1, origin, vkey, sequence)
     session.execute(
         sa.insert(ledger_signers).values(
             number=signer.number, origin=origin, vkey=vkey, sequence=sequence, created_at=now

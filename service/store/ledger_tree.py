@@ -6,11 +6,13 @@ What is read here is not compared with anything: whoever gives it out, or signs 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from service.domain import merkle
+from service.domain.ledger import HASH_BYTES
 from service.domain.merkle import Node, Span
 from service.store import integrity
 from service.store.tables import ledger_entries, ledger_nodes
@@ -28,6 +30,13 @@ def inclusion(session: Session, index: int, size: int) -> list[bytes]:
         ValueError: the log of that size has no such leaf.
     """
     return _folded(session, merkle.inclusion(index, size))
+
+
+def inclusions(session: Session, indexes: Sequence[int], size: int) -> list[list[bytes]]:
+    """The same for several leaves, in two statements."""
+    paths = [merkle.inclusion(index, size) for index in indexes]
+    hashes = _hashes(session, [span for path in paths for span in path])
+    return [merkle.folded(path, hashes) for path in paths]
 
 
 def consistency(session: Session, first: int, second: int) -> list[bytes]:
@@ -55,26 +64,23 @@ def _hashes(session: Session, spans: Iterable[Span]) -> dict[Node, bytes]:
     nodes = {node for span in spans for node in span}
     leaves = {node.last for node in nodes if node.level == 0}
     inner = {node.last for node in nodes if node.level > 0}
-    by_leaf = dict(_rows(session, _LEAVES, leaves))
-    completed = dict(_rows(session, _NODES, inner))
+    by_leaf: dict[int, str] = _rows(session, _LEAVES, leaves)
+    completed: dict[int, bytes] = _rows(session, _NODES, inner)
     found = {}
     for node in nodes:
         if node.level == 0:
             found[node] = bytes.fromhex(by_leaf.get(node.last, ""))
         else:
             found[node] = merkle.hash_of(node, bytes(completed.get(node.last, b"")))
-        integrity.require(
-            "ledger node", f"{node.level}/{node.index}", holds=len(found[node]) == merkle.HASH_BYTES
-        )
+        name = f"{node.level}/{node.position}"
+        integrity.require("ledger node", name, holds=len(found[node]) == HASH_BYTES)
     return found
 
 
-def _rows(
-    session: Session, statement: sa.Select[tuple[int, bytes]], wanted: set[int]
-) -> list[tuple[int, bytes]]:
-    return (
-        [(row[0], row[1]) for row in session.execute(statement, {"wanted": sorted(wanted)})] if wanted else []
-    )
+def _rows(session: Session, statement: sa.Select[Any], wanted: set[int]) -> dict[int, Any]:
+    if not wanted:
+        return {}
+    return {row[0]: row[1] for row in session.execute(statement, {"wanted": sorted(wanted)})}
 
 
 _LEAVES = sa.select(ledger_entries.c.sequence, ledger_entries.c.leaf_sha256).where(

@@ -22,6 +22,7 @@ GRANTS: Mapping[str, tuple[str, str]] = {
     "deviation_decisions": ("SELECT, INSERT", ""),
     "deviations": ("SELECT, INSERT", ""),
     "idempotency": ("SELECT, INSERT, DELETE", ""),
+    "imports": ("SELECT, INSERT", ""),
     "job_inputs": ("SELECT, INSERT, DELETE", "SELECT, DELETE"),
     "job_shards": ("SELECT, DELETE", "SELECT, INSERT, DELETE"),
     "jobs": ("SELECT, INSERT, UPDATE", "SELECT, INSERT, UPDATE, DELETE"),
@@ -36,8 +37,10 @@ GRANTS: Mapping[str, tuple[str, str]] = {
     "plans": ("SELECT, INSERT", "SELECT"),
     "preregistrations": ("SELECT, INSERT, UPDATE, DELETE", "SELECT, UPDATE"),
     "projects": ("SELECT, INSERT", ""),
+    "stamps": ("SELECT", "SELECT, INSERT"),
     "verdict_hypotheses": ("SELECT", "INSERT"),
     "verdicts": ("SELECT", "SELECT, INSERT"),
+    "witness_turns": ("", "SELECT, UPDATE"),
 }
 """By table: of the API, and of the runner."""
 

@@ -252,7 +252,7 @@ def test_another_key_signs_nothing(replica, database, tmp_path):
 def test_a_state_that_cannot_be_read_is_told(replica):
     replica.sign()
     replica.state.path.write_text("nothing")
-    with pytest.raises(SignerStateError, match=r"one\.state: it is not a checkpoint"):
+    with pytest.raises(SignerStateError, match=r"one\.state: it holds no checkpoint"):
         replica.signer.checkpoint()
     assert "one.state" in replica.signer.why_refused()
 

@@ -52,7 +52,6 @@ def _rows() -> Rows:
         ),
         {population.id: Manifest(tuple(f"q{at}" for at in range(N)))},
         Outcomes(cells),
-        _AT,
     )
 
 

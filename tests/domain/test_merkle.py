@@ -52,7 +52,7 @@ class Log:
 
     def hashes(self, spans):
         return {
-            node: self.leaves[node.index]
+            node: self.leaves[node.position]
             if node.level == 0
             else merkle.hash_of(node, self.completed[node.last])
             for each in spans

@@ -32,6 +32,7 @@ from service.store import (
     populations,
     preregistrations,
     projects,
+    stamps,
     verdicts,
 )
 from service.store.batches import NewBatch
@@ -206,7 +207,9 @@ class World:
         plan_keys.release(session, record.id, private)
         self.deviate(session, record)
         ledger_signers.add(session, origin="log", vkey="log+00000000+AQ==", sequence=None, now=NOW)
-        checkpoints.insert(session, StoredCheckpoint(ledger.head(session).size, 1, "a note"), NOW)
+        signed = StoredCheckpoint(ledger.head(session).size, 1, "a note")
+        checkpoints.insert(session, signed, NOW)
+        stamps.insert(session, signed, "opentimestamps", b"pending", root="00", waiting=True, now=NOW)
         audit.record(
             session,
             project_id=record.project_id,

@@ -92,6 +92,7 @@ CHANGES = {
     "ledger_nodes": "hashes = hashes",
     "ledger_signers": "vkey = 'x'",
     "ledger_checkpoints": "note = 'x'",
+    "stamps": "waiting = 0",
     "deviations": "canonical = '{}'",
     "deviation_decisions": "canonical = '{}'",
 }
@@ -405,6 +406,22 @@ def test_a_checkpoint_is_of_the_log_as_it_is_by_who_signs_now(database, world, j
     attacker.succeed(row.format("size + 1", 2))
 
 
+def test_a_stamp_is_the_next_of_its_checkpoint_until_one_waits_for_nothing(database, judged, attacker):
+    row = (
+        "INSERT INTO stamps SELECT size + {}, signer, {}, {}, root, {}, {}, {}, obtained_at FROM stamps "
+        "WHERE number = 1"
+    )
+    empty = "x''" if database.dialect == "sqlite" else "''::bytea"
+    as_it_is = (0, "kind", 2, "note_sha256", "content", 1)
+    for place, other in ((0, 1), (1, "'notary'"), (2, 1), (2, 3), (3, "'x'"), (4, empty), (5, 2)):
+        values = list(as_it_is)
+        values[place] = other
+        attacker.try_to(row.format(*values))
+    attacker.succeed(row.format(0, "kind", 2, "note_sha256", "content", 0))
+    attacker.try_to(row.format(0, "kind", 3, "note_sha256", "content", 0))
+    attacker.succeed(row.format(0, "'rfc3161'", 1, "note_sha256", "content", 0))
+
+
 def test_a_temporary_table_does_not_deceive_the_guards(database, judged, attacker):
     schema_name = "main" if database.dialect == "sqlite" else "public"
     attacker.succeed(f"CREATE TEMP TABLE preregistrations AS SELECT * FROM {schema_name}.preregistrations")
@@ -484,7 +501,8 @@ def test_a_record_is_not_complete_before_coverage_says_so(world, attacker):
 
 def test_an_ended_job_stays_as_it_ended(world, attacker):
     with world.database.write() as session:
-        jobs.enqueue(session, project_id="project", kind="mcnemar", params={}, now=NOW, job_id="j")
+        new = jobs.NewJob(id="j", project_id="project", kind="mcnemar", params={}, created_at=NOW)
+        jobs.enqueue(session, new)
     for change in ("kind = 'x'", "params = '[]'", "project_id = 'other'", "created_at = NULL"):
         attacker.try_to(f"UPDATE jobs SET {change}")
     attacker.try_to("DELETE FROM jobs")

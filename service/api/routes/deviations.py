@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Path, Response
 from pydantic import Field
+from sqlalchemy.orm import Session
 
 from service.actions import deviations as actions
 from service.api.examples import deviations as examples
@@ -114,14 +115,14 @@ def file_deviation(
     """
     prepared = _prepare(shared, caller, prereg_id, body)
 
-    def work() -> Response:
+    def work(session: Session) -> Response:
         if isinstance(prepared, ForelockError):
             raise prepared
         filed = actions.file(session, caller, prepared, salt=secrets.token_bytes(16), now=clock.now(session))
         return answer(FiledDeviation(**_fields(filed.deviation, ()), receipt=filed.receipt), 201)
 
-    with refusals_audited(shared, caller, prereg_id, "deviation.file"), shared.database.write() as session:
-        return once.run(session, work)
+    with refusals_audited(shared, caller, prereg_id, "deviation.file"):
+        return once.run(work)
 
 
 def _prepare(shared: Services, caller: Key, prereg_id: str, body: Filing) -> actions.Prepared | ForelockError:
@@ -181,7 +182,7 @@ def decide_deviation(
     decision stays on record; the latest counts.
     """
 
-    def work() -> Response:
+    def work(session: Session) -> Response:
         filed, decisions, receipt = actions.decide(
             session,
             caller,
@@ -194,8 +195,8 @@ def decide_deviation(
         )
         return answer(FiledDeviation(**_fields(filed, decisions), receipt=receipt), 201)
 
-    with refusals_audited(shared, caller, prereg_id, "deviation.decide"), shared.database.write() as session:
-        return once.run(session, work)
+    with refusals_audited(shared, caller, prereg_id, "deviation.decide"):
+        return once.run(work)
 
 
 def _fields(deviation: Deviation, decisions: tuple[Decision, ...]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ events of all projects together were signed by when; kinds, projects, records an
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Path, Query
 from pydantic import BaseModel, Field
@@ -32,6 +32,13 @@ _HASH = "b1946ac92492d2347c6235b4d2611184b1946ac92492d2347c6235b4d2611184"
 _ORIGIN = "forelock/5f0c2d9be1a44e07"
 _VKEY = f"{_ORIGIN}+a4a5a18a+ASFk5Vb2l5K+MCxuHwkxHh9S0vJrfxCQUx9vVbhXlXcL"
 _NOTE = f"{_ORIGIN}\n42\nsZRqySSS0jR8YjW00mERhLGUaskkktI0fGI1tNJhEYQ=\n\n— {_ORIGIN} pKWhii4uLg==\n"
+
+_A_NOTE: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "A signed note (C2SP tlog-checkpoint).",
+        "content": {"text/plain": {"schema": {"type": "string"}, "example": _NOTE}},
+    }
+}
 
 Size = Annotated[
     int, Query(ge=0, le=2**53, description="Leaves of the log; 0, or left out: as many as are signed.")
@@ -87,13 +94,7 @@ class LedgerKeys(View):
 @routes.get(
     "/ledger/checkpoint",
     response_class=Response,
-    responses={
-        200: {
-            "description": "A signed note (C2SP tlog-checkpoint).",
-            "content": {"text/plain": {"schema": {"type": "string"}, "example": _NOTE}},
-        }
-    }
-    | refuses(404, 429, 503),
+    responses=_A_NOTE | refuses(404, 429, 503),
 )
 def get_checkpoint(shared: Shared) -> Response:
     """Read the newest signed checkpoint: the log's name, size and root.

@@ -32,7 +32,6 @@ from service.api.http.deps import (
     RecordId,
     RequiredIfMatch,
     Shared,
-    WriteSession,
     not_modified,
 )
 from service.api.http.headers import header
@@ -216,7 +215,6 @@ PLAN_BODY = RawBody(
 def create_preregistration(
     caller: Planner,
     once: OptionalOnce,
-    session: WriteSession,
     shared: Shared,
     content: Annotated[Content, PLAN_BODY],
 ) -> Response:
@@ -227,7 +225,7 @@ def create_preregistration(
     """
     plan, gaps = _read(content)
 
-    def work() -> Response:
+    def work(session: Session) -> Response:
         actions.require_room(session, caller.project_id, shared.settings.project_drafts)
         record = actions.create(session, caller, plan, prereg_id=uuid.uuid4().hex, now=clock.now(session))
         headers = {"ETag": record.etag, "Location": f"/v1/preregistrations/{record.id}"}
@@ -235,7 +233,7 @@ def create_preregistration(
             return answer(view(session, record), 201, headers)
         return answer(DraftFromMarkdown(**_fields(session, record), gaps=list(gaps)), 201, headers)
 
-    return once.run(session, work)
+    return once.run(work)
 
 
 def _read(content: Content) -> tuple[Plan, tuple[Gap, ...] | None]:
@@ -382,7 +380,7 @@ def lock_preregistration(
     """
     receipts: list[Receipt] = []
 
-    def work() -> Response:
+    def work(session: Session) -> Response:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
         record.require("draft")
         if_match.check(record.etag)
@@ -396,11 +394,8 @@ def lock_preregistration(
         return respond(session, locked)
 
     linted = _linted(shared, caller, prereg_id)  # before the write: others wait for whoever writes
-    with (
-        refusals_audited(shared, caller, prereg_id, "preregistration.lock"),
-        shared.database.write() as session,
-    ):
-        response = once.run(session, work)
+    with refusals_audited(shared, caller, prereg_id, "preregistration.lock"):
+        response = once.run(work)
     return attested(shared, response, receipts[-1].sequence if receipts else None)
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from fastapi import Depends, Response
 from pydantic import Field
+from sqlalchemy.orm import Session
 
 from service.actions import unblinding as actions
 from service.api.examples import unblinding as examples
@@ -76,7 +77,7 @@ def unblind(
 
     receipts: list[Receipt] = []
 
-    def work() -> Response:
+    def work(session: Session) -> Response:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
         made, receipt, job = actions.unblind(
             session,
@@ -92,11 +93,8 @@ def unblind(
             UnblindingView(unblinding=made, job_id=None if job is None else job.id, receipt=receipt), 201
         )
 
-    with (
-        refusals_audited(shared, caller, prereg_id, "preregistration.unblind"),
-        shared.database.write() as session,
-    ):
-        response = once.run(session, work)
+    with refusals_audited(shared, caller, prereg_id, "preregistration.unblind"):
+        response = once.run(work)
     nudge(shared.settings.runner_socket)
     return attested(shared, response, receipts[-1].sequence if receipts else None)
 
@@ -122,7 +120,7 @@ def erase(
 
     receipts: list[Receipt] = []
 
-    def work() -> Response:
+    def work(session: Session) -> Response:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
         made, receipt = actions.erase(
             session, caller, record, body, salt=secrets.token_bytes(16), now=clock.now(session)
@@ -133,10 +131,7 @@ def erase(
         )
         return answer(view, 201)
 
-    with (
-        refusals_audited(shared, caller, prereg_id, "preregistration.erase"),
-        shared.database.write() as session,
-    ):
-        response = once.run(session, work)
+    with refusals_audited(shared, caller, prereg_id, "preregistration.erase"):
+        response = once.run(work)
     shared.database.forget_pages()
     return attested(shared, response, receipts[-1].sequence if receipts else None)

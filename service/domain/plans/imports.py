@@ -52,6 +52,7 @@ class _Mapping(StrictRecord):
     SCORED_ERRORS: ClassVar[bool] = False
     """A score may stand beside an error, so that the plan has to say which counts."""
 
+    format: str = Field(description="Names this format.")
     endpoint: Token | None = Field(
         None, description="Which endpoint the values are of; null: the only primary one."
     )
