@@ -24,6 +24,7 @@ from service import app as app_module
 from service.actions import posting, progress, voids
 from service.actions import results as result_actions
 from service.api.http import metrics, middleware
+from service.api.routes import imports as import_routes
 from service.api.routes import jobs as job_routes
 from service.api.routes import results as result_routes
 from service.domain.plans.preregistration import Preregistration
@@ -254,6 +255,26 @@ def _hook(event: str, arguments: Any) -> None:
 sys.addaudithook(_hook)
 
 
+def imported(service: Service) -> None:
+    """The report of a file, the list of imports, and how long what is sealed of it is."""
+    answers, lengths = set(), set()
+    for outcomes in (ONE, [1] * N):
+        prereg_id = locked(service.client, small_plan(N) | {"import": {"format": "csv"}})
+        lines = ["item_id,value", *(f"item-{i},{value}" for i, value in enumerate(outcomes))]
+        report = service.client.post(
+            f"/v1/preregistrations/{prereg_id}/imports?arm=A",
+            content="\n".join(lines).encode(),
+            headers={"Idempotency-Key": prereg_id, "Content-Type": "text/csv"},
+        )
+        assert report.status_code == 201, report.text
+        listed = service.client.get(f"/v1/preregistrations/{prereg_id}/imports")
+        answers.add((masked(report, prereg_id), masked(listed, prereg_id)))
+        (row,) = [each for each in stored(service, "imports") if each["preregistration_id"] == prereg_id]
+        lengths.add(len(row["sealed"]))
+    assert len(answers) == 1
+    assert len(lengths) == 1
+
+
 def database_reader(service: Service) -> None:
     plan = small_plan(
         N,
@@ -337,6 +358,15 @@ def _in_status_counts(patch: Patch, sealed: Sealed) -> None:
     patch.setattr(progress, "_status_counts", lambda _session, of: {"error": sealed[of.id] // 100})
 
 
+def _in_imports(patch: Patch, _sealed: Sealed) -> None:
+    true = import_routes._batch
+
+    def leak(fitted: Any, accepted: Any) -> Any:
+        return true(replace(fitted, unknown=int(fitted.batch.values.sum())), accepted)
+
+    patch.setattr(import_routes, "_batch", leak)
+
+
 def _in_voids(patch: Patch, sealed: Sealed) -> None:
     def leak(_session: Any, _caller: Any, of: Preregistration, *_: Any, **__: Any) -> Any:
         raise Conflict(f"too late for {sealed[of.id]}")
@@ -371,8 +401,9 @@ def _in_hashes(patch: Patch, _sealed: Sealed) -> None:
 def _in_job_rows(patch: Patch, sealed: Sealed) -> None:
     true = result_actions.jobs.enqueue
 
-    def leak(session: Any, *, params: dict[str, Any], **more: Any) -> Any:
-        return true(session, params=params | {"hint": sealed[params["preregistration_id"]]}, **more)
+    def leak(session: Any, new: Any) -> Any:
+        hinted = {**new.params, "hint": sealed[new.params["preregistration_id"]]}
+        return true(session, replace(new, params=hinted))
 
     patch.setattr(result_actions.jobs, "enqueue", leak)
 
@@ -420,6 +451,7 @@ CHANNELS: dict[str, tuple[Check, Callable[[Patch, Sealed], None]]] = {
     "the idempotency store": (idempotency, _in_fingerprints),
     "ETags": (tags, _in_tags),
     "progress": (status_counts, _in_status_counts),
+    "import reports and file hashes": (imported, _in_imports),
     "voids": (voided, _in_voids),
     "logs and request sizes": (log_lines, _in_log_lines),
     "metrics": (counters, _in_counters),
