@@ -12,7 +12,6 @@ from service.domain.access import Key
 from service.domain.deviations.deviation import require_person
 from service.domain.ledger import Receipt
 from service.domain.plans.preregistration import Preregistration
-from service.domain.results import sealing
 from service.domain.results.unblinding import (
     Erasure,
     ErasureRequest,
@@ -96,14 +95,6 @@ def unblind(
     audit.record_act(session, caller, "preregistration.unblind", record.id, {}, now=now)
     job = None if released else enqueue(session, record, KIND, job_id=job_id, now=now)
     return made, ledger.append_of(session, record, "unblinding", facts(made), salt=salt, now=now), job
-
-
-def release(session: Session, record: Preregistration, *, seal_private: bytes) -> None:
-    """Let the plan's key go, as its unblinding asks. Only the runner holds `seal_private`."""
-    record.require("locked", "collecting", "complete", "judged", action="unblinding")
-    info = sealing.key_info(record.id, record.plan_sha256 or "")
-    private = sealing.unwrap_key(plan_keys.wrapped(session, record.id), seal_private, info)
-    plan_keys.release(session, record.id, private)
 
 
 def erase(

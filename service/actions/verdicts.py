@@ -127,6 +127,12 @@ def compute(inputs: Inputs) -> Verdict:
     )
 
 
+def release_key(session: Session, record: Preregistration, *, seal_private: bytes) -> None:
+    """Let a plan's key go before its verdict, as an unblinding on record asks. Only the runner holds `seal_private`."""
+    record.require("locked", "collecting", "complete", "judged", action="unblinding")
+    plan_keys.release(session, record.id, _plan_private(session, record, seal_private))
+
+
 def record(
     session: Session, project_id: str, verdict: Verdict, *, seal_private: bytes, salt: bytes, now: datetime
 ) -> Mapping[str, Any]:

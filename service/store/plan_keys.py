@@ -64,6 +64,12 @@ def released(session: Session, preregistration_id: str) -> bytes:
     return bytes(row.released_key)
 
 
+def readable(session: Session, preregistration_id: str) -> bytes | None:
+    """The private half where it was released and is not erased."""
+    found = _row(session, preregistration_id).released_key
+    return None if found is None else bytes(found)
+
+
 def is_released(session: Session, preregistration_id: str) -> bool:
     """Whether the private half is there to be read.
 

@@ -28,6 +28,10 @@ WITHOUT_OUTCOMES = {
     "get_receipt",
     "list_batches",
     "list_order",
+    "list_stamps",
+    "get_lock_statement",
+    "get_signed_lock_statement",
+    "get_prml_manifest",
 }
 """Reads of a record whose answer follows from no outcome, at any time: they are not in the log."""
 

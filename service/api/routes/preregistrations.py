@@ -34,6 +34,7 @@ from service.api.http.deps import (
     Shared,
     not_modified,
 )
+from service.api.http.headers import header
 from service.api.http.idempotency import OptionalOnce, RequiredOnce
 from service.api.http.route import refuses, router
 from service.api.http.shared import Services
@@ -166,18 +167,16 @@ def _fields(session: Session, record: Preregistration) -> dict[str, Any]:
 
 def respond(session: Session, record: Preregistration, status: int = 200, **headers: str) -> Response:
     """The record's view with its ETag; a locked plan as it was locked."""
-    tagged = {"ETag": _etag(session, record), **headers}
+    shown = view(session, record)
+    tagged = {"ETag": _etag(record, unblinding.Seals(tuple(shown.unblindings), shown.erasure)), **headers}
     if record.state == "draft":
-        return answer(view(session, record), status, tagged)
-    return embedding(
-        view(session, record), "plan", preregistrations.locked_text(session, record), status, tagged
-    )
+        return answer(shown, status, tagged)
+    return embedding(shown, "plan", preregistrations.locked_text(session, record), status, tagged)
 
 
-def _etag(session: Session, record: Preregistration) -> str:
+def _etag(record: Preregistration, seals: unblinding.Seals) -> str:
     """Of the record as it is shown: what became of its seals changes the view, and not the record."""
-    changes = unblinding.seals(session, record).changes
-    return f'{record.etag[:-1]}.{changes}"' if changes else record.etag
+    return f'{record.etag[:-1]}.{seals.changes}"' if seals.changes else record.etag
 
 
 @contextmanager
@@ -268,7 +267,11 @@ def get_preregistration(
 ) -> Response:
     """Read a preregistration. Its ETag names this revision of the plan and state."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    return not_modified(request, _etag(session, record)) or respond(session, record)
+    if header(request, b"if-none-match") is not None:
+        unchanged = not_modified(request, _etag(record, unblinding.seals(session, record)))
+        if unchanged is not None:
+            return unchanged
+    return respond(session, record)
 
 
 @routes.patch(
