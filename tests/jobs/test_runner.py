@@ -394,9 +394,15 @@ def test_a_pool_that_is_away_is_said_once(world, caplog):
     runner._no_pool._wait = lambda _seconds: None
     for _ in range(3):
         runner._hold(runner._claim())
+    waiting = world.read(job)
+    assert (waiting.state, waiting.attempts, waiting.error["code"]) == ("queued", 0, "pool_unavailable")
+    assert "tls" not in str(waiting.error)
+    assert world.change(jobs.any_without_pool)
     runner._pool = InlinePool()
     runner._hold(runner._claim())
-    assert world.read(job).state == "succeeded"
+    done = world.read(job)
+    assert (done.state, done.error) == ("succeeded", None)
+    assert not world.change(jobs.any_without_pool)
     said = [record.getMessage() for record in caplog.records if "pool" in record.getMessage()]
     assert said[0] == "the worker pool at tls://h:1 does not answer (refused); waiting for it"
     assert said[1].startswith("the worker pool answers again after ")
