@@ -33,6 +33,7 @@ from service.starting import (
     require_keys,
     require_opens,
     require_whole,
+    signer_of,
     wait_for,
 )
 from service.store import clock, integrity, keys, projects, schema
@@ -41,6 +42,7 @@ from service.store.integrity import Alteration
 
 if TYPE_CHECKING:
     from service.actions.coverage import Rebuilt
+    from service.actions.signer import Signer
     from service.jobs.runner import Runner
 
 
@@ -84,6 +86,15 @@ def alterations(settings: Settings, *, forget: bool) -> list[Alteration]:
     return found
 
 
+@contextlib.contextmanager
+def ledger_signer(settings: Settings) -> Iterator[Signer]:
+    """What signs the ledger, for a command."""
+    with _database(settings.url) as database:
+        require_answer(database)
+        schema.require_current(database.engine)
+        yield signer_of(settings, database, _keyring(settings, private=False))
+
+
 def initialise(settings: Settings) -> Path:
     """Create schema, keys, project `default` and the first API key; returns the file that holds the key.
 
@@ -100,7 +111,7 @@ def initialise(settings: Settings) -> Path:
                     "POST /v1/keys",
                     code="already_initialised",
                 )
-            Keyring.create(settings.data_dir / "keys")
+            keyring = Keyring.create(settings.data_dir / "keys")
             now = datetime.now(UTC)
             project = Project(id=_id(), name="default", created_at=now)
             projects.create(session, project)
@@ -115,7 +126,9 @@ def initialise(settings: Settings) -> Path:
                 created_at=now,
             )
             keys.insert(session, key, secret_sha256(secret))
-            return _write_secret(settings.data_dir / "admin.key", secret)
+            path = _write_secret(settings.data_dir / "admin.key", secret)
+        signer_of(settings, database, keyring).found()
+        return path
 
 
 def prepare_embedded(settings: Settings, *, runner: bool) -> Path | None:
@@ -152,10 +165,13 @@ def build_runner(settings: Settings) -> Runner:
     """A runner with its executor; the only process that loads the key which opens rows."""
     from service.jobs.dask_pool import DaskPool
     from service.jobs.runner import Runner
+    from service.jobs.witnesses import witnesses_of
+    from service.jobs.witnessing import Witnessing
     from service.wake import Alarm
 
+    witnesses = witnesses_of(settings)
     threads = settings.runner_threads or settings.workers_of_pool + 2
-    database = Database(settings.runner_url, pool_size=threads + 2)
+    database = Database(settings.runner_url, pool_size=threads + 2 + bool(witnesses))
     wait_for(database, sys.stderr.write)
     schema.require_current(database.engine)
     keyring = _keyring(settings, private=True)
@@ -177,6 +193,7 @@ def build_runner(settings: Settings) -> Runner:
         ),
         alarm=Alarm(settings.runner_socket),
         settings=settings,
+        witnessing=Witnessing(database, witnesses) if witnesses else None,
     )
 
 
@@ -239,6 +256,7 @@ def _keyring(settings: Settings, *, private: bool) -> Keyring:
         seal_public=settings.seal_public_key,
         seal_private=secret.get_secret_value() if secret else None,
         signing_key_file=settings.signing_key_file,
+        signs=not private,
     )
 
 

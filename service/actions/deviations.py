@@ -184,14 +184,15 @@ def open_rows(session: Session, record: Preregistration) -> Rows:
         Conflict: `blinded`, `erased`, or more rows than a request computes with.
     """
     private, total = plan_keys.released(session, record.id), expected_total(record.plan)
-    if total > MAX_ROWS or record.judged_at is None:
+    if total > MAX_ROWS:
         raise Conflict(f"the record has {total} results, and a request computes with {MAX_ROWS} at most")
     outcomes = Outcomes.empty(record.plan)
     for batch in batches.every(session, record.id):
         outcomes.place(open_batch(batch, record.plan_sha256 or "", private))
     manifests = manifests_of(session, record)
     outcomes, _ = up_to_stop(record.plan, manifests, outcomes)
-    return Rows(record.plan, manifests, outcomes, record.judged_at)
+    verdict = verdicts.get(session, record.project_id, record.id)
+    return Rows(record.plan, manifests, outcomes, () if verdict is None else verdict.marks)
 
 
 def _person(session: Session, name: str, key_id: str | None) -> Person:

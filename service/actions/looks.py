@@ -25,7 +25,7 @@ from service.domain.plans.preregistration import Preregistration
 from service.domain.verdicts import stopping
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.sequential_reading import SequentialReading, reading_of
-from service.store import ledger, preregistrations
+from service.store import audit, ledger, preregistrations
 
 Decision = Literal["continue", "stop"]
 
@@ -105,6 +105,20 @@ def record(
         enqueue_verdict(session, found, job_id=job_ids[0], now=now)
     elif not seen.stop:
         enqueue_due(session, found, job_id=job_ids[1], now=now, known=known + len(fresh))
+    audit.record_all(
+        session,
+        [
+            audit.Done(
+                project_id=found.project_id,
+                key_id=None,
+                action=f"{kind}.record",
+                subject=found.id,
+                facts={"look": body["look"]} if kind == "look" else {},
+                created_at=now,
+            )
+            for kind, body in bodies
+        ],
+    )
     for (kind, body), salt in zip(bodies, salts, strict=False):
         ledger.append(
             session,

@@ -11,8 +11,9 @@ import threading
 import time
 import traceback
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, Protocol
 
@@ -25,7 +26,9 @@ from service.jobs.computations import kinds
 from service.jobs.looks import LookJob
 from service.jobs.pool import AWAY, Pool, PoolUnavailable, WorkerDied
 from service.jobs.slots import Slots
+from service.jobs.unblinding import UnblindingJob
 from service.jobs.verdicts import VerdictJob
+from service.jobs.witnessing import Witnessing
 from service.keyring import Keyring
 from service.memory import give_back
 from service.store import clock, job_leases, jobs
@@ -61,6 +64,7 @@ class Runner:
         alarm: Alarm,
         settings: Settings,
         watch: job_leases.Watch | None = None,
+        witnessing: Witnessing | None = None,
     ) -> None:
         self._database, self._pool, self._alarm, self._settings = database, pool, alarm, settings
         look = LookJob(keyring)
@@ -68,6 +72,7 @@ class Runner:
             "verdict": VerdictJob(keyring),
             "look": look,
             "monitor": look,
+            "unblinding": UnblindingJob(keyring),
             "calibration": CalibrationJob(),
             **kinds(),
         }
@@ -78,6 +83,7 @@ class Runner:
         self._busy, self._count = 0, threading.Lock()
         self._tidied = time.monotonic()
         self._watch = watch or job_leases.Watch()
+        self._witnessing = witnessing
         rest = self._stopping.wait
         self._no_database = Absence(database.why, "the database answers again", rest)
         self._no_pool = Absence(
@@ -91,6 +97,11 @@ class Runner:
 
     def run(self) -> None:
         """Work until `stop`; a database that is away is waited for."""
+        if self._witnessing is not None:
+            # Not waited for at the end: a call to the outside may take its time, and whatever it brings is asked again.
+            threading.Thread(
+                target=self._witnessing.run, args=(self._stopping,), name="witness", daemon=True
+            ).start()
         try:
             with ThreadPoolExecutor(self._threads, thread_name_prefix="job") as threads:
                 while not self._stopping.is_set():
@@ -104,17 +115,33 @@ class Runner:
                     if not started and not self._stopping.is_set():
                         self._alarm.wait(self._settings.runner_poll_seconds)
         finally:
-            self._pool.close()
-            self._alarm.close()
-            self._database.dispose()
+            self.close()
+
+    def close(self) -> None:
+        """Let pool, alarm and database go."""
+        self._pool.close()
+        self._alarm.close()
+        self._database.dispose()
 
     def step(self) -> bool:
         """Claim one job and see it through here; False when there was none."""
         job = self._claim()
         if job is None:
             return False
-        self._attempt(job)
+        with self._holding():
+            self._attempt(job)
         return True
+
+    @contextmanager
+    def _holding(self) -> Iterator[None]:
+        """One thread more holds a job."""
+        with self._count:
+            self._busy += 1
+        try:
+            yield
+        finally:
+            with self._count:
+                self._busy -= 1
 
     def _start(self, threads: ThreadPoolExecutor) -> bool:
         """Hand a job to a free thread; False when either is missing."""

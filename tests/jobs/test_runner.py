@@ -18,6 +18,7 @@ from service.jobs import tasks
 from service.jobs.attempt import Attempt
 from service.jobs.computations import cuts
 from service.jobs.pool import PoolLost, PoolUnavailable, WorkerDied
+from service.jobs.verdicts import VerdictJob
 from service.store import job_leases, job_work, jobs
 from service.store.job_work import Shard
 from tests.pools import InlinePool, StuckPool, ThreadPool
@@ -205,14 +206,14 @@ def test_projects_take_turns_whatever_waits_before(world):
 def test_a_thousand_waiting_jobs_of_one_project_delay_another_by_one(world):
     def flood(session):
         for number in range(1_000):
-            jobs.enqueue(
-                session,
+            new = jobs.NewJob(
+                id=f"flood{number}",
                 project_id=world.projects["one"],
                 kind="dice",
                 params={"version": 1, "blocks": 0, "seconds": 1.0},
-                now=datetime(2027, 1, 1, tzinfo=UTC) + timedelta(seconds=number),
-                job_id=f"flood{number}",
+                created_at=datetime(2027, 1, 1, tzinfo=UTC) + timedelta(seconds=number),
             )
+            jobs.enqueue(session, new)
 
     world.change(flood)
     late = world.enqueue("two", blocks=1)
@@ -233,7 +234,6 @@ def test_a_long_job_makes_room_between_shards(world):
             return super().submit(function, *arguments)
 
     runner = world.runner(Watching(), runner_threads=1)
-    runner._busy = 1  # the thread that holds the job
     for _ in range(20):
         if not runner.step():
             break
@@ -244,7 +244,7 @@ def test_a_long_job_makes_room_between_shards(world):
     assert len(order) == 40 + 2 + 2
 
 
-def test_a_verdict_that_is_due_waits_for_one_shard_of_its_project_s_tests(world):
+def test_a_verdict_that_is_due_waits_for_one_shard_of_its_project_s_tests(world, monkeypatch):
     """One thread, a test of 40 shards under way and others waiting: the verdict goes before all of them."""
     under_way, *_waiting = [world.enqueue("one", blocks=40, seconds=40.0) for _ in range(3)]
     drawn, judged_after = [], []
@@ -259,17 +259,15 @@ def test_a_verdict_that_is_due_waits_for_one_shard_of_its_project_s_tests(world)
     def due(session):
         now = datetime(2028, 1, 1, tzinfo=UTC)
         project = world.projects["one"]
-        values = {"kind": "verdict", "subject": "r", "params": {}, "now": now, "job_id": "judged"}
-        jobs.enqueue(session, project_id=project, **values)
+        values = {"kind": "verdict", "subject": "r", "params": {}, "created_at": now}
+        jobs.enqueue(session, jobs.NewJob(id="judged", project_id=project, **values))
 
-    class Judging:
-        def run(self, attempt, _outranked):
-            judged_after.append(len(drawn))
-            attempt.write(lambda session: job_leases.finish(session, attempt.job, {}))
+    def judge(_self, attempt, _outranked):
+        judged_after.append(len(drawn))
+        attempt.write(lambda session: job_leases.finish(session, attempt.job, {}))
 
+    monkeypatch.setattr(VerdictJob, "run", judge)
     runner = world.runner(Watching(), runner_threads=1)
-    runner._handlers = {**runner._handlers, "verdict": Judging()}
-    runner._busy = 1  # the thread that holds the job
     runner.step()
     assert world.read(under_way).state == "queued"
     runner.step()
