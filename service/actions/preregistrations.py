@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,6 +24,8 @@ from service.domain.results import sealing
 from service.errors import Fault, InvalidData, NotFound, TooMany
 from service.store import audit, ledger, populations, preregistrations
 from service.store.populations import Packed
+
+log = logging.getLogger("forelock.ledger")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +181,23 @@ def lock(
     audit.record_act(
         session, caller, "preregistration.lock", record.id, {"acknowledged": list(acknowledged)}, now=now
     )
-    said = {"version": locked.version, "plan_sha256": plan.sha256()}
+    said = {"version": locked.version, "plan_sha256": plan.sha256()} | _clock(session, now)
     return locked, ledger.append_of(session, record, "plan_locked", said, salt=material.salt, now=now)
+
+
+def _clock(session: Session, now: datetime) -> dict[str, bool]:
+    """What the leaf says where the clock was set back: the lock is dated before entries that are older.
+
+    How far it was set back would tell when another project wrote last: only the log has it.
+    """
+    behind = ledger.set_back(session, now)
+    if behind is None:
+        return {}
+    log.warning(
+        "the clock stands %.0f s before the newest entry of the ledger: what is locked now is dated too early",
+        behind.total_seconds(),
+    )
+    return {"clock_set_back": True}
 
 
 def _refuse_errors(found: Sequence[Finding]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,6 +16,9 @@ from service.domain.plans.preregistration import Preregistration
 from service.store import integrity
 from service.store.pipeline import together
 from service.store.tables import ledger_entries, ledger_head, ledger_nodes
+
+APART = timedelta(seconds=60)
+"""Entries that are written at once may be dated this far before one another: a write waits for another's lock."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +76,12 @@ class Leaves:
     log: Frontier
 
 
+def set_back(session: Session, now: datetime) -> timedelta | None:
+    """How far the clock stands before the newest entry, where writes at once cannot be that far apart."""
+    newest = session.scalar(_NEWEST)
+    return newest - now if newest is not None and newest - now >= APART else None
+
+
 def next_leaves(session: Session, events: Sequence[Event], *, now: datetime) -> Leaves:
     """The leaves that events become, in this order; takes the ledger's lock. `add` must follow."""
     leaves = [leaf_bytes(event.kind, event.body, event.salt) for event in events]
@@ -118,6 +127,7 @@ def head(session: Session, *, for_update: bool = False) -> Frontier:
 _HEAD = sa.select(ledger_head.c.size, ledger_head.c.peaks)
 _HELD_HEAD = _HEAD.with_for_update()
 _APPEND = sa.insert(ledger_entries)
+_NEWEST = sa.select(ledger_entries.c.created_at).order_by(ledger_entries.c.sequence.desc()).limit(1)
 _COMPLETE = sa.insert(ledger_nodes)
 _GROW = sa.update(ledger_head).values(size=sa.bindparam("new_size"), peaks=sa.bindparam("new_peaks"))
 

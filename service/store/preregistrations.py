@@ -377,4 +377,4 @@ def _on_record(session: Session, record: Preregistration) -> bool:
     locks = ledger.bodies(session, record.id, kind="plan_locked")
     said = {"preregistration_id": record.id, "version": record.version, "plan_sha256": record.plan_sha256}
     judged = record.judged_at is None or bool(ledger.bodies(session, record.id, kind="verdict"))
-    return said in locks and judged
+    return any(said.items() <= each.items() for each in locks) and judged
