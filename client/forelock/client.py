@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from email.utils import parsedate_to_datetime
-from typing import Any, Literal, Protocol
+from typing import Any, BinaryIO, Literal, Protocol
 from urllib.parse import quote
 
 import httpx
@@ -129,6 +129,16 @@ class Client:
     def document(self, preregistration_id: str, name: str) -> str:
         """A record's document in Markdown: `prereg`, `deviations` or `evidence`."""
         return self._send("GET", f"{_record(preregistration_id)}/{_part(name)}.md").text
+
+    def export(self, preregistration_id: str, name: str, *, hypothesis: str | None = None) -> bytes:
+        """A locked record for the tools of others: `lock.intoto.json`, `lock.dsse.json` or `prml`."""
+        parameters = {} if hypothesis is None else {"hypothesis": hypothesis}
+        return self._send("GET", f"{_record(preregistration_id)}/{_part(name)}", params=parameters).content
+
+    def stamps(self, preregistration_id: str) -> list[Json]:
+        """What outside witnesses gave for the lock and the verdict."""
+        found: list[Json] = self._json("GET", f"{_record(preregistration_id)}/stamps")["items"]
+        return found
 
     def evidence(self, preregistration_id: str) -> Json:
         """The five pieces of evidence of a record, scored."""
@@ -260,6 +270,27 @@ class Client:
             "POST", "/v1/imports/check", params=query, content=content, headers=_file_headers(content)
         )
 
+    def results(self, preregistration_id: str) -> Iterator[Json]:
+        """The rows, once they may be read: after the verdict, or after an unblinding."""
+        yield from self._pages(f"{_record(preregistration_id)}/results")
+
+    def unblind(
+        self,
+        preregistration_id: str,
+        reason: str,
+        *,
+        population: str | None = None,
+        endpoint: str | None = None,
+    ) -> Json:
+        """Open results before the verdict, for good: whatever comes in afterwards makes the verdict invalid."""
+        body = {"reason": reason, "population": population, "endpoint": endpoint}
+        return self._json("POST", f"{_record(preregistration_id)}/unblinding", json=body, key=_new_key())
+
+    def erase(self, preregistration_id: str, reason: str) -> Json:
+        """Destroy the plan's rows for good."""
+        body = {"reason": reason}
+        return self._json("POST", f"{_record(preregistration_id)}/erasure", json=body, key=_new_key())
+
     # Verdicts
 
     def verdict(
@@ -289,6 +320,22 @@ class Client:
         filters = {"hypothesis": hypothesis, "outcome": outcome, "since": since}
         yield from self._pages("/v1/verdicts", {name: value for name, value in filters.items() if value})
 
+    # The ledger
+
+    def bundle(self, preregistration_id: str, file: BinaryIO, *, kept: Iterable[int] = ()) -> int:
+        """Write the record's bundle to a file; returns its size. `kept` are sizes of checkpoints to be led on from."""
+        path = f"{_record(preregistration_id)}/bundle"
+        return self._download(path, file, {"checkpoint": [str(size) for size in kept]})
+
+    def checkpoint(self) -> str:
+        """The ledger's newest checkpoint, a signed note. Nothing is verified here: see `forelock.transparency`."""
+        return self._send("GET", "/v1/ledger/checkpoint").text
+
+    def consistency(self, first: int, second: int) -> list[str]:
+        """What is to prove that the ledger of `second` entries goes on from that of `first`, in hexadecimal."""
+        answer = self._json("GET", "/v1/ledger/consistency", params={"from": str(first), "to": str(second)})
+        return [str(each) for each in answer.get("hashes") or ()]
+
     # Keys
 
     def create_key(self, name: str, scopes: Iterable[str], *, kind: Literal["person", "job"] = "job") -> Json:
@@ -306,6 +353,22 @@ class Client:
     def revoke_key(self, key_id: str) -> None:
         """Revoke an API key."""
         self._send("DELETE", f"/v1/keys/{_part(key_id)}")
+
+    # The audit log
+
+    def audit_log(
+        self,
+        *,
+        subject: str | None = None,
+        action: str | None = None,
+        key: str | None = None,
+        since: str | None = None,
+        deployment: bool = False,
+    ) -> Iterator[Json]:
+        """What was done, newest first: in the project (scope `admin`), or to the deployment (`operator`)."""
+        filters = {"subject": subject, "action": action, "key": key, "since": since}
+        path = "/v1/audit/deployment" if deployment else "/v1/audit"
+        yield from self._pages(path, {name: value for name, value in filters.items() if value})
 
     # Requests
 
@@ -334,6 +397,21 @@ class Client:
                 raise JobTimeout(f"job {job['id']} is still {job['state']}")
             self._sleep(pause)
             pause = min(1.5 * pause, LONGEST_POLL)
+
+    def _download(self, path: str, file: BinaryIO, parameters: Mapping[str, list[str]]) -> int:
+        """Write an answer to a file as it comes; it may be larger than memory."""
+        try:
+            with self._http.stream("GET", path, params=dict(parameters)) as response:
+                if not response.is_success:
+                    response.read()
+                    raise ForelockProblem.from_response(response)
+                for piece in response.iter_bytes():
+                    file.write(piece)
+                return response.num_bytes_downloaded
+        except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
+            raise Unreachable(f"'{self.url}' is no address: {error}") from error
+        except httpx.TransportError as error:
+            raise Unreachable(f"{self.url} does not answer: {error}") from error
 
     def _json(self, method: str, path: str, **arguments: Any) -> Json:
         return _object(self._send(method, path, **arguments))

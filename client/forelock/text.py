@@ -18,6 +18,7 @@ OUTCOMES = {
     "inconclusive": "INCONCLUSIVE",
     "invalid": "INVALID",
 }
+MARKED = {"invalid": "INVALID", "flag": "MARKED"}
 WIDTH = 100
 MARKS = {True: "holds", False: "fails", None: "unknown"}
 
@@ -41,7 +42,19 @@ def verdict_text(verdict: Json, words: Json | None = None) -> str:
         f"Batch {batch['batch']} was struck: {plain(batch['reason'])}"
         for batch in verdict.get("voided_batches", ())
     ]
-    return "\n\n".join([*blocks, *voided])
+    marks = [
+        _wrapped(
+            f"{MARKED.get(each['effect'], plain(each['effect']))}: {plain(each['says'])}{_concerned(each)}"
+        )
+        for each in verdict.get("marks", ())
+    ]
+    return "\n\n".join([*marks, *blocks, *voided])
+
+
+def _concerned(mark: Json) -> str:
+    """The hypotheses of a mark that does not concern all of them."""
+    named = mark.get("hypotheses")
+    return "" if named is None else f" ({', '.join(map(plain, named))})"
 
 
 def _hypothesis(hypothesis: Json, step: str) -> str:

@@ -11,7 +11,7 @@ from alembic import op
 from service.store.guards import run_script
 
 revision = "0010"
-down_revision = "0005"
+down_revision = "0009"
 branch_labels = None
 depends_on = None
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
 from service.actions.group_commit import Answer
-from service.actions.posting import Accepted, Group, GroupReads, Salts, Submission
+from service.actions.posting import BatchReceipt, Group, GroupReads, Salts, Submission
 from service.actions.results import Terms
 from service.domain.access import Key
 from service.domain.faults import SHOWN, listed
@@ -183,7 +183,7 @@ def store(
     attempt: idempotency.Attempt,
     file: ImportedFile,
     form: str,
-    render: Callable[[int | None, Sequence[Accepted]], idempotency.StoredResponse],
+    render: Callable[[int | None, Sequence[BatchReceipt]], idempotency.StoredResponse],
 ) -> tuple[Answer, bool]:
     """Store the batches of an import, all of them or none; and whether a job was queued.
 
@@ -203,7 +203,7 @@ def store(
         for each in posted:
             group.take(each)
         stored = group.store()
-        sequences = tuple(each.sequence for each in stored.accepted if each.sequence is not None)
+        sequences = tuple(each.batch for each in stored.accepted if each.batch is not None)
         number = None
         if sequences:
             number = imports.next_number(session, prereg_id)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy.orm import Session
 
+from service.actions import validity
 from service.actions.results import manifests_of
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
@@ -20,8 +21,9 @@ from service.domain.verdicts.judge import Verdict, analyse, judge
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.records import VoidedBatch
 from service.domain.verdicts.stopping import is_sequential, up_to_stop
+from service.domain.verdicts.validity import Mark
 from service.errors import Conflict, RecordAltered
-from service.store import batches, ledger, plan_keys, preregistrations, verdicts
+from service.store import audit, batches, ledger, plan_keys, preregistrations, verdicts
 from service.store.batches import StoredBatch
 
 
@@ -36,6 +38,7 @@ class Inputs:
     outcomes: Outcomes
     voided: tuple[VoidedBatch, ...]
     judged_at: datetime
+    marks: tuple[Mark, ...] = ()
 
 
 def inputs(
@@ -47,8 +50,16 @@ def inputs(
     outcomes, voided = opened(session, record, seal_private=seal_private)
     if not _stopped(session, record):
         outcomes.require_complete()
-    sha256 = record.plan_sha256 or ""
-    return Inputs(prereg_id, sha256, record.plan, manifests_of(session, record), outcomes, voided, now)
+    return Inputs(
+        preregistration_id=prereg_id,
+        plan_sha256=record.plan_sha256 or "",
+        plan=record.plan,
+        manifests=manifests_of(session, record),
+        outcomes=outcomes,
+        voided=voided,
+        judged_at=now,
+        marks=validity.marks(session, record),
+    )
 
 
 def _stopped(session: Session, record: Preregistration) -> bool:
@@ -112,6 +123,7 @@ def compute(inputs: Inputs) -> Verdict:
         judged_at=inputs.judged_at,
         voided_batches=inputs.voided,
         stopped=stopped,
+        marks=inputs.marks,
     )
 
 
@@ -127,19 +139,17 @@ def record(
     verdict_sha256 = verdicts.insert(session, project_id, verdict)
     preregistrations.move(session, found, "judged", now)
     plan_keys.release(session, found.id, private)
-    ledger.append(
+    audit.record(
         session,
-        "verdict",
-        {
-            "preregistration_id": found.id,
-            "plan_sha256": verdict.plan_sha256,
-            "verdict_sha256": verdict_sha256,
-        },
         project_id=project_id,
-        preregistration_id=found.id,
-        salt=salt,
+        key_id=None,
+        action="verdict.record",
+        subject=found.id,
+        facts={},
         now=now,
     )
+    said = {"plan_sha256": verdict.plan_sha256, "verdict_sha256": verdict_sha256}
+    ledger.append_of(session, found, "verdict", said, salt=salt, now=now)
     return {"preregistration_id": found.id}
 
 

@@ -23,6 +23,8 @@ def print_card(card: EvidenceCard, language: Language = "en") -> str:
     parts.append("\n".join(_facts(card, chinese)))
     if card.hypotheses:
         parts.append("\n".join(line for each in card.hypotheses for line in _hypothesis(each, chinese)))
+    if card.marks:
+        parts.append("\n".join(f"- **!** {written(_said(each, chinese))}" for each in card.marks))
     parts.append(_said(card.limits, chinese))
     return "\n\n".join(parts) + "\n"
 

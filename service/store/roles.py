@@ -15,7 +15,7 @@ API, RUNNER = "forelock_api", "forelock_runner"
 GRANTS: Mapping[str, tuple[str, str]] = {
     "alembic_version": ("SELECT", "SELECT"),
     "alterations": ("SELECT, INSERT, DELETE", "SELECT, INSERT"),
-    "audit_events": ("SELECT, INSERT", ""),
+    "audit_events": ("SELECT, INSERT", "INSERT"),
     "batch_voids": ("SELECT, INSERT", "SELECT"),
     "batches": ("SELECT, INSERT", "SELECT"),
     "coverage": ("SELECT, INSERT, UPDATE", "SELECT"),
@@ -27,15 +27,20 @@ GRANTS: Mapping[str, tuple[str, str]] = {
     "job_shards": ("SELECT, DELETE", "SELECT, INSERT, DELETE"),
     "jobs": ("SELECT, INSERT, UPDATE", "SELECT, INSERT, UPDATE, DELETE"),
     "keys": ("SELECT, INSERT, UPDATE (revoked_at, last_used_at)", ""),
+    "ledger_checkpoints": ("SELECT, INSERT", "SELECT"),
     "ledger_entries": ("SELECT, INSERT", "SELECT, INSERT"),
     "ledger_head": ("SELECT, UPDATE", "SELECT, UPDATE"),
+    "ledger_nodes": ("SELECT, INSERT", "SELECT, INSERT"),
+    "ledger_signers": ("SELECT, INSERT", "SELECT"),
     "manifests": ("SELECT, INSERT, UPDATE, DELETE", "SELECT"),
-    "plan_keys": ("SELECT, INSERT", "SELECT, UPDATE (released_key)"),
+    "plan_keys": ("SELECT, INSERT, UPDATE (wrapped_key, released_key)", "SELECT, UPDATE (released_key)"),
     "plans": ("SELECT, INSERT", "SELECT"),
     "preregistrations": ("SELECT, INSERT, UPDATE, DELETE", "SELECT, UPDATE"),
     "projects": ("SELECT, INSERT", ""),
+    "stamps": ("SELECT", "SELECT, INSERT"),
     "verdict_hypotheses": ("SELECT", "INSERT"),
     "verdicts": ("SELECT", "SELECT, INSERT"),
+    "witness_turns": ("", "SELECT, UPDATE"),
 }
 """By table: of the API, and of the runner."""
 

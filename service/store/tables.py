@@ -197,6 +197,59 @@ ledger_entries = Table(
     Column("leaf_sha256", Words, nullable=False),
     Column("created_at", Moment, nullable=False),
     Index(None, "preregistration_id", "sequence"),
+    Index(None, "leaf_sha256"),
+)
+
+ledger_nodes = Table(  # roots of perfect subtrees, beside the leaf that made them whole
+    "ledger_nodes",
+    metadata,
+    Column("sequence", LONG, primary_key=True, autoincrement=False),
+    Column("hashes", LargeBinary, nullable=False),  # from level 1 up
+)
+
+ledger_signers = Table(  # the log's name and key: the last row is the one that signs
+    "ledger_signers",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("origin", Words, nullable=False),
+    Column("vkey", Words, nullable=False),
+    Column("sequence", LONG, ForeignKey(ledger_entries.c.sequence)),  # its leaf; null for the first one
+    Column("created_at", Moment, nullable=False),
+)
+
+ledger_checkpoints = Table(
+    "ledger_checkpoints",
+    metadata,
+    Column("size", LONG, primary_key=True, autoincrement=False),
+    Column("signer", Integer, ForeignKey(ledger_signers.c.number), primary_key=True, autoincrement=False),
+    Column("note", Words, nullable=False),
+    Column("created_at", Moment, nullable=False),
+)
+
+stamps = Table(  # what outside witnesses gave for a signed checkpoint; the last number of a kind counts
+    "stamps",
+    metadata,
+    Column("size", LONG, primary_key=True, autoincrement=False),
+    Column("signer", Integer, primary_key=True, autoincrement=False),
+    Column("kind", Words, primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("root", Words, nullable=False),
+    Column("note_sha256", Words, nullable=False),
+    Column("content", LargeBinary, nullable=False),  # .tsr or .ots
+    Column("waiting", Integer, nullable=False),  # 1: more is to be asked for later
+    Column("obtained_at", Moment, nullable=False),
+    sa.ForeignKeyConstraint(["size", "signer"], [ledger_checkpoints.c.size, ledger_checkpoints.c.signer]),
+)
+
+witness_turns = (
+    Table(  # when a witness is asked next, and how far the log was looked through for what it stamps
+        "witness_turns",
+        metadata,
+        Column("kind", Words, primary_key=True),
+        Column("failures", Integer, nullable=False),
+        Column("next_at", Moment, nullable=False),
+        Column("looked", LONG, nullable=False),
+    )
 )
 
 audit_events = Table(
@@ -209,7 +262,8 @@ audit_events = Table(
     Column("subject", Words),
     Column("facts", sa.JSON, nullable=False),
     Column("created_at", Moment, nullable=False),
-    Index(None, "project_id", "id"),
+    Index(None, "project_id", "created_at"),
+    Index(None, "subject", "created_at"),
 )
 
 jobs = Table(

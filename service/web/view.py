@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from service.domain.notes.next_steps import next_step
+from service.domain.notes.notes import marks_in_words
 from service.domain.plans.plan import Hypothesis, Plan
 from service.domain.plans.preregistration import Preregistration, State
+from service.domain.results.unblinding import Erasure, Unblinding, erased_sentence, sentences
 from service.domain.rules.fields import EFFECT_FIELDS
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import Comparison, Excludes, Within, clauses, sentence
@@ -123,6 +125,7 @@ class Page:
     progress: Progress | None
     timeline: tuple[Moment, ...]
     voided: tuple[tuple[int, str], ...]
+    marks: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +142,13 @@ class Line:
 
 
 def page_of(
-    record: Preregistration, verdict: Verdict | None, progress: Progress | None, *, failed: bool = False
+    record: Preregistration,
+    verdict: Verdict | None,
+    progress: Progress | None,
+    *,
+    failed: bool = False,
+    unblindings: Sequence[Unblinding] = (),
+    erasure: Erasure | None = None,
 ) -> Page:
     """The page; `verdict` is None until the record is judged, `failed` that its computation failed."""
     plan = record.plan
@@ -162,7 +171,20 @@ def page_of(
         progress=progress,
         timeline=tuple(_timeline(record)),
         voided=() if verdict is None else tuple((each.batch, each.reason) for each in verdict.voided_batches),
+        marks=tuple(_marks(verdict, unblindings, erasure)),
     )
+
+
+def _marks(
+    verdict: Verdict | None, unblindings: Sequence[Unblinding], erasure: Erasure | None
+) -> Iterable[str]:
+    """Those of the verdict, or before it that results were opened; and that the rows are gone."""
+    if verdict is not None:
+        yield from (each.en for each in marks_in_words(verdict))
+    else:
+        yield from (sentences(each)[0] for each in unblindings)
+    if erasure is not None:
+        yield erased_sentence(erasure)
 
 
 def line_of(record: Listed, judged: tuple[HypothesisVerdict, ...] | None) -> Line:

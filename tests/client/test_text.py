@@ -83,3 +83,12 @@ def test_an_adjusted_p_stands_beside_the_tests_own():
     }
     hypothesis = {"id": "H", "outcome": "supported", "sentence": "", "clauses": [clause], "reason": None}
     assert "m.p < 0.05  observed 0.0386, 0.0129 unadjusted" in verdict_text({"hypotheses": [hypothesis]})
+
+
+def test_what_stands_against_a_verdict_comes_first():
+    marks = [
+        {"code": "unblinded", "effect": "invalid", "says": "rows came late", "hypotheses": None},
+        {"code": "later", "effect": "flag", "says": "the file moved", "hypotheses": ["H1", "H2"]},
+    ]
+    lines = verdict_text({"hypotheses": [], "marks": marks}).split("\n\n")
+    assert lines == ["  INVALID: rows came late", "  MARKED: the file moved (H1, H2)"]

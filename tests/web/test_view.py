@@ -7,6 +7,7 @@ import pytest
 
 from service.domain.plans.findings import Finding
 from service.domain.verdicts.outcomes import Excluded
+from service.domain.verdicts.validity import unblinded
 from service.store.preregistrations import Line
 from service.web import view
 from tests.web.samples import NOW, PLAN, RULE, draft_of, hypothesis_verdict, verdict_of
@@ -145,3 +146,10 @@ def test_a_failed_computation_is_said():
     record = draft_of("project1").model_copy(update={"state": "complete"})
     assert "failed" in view.page_of(record, None, None, failed=True).state_sentence
     assert "failed" not in view.page_of(record, None, None).state_sentence
+
+
+def test_what_stands_against_a_verdict_is_said_first():
+    record = draft_of("project1").model_copy(update={"state": "judged", "judged_at": NOW})
+    verdict = verdict_of("p1", hypothesis_verdict()).model_copy(update={"marks": (unblinded(NOW, (2,)),)})
+    (said,) = view.page_of(record, verdict, None).marks
+    assert said == "Outcomes are invalid: 1 batch came in after outcomes had been opened."

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from service.actions import imports as actions
 from service.actions import results
-from service.actions.posting import Accepted
+from service.actions.posting import BatchReceipt
 from service.api.calculators import aside
 from service.api.calculators.pool import CalculatorLost
 from service.api.examples import imports as examples
@@ -207,7 +207,7 @@ def _store(
     fitted: Sequence[actions.Fitted],
     form: str,
 ) -> Response:
-    def render(number: int | None, accepted: Sequence[Accepted]) -> StoredResponse:
+    def render(number: int | None, accepted: Sequence[BatchReceipt]) -> StoredResponse:
         last = accepted[-1]
         made = ImportReport(
             number=number,
@@ -228,7 +228,7 @@ def _store(
     return sent(answered)
 
 
-def _batch(fitted: actions.Fitted, accepted: Accepted) -> ImportedBatch:
+def _batch(fitted: actions.Fitted, accepted: BatchReceipt) -> ImportedBatch:
     return ImportedBatch(
         arm=fitted.batch.arm,
         endpoint=fitted.batch.endpoint,
@@ -237,7 +237,7 @@ def _batch(fitted: actions.Fitted, accepted: Accepted) -> ImportedBatch:
         unknown_ids=list(fitted.unknown_ids),
         missing=fitted.missing,
         missing_ids=list(fitted.missing_ids),
-        batch=accepted.sequence,
+        batch=accepted.batch,
         n=accepted.n,
         skipped=accepted.skipped,
         receipt=accepted.receipt,

@@ -15,10 +15,12 @@ from pydantic import Field, JsonValue, TypeAdapter
 from sqlalchemy.orm import Session
 
 from service.actions import preregistrations as actions
+from service.actions import proofs, unblinding
 from service.actions.manifests import facts_of
 from service.api.examples import common as examples
 from service.api.examples import markdown as markdown_examples
 from service.api.http.answers import Page, View, answer, embedding, shows
+from service.api.http.attested import attested
 from service.api.http.body import Content, RawBody, StrictBody, json_reader
 from service.api.http.deps import (
     Cursor,
@@ -30,7 +32,6 @@ from service.api.http.deps import (
     RecordId,
     RequiredIfMatch,
     Shared,
-    WriteSession,
     not_modified,
 )
 from service.api.http.idempotency import OptionalOnce, RequiredOnce
@@ -49,6 +50,7 @@ from service.domain.power.level_records import RuleLevel
 from service.domain.power.pilot import LintRequest, PilotEstimates
 from service.domain.power.records import RulePower
 from service.domain.power.rule import rule_powers
+from service.domain.results.unblinding import Erasure, Unblinding
 from service.errors import Conflict, PreconditionFailed, TooLarge
 from service.records import StrictRecord
 from service.reports.prereg.markdown import Gap, parse_plan
@@ -80,6 +82,10 @@ class PreregistrationView(View):
     judged_at: datetime | None
     results_due: date | None
     receipt: Receipt | None = Field(description="Of the lock, in the ledger; null in a draft.")
+    unblindings: list[Unblinding] = Field(
+        [], description="Results were opened before the verdict: when, by whom and why."
+    )
+    erasure: Erasure | None = Field(None, description="The rows were destroyed: when, by whom and why.")
 
 
 class DraftFromMarkdown(PreregistrationView):
@@ -138,6 +144,7 @@ def view(session: Session, record: Preregistration) -> PreregistrationView:
 
 def _fields(session: Session, record: Preregistration) -> dict[str, Any]:
     receipts = ledger.receipts(session, record.id, kind="plan_locked") if record.state != "draft" else []
+    seals = unblinding.seals(session, record)
     return {
         "id": record.id,
         "state": record.state,
@@ -151,18 +158,26 @@ def _fields(session: Session, record: Preregistration) -> dict[str, Any]:
         "complete_at": record.complete_at,
         "judged_at": record.judged_at,
         "results_due": record.plan.results_due,
-        "receipt": receipts[-1] if receipts else None,
+        "receipt": proofs.proven(session, receipts[-1:])[0] if receipts else None,
+        "unblindings": list(seals.unblindings),
+        "erasure": seals.erasure,
     }
 
 
 def respond(session: Session, record: Preregistration, status: int = 200, **headers: str) -> Response:
     """The record's view with its ETag; a locked plan as it was locked."""
-    tagged = {"ETag": record.etag, **headers}
+    tagged = {"ETag": _etag(session, record), **headers}
     if record.state == "draft":
         return answer(view(session, record), status, tagged)
     return embedding(
         view(session, record), "plan", preregistrations.locked_text(session, record), status, tagged
     )
+
+
+def _etag(session: Session, record: Preregistration) -> str:
+    """Of the record as it is shown: what became of its seals changes the view, and not the record."""
+    changes = unblinding.seals(session, record).changes
+    return f'{record.etag[:-1]}.{changes}"' if changes else record.etag
 
 
 @contextmanager
@@ -172,15 +187,8 @@ def refusals_audited(shared: Services, caller: Key, prereg_id: str, action: str)
         yield
     except Conflict as refused:
         with shared.database.write() as session:
-            audit.record(
-                session,
-                project_id=caller.project_id,
-                key_id=caller.id,
-                action=f"{action}.refused",
-                subject=prereg_id,
-                facts={"code": refused.problem_code},
-                now=clock.now(session),
-            )
+            facts, now = {"code": refused.problem_code}, clock.now(session)
+            audit.record_act(session, caller, f"{action}.refused", prereg_id, facts, now=now)
         raise
 
 
@@ -201,7 +209,6 @@ PLAN_BODY = RawBody(
 def create_preregistration(
     caller: Planner,
     once: OptionalOnce,
-    session: WriteSession,
     shared: Shared,
     content: Annotated[Content, PLAN_BODY],
 ) -> Response:
@@ -212,7 +219,7 @@ def create_preregistration(
     """
     plan, gaps = _read(content)
 
-    def work() -> Response:
+    def work(session: Session) -> Response:
         actions.require_room(session, caller.project_id, shared.settings.project_drafts)
         record = actions.create(session, caller, plan, prereg_id=uuid.uuid4().hex, now=clock.now(session))
         headers = {"ETag": record.etag, "Location": f"/v1/preregistrations/{record.id}"}
@@ -220,7 +227,7 @@ def create_preregistration(
             return answer(view(session, record), 201, headers)
         return answer(DraftFromMarkdown(**_fields(session, record), gaps=list(gaps)), 201, headers)
 
-    return once.run(session, work)
+    return once.run(work)
 
 
 def _read(content: Content) -> tuple[Plan, tuple[Gap, ...] | None]:
@@ -261,7 +268,7 @@ def get_preregistration(
 ) -> Response:
     """Read a preregistration. Its ETag names this revision of the plan and state."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    return not_modified(request, record.etag) or respond(session, record)
+    return not_modified(request, _etag(session, record)) or respond(session, record)
 
 
 @routes.patch(
@@ -358,27 +365,28 @@ def lock_preregistration(
     """Lock the plan.
 
     From here on its text cannot change and results may be posted. Needs the ETag of the draft that was read,
-    no lint error, and every lint warning acknowledged.
+    no lint error, and every lint warning acknowledged. The header `Forelock-Checkpoint` is base64 of a signed note:
+    a checkpoint of the ledger that holds this lock. Keep it.
     """
+    receipts: list[Receipt] = []
 
-    def work() -> Response:
+    def work(session: Session) -> Response:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
         record.require("draft")
         if_match.check(record.etag)
         if linted is None or linted.revision != record.revision:
             raise PreconditionFailed("the record has changed since it was linted: lock it again")
         material = actions.LockMaterial(shared.keyring.seal_public, secrets.token_bytes(16))
-        locked, _receipt = actions.lock(
+        locked, receipt = actions.lock(
             session, caller, record, linted, body.acknowledge, material, now=clock.now(session)
         )
+        receipts.append(receipt)
         return respond(session, locked)
 
     linted = _linted(shared, caller, prereg_id)  # before the write: others wait for whoever writes
-    with (
-        refusals_audited(shared, caller, prereg_id, "preregistration.lock"),
-        shared.database.write() as session,
-    ):
-        return once.run(session, work)
+    with refusals_audited(shared, caller, prereg_id, "preregistration.lock"):
+        response = once.run(work)
+    return attested(shared, response, receipts[-1].sequence if receipts else None)
 
 
 def _linted(shared: Services, caller: Key, prereg_id: str) -> actions.Linted | None:
@@ -395,7 +403,10 @@ def _linted(shared: Services, caller: Key, prereg_id: str) -> actions.Linted | N
     responses=shows(examples.RECEIPT) | refuses(409),
 )
 def get_receipt(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
-    """Read the receipt of the lock: its place in the ledger and the hash of its leaf."""
+    """Read the receipt of the lock: its place in the ledger, and what proves it.
+
+    `proof` is a file of its own (C2SP tlog-proof): with the leaf and the log's verifier key it is checked offline.
+    """
     record = preregistrations.get(session, caller.project_id, prereg_id)
     record.require("locked", "collecting", "complete", "judged", "withdrawn")
-    return answer(ledger.receipts(session, record.id, kind="plan_locked")[-1])
+    return answer(proofs.proven(session, ledger.receipts(session, record.id, kind="plan_locked")[-1:])[0])

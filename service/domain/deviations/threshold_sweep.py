@@ -10,7 +10,7 @@ bring counts from the split the value was chosen on. All of it is descriptive: n
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal
 
@@ -167,7 +167,7 @@ def _from_rows(rows: Rows, hypothesis: Hypothesis, value: float, endpoint: str) 
         update={"hypotheses": (hypothesis,), "sesoi": _sesoi(rows.plan, hypothesis, endpoint)}
     )
     change = EndpointChange(kind="endpoint", hypothesis=hypothesis.id, endpoint=endpoint)
-    swept = Rows(alone, rows.manifests, rows.outcomes, rows.judged_at)
+    swept = replace(rows, plan=alone)
     found = verdicts_of(apply(swept, [change]))[hypothesis.id]
     return PointFound(
         value=value,

@@ -33,6 +33,7 @@ from service.domain.verdicts.analyses import tests_of
 from service.domain.verdicts.outcomes import LEFT_OUT, OK, Cell, Outcomes, why_no_worst_case
 from service.domain.verdicts.records import HypothesisVerdict, Outcome
 from service.domain.verdicts.stopping import is_sequential
+from service.domain.verdicts.validity import invalidating
 from service.domain.verdicts.worst_case import Extremes, against, fill
 from service.records import Record
 from service.stats.shared import registry
@@ -393,8 +394,11 @@ def _refusal(rows: Rows, hypothesis: Hypothesis) -> TippingPoint | None:
     keys = product(
         (hypothesis.population,), (hypothesis.baseline, hypothesis.candidate), (hypothesis.endpoint,)
     )
+    mark = invalidating(rows.marks, hypothesis.id)
     reason = None
-    if endpoint is None or endpoint.kind != "binary" or endpoint.replicates != 1:
+    if mark is not None:
+        reason = f"the outcome is invalid whatever the doubtful items would have been: {mark.says}"
+    elif endpoint is None or endpoint.kind != "binary" or endpoint.replicates != 1:
         reason = "the search fills in 0 and 1, and the endpoint is not binary with one result per item"
     elif rows.plan.missing == "worst_case" and (why := why_no_worst_case(rows.plan, hypothesis)):
         reason = why

@@ -13,10 +13,11 @@ from pydantic import AwareDatetime, Field
 from service.domain.checks.claim import asserts_claim
 from service.domain.deviations.rules import STRICTNESS, Classification
 from service.domain.evidence.evidence import Check, Piece, piece, total, yes
-from service.domain.notes.notes import HypothesisSentences, Note, Words
+from service.domain.notes.notes import HypothesisSentences, Note, Words, marks_in_words
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State
 from service.domain.power.records import RulePower
+from service.domain.results.unblinding import Unblinding, sentences
 from service.domain.rules.claims.claim import WANTED
 from service.domain.rules.feeding import parameter
 from service.domain.rules.settings import Setting, Use, settings
@@ -35,7 +36,7 @@ class Known:
     """In the ledger."""
     first_batch_sequence: int | None
     first_result_at: datetime | None
-    unblinded: bool
+    unblindings: Sequence[Unblinding]
     standing: Sequence[Classification]
     """Of every deviation."""
     powers: Mapping[str, RulePower]
@@ -71,6 +72,7 @@ class EvidenceCard(Record):
     results_expected: int
     deviations: dict[str, int] = Field(description="How many stand at each classification.")
     hypotheses: tuple[HypothesisCard, ...]
+    marks: tuple[Words, ...] = Field((), description="What stands against the verdict, for good.")
     limits: Words = Field(description="What no record can prove.")
 
 
@@ -107,8 +109,16 @@ def of_record(known: Known) -> EvidenceCard:
         results_expected=known.expected,
         deviations=dict(Counter(known.standing)),
         hypotheses=tuple(_hypotheses(known)),
+        marks=marks_of(known.verdict, known.unblindings),
         limits=LIMITS,
     )
+
+
+def marks_of(verdict: Verdict | None, unblindings: Sequence[Unblinding]) -> tuple[Words, ...]:
+    """Those of the verdict; before it, that results were opened."""
+    if verdict is not None:
+        return marks_in_words(verdict)
+    return tuple(Words(en=en, zh=zh) for en, zh in map(sentences, unblindings))
 
 
 def _is_primary(setting: Setting) -> bool:
@@ -120,7 +130,7 @@ def _locked(known: Known) -> Check:
 
 
 def _blind(known: Known) -> Check:
-    return yes(not known.unblinded, "nobody opened outcomes before the verdict", "判定之前无人打开结果")
+    return yes(not known.unblindings, "nobody opened outcomes before the verdict", "判定之前无人打开结果")
 
 
 def _preregistration(known: Known) -> Piece:

@@ -128,6 +128,12 @@ def within(margin: float, alpha: float) -> tuple[Bound, ...]:
 
 def next_step(plan: Plan, found: HypothesisVerdict) -> tuple[str, str]:
     """What can be done, in English and Chinese."""
+    if found.outcome == "invalid" and found.delta is not None:
+        return (
+            "Next: what happened to the record stands against it, and no deviation undoes that. Register the next run "
+            "anew.",
+            "下一步:记录中发生的事使其无效,任何偏离说明都无法挽回。请为下一次运行重新登记。",
+        )
     if found.outcome == "invalid":
         return (
             "Next: the results broke the plan, so they cannot answer it. File a deviation that says what happened, "

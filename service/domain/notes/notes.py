@@ -5,7 +5,7 @@ Made when a verdict is read. The stored verdict, whose hash the ledger holds, st
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pydantic import Field
 
@@ -14,7 +14,9 @@ from service.domain.notes.winners_curse import Exaggeration, exaggeration
 from service.domain.plans.plan import Plan
 from service.domain.power.records import RulePower
 from service.domain.verdicts.records import HypothesisVerdict, Outcome, Verdict
+from service.domain.verdicts.validity import Mark
 from service.domain.verdicts.words.chinese import amount_zh, sentence_zh
+from service.domain.verdicts.words.chinese_reasons import reason_zh
 from service.domain.verdicts.words.facts import interval_of
 from service.domain.verdicts.words.numbers import points, score
 from service.records import Record
@@ -54,7 +56,7 @@ def sentences(
         HypothesisSentences(
             hypothesis=found.id,
             outcome=found.outcome,
-            sentences=Words(en=found.sentence, zh=_chinese(plan, found)),
+            sentences=Words(en=found.sentence, zh=_chinese(plan, found, verdict.marks)),
             notes=tuple(
                 note for note in [winners_curse(plan, found, powers.get(found.id))] if note is not None
             ),
@@ -69,8 +71,28 @@ def _next(plan: Plan, found: HypothesisVerdict) -> Words:
     return Words(en=en, zh=zh)
 
 
-def _chinese(plan: Plan, found: HypothesisVerdict) -> str:
-    return sentence_zh(plan, found, interval_of(plan, found))
+def _chinese(plan: Plan, found: HypothesisVerdict, marks: Sequence[Mark]) -> str:
+    return sentence_zh(plan, found, interval_of(plan, found), marks)
+
+
+def marks_in_words(verdict: Verdict) -> tuple[Words, ...]:
+    """What stands against a verdict, each with what it does."""
+    effects = {
+        "invalid": ("Outcomes are invalid", "结论无效"),
+        "flag": ("Outcomes stand, marked", "结论保留,但带有标记"),
+    }
+    return tuple(
+        Words(
+            en=f"{effects[each.effect][0]}: {each.says}{_of(each, ' (', ', ', ')')}.",
+            zh=f"{effects[each.effect][1]}:{reason_zh(each.says)}{_of(each, '(', '、', ')')}。",
+        )
+        for each in verdict.marks
+    )
+
+
+def _of(mark: Mark, begin: str, between: str, end: str) -> str:
+    """The hypotheses that a mark concerns, where it is not all of them."""
+    return "" if mark.hypotheses is None else begin + between.join(mark.hypotheses) + end
 
 
 def winners_curse(plan: Plan, found: HypothesisVerdict, power: RulePower | None) -> Note | None:

@@ -66,6 +66,11 @@ class Population(StrictRecord):
     )
     strata: Line | None = Field(None, description="What the manifest's strata are.")
 
+    def of_items(self, n: int, n_clusters: int | None) -> Population:
+        """The same with so many items and clusters, which are not those that were locked."""
+        clusters = self.clusters and self.clusters.model_copy(update={"n": n_clusters})
+        return self.model_copy(update={"n": n, "items_sha256": None, "clusters": clusters})
+
 
 class Hypothesis(StrictRecord):
     """A claim about two arms of a population, and the rule that decides it."""

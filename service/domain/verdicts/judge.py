@@ -4,7 +4,7 @@ The plan broken: `invalid`. The rule unknown: `inconclusive`. True: `supported`,
 equivalence claim, as long as the claim follows from what holds (`verdicts.claim`). False: `equivalent` where the
 hypothesis' equivalence test finds it, otherwise `not_supported`, which never says that there is no difference.
 Under `worst_case` a claim of equivalence, by the rule or by that test, must hold whichever way what is not ok
-is taken.
+is taken. Whatever the rows say, a mark may make an outcome `invalid` (`verdicts.validity`): clauses and analyses stay.
 """
 
 from __future__ import annotations
@@ -53,12 +53,22 @@ from service.domain.verdicts.records import (
     VoidedBatch,
 )
 from service.domain.verdicts.strata import by_stratum
+from service.domain.verdicts.validity import Mark, invalidating
 from service.domain.verdicts.words import english as verdict_words
 from service.domain.verdicts.words import facts as verdict_facts
 from service.domain.verdicts.worst_case import Way, against
 from service.stats.shared.certainty import DRAWN
 
-__all__ = ["Analyses", "ClauseVerdict", "HypothesisVerdict", "Outcome", "Verdict", "analyse", "judge"]
+__all__ = [
+    "Analyses",
+    "ClauseVerdict",
+    "HypothesisVerdict",
+    "Outcome",
+    "Verdict",
+    "analyse",
+    "judge",
+    "judge_hypotheses",
+]
 
 
 def judge(
@@ -72,19 +82,13 @@ def judge(
     judged_at: datetime,
     voided_batches: Sequence[VoidedBatch] = (),
     stopped: Stopped | None = None,
-    descriptive: bool = True,
+    marks: Sequence[Mark] = (),
 ) -> Verdict:
-    """Apply the locked rules. Odd data end in `invalid` or `inconclusive` with a reason.
-
-    Without `descriptive` what no outcome rests on is left out: the sentence, strata, and the judge's errors.
-    """
-    family = Family.of(plan, analyses)
+    """Apply the locked rules. Odd data end in `invalid` or `inconclusive` with a reason."""
     hypotheses = tuple(
-        _judge(plan, hypothesis, manifests, outcomes, analyses, family)
-        for hypothesis in plan.hypotheses or ()
+        _described(plan, each, manifests, outcomes, marks)
+        for each in judge_hypotheses(plan, manifests, outcomes, analyses, marks)
     )
-    if descriptive:
-        hypotheses = tuple(_described(plan, each, manifests, outcomes) for each in hypotheses)
     return Verdict(
         preregistration_id=preregistration_id,
         title=plan.title,
@@ -95,7 +99,23 @@ def judge(
         primary_outcomes=Counter(each.outcome for each in hypotheses if each.role == "primary"),
         stopped=stopped,
         voided_batches=tuple(voided_batches),
+        marks=tuple(marks),
         versions=analyses.versions,
+    )
+
+
+def judge_hypotheses(
+    plan: Plan,
+    manifests: Mapping[str, Manifest],
+    outcomes: Outcomes,
+    analyses: Analyses,
+    marks: Sequence[Mark] = (),
+) -> tuple[HypothesisVerdict, ...]:
+    """Every hypothesis in the plan's order, without what no outcome rests on: sentence, strata, the judge's errors."""
+    family = Family.of(plan, analyses)
+    return tuple(
+        _marked(_judge(plan, hypothesis, manifests, outcomes, analyses, family), marks)
+        for hypothesis in plan.hypotheses or ()
     )
 
 
@@ -184,15 +204,27 @@ def _judge(
     )
 
 
+def _marked(found: HypothesisVerdict, marks: Sequence[Mark]) -> HypothesisVerdict:
+    """With what stands against it: the reason of results that break the plan comes first."""
+    mark = invalidating(marks, found.id)
+    if mark is None or found.outcome == "invalid":
+        return found
+    return found.model_copy(update={"outcome": "invalid", "reason": mark.says})
+
+
 def _described(
-    plan: Plan, found: HypothesisVerdict, manifests: Mapping[str, Manifest], outcomes: Outcomes
+    plan: Plan,
+    found: HypothesisVerdict,
+    manifests: Mapping[str, Manifest],
+    outcomes: Outcomes,
+    marks: Sequence[Mark],
 ) -> HypothesisVerdict:
     """With its sentence, the effect by category and the judge's errors, on which no outcome rests."""
     hypothesis = plan.hypothesis(found.id)
     if hypothesis is None:
         return found
     interval = verdict_facts.interval_of(plan, found)
-    said = found.model_copy(update={"sentence": verdict_words.sentence(plan, found, interval)})
+    said = found.model_copy(update={"sentence": verdict_words.sentence(plan, found, interval, marks)})
     if found.outcome == "invalid":
         return said
     paired = pair_up(plan, hypothesis, manifests, outcomes, found.filled)

@@ -12,6 +12,7 @@ from service.domain.verdicts.analyses import JsonObject
 from service.domain.verdicts.outcomes import Excluded
 from service.domain.verdicts.parts import EquivalenceFallback, FamilyP, JudgeNoise, Span, Stopped, Strata
 from service.domain.verdicts.reading import Reading
+from service.domain.verdicts.validity import Mark, no_marks
 from service.domain.verdicts.worst_case import Way
 from service.records import Record
 
@@ -116,6 +117,11 @@ class Verdict(Record):
         None, description="How a sequential stopping rule ended it; null where there is one look, at n."
     )
     voided_batches: tuple[VoidedBatch, ...] = Field(description="Batches that were struck before completion.")
+    marks: tuple[Mark, ...] = Field(
+        (),
+        exclude_if=no_marks,
+        description="What stands against it, for good; not present where nothing does.",
+    )
     versions: dict[str, str] = Field(description="Of the libraries the numbers depend on.")
 
     def sha256(self) -> str:

@@ -15,6 +15,8 @@ ELSEWHERE = "其原因以英文记录在判定中"
 """Of a reason that has no words here, such as one stored by an earlier version."""
 
 _WHOLE = {
+    # of marks
+    "outcomes were opened before the verdict": "判定之前有人打开过结果",
     # of the results
     "two batches hold a result for the same item, arm and endpoint": "两个批次含有同一题目、臂和终点的结果",
     "the plan names a population or an endpoint that it does not describe in full": "计划提到的总体或终点未被完整描述",
@@ -95,6 +97,7 @@ _WHOLE = {
 }
 
 _PARTS = {
+    r"(\d+) batch(?:es)? came in after outcomes had been opened": r"有 \1 个批次在结果被打开之后才收到",
     r"(\d+) planned results are not in": r"有 \1 个计划中的结果尚未收到",
     r"(\d+) results of arm '([^']+)' are not ok, and the plan's missing policy is `fail`": (
         r"臂“\2”有 \1 个结果不正常,而计划对缺失的规定是 `fail`"
