@@ -25,10 +25,13 @@ from service.api.http.shared import Services
 from service.api.http.watch import Watch
 from service.api.parsing import faults
 from service.api.routes import (
+    amendments,
     calibration,
     deviations,
     docs,
+    endings,
     evidence,
+    families,
     health,
     jobs,
     keys,
@@ -39,6 +42,7 @@ from service.api.routes import (
     preregistrations,
     projects,
     results,
+    runs,
     service,
     stats,
     verdicts,
@@ -54,7 +58,11 @@ from service.web import pages
 ROUTERS: tuple[APIRouter, ...] = (
     stats.routes,
     preregistrations.routes,
+    amendments.routes,
+    endings.routes,
+    families.routes,
     populations.routes,
+    runs.routes,
     results.routes,
     verdicts.routes,
     deviations.routes,

@@ -24,7 +24,7 @@ from service.domain.plans.preregistration import Preregistration, State
 from service.domain.results import sealing
 from service.domain.results.batches import STATUSES, PlacedBatch
 from service.domain.results.filled import Filled
-from service.errors import ForelockError
+from service.errors import Conflict, ForelockError
 from service.store import batches, coverage, intakes, ledger, preregistrations
 from service.store.batches import NewBatch
 from service.store.pipeline import Questions, together
@@ -244,6 +244,10 @@ class Group:
         intake.require_open()
         if isinstance(checked, ForelockError):
             raise checked
+        if checked.plan_sha256 != intake.record.plan_sha256:
+            raise Conflict(
+                "the plan was amended while this batch was on its way: post it again", code="plan_amended"
+            )
         self._claim(submission.preregistration_id, checked)
         placed = checked.placed
         sequence = intake.add(placed.n, submission.job_id)

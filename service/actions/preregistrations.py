@@ -153,8 +153,8 @@ def lock(
     """
     record.require("draft")
     found, facts = linted.findings, linted.facts
-    _refuse_errors(found)
-    acknowledged = _acknowledged(found, acknowledge)
+    refuse_errors(found)
+    read = acknowledged(found, acknowledge)
     plan = record.plan.with_items(facts)
     public, private = sealing.new_keypair()
     locked = preregistrations.lock(
@@ -164,14 +164,14 @@ def lock(
         canonical_text=plan.canonical_text(),
         sha256=plan.sha256(),
         findings=found,
-        acknowledged=acknowledged,
+        acknowledged=read,
         plan_public_key=public,
         wrapped_private_key=sealing.wrap_key(
             private, material.seal_public, sealing.key_info(record.id, plan.sha256())
         ),
         now=now,
     )
-    _audit(session, caller, "preregistration.lock", record.id, {"acknowledged": list(acknowledged)}, now)
+    _audit(session, caller, "preregistration.lock", record.id, {"acknowledged": list(read)}, now)
     receipt = ledger.append(
         session,
         "plan_locked",
@@ -184,7 +184,8 @@ def lock(
     return locked, receipt
 
 
-def _refuse_errors(found: Sequence[Finding]) -> None:
+def refuse_errors(found: Sequence[Finding]) -> None:
+    """Refuse a plan with lint errors."""
     errors = [finding for finding in found if finding.severity == "error"]
     if errors:
         raise InvalidData(
@@ -194,7 +195,8 @@ def _refuse_errors(found: Sequence[Finding]) -> None:
         )
 
 
-def _acknowledged(found: Sequence[Finding], acknowledge: Sequence[str] | str) -> tuple[str, ...]:
+def acknowledged(found: Sequence[Finding], acknowledge: Sequence[str] | str) -> tuple[str, ...]:
+    """The warnings that were acknowledged; refuses those that had to be and were not."""
     warnings = {finding.code: finding for finding in found if finding.severity == "warning"}
     if acknowledge == "all":
         return tuple(sorted(warnings))
