@@ -1,9 +1,10 @@
 """The main job on a real evaluation: lock a plan, post results as an eval job would, read the verdict.
 
-    python examples/demo.py [--once] [--data DIR]
+    python examples/demo.py [--once] [--data DIR] [--bundle FILE]
 
 Starts the service, and leaves it running so that its pages can be read; `--once` stops it after the
-verdict. Without `--data` everything is forgotten when it stops.
+verdict. Without `--data` everything is forgotten when it stops. `--bundle` saves what shows the verdict
+to be right, and checks it without the service.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import contextlib
 import csv
 import json
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -44,12 +46,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="./do demo", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--once", action="store_true", help="stop the service after the verdict")
     parser.add_argument("--data", type=Path, metavar="DIR", help="keep the service's data in DIR")
+    parser.add_argument("--bundle", type=Path, metavar="FILE", help="save the verdict's bundle, and check it")
     options = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell starts background jobs deaf to the first
         signal.signal(number, signal.default_int_handler)
     try:
         with data_directory(options.data) as data, service(data) as url:
-            demonstrate(url, data / "admin.key", stays=not options.once)
+            demonstrate(url, data / "admin.key", stays=not options.once, bundle=options.bundle)
             if not options.once:
                 print("\nThe service keeps running; Ctrl-C stops it.", flush=True)
                 signal.pause()
@@ -65,11 +68,12 @@ def main() -> int:
     return 0
 
 
-def demonstrate(url: str, admin_key: Path, *, stays: bool) -> None:
+def demonstrate(url: str, admin_key: Path, *, stays: bool, bundle: Path | None) -> None:
     """The main job, step by step."""
     plan = json.loads((EVALUATION / "plan.json").read_text(encoding="utf-8"))
     with Client(url, admin_key.read_text(encoding="ascii").strip()) as researcher:
         identity = lock(researcher, plan)
+        note = researcher.checkpoint()
         secret = researcher.create_key("demo eval job", ["results:write"])["secret"]
         with Client(url, secret) as job:
             post_results(job, identity, plan)
@@ -79,9 +83,28 @@ def demonstrate(url: str, admin_key: Path, *, stays: bool) -> None:
         )
         verdict = researcher.verdict(identity, wait=True, timeout=300, poll=0.2)
         print("\n" + text.verdict_text(verdict, researcher.verdict_sentences(identity)))
+        if bundle is not None:
+            check_bundle(researcher, identity, note, bundle, text.exit_code(verdict))
     if stays:
         print(f"\nThe page: {url}/preregistrations/{identity}")
         print(f"It asks for an API key; the first one is in {admin_key}")
+
+
+def check_bundle(researcher: Client, identity: str, note: str, file: Path, expected: int) -> None:
+    """Save the record's bundle and the checkpoint of its lock, and check the one with the other."""
+    kept = file.with_name(f"{file.name}.checkpoint")
+    with file.open("wb") as output:
+        size = researcher.bundle(identity, output)
+    kept.write_text(note, encoding="utf-8", newline="\n")
+    say(
+        "6. The bundle",
+        f"{file}, {size} bytes; beside it the ledger's checkpoint that was kept after the lock",
+    )
+    command = ["verify", str(file), "--checkpoint", str(kept)]
+    print(f"   forelock {shlex.join(command)}\n", flush=True)
+    status = subprocess.run([sys.executable, "-m", "forelock.cli", *command], check=False).returncode
+    if status != expected:
+        raise DemoFailed(f"forelock verify ended with {status}, and the verdict is {expected}")
 
 
 def lock(researcher: Client, plan: dict[str, Any]) -> str:

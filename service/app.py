@@ -20,21 +20,27 @@ from service.api.http.authentication import KeyCache
 from service.api.http.housekeeping import beside
 from service.api.http.layers import Layered
 from service.api.http.metrics import Metrics
+from service.api.http.reads import Reads
 from service.api.http.route import Exact
 from service.api.http.shared import Services
 from service.api.http.watch import Watch
 from service.api.parsing import faults
 from service.api.routes import (
     amendments,
+    audit,
+    bundles,
     calibration,
     deviations,
     docs,
     endings,
     evidence,
+    exports,
     families,
     health,
+    imports,
     jobs,
     keys,
+    ledger,
     looks,
     markdown,
     multiverse,
@@ -45,12 +51,14 @@ from service.api.routes import (
     runs,
     service,
     stats,
+    unblinding,
     verdicts,
     wording,
 )
 from service.config import Settings
 from service.errors import ForelockError, NotFound
 from service.keyring import Keyring
+from service.starting import signer_of
 from service.store.engine import Database
 from service.wake import nudge
 from service.web import pages
@@ -64,17 +72,24 @@ ROUTERS: tuple[APIRouter, ...] = (
     populations.routes,
     runs.routes,
     results.routes,
+    imports.routes,
+    unblinding.routes,
     verdicts.routes,
     deviations.routes,
     multiverse.routes,
     calibration.routes,
     looks.routes,
     markdown.routes,
+    exports.routes,
     evidence.routes,
     wording.routes,
     jobs.routes,
     projects.routes,
     keys.routes,
+    bundles.routes,
+    ledger.routes,
+    ledger.key_routes,
+    audit.routes,
     service.routes,
     service.metrics_routes,
     health.routes,
@@ -103,6 +118,8 @@ def create_app(settings: Settings, database: Database, keyring: Keyring) -> Fast
             lambda: nudge(settings.runner_socket),
             lanes=max(1, settings.pool_size // 2),
         ),
+        signer=signer_of(settings, database, keyring),
+        reads=Reads(database),
     )
 
     @contextlib.asynccontextmanager

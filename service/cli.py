@@ -1,4 +1,4 @@
-"""The server's subcommands of the `forelock` command: serve, runner, init, migrate, and two for repairs."""
+"""The server's subcommands of the `forelock` command: serve, runner, init, migrate, ledger, and two for repairs."""
 
 from __future__ import annotations
 
@@ -46,6 +46,20 @@ def commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "rebuild-coverage", _rebuild_coverage, "Make what counts as in of a record anew from its batches."
     )
     rebuild.add_argument("id", help="the preregistration")
+    log = add(
+        "ledger", _ledger, "Show who signs the ledger and how far; change its key, or go on after a restore."
+    )
+    log.add_argument(
+        "act", choices=("status", "rotate", "resume"), help="rotate: a new key; resume: a new name, on record"
+    )
+    log.add_argument("--reason", help="resume: what happened; anybody can read it")
+    log.add_argument("--origin", help="resume: the new name (default: one that no other log has)")
+    log.add_argument(
+        "--checkpoint",
+        type=Path,
+        metavar="FILE",
+        help="resume: the newest checkpoint of the lost log that was kept",
+    )
 
 
 def given(arguments: argparse.Namespace) -> dict[str, str | int]:
@@ -117,6 +131,20 @@ def _rebuild_coverage(arguments: argparse.Namespace) -> int:
     elif rebuilt.complete:
         sys.stdout.write("Every planned result is in: the verdict is queued\n")
     return 1 if rebuilt.twice else 0
+
+
+def _ledger(arguments: argparse.Namespace) -> int:
+    from service import ledger_commands, main
+
+    with main.ledger_signer(settings_from(arguments)) as signer:
+        if arguments.act == "rotate":
+            ledger_commands.rotate(signer, settings_from(arguments).signing_key_path)
+        elif arguments.act == "resume":
+            known = None if arguments.checkpoint is None else arguments.checkpoint.read_text("utf-8")
+            ledger_commands.resume(signer, arguments.origin, arguments.reason, known)
+        text, whole = ledger_commands.status(signer)
+    sys.stdout.write(text)
+    return 0 if whole else 1
 
 
 def _serve(arguments: argparse.Namespace) -> int:

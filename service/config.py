@@ -46,6 +46,7 @@ class Settings(BaseSettings):
     pool_size: int = Field(20, ge=1, le=500, description="Database connections of one API process.")
     max_body_bytes: int = Field(64 * MIB, ge=1024, description="Largest request body, as sent.")
     max_expanded_bytes: int = Field(64 * MIB, ge=1024, description="Largest body after gzip.")
+    max_import_bytes: int = Field(1024 * MIB, ge=1024, description="Largest file of an import, as sent.")
     max_rows: int = Field(
         1_000_000, ge=1, le=1_000_000, description="Rows of one batch, and items of one manifest."
     )
@@ -91,7 +92,33 @@ class Settings(BaseSettings):
     seal_private_key: SecretStr | None = Field(
         None, description="Base64 X25519 private key; the runner only."
     )
-    signing_key_file: Path | None = Field(None, description="Ed25519 key kept for signing the ledger.")
+    signing_key_file: Path | None = Field(
+        None, description="Ed25519 key that signs the ledger's checkpoints; the API only."
+    )
+    ledger_origin: str | None = Field(
+        None,
+        min_length=1,
+        max_length=200,
+        pattern=r"^[!-*,-~]+$",
+        description="Name of the ledger's log when it begins; unset: one that no other log has.",
+    )
+    ledger_state_file: Path | None = Field(
+        None, description="What the signer remembers of its last checkpoint; unset: in the data directory."
+    )
+
+    witness_tsa_url: str | None = Field(
+        None, description="Time stamp authority (RFC 3161) that stamps checkpoints; unset: none is asked."
+    )
+    witness_tsa_ca_file: Path | None = Field(
+        None, description="PEM file of its root; a stamp that does not lead there is not kept."
+    )
+    witness_ots_calendars: str | None = Field(
+        None, description="OpenTimestamps calendars, separated by commas; unset: none is asked."
+    )
+    outgoing_allow: str | None = Field(
+        None,
+        description="Hosts, addresses and networks that may be called though they are not public, by commas.",
+    )
 
     @model_validator(mode="after")
     def _pool_is_encrypted(self) -> Self:
@@ -108,6 +135,17 @@ class Settings(BaseSettings):
         return self
 
     @property
+    def calls_out(self) -> bool:
+        """Whether anybody outside is to be called."""
+        asked = (
+            self.witness_tsa_url,
+            self.witness_tsa_ca_file,
+            self.witness_ots_calendars,
+            self.outgoing_allow,
+        )
+        return any(each is not None for each in asked)
+
+    @property
     def workers_of_pool(self) -> int:
         """How many calls the pool computes side by side."""
         return self.pool_workers or _cores()
@@ -121,6 +159,16 @@ class Settings(BaseSettings):
     def runner_url(self) -> str:
         """The database the runner talks to."""
         return self.runner_database_url or self.url
+
+    @property
+    def signing_key_path(self) -> Path:
+        """The key that signs the ledger."""
+        return self.signing_key_file or self.data_dir / "keys" / "signing.key"
+
+    @property
+    def ledger_state(self) -> Path:
+        """What the signer remembers."""
+        return self.ledger_state_file or self.data_dir / "ledger.state"
 
     @property
     def runner_socket(self) -> Path:

@@ -154,6 +154,12 @@ class TooMany(ForelockError):
     status, code, title = 429, "too_many", "The project has as many as it may"
 
 
+class TooFast(ForelockError):
+    """Asked for more often than it is answered to everybody."""
+
+    status, code, title = 429, "too_fast", "This is asked for too often"
+
+
 class Unavailable(ForelockError):
     """The service cannot answer now; the same request may succeed later."""
 

@@ -1,7 +1,8 @@
 """The deployment's own keys, as files that only its user can read.
 
-`seal.pub` is what plan keys are wrapped to; `seal.key` opens them and is read by the runner
-alone; `signing.key` is kept for signing the ledger; `server.key` keys fingerprints and cache keys.
+`seal.pub` is what plan keys are wrapped to; `seal.key` opens them and is read by the runner alone;
+`signing.key` signs the ledger's checkpoints and is held by the API alone; `server.key` keys fingerprints
+and cache keys.
 """
 
 from __future__ import annotations
@@ -14,8 +15,6 @@ import secrets
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from service.domain.results.sealing import new_keypair, public_half
 from service.errors import ForelockError
@@ -33,11 +32,11 @@ class KeyringError(ForelockError):
 
 @dataclass(frozen=True, slots=True)
 class Keyring:
-    """Keys of one process. An API process holds no `seal_private`."""
+    """Keys of one process. An API process holds no `seal_private`, a runner no `signing`."""
 
     seal_public: bytes
     seal_private: bytes | None = field(repr=False)
-    signing: bytes = field(repr=False)
+    signing: bytes | None = field(repr=False)
     server: bytes = field(repr=False)
 
     def __post_init__(self) -> None:
@@ -64,11 +63,15 @@ class Keyring:
         directory: Path,
         *,
         private: bool = False,
+        signs: bool = True,
         seal_public: str | None = None,
         seal_private: str | None = None,
         signing_key_file: Path | None = None,
     ) -> Keyring:
-        """Read the keys; `private` is for the runner. The others stand in for files: base64, or a path."""
+        """Read the keys; `private` is for the runner, which never `signs`.
+
+        The others stand in for files: base64, or a path.
+        """
         opener = None
         if private:
             opener = (
@@ -79,7 +82,7 @@ class Keyring:
             if seal_public
             else _read(directory / SEAL_PUBLIC),
             seal_private=opener,
-            signing=_read(signing_key_file or directory / SIGNING),
+            signing=_read(signing_key_file or directory / SIGNING) if signs else None,
             server=_read(directory / SERVER),
         )
 
@@ -105,10 +108,6 @@ class Keyring:
             raise KeyringError("this process holds no private seal key: only the runner opens sealed rows")
         return self.seal_private
 
-    def signing_key(self) -> Ed25519PrivateKey:
-        """The key kept for signing the ledger."""
-        return Ed25519PrivateKey.from_private_bytes(self.signing)
-
     def fingerprint(self, purpose: str, *parts: bytes) -> str:
         """HMAC-SHA256 of the parts, each with its length, so that no two lists of parts run together."""
         mac = hmac.new(self.server, digestmod=hashlib.sha256)
@@ -116,6 +115,40 @@ class Keyring:
             mac.update(len(part).to_bytes(8, "big"))
             mac.update(part)
         return mac.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class SigningKeyFile:
+    """Where the signing key is, and its successor while it is being rotated."""
+
+    path: Path
+
+    @property
+    def _successor(self) -> Path:
+        return self.path.with_name(f"{self.path.name}.next")
+
+    def read(self) -> list[bytes]:
+        """The keys that are there: the one that signs, and one that is about to.
+
+        Raises:
+            KeyringError: one is no key.
+        """
+        return [_read(each) for each in (self.path, self._successor) if each.exists()]
+
+    def prepare(self) -> bytes:
+        """The successor, on the disk: a new one, or that of a rotation that was interrupted."""
+        if not self._successor.exists():
+            _write(self._successor, secrets.token_bytes(KEY_BYTES))
+        return _read(self._successor)
+
+    def take_over(self) -> None:
+        """The successor in the place of the key, which is gone with this."""
+        self._successor.replace(self.path)
+        directory = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
 
 
 def _write(path: Path, key: bytes) -> None:

@@ -33,6 +33,7 @@ from service.starting import (
     require_keys,
     require_opens,
     require_whole,
+    signer_of,
     wait_for,
 )
 from service.store import clock, integrity, keys, projects, schema
@@ -41,7 +42,9 @@ from service.store.integrity import Alteration
 
 if TYPE_CHECKING:
     from service.actions.coverage import Rebuilt
+    from service.actions.signer import Signer
     from service.jobs.runner import Runner
+    from service.jobs.witnessing import Witnessing
 
 
 def settings_of(given: Mapping[str, object]) -> Settings:
@@ -84,6 +87,15 @@ def alterations(settings: Settings, *, forget: bool) -> list[Alteration]:
     return found
 
 
+@contextlib.contextmanager
+def ledger_signer(settings: Settings) -> Iterator[Signer]:
+    """What signs the ledger, for a command."""
+    with _database(settings.url) as database:
+        require_answer(database)
+        schema.require_current(database.engine)
+        yield signer_of(settings, database, _keyring(settings, private=False))
+
+
 def initialise(settings: Settings) -> Path:
     """Create schema, keys, project `default` and the first API key; returns the file that holds the key.
 
@@ -100,7 +112,7 @@ def initialise(settings: Settings) -> Path:
                     "POST /v1/keys",
                     code="already_initialised",
                 )
-            Keyring.create(settings.data_dir / "keys")
+            keyring = Keyring.create(settings.data_dir / "keys")
             now = datetime.now(UTC)
             project = Project(id=_id(), name="default", created_at=now)
             projects.create(session, project)
@@ -115,7 +127,9 @@ def initialise(settings: Settings) -> Path:
                 created_at=now,
             )
             keys.insert(session, key, secret_sha256(secret))
-            return _write_secret(settings.data_dir / "admin.key", secret)
+            path = _write_secret(settings.data_dir / "admin.key", secret)
+        signer_of(settings, database, keyring).found()
+        return path
 
 
 def prepare_embedded(settings: Settings, *, runner: bool) -> Path | None:
@@ -124,6 +138,10 @@ def prepare_embedded(settings: Settings, *, runner: bool) -> Path | None:
     Postgres is never touched here: its operator runs `forelock init` and `forelock migrate`. With a `runner`,
     the key that opens rows has to be there too. Returns the first key's file when it was just made.
     """
+    if settings.calls_out:
+        from service.jobs.witnesses import witnesses_of
+
+        witnesses_of(settings)  # a setting that cannot be used is told before anything starts
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     secret = settings.seal_private_key
     Keyring.require_given(
@@ -155,7 +173,7 @@ def build_runner(settings: Settings) -> Runner:
     from service.wake import Alarm
 
     threads = settings.runner_threads or settings.workers_of_pool + 2
-    database = Database(settings.runner_url, pool_size=threads + 2)
+    database = Database(settings.runner_url, pool_size=threads + 2 + settings.calls_out)
     wait_for(database, sys.stderr.write)
     schema.require_current(database.engine)
     keyring = _keyring(settings, private=True)
@@ -177,7 +195,19 @@ def build_runner(settings: Settings) -> Runner:
         ),
         alarm=Alarm(settings.runner_socket),
         settings=settings,
+        witnessing=_witnessing(settings, database),
     )
+
+
+def _witnessing(settings: Settings, database: Database) -> Witnessing | None:
+    """Who asks outside witnesses, if any are named; what that takes is loaded then alone."""
+    if not settings.calls_out:
+        return None
+    from service.jobs.witnesses import witnesses_of
+    from service.jobs.witnessing import Witnessing
+
+    witnesses = witnesses_of(settings)
+    return Witnessing(database, witnesses) if witnesses else None
 
 
 def withhold_settings() -> None:
@@ -239,6 +269,7 @@ def _keyring(settings: Settings, *, private: bool) -> Keyring:
         seal_public=settings.seal_public_key,
         seal_private=secret.get_secret_value() if secret else None,
         signing_key_file=settings.signing_key_file,
+        signs=not private,
     )
 
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from service.actions.signer import Signer
 from service.config import Settings
 from service.domain.results.sealing import key_info, unwrap_key
 from service.errors import ForelockError
-from service.keyring import Keyring
+from service.keyring import Keyring, SigningKeyFile
+from service.signer_state import SignerState
 from service.store import plan_keys, projects
 from service.store.engine import Database
 
@@ -125,3 +127,15 @@ def require_whole(settings: Settings, *, has_schema: bool) -> None:
             f"{named} of a deployment are here, and its database is not: restore the database, or move them away "
             "to begin anew"
         )
+
+
+def signer_of(settings: Settings, database: Database, keyring: Keyring) -> Signer:
+    """What signs this deployment's ledger. The key is read again when it was rotated."""
+    file = SigningKeyFile(settings.signing_key_path)
+    held = [] if keyring.signing is None else [keyring.signing]
+    return Signer(
+        database,
+        lambda: [*held, *(each for each in file.read() if each not in held)],
+        SignerState(settings.ledger_state),
+        origin=settings.ledger_origin,
+    )

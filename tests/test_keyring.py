@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import base64
+import stat
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from service.domain.results.sealing import new_keypair, public_half
-from service.keyring import FILES, Keyring, KeyringError
+from service.keyring import FILES, Keyring, KeyringError, SigningKeyFile
 
 
 def test_created_keys_load_again(tmp_path):
@@ -117,6 +118,21 @@ def test_fingerprints_tell_parts_and_purposes_apart(tmp_path):
     assert ring.fingerprint("a", b"bc", b"d") in prints
 
 
-def test_the_signing_key_signs(tmp_path):
-    key = Keyring.create(tmp_path).signing_key()
-    key.public_key().verify(key.sign(b"note"), b"note")
+def test_a_runner_holds_no_signing_key(tmp_path):
+    made = Keyring.create(tmp_path)
+    assert len(made.signing) == 32
+    (tmp_path / "signing.key").unlink()
+    assert Keyring.load(tmp_path, private=True, signs=False).signing is None
+    with pytest.raises(KeyringError, match=r"signing\.key"):
+        Keyring.load(tmp_path)
+
+
+def test_a_signing_key_takes_the_place_of_the_one_before(tmp_path):
+    made, file = Keyring.create(tmp_path), SigningKeyFile(tmp_path / "signing.key")
+    assert file.read() == [made.signing]
+    successor = file.prepare()
+    assert file.prepare() == successor != made.signing
+    assert file.read() == [made.signing, successor]
+    file.take_over()
+    assert file.read() == [successor] == [Keyring.load(tmp_path).signing]
+    assert stat.S_IMODE((tmp_path / "signing.key").stat().st_mode) == 0o600

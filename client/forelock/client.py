@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from email.utils import parsedate_to_datetime
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal, Protocol
 from urllib.parse import quote
 
 import httpx
@@ -17,6 +17,15 @@ from forelock.problem import ForelockProblem, JobTimeout, Unreachable, VerdictTi
 from forelock.results import OnDuplicate, Results
 
 Json = dict[str, Any]
+
+
+class Sendable(Protocol):
+    """A body of known length that can be sent more than once: bytes, or a file that is read as it goes."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
 
 BATCH_SIZE = 10_000
 """Items per batch unless the caller says otherwise."""
@@ -120,6 +129,16 @@ class Client:
     def document(self, preregistration_id: str, name: str) -> str:
         """A record's document in Markdown: `prereg`, `deviations` or `evidence`."""
         return self._send("GET", f"{_record(preregistration_id)}/{_part(name)}.md").text
+
+    def export(self, preregistration_id: str, name: str, *, hypothesis: str | None = None) -> bytes:
+        """A locked record for the tools of others: `lock.intoto.json`, `lock.dsse.json` or `prml`."""
+        parameters = {} if hypothesis is None else {"hypothesis": hypothesis}
+        return self._send("GET", f"{_record(preregistration_id)}/{_part(name)}", params=parameters).content
+
+    def stamps(self, preregistration_id: str) -> list[Json]:
+        """What outside witnesses gave for the lock and the verdict."""
+        found: list[Json] = self._json("GET", f"{_record(preregistration_id)}/stamps")["items"]
+        return found
 
     def evidence(self, preregistration_id: str) -> Json:
         """The five pieces of evidence of a record, scored."""
@@ -262,6 +281,66 @@ class Client:
         """How many results are in: counts only."""
         return self._json("GET", f"{_record(preregistration_id)}/progress")
 
+    def missing(self, preregistration_id: str, *, arm: str | None = None) -> Iterator[Json]:
+        """Planned results that are not in: population, arm, endpoint, replicate, item_id. For keys that write, too."""
+        query = {"missing": "true", "limit": "200"} | ({"arm": arm} if arm else {})
+        while True:
+            page = self._json("GET", f"{_record(preregistration_id)}/progress", params=query)["missing"]
+            yield from page["items"]
+            if not page["next_cursor"]:
+                return
+            query["cursor"] = page["next_cursor"]
+
+    def import_file(
+        self,
+        preregistration_id: str,
+        content: Sendable,
+        *,
+        idempotency_key: str | None = None,
+        on_duplicate: OnDuplicate = "skip",
+        query: Mapping[str, str] | None = None,
+    ) -> Json:
+        """Import a harness's file under the plan's mapping; `query` has `arm`, `population`, `format`, `complete`.
+
+        What is in stays as it is, so that a file can be imported again after a part of it.
+        """
+        path = f"{_record(preregistration_id)}/imports"
+        return self._json(
+            "POST",
+            path,
+            params={"on_duplicate": on_duplicate, **(query or {})},
+            content=content,
+            headers=_file_headers(content),
+            key=idempotency_key or _new_key(),
+        )
+
+    def read_file(self, content: Sendable, **query: str) -> Json:
+        """What a harness's file holds; nothing is stored. `query` has `format`, `section` and `arm`."""
+        return self._json(
+            "POST", "/v1/imports/check", params=query, content=content, headers=_file_headers(content)
+        )
+
+    def results(self, preregistration_id: str) -> Iterator[Json]:
+        """The rows, once they may be read: after the verdict, or after an unblinding."""
+        yield from self._pages(f"{_record(preregistration_id)}/results")
+
+    def unblind(
+        self,
+        preregistration_id: str,
+        reason: str,
+        *,
+        population: str | None = None,
+        endpoint: str | None = None,
+    ) -> Json:
+        """Open results before the verdict, for good: whatever comes in afterwards makes the verdict invalid."""
+        body = {"reason": reason, "population": population, "endpoint": endpoint}
+        return self._json("POST", f"{_record(preregistration_id)}/unblinding", json=body, key=_new_key())
+
+    def erase(self, preregistration_id: str, reason: str) -> Json:
+        """Destroy the plan's rows for good."""
+        body = {"reason": reason}
+        return self._json("POST", f"{_record(preregistration_id)}/erasure", json=body, key=_new_key())
+
     # Verdicts
 
     def verdict(
@@ -291,6 +370,22 @@ class Client:
         filters = {"hypothesis": hypothesis, "outcome": outcome, "since": since}
         yield from self._pages("/v1/verdicts", {name: value for name, value in filters.items() if value})
 
+    # The ledger
+
+    def bundle(self, preregistration_id: str, file: BinaryIO, *, kept: Iterable[int] = ()) -> int:
+        """Write the record's bundle to a file; returns its size. `kept` are sizes of checkpoints to be led on from."""
+        path = f"{_record(preregistration_id)}/bundle"
+        return self._download(path, file, {"checkpoint": [str(size) for size in kept]})
+
+    def checkpoint(self) -> str:
+        """The ledger's newest checkpoint, a signed note. Nothing is verified here: see `forelock.transparency`."""
+        return self._send("GET", "/v1/ledger/checkpoint").text
+
+    def consistency(self, first: int, second: int) -> list[str]:
+        """What is to prove that the ledger of `second` entries goes on from that of `first`, in hexadecimal."""
+        answer = self._json("GET", "/v1/ledger/consistency", params={"from": str(first), "to": str(second)})
+        return [str(each) for each in answer.get("hashes") or ()]
+
     # Keys
 
     def create_key(self, name: str, scopes: Iterable[str], *, kind: Literal["person", "job"] = "job") -> Json:
@@ -308,6 +403,22 @@ class Client:
     def revoke_key(self, key_id: str) -> None:
         """Revoke an API key."""
         self._send("DELETE", f"/v1/keys/{_part(key_id)}")
+
+    # The audit log
+
+    def audit_log(
+        self,
+        *,
+        subject: str | None = None,
+        action: str | None = None,
+        key: str | None = None,
+        since: str | None = None,
+        deployment: bool = False,
+    ) -> Iterator[Json]:
+        """What was done, newest first: in the project (scope `admin`), or to the deployment (`operator`)."""
+        filters = {"subject": subject, "action": action, "key": key, "since": since}
+        path = "/v1/audit/deployment" if deployment else "/v1/audit"
+        yield from self._pages(path, {name: value for name, value in filters.items() if value})
 
     # Requests
 
@@ -336,6 +447,21 @@ class Client:
                 raise JobTimeout(f"job {job['id']} is still {job['state']}")
             self._sleep(pause)
             pause = min(1.5 * pause, LONGEST_POLL)
+
+    def _download(self, path: str, file: BinaryIO, parameters: Mapping[str, list[str]]) -> int:
+        """Write an answer to a file as it comes; it may be larger than memory."""
+        try:
+            with self._http.stream("GET", path, params=dict(parameters)) as response:
+                if not response.is_success:
+                    response.read()
+                    raise ForelockProblem.from_response(response)
+                for piece in response.iter_bytes():
+                    file.write(piece)
+                return response.num_bytes_downloaded
+        except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
+            raise Unreachable(f"'{self.url}' is no address: {error}") from error
+        except httpx.TransportError as error:
+            raise Unreachable(f"{self.url} does not answer: {error}") from error
 
     def _json(self, method: str, path: str, **arguments: Any) -> Json:
         return _object(self._send(method, path, **arguments))
@@ -401,6 +527,10 @@ def _object(response: httpx.Response) -> Json:
 
 def _record(preregistration_id: str) -> str:
     return f"/v1/preregistrations/{_part(preregistration_id)}"
+
+
+def _file_headers(content: Sendable) -> dict[str, str]:
+    return {"Content-Type": "application/octet-stream", "Content-Length": str(len(content))}
 
 
 def _part(text: str) -> str:

@@ -6,20 +6,16 @@ they wait with the job's other input until it ends.
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from sqlalchemy.orm import Session
 
 from service.actions.deviations import MAX_ROWS, open_rows
-from service.actions.jobs import Quota, enqueue_once
+from service.actions.jobs import Computation
 from service.domain.calibration.calibration import VERSION, Calibrator, block_count
 from service.domain.calibration.case import Case, case_of, pack
 from service.domain.calibration.pilot import Pilot, pilot_case
 from service.domain.plans.preregistration import Preregistration
 from service.errors import InvalidData
-from service.keyring import Keyring
 from service.stats.shared.registry import MOST_SECONDS
-from service.store.jobs import Job
 
 KIND = "calibration"
 
@@ -58,30 +54,9 @@ def affordable(case: Case) -> float:
     return seconds
 
 
-def enqueue(
-    session: Session,
-    case: Case,
-    seconds: float,
-    *,
-    project_id: str,
-    keyring: Keyring,
-    quota: Quota,
-    job_id: str,
-    now: datetime,
-) -> Job:
-    """The job of this case: one that ended with an answer, one that is under way, or a new one."""
-    return enqueue_once(
-        session,
-        kind=KIND,
-        version=VERSION,
-        body=pack(case),
-        work=lambda: (block_count(case), seconds),
-        project_id=project_id,
-        keyring=keyring,
-        quota=quota,
-        job_id=job_id,
-        now=now,
-    )
+def computation(case: Case, seconds: float) -> Computation:
+    """What the job of this case computes."""
+    return Computation(kind=KIND, version=VERSION, body=pack(case), work=lambda: (block_count(case), seconds))
 
 
 def _about(record: Preregistration, data: str) -> dict[str, object]:

@@ -6,10 +6,11 @@ from sqlalchemy.orm import Session
 
 from service.actions.manifests import facts_of
 from service.actions.results import expected_total
+from service.actions.unblinding import seals
 from service.domain.deviations import deviation
 from service.domain.deviations.rules import Classification
-from service.domain.evidence.record import EvidenceCard, Known, of_record
-from service.domain.notes.notes import HypothesisSentences, sentences
+from service.domain.evidence.record import EvidenceCard, Known, marks_of, of_record
+from service.domain.notes.notes import HypothesisSentences, Words, sentences
 from service.domain.plans.preregistration import Preregistration
 from service.domain.power.records import RulePower
 from service.domain.power.rule import power_at_reference
@@ -33,13 +34,18 @@ def card(session: Session, record: Preregistration) -> EvidenceCard:
             lock_sequence=locks[-1].sequence if locks else None,
             first_batch_sequence=received[0].sequence if received else None,
             first_result_at=first,
-            unblinded=bool(ledger.receipts(session, record.id, kind="unblinding")),
+            unblindings=seals(session, record).unblindings,
             standing=standings(session, record),
             powers=powers,
             verdict=verdict,
             sentences=() if verdict is None else sentences(record.plan, verdict, powers),
         )
     )
+
+
+def marks(session: Session, record: Preregistration) -> tuple[Words, ...]:
+    """What stands against the verdict, or before it that results were opened."""
+    return marks_of(_verdict(session, record), seals(session, record).unblindings)
 
 
 def in_words(session: Session, record: Preregistration, verdict: Verdict) -> tuple[HypothesisSentences, ...]:

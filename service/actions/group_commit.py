@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Lock
 
-from service.actions.posting import Accepted, Group, GroupReads, Place, Submission
+from service.actions.posting import BatchReceipt, Group, GroupReads, Place, Submission
 from service.errors import ForelockError, Unavailable
 from service.logs import ERRORS, location
 from service.store import clock, idempotency, ledger
@@ -44,7 +44,7 @@ class Answer:
     repeated: bool = False
 
 
-Renderer = Callable[[Accepted], idempotency.StoredResponse]
+Renderer = Callable[[BatchReceipt], idempotency.StoredResponse]
 
 
 @dataclass(slots=True, eq=False)
@@ -86,7 +86,7 @@ Outcome = Answer | ForelockError
 
 
 @dataclass(slots=True)
-class _Lane:
+class Lane:
     """Posts that wait for their turn, by project: projects take turns, so none waits for all of another's."""
 
     record: Place | None
@@ -94,6 +94,7 @@ class _Lane:
     running: bool = False
 
     def add(self, post: Waiting) -> None:
+        """Behind those of its project that wait."""
         self.waiting.setdefault(post.place[0], deque()).append(post)
 
     def take(self) -> list[Waiting]:
@@ -129,8 +130,8 @@ class Posting:
         self._queued = queued
         self._most_lanes = lanes
         self._guard = Lock()
-        self._common = _Lane(None)
-        self._lanes: dict[Place, _Lane] = {}
+        self._common = Lane(None)
+        self._lanes: dict[Place, Lane] = {}
         self._committer, self._waiters = self._threads()
 
     def submit(self, post: Waiting) -> Future[Answer]:
@@ -155,18 +156,18 @@ class Posting:
     def _enter(self, post: Waiting) -> None:
         with self._guard:
             if post.needs_lane:
-                self._lanes.setdefault(post.place, _Lane(post.place))
+                self._lanes.setdefault(post.place, Lane(post.place))
             lane = self._lanes.get(post.place, self._common)
             lane.add(post)
             if not lane.running:
                 self._start(lane)
 
-    def _start(self, lane: _Lane) -> None:
+    def _start(self, lane: Lane) -> None:
         threads = self._committer if lane is self._common else self._waiters
         threads.submit(self._run, lane)
         lane.running = True
 
-    def _run(self, lane: _Lane) -> None:
+    def _run(self, lane: Lane) -> None:
         """Store one group, and come again while somebody waits: after the lanes that wait for a thread."""
         with self._guard:
             group = lane.take()
@@ -180,7 +181,7 @@ class Posting:
             with self._guard:
                 self._go_on(lane)
 
-    def _read(self, group: Iterable[Waiting], lane: _Lane) -> Iterator[Waiting]:
+    def _read(self, group: Iterable[Waiting], lane: Lane) -> Iterator[Waiting]:
         """Those that can be stored here: the others are refused, or have gone to a lane of their record's own."""
         for post in group:
             if not post.begin():
@@ -195,7 +196,7 @@ class Posting:
             else:
                 yield post
 
-    def _go_on(self, lane: _Lane) -> None:
+    def _go_on(self, lane: Lane) -> None:
         if lane.waiting:
             self._start(lane)
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from sqlalchemy.orm import Session
@@ -24,27 +24,35 @@ class Quota:
     input_bytes: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Computation:
+    """What a job computes: a statistical test or a calibration, on this body."""
+
+    kind: str
+    version: int
+    body: bytes = field(repr=False)
+    work: Callable[[], tuple[int, float]]
+    """Its blocks and seconds; asked where a new job is needed."""
+
+
 def enqueue_once(
     session: Session,
+    asked: Computation,
     *,
-    kind: str,
-    version: int,
-    body: bytes,
-    work: Callable[[], tuple[int, float]],
     project_id: str,
     keyring: Keyring,
     quota: Quota,
     job_id: str,
     now: datetime,
 ) -> Job:
-    """One job for equal bodies of a project; `work` tells blocks and seconds where a new one is needed.
+    """One job for equal computations of a project: one that was answered, one under way, or a new one.
 
     Raises:
         TooMany: `too_many_jobs`, `too_many_job_bytes`.
     """
-    about = json.dumps([project_id, kind, version, library_versions()], sort_keys=True)
-    subject = keyring.fingerprint("job", about.encode(), body)  # nobody else can tell which body it was
-    known = jobs.latest(session, project_id, kind=kind, subject=subject)
+    about = json.dumps([project_id, asked.kind, asked.version, library_versions()], sort_keys=True)
+    subject = keyring.fingerprint("job", about.encode(), asked.body)  # nobody else can tell which body it was
+    known = jobs.latest(session, project_id, kind=asked.kind, subject=subject)
     if known is not None and known.state in (*jobs.UNFINISHED, "succeeded"):
         return known
     if jobs.unfinished(session, project_id, quota.jobs) >= quota.jobs:
@@ -53,19 +61,20 @@ def enqueue_once(
             "or cancel them with DELETE /v1/jobs/{id}",
             code="too_many_jobs",
         )
-    if job_work.input_bytes(session, project_id) + len(body) > quota.input_bytes:
+    if job_work.input_bytes(session, project_id) + len(asked.body) > quota.input_bytes:
         raise TooMany(
             f"the jobs of this project that wait or run hold requests of {quota.input_bytes} bytes, as many as "
             "they may; wait for some to end, or cancel them with DELETE /v1/jobs/{id}",
             code="too_many_job_bytes",
         )
-    blocks, seconds = work()
-    params = {"version": version, "blocks": blocks, "seconds": seconds}
-    job = jobs.enqueue(
-        session, project_id=project_id, kind=kind, params=params, now=now, job_id=job_id, subject=subject
+    blocks, seconds = asked.work()
+    params = {"version": asked.version, "blocks": blocks, "seconds": seconds}
+    new = jobs.NewJob(
+        id=job_id, project_id=project_id, kind=asked.kind, params=params, subject=subject, created_at=now
     )
+    job = jobs.enqueue(session, new)
     if job.id == job_id:
-        job_work.put_input(session, job_id, body)
+        job_work.put_input(session, job_id, asked.body)
     return job
 
 

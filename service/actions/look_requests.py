@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
 from service.actions.manifests import manifests_of
+from service.actions.results import enqueue
 from service.domain.plans.plan import GroupSequential
 from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
 from service.domain.plans.unit_order import ranks
 from service.domain.verdicts import stopping
 from service.errors import Conflict
-from service.store import coverage, jobs, ledger
+from service.store import coverage, ledger
 from service.store.jobs import Job
 
 Taken = dict[str, Any]
@@ -48,7 +49,7 @@ def enqueue_due(
 ) -> Job | None:
     """Queue the planned look whose items have come in, if one is due after the `known` ones."""
     look = due(session, record, known)
-    return None if look is None else _enqueue(session, record, "look", f"#{look}", job_id=job_id, now=now)
+    return None if look is None else enqueue(session, record, "look", f"#{look}", job_id=job_id, now=now)
 
 
 def ask(session: Session, record: Preregistration, *, job_id: str, now: datetime) -> Job:
@@ -90,7 +91,7 @@ def monitor(session: Session, record: Preregistration, *, job_id: str, now: date
             "nothing is in along the locked order yet: post the first items of every population in every arm",
             code="look_not_due",
         )
-    return _enqueue(session, record, "monitor", "", job_id=job_id, now=now)
+    return enqueue(session, record, "monitor", job_id=job_id, now=now)
 
 
 def require_unread(
@@ -112,20 +113,6 @@ def require_unread(
     raise Conflict(
         "a look has seen rows of this batch, so they can no longer be replaced: file a deviation",
         code="already_looked_at",
-    )
-
-
-def _enqueue(
-    session: Session, record: Preregistration, kind: str, suffix: str, *, job_id: str, now: datetime
-) -> Job:
-    return jobs.enqueue(
-        session,
-        job_id=job_id,
-        project_id=record.project_id,
-        kind=kind,
-        params={"preregistration_id": record.id},
-        subject=record.id + suffix,
-        now=now,
     )
 
 

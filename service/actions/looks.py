@@ -25,7 +25,7 @@ from service.domain.plans.preregistration import Preregistration
 from service.domain.verdicts import stopping
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.sequential_reading import SequentialReading, reading_of
-from service.store import ledger, preregistrations
+from service.store import audit, ledger, preregistrations
 
 Decision = Literal["continue", "stop"]
 
@@ -105,16 +105,22 @@ def record(
         enqueue_verdict(session, found, job_id=job_ids[0], now=now)
     elif not seen.stop:
         enqueue_due(session, found, job_id=job_ids[1], now=now, known=known + len(fresh))
+    audit.record_all(
+        session,
+        [
+            audit.Done(
+                project_id=found.project_id,
+                key_id=None,
+                action=f"{kind}.record",
+                subject=found.id,
+                facts={"look": body["look"]} if kind == "look" else {},
+                created_at=now,
+            )
+            for kind, body in bodies
+        ],
+    )
     for (kind, body), salt in zip(bodies, salts, strict=False):
-        ledger.append(
-            session,
-            kind,
-            {"preregistration_id": found.id, **body},
-            project_id=found.project_id,
-            preregistration_id=found.id,
-            salt=salt,
-            now=now,
-        )
+        ledger.append_of(session, found, kind, body, salt=salt, now=now)
     answer: dict[str, Any] = {"preregistration_id": found.id, "stop": seen.stop}
     if seen.reading is not None:
         return answer | {"reading": seen.reading.model_dump(mode="json")}

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import numpy as np
+from pydantic import Field
 from sqlalchemy.orm import Session
 
 from service.actions.coverage import require_covered
@@ -25,7 +26,8 @@ from service.domain.results import sealing
 from service.domain.results.batches import STATUSES, PlacedBatch
 from service.domain.results.filled import Filled
 from service.errors import Conflict, ForelockError
-from service.store import batches, coverage, intakes, ledger, preregistrations
+from service.records import Record
+from service.store import audit, batches, coverage, intakes, ledger, preregistrations
 from service.store.batches import NewBatch
 from service.store.pipeline import Questions, together
 
@@ -72,16 +74,16 @@ class Submission:
         return self.n * ROW_BYTES + checked.bitmap_bytes if isinstance(checked, Prepared) else 0
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """What a batch that was taken answers: counts and a receipt, no values."""
+class BatchReceipt(Record):
+    """What a stored batch answers: counts and a receipt, never values."""
 
-    sequence: int | None
-    """None: every row was in already, so nothing was stored."""
-    n: int
-    skipped: int
-    received: int
-    expected: int
+    batch: int | None = Field(
+        description="Number of the batch in its preregistration; null: all of its rows were in."
+    )
+    n: int = Field(description="Rows of this batch that were stored.")
+    skipped: int = Field(0, description="Rows left out because they were in, under `on_duplicate: skip`.")
+    received: int = Field(description="Rows in, over all arms and endpoints.")
+    expected: int = Field(description="Rows that make the plan complete.")
     state: State
     receipt: Receipt | None
 
@@ -90,7 +92,7 @@ class Accepted:
 class Stored:
     """What became of a group."""
 
-    accepted: Sequence[Accepted]
+    accepted: Sequence[BatchReceipt]
     """In the order in which they were taken."""
     leaves: ledger.Leaves | None
     """Theirs, which are still to be added."""
@@ -104,6 +106,7 @@ class _Intake:
 
     record: Preregistration
     public_key: bytes = field(repr=False)
+    erased: bool
     expected: int
     last: int
     received: int
@@ -114,15 +117,28 @@ class _Intake:
     def of(cls, record: Preregistration, begun: intakes.Intake | None) -> _Intake:
         """A record that takes no results has no beginning either."""
         if begun is None:
-            return cls(record, b"", 0, 0, 0, record.state)
+            return cls(record, b"", False, 0, 0, 0, record.state)
         expected = expected_total(record.plan)
-        return cls(record, begun.public_key, expected, begun.last_sequence, begun.received, record.state)
+        return cls(
+            record,
+            begun.public_key,
+            begun.erased,
+            expected,
+            begun.last_sequence,
+            begun.received,
+            record.state,
+        )
 
     def require_open(self) -> None:
         """Refuse a batch when the record takes no results, or no more."""
         if self.state != self.record.state:  # batches taken before have moved it
             self.record.model_copy(update={"state": self.state}).require(*_OPEN)
         self.record.require(*_OPEN)
+        if self.erased:
+            raise Conflict(
+                f"the rows of preregistration {self.record.id} have been erased, and what came in could not be read",
+                code="erased",
+            )
 
     def add(self, n: int, job_id: str) -> int:
         """Count a batch in and return its number."""
@@ -163,11 +179,22 @@ class _Taken:
             salt=self.salt,
         )
 
-    def answer(self, receipt: Receipt | None) -> Accepted:
+    def done(self, batch: NewBatch, now: datetime) -> audit.Done:
+        """Its line in the audit log."""
+        return audit.Done(
+            project_id=self.project_id,
+            key_id=batch.key_id,
+            action="results.post",
+            subject=batch.preregistration_id,
+            facts={"batch": batch.sequence},
+            created_at=now,
+        )
+
+    def answer(self, receipt: Receipt | None) -> BatchReceipt:
         """What it is answered."""
         batch = self.batch
-        return Accepted(
-            sequence=None if batch is None else batch.sequence,
+        return BatchReceipt(
+            batch=None if batch is None else batch.sequence,
             n=0 if batch is None else batch.n,
             skipped=self.skipped,
             received=self.received,
@@ -275,6 +302,7 @@ class Group:
             return Stored([each.answer(None) for each in self._taken], None, queued=False)
         with together(self._session):
             batches.append(self._session, *(batch for _, batch in new))
+            audit.record_all(self._session, [each.done(batch, self._now) for each, batch in new])
             for cell, filled in self._filled.items():
                 if filled.changed:
                     coverage.save(self._session, *cell, filled.bitmap(), filled.received)

@@ -45,7 +45,7 @@ def create(session: Session, caller: Key, plan: Plan, *, prereg_id: str, now: da
         created_at=now,
     )
     preregistrations.insert(session, record)
-    _audit(session, caller, "preregistration.create", prereg_id, {}, now)
+    audit.record_act(session, caller, "preregistration.create", prereg_id, {}, now=now)
     return record
 
 
@@ -64,7 +64,9 @@ def replace_plan(
     record.require("draft")
     changed = preregistrations.replace_draft(session, record, plan)
     populations.remove_others(session, record.id, {each.id for each in plan.populations or ()})
-    _audit(session, caller, "preregistration.edit", record.id, {"revision": changed.revision}, now)
+    audit.record_act(
+        session, caller, "preregistration.edit", record.id, {"revision": changed.revision}, now=now
+    )
     return changed
 
 
@@ -72,7 +74,7 @@ def delete(session: Session, caller: Key, record: Preregistration, *, now: datet
     """Remove a draft."""
     record.require("draft")
     preregistrations.delete_draft(session, record)
-    _audit(session, caller, "preregistration.delete", record.id, {}, now)
+    audit.record_act(session, caller, "preregistration.delete", record.id, {}, now=now)
 
 
 def require_population(record: Preregistration, population: str) -> None:
@@ -97,7 +99,9 @@ def put_items(
     facts = populations.put(session, record.id, population, manifest)
     if earlier not in (None, facts):  # what somebody may have reviewed is another list now: another ETag
         record = preregistrations.replace_draft(session, record, record.plan)
-    _audit(session, caller, "preregistration.items", record.id, {"population": population, "n": facts.n}, now)
+    audit.record_act(
+        session, caller, "preregistration.items", record.id, {"population": population, "n": facts.n}, now=now
+    )
     return record, facts
 
 
@@ -171,17 +175,11 @@ def lock(
         ),
         now=now,
     )
-    _audit(session, caller, "preregistration.lock", record.id, {"acknowledged": list(read)}, now)
-    receipt = ledger.append(
-        session,
-        "plan_locked",
-        {"preregistration_id": record.id, "version": locked.version, "plan_sha256": plan.sha256()},
-        project_id=record.project_id,
-        preregistration_id=record.id,
-        salt=material.salt,
-        now=now,
+    audit.record_act(
+        session, caller, "preregistration.lock", record.id, {"acknowledged": list(read)}, now=now
     )
-    return locked, receipt
+    said = {"version": locked.version, "plan_sha256": plan.sha256()}
+    return locked, ledger.append_of(session, record, "plan_locked", said, salt=material.salt, now=now)
 
 
 def refuse_errors(found: Sequence[Finding]) -> None:
@@ -213,20 +211,6 @@ def acknowledged(found: Sequence[Finding], acknowledge: Sequence[str] | str) -> 
             code="warnings_not_acknowledged",
         )
     return tuple(sorted(named & set(warnings)))
-
-
-def _audit(
-    session: Session, caller: Key, action: str, subject: str, facts: Mapping[str, Any], now: datetime
-) -> None:
-    audit.record(
-        session,
-        project_id=caller.project_id,
-        key_id=caller.id,
-        action=action,
-        subject=subject,
-        facts=dict(facts),
-        now=now,
-    )
 
 
 def _names(plan: Plan) -> str:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+import numpy as np
 from sqlalchemy.orm import Session
 
+from service.actions.manifests import manifests_of
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results.batches import STATUSES, ExpectedCell, expected_cells
+from service.domain.results.filled import Filled
+from service.errors import InvalidData
 from service.store import batches, coverage
+
+_CURSOR = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +44,53 @@ def progress(session: Session, record: Preregistration, *, now: datetime) -> Pro
         batches=batches.count(session, record.id),
         overdue=record.overdue(now.date()),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class MissingRow:
+    """A planned row that is not in."""
+
+    population: str
+    arm: str
+    endpoint: str
+    replicate: int
+    item_id: str
+
+
+def missing(
+    session: Session, record: Preregistration, *, arm: str | None, cursor: str | None, limit: int
+) -> tuple[list[MissingRow], str | None]:
+    """Planned rows that are not in, in the plan's order, and where the next page begins. Follows from no outcome."""
+    cells = [
+        (cell, replicate)
+        for cell in expected_cells(record.plan)
+        for replicate in range(1, cell.replicates + 1)
+        if arm is None or cell.arm == arm
+    ]
+    begin, offset = _position(cursor)
+    manifests = manifests_of(session, record)
+    found: list[MissingRow] = []
+    for index, (cell, replicate) in list(enumerate(cells))[begin:]:
+        place = cell.population, cell.arm, cell.endpoint, replicate
+        bits = coverage.bitmap(session, record.id, *place, cell.n_items)
+        positions = np.flatnonzero(~Filled(bits).holds(np.arange(cell.n_items, dtype=np.int32)))
+        ids = manifests[cell.population].item_ids
+        for position in positions[positions >= (offset if index == begin else 0)].tolist():
+            if len(found) == limit:
+                return found, f"{index}-{position}"
+            found.append(MissingRow(cell.population, cell.arm, cell.endpoint, replicate, ids[position]))
+    return found, None
+
+
+def _position(cursor: str | None) -> tuple[int, int]:
+    match = _CURSOR.fullmatch(cursor or "0-0")
+    if match is None:
+        raise InvalidData.field(
+            "query.cursor",
+            "is not one that this list returned",
+            "use next_cursor of the previous page as it is",
+        )
+    return int(match[1]), int(match[2])
 
 
 def _status_counts(session: Session, record: Preregistration) -> Mapping[str, int] | None:

@@ -16,7 +16,7 @@ def create(session: Session, caller: Key, name: str, *, project_id: str, now: da
     project = projects.create(session, Project(id=project_id, name=name, created_at=now))
     audit.record(
         session,
-        project_id=project_id,
+        project_id=None,  # of the deployment: the project's own log begins with its first key
         key_id=caller.id,
         action="project.create",
         subject=project_id,

@@ -113,15 +113,22 @@ class LockedPlans:
 
 def enqueue_verdict(session: Session, record: Preregistration, *, job_id: str, now: datetime) -> jobs.Job:
     """Queue the verdict of a complete plan; one that waits or runs already is returned instead."""
-    return jobs.enqueue(
-        session,
-        job_id=job_id,
+    return enqueue(session, record, "verdict", job_id=job_id, now=now)
+
+
+def enqueue(
+    session: Session, record: Preregistration, kind: str, suffix: str = "", *, job_id: str, now: datetime
+) -> jobs.Job:
+    """Queue a job that opens a record's rows; `suffix` tells its subject from others of the kind."""
+    new = jobs.NewJob(
+        id=job_id,
         project_id=record.project_id,
-        kind="verdict",
+        kind=kind,
         params={"preregistration_id": record.id},
-        subject=record.id,
-        now=now,
+        subject=record.id + suffix,
+        created_at=now,
     )
+    return jobs.enqueue(session, new)
 
 
 def expected_total(plan: Plan) -> int:

@@ -1,15 +1,16 @@
-"""Rows after the verdict: opened with the key that the verdict released."""
+"""Rows after the verdict, or an unblinding: opened with the key that it released."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy.orm import Session
 
 from service.actions.results import manifests_of
+from service.actions.unblinding import seals
 from service.actions.verdicts import open_batch
 from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
@@ -32,17 +33,29 @@ def page(
     """
     record.require("locked", "collecting", "complete", "judged", "withdrawn")
     plan_private = plan_keys.released(session, record.id)
+    shown = _shown(session, record)
     first, offset = _position(cursor)
     manifests = manifests_of(session, record)
     rows: list[Row] = []
     for sequence in batches.sequences(session, record.id, start=first):
-        placed = open_batch(batches.get(session, record.id, sequence), record.plan_sha256 or "", plan_private)
+        batch = batches.get(session, record.id, sequence)
+        if not shown(batch.population, batch.endpoint):
+            continue
+        placed = open_batch(batch, record.plan_sha256 or "", plan_private)
         begin = offset if sequence == first else 0
         end = min(placed.n, begin + limit - len(rows))
         rows.extend(_rows(placed, manifests[placed.population], sequence, begin, end))
         if len(rows) == limit:
             return rows, f"{sequence}-{end}"
     return rows, None
+
+
+def _shown(session: Session, record: Preregistration) -> Callable[[str, str], bool]:
+    """Which rows: all after the verdict, before it those that were asked for."""
+    if record.judged_at is not None:
+        return lambda _population, _endpoint: True
+    opened = seals(session, record).unblindings
+    return lambda population, endpoint: any(each.covers(population, endpoint) for each in opened)
 
 
 def _rows(placed: PlacedBatch, manifest: Manifest, sequence: int, begin: int, end: int) -> Iterator[Row]:

@@ -23,7 +23,7 @@ from service.domain.verdicts.records import VoidedBatch
 from service.domain.verdicts.stopping import is_sequential, up_to_stop
 from service.domain.verdicts.validity import Mark
 from service.errors import Conflict, RecordAltered
-from service.store import batches, ledger, plan_keys, plans, preregistrations, verdicts
+from service.store import audit, batches, ledger, plan_keys, plans, preregistrations, verdicts
 from service.store.batches import StoredBatch
 
 
@@ -139,19 +139,17 @@ def record(
     verdict_sha256 = verdicts.insert(session, project_id, verdict)
     preregistrations.move(session, found, "judged", now)
     plan_keys.release(session, found.id, private)
-    ledger.append(
+    audit.record(
         session,
-        "verdict",
-        {
-            "preregistration_id": found.id,
-            "plan_sha256": verdict.plan_sha256,
-            "verdict_sha256": verdict_sha256,
-        },
         project_id=project_id,
-        preregistration_id=found.id,
-        salt=salt,
+        key_id=None,
+        action="verdict.record",
+        subject=found.id,
+        facts={},
         now=now,
     )
+    said = {"plan_sha256": verdict.plan_sha256, "verdict_sha256": verdict_sha256}
+    ledger.append_of(session, found, "verdict", said, salt=salt, now=now)
     return {"preregistration_id": found.id}
 
 

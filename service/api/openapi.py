@@ -36,6 +36,8 @@ TAGS = (
     ("jobs", "Work that takes longer than a request."),
     ("projects", "Tenants of the deployment."),
     ("keys", "API keys: who may do what."),
+    ("ledger", "The ledger for everybody: checkpoints, keys and proofs. No key is needed."),
+    ("audit", "Who did what, and when."),
     ("service", "Limits, version, health and metrics."),
 )
 _SECURITY = {
@@ -213,6 +215,7 @@ _PROBLEMS = {
     401: ("Unauthorized", "No API key, or one that is mistyped, unknown, expired or revoked."),
     403: ("Forbidden", "The API key lacks the scope that `detail` names."),
     404: ("NotFound", "No such record in this project."),
+    408: ("RequestTimeout", "The body did not come in time; send it again."),
     409: (
         "Conflict",
         "The record's state does not allow this, or the first request with this `Idempotency-Key` is not done.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
@@ -23,17 +23,7 @@ Scope = Literal[
     "operator",
 ]
 
-SCOPES: tuple[Scope, ...] = (
-    "tests:run",
-    "plans:write",
-    "plans:lock",
-    "results:write",
-    "read",
-    "deviations:review",
-    "unblind",
-    "admin",
-    "operator",
-)
+SCOPES: tuple[Scope, ...] = get_args(Scope)
 """Every scope. `admin` rules one project, `operator` the deployment."""
 
 SECRET_BYTES = 32

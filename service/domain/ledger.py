@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import Field
 
@@ -26,28 +26,15 @@ Kind = Literal[
     "withdrawal",
     "unblinding",
     "key_rotation",
+    "resumption",
     "erasure",
 ]
 
-KINDS: tuple[Kind, ...] = (
-    "plan_locked",
-    "plan_amended",
-    "batch",
-    "batch_voided",
-    "run",
-    "deviation",
-    "look",
-    "reading",
-    "close",
-    "verdict",
-    "withdrawal",
-    "unblinding",
-    "key_rotation",
-    "erasure",
-)
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 SALT_BYTES = 16
 HASH_BYTES = 32
+EMPTY_ROOT = hashlib.sha256(b"").digest()
 
 
 class Receipt(StrictRecord):
@@ -100,18 +87,23 @@ class Frontier:
 
     def append(self, leaf: bytes) -> Frontier:
         """The frontier with one more leaf hash: O(log n)."""
-        peaks = [*self.peaks, leaf]
+        return self.grown(leaf)[0]
+
+    def grown(self, leaf: bytes) -> tuple[Frontier, bytes]:
+        """The same, and the roots of the perfect subtrees that the leaf makes whole, from level 1 up."""
+        peaks, completed = [*self.peaks, leaf], b""
         size = self.size
         while size & 1:
             right = peaks.pop()
             peaks[-1] = node_hash(peaks[-1], right)
+            completed += peaks[-1]
             size >>= 1
-        return Frontier(self.size + 1, tuple(peaks))
+        return Frontier(self.size + 1, tuple(peaks)), completed
 
     def root(self) -> bytes:
         """The Merkle tree hash of the whole log."""
         if not self.peaks:
-            return hashlib.sha256(b"").digest()
+            return EMPTY_ROOT
         *others, root = self.peaks
         for peak in reversed(others):
             root = node_hash(peak, root)

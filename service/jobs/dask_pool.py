@@ -16,7 +16,7 @@ import threading
 import time
 import uuid
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
 from functools import partial
 from pathlib import Path
@@ -50,13 +50,19 @@ SETTINGS = {
     "distributed.scheduler.preload": ["service.jobs.scheduler"],
     "distributed.scheduler.allowed-failures": 1,
     "distributed.scheduler.worker-saturation": 1.0,  # a call waits for a worker, not behind a call
-    "distributed.deploy.lost-worker-timeout": "5s",
+    "distributed.deploy.lost-worker-timeout": "30s",
     "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
     "distributed.admin.large-graph-warning-threshold": "1GB",
     # What Dask writes down of itself nobody reads, and it grows for an hour in every process.
     "distributed.worker.profile.enabled": False,
+    # The log of messages keeps what calls were given, and computations keep their calls.
     "distributed.admin.system-monitor.log-length": 60,
-    "distributed.admin.low-level-log-length": 100,
+    "distributed.admin.low-level-log-length": 1,
+    "distributed.diagnostics.computations.max-history": 1,
+    "distributed.diagnostics.erred-tasks.max-history": 1,
+    # An idle pool is not to wake fifty times a second in every process to see whether its loop is quick.
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "30s",
 }
 
 
@@ -80,7 +86,7 @@ class DaskPool:
         self.workers, self._scheduler, self._tls = workers, scheduler, tls
         self._connect_seconds = connect_seconds
         self._scratch, self._clock = scratch, clock
-        self._failed, self._not_before = 0, 0.0
+        self._failed, self._not_before, self._why = 0, 0.0, ""
         self._lock = threading.Lock()
         self._client: Client | None = None
         self._cluster: LocalCluster | None = None
@@ -93,7 +99,7 @@ class DaskPool:
         Raises:
             PoolUnavailable: no scheduler answers.
         """
-        with _reaching():
+        with self._reaching():
             client = self._live()
             sent = [self._on_workers(client, each) if isinstance(each, Data) else each for each in arguments]
             name = f"{function.__name__}-{uuid.uuid4().hex}"  # Dask knows durations by what stands before the dash
@@ -141,13 +147,12 @@ class DaskPool:
                     self._client.close(timeout=1)
             wait = self._not_before - self._clock()
             if wait > 0:
-                raise PoolUnavailable(
-                    f"the worker pool could not be started; the next try is in {wait:.0f} s"
-                )
+                raise PoolUnavailable(self._why)
             try:
                 self._client = self._start()
-            except BaseException:
+            except BaseException as error:
                 self._give_up()
+                self._why = self._silent(error)
                 raise
             self._failed = 0
             return self._client
@@ -203,6 +208,24 @@ class DaskPool:
             tls_ca_file=ca, tls_client_cert=certificate, tls_client_key=key, require_encryption=True
         )
 
+    @contextlib.contextmanager
+    def _reaching(self) -> Iterator[None]:
+        try:
+            yield
+        except (
+            OSError,
+            CancelledError,
+            ValueError,
+            RuntimeError,
+        ) as error:  # a cluster that starts may die as any
+            raise PoolUnavailable(self._silent(error)) from error
+
+    def _silent(self, error: BaseException) -> str:
+        """Which pool it is, and the kind of error: its text may hold what was to be sent."""
+        where = "of this machine" if self._scheduler is None else f"at {self._scheduler}"
+        why = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
+        return f"the worker pool {where} does not answer ({why})"
+
     def _on_workers(self, client: Client, data: Data) -> Remote:
         remote = self._sent.get(data)
         if remote is None or remote.status in ("cancelled", "lost", "error"):
@@ -236,19 +259,6 @@ def _end(client: Client, address: str) -> None:
             client.restart_workers([address], timeout=RESTART_SECONDS)
             return
     raise TimeoutError
-
-
-@contextlib.contextmanager
-def _reaching() -> Any:
-    try:
-        yield
-    except (
-        OSError,
-        CancelledError,
-        ValueError,
-        RuntimeError,
-    ) as error:  # a cluster that starts may die as one
-        raise PoolUnavailable("the worker pool does not answer") from error
 
 
 def _settle(future: Future[Any], remote: Remote) -> None:

@@ -11,30 +11,39 @@ import threading
 import time
 import traceback
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from service.config import Settings
 from service.errors import ForelockError, Unavailable
+from service.jobs.absence import Absence
 from service.jobs.attempt import Attempt, LeaseLost, PutBack
 from service.jobs.calibrations import CalibrationJob
 from service.jobs.computations import kinds
 from service.jobs.looks import LookJob
-from service.jobs.pool import Pool, WorkerDied
+from service.jobs.pool import Pool, PoolUnavailable, WorkerDied
 from service.jobs.slots import Slots
+from service.jobs.unblinding import UnblindingJob
 from service.jobs.verdicts import VerdictJob
 from service.keyring import Keyring
+from service.memory import give_back
 from service.store import clock, job_leases, jobs
 from service.store.engine import Database
 from service.store.jobs import Job
 from service.wake import Alarm
 
+if TYPE_CHECKING:
+    from service.jobs.witnessing import Witnessing
+
 log = logging.getLogger("forelock.runner")
 
 PAUSE_SECONDS = 2.0
-"""How long a database or a pool that is away is left alone."""
+"""How long a thread rests whose job could not be written down: whether the database is back, the main one finds out."""
+POOL_PAUSES = (0.5, 1.0, 2.0)
+"""The same for a pool that is away: a thread that rests takes no job, and tests and verdicts wait for one."""
 TIDY_SECONDS = 60.0
 
 
@@ -57,6 +66,7 @@ class Runner:
         alarm: Alarm,
         settings: Settings,
         watch: job_leases.Watch | None = None,
+        witnessing: Witnessing | None = None,
     ) -> None:
         self._database, self._pool, self._alarm, self._settings = database, pool, alarm, settings
         look = LookJob(keyring)
@@ -64,6 +74,7 @@ class Runner:
             "verdict": VerdictJob(keyring),
             "look": look,
             "monitor": look,
+            "unblinding": UnblindingJob(keyring),
             "calibration": CalibrationJob(),
             **kinds(),
         }
@@ -74,6 +85,12 @@ class Runner:
         self._busy, self._count = 0, threading.Lock()
         self._tidied = time.monotonic()
         self._watch = watch or job_leases.Watch()
+        self._witnessing = witnessing
+        rest = self._stopping.wait
+        self._no_database = Absence(database.why, "the database answers again", rest)
+        self._no_pool = Absence(
+            lambda error: error.detail, "the worker pool answers again", rest, pauses=POOL_PAUSES
+        )
 
     def stop(self) -> None:
         """Finish nothing more; safe to call from a signal handler."""
@@ -82,6 +99,11 @@ class Runner:
 
     def run(self) -> None:
         """Work until `stop`; a database that is away is waited for."""
+        if self._witnessing is not None:
+            # Not waited for at the end: a call to the outside may take its time, and whatever it brings is asked again.
+            threading.Thread(
+                target=self._witnessing.run, args=(self._stopping,), name="witness", daemon=True
+            ).start()
         try:
             with ThreadPoolExecutor(self._threads, thread_name_prefix="job") as threads:
                 while not self._stopping.is_set():
@@ -89,23 +111,39 @@ class Runner:
                         started = self._start(threads)
                         self._tidy()
                     except Unavailable as error:
-                        log.warning("%s", error.detail)
-                        self._stopping.wait(PAUSE_SECONDS)
+                        self._no_database.met(error)
                         continue
+                    self._no_database.over()
                     if not started and not self._stopping.is_set():
                         self._alarm.wait(self._settings.runner_poll_seconds)
         finally:
-            self._pool.close()
-            self._alarm.close()
-            self._database.dispose()
+            self.close()
+
+    def close(self) -> None:
+        """Let pool, alarm and database go."""
+        self._pool.close()
+        self._alarm.close()
+        self._database.dispose()
 
     def step(self) -> bool:
         """Claim one job and see it through here; False when there was none."""
         job = self._claim()
         if job is None:
             return False
-        self._attempt(job)
+        with self._holding():
+            self._attempt(job)
         return True
+
+    @contextmanager
+    def _holding(self) -> Iterator[None]:
+        """One thread more holds a job."""
+        with self._count:
+            self._busy += 1
+        try:
+            yield
+        finally:
+            with self._count:
+                self._busy -= 1
 
     def _start(self, threads: ThreadPoolExecutor) -> bool:
         """Hand a job to a free thread; False when either is missing."""
@@ -119,8 +157,10 @@ class Runner:
     def _hold(self, job: Job) -> None:
         try:
             self._attempt(job)
+        except PoolUnavailable as error:
+            self._no_pool.met(error)
         except Unavailable as error:
-            log.warning("job %s: %s", job.id, error.detail)
+            log.warning("job %s was left: %s", job.id, self._database.why(error))
             self._stopping.wait(PAUSE_SECONDS)
         except Exception as error:  # noqa: BLE001 - the lease runs out, and the thread goes on
             log.error("job %s: %s", job.id, _where(error))  # noqa: TRY400 - a traceback may hold outcomes
@@ -178,6 +218,7 @@ class Runner:
         except Exception as error:  # noqa: BLE001 - whatever a computation raises ends its job, not the runner
             log.error("job %s failed: %s", job.id, _where(error))  # noqa: TRY400 - a traceback may hold outcomes
             return self._failed(job, error)
+        self._no_pool.over()
         return "succeeded"
 
     def _outranked(self, job: Job) -> bool:
@@ -197,10 +238,11 @@ class Runner:
         return "failed"
 
     def _tidy(self) -> None:
-        """Now and then drop jobs that ended long ago."""
+        """Now and then drop jobs that ended long ago, and give memory back."""
         if time.monotonic() - self._tidied < TIDY_SECONDS:
             return
         self._tidied = time.monotonic()
+        give_back()
         with self._database.write() as session:
             before = clock.now(session) - timedelta(days=self._settings.job_result_days)
             jobs.expire(session, before=before, spare=jobs.OF_RECORDS)

@@ -1,8 +1,10 @@
-"""What a scheduler does first: it keeps no account of calls that have ended."""
+"""What a scheduler does first: it keeps no account of calls that have ended, and gives memory back."""
 
 from __future__ import annotations
 
 from typing import Any
+
+from service.jobs.memory import keep_small
 
 
 class NoSpans:
@@ -22,3 +24,4 @@ class NoSpans:
 def dask_setup(scheduler: Any) -> None:
     """Called by Dask when the scheduler starts."""
     scheduler.extensions["spans"] = NoSpans()
+    keep_small()

@@ -35,6 +35,11 @@ class Slots:
             self._held[project_id] -= 1
             self._changed.notify_all()
 
+    @property
+    def waiting(self) -> int:
+        """How many wait for a permit."""
+        return len(self._waiting)
+
     def _next(self) -> str:
         return min(self._waiting, key=lambda ticket: self._held[ticket])
 

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from service.jobs import tasks
+from service.jobs.memory import keep_small
 from service.stats.shared import registry
 
 NICENESS = 10
@@ -35,6 +36,7 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
 def dask_setup(worker: Any) -> None:
     """Called by Dask when the worker starts."""
     worker.http_server.stop()  # nobody reads its pages
+    keep_small()
     os.nice(NICENESS)
     quiet()
     registry.latest()

@@ -1,1 +1,1 @@
-"""The one place for outgoing HTTP; nothing goes out yet."""
+"""The one place for outgoing HTTP."""

@@ -73,11 +73,14 @@ def print_deviations(
     *,
     plan_sha256: str,
     consequences: Consequences | None = None,
+    marks: Sequence[tuple[str, str]] = (),
     language: Language = "en",
 ) -> str:
-    """The deviations in the order they were filed."""
+    """The deviations in the order they were filed, after `marks`: what every reader has to know, in both languages."""
     words = _Words(language)
     parts = [f"# {words['title']}", f"{words['plan']}{words.colon}`{plan_sha256}`"]
+    if marks:
+        parts.append("\n".join(f"- **!** {written(each[words.column])}" for each in marks))
     if not deviations:
         parts.append(words["none"])
     parts += ["\n".join(_deviation(each, decisions.get(each.number, ()), words)) for each in deviations]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
+from pydantic import Field
 from sqlalchemy.orm import Session
 
 from service.domain.results.sealing import BatchFacts
 from service.errors import Conflict, NotFound, RecordAltered
+from service.records import Record
 from service.store import integrity, ledger, paging
 from service.store.tables import batch_voids, batches, ledger_entries
 
@@ -63,24 +65,22 @@ class StoredBatch(NewBatch):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublicBatch:
-    """What a list of batches shows."""
+class BatchView(Record):
+    """A batch in a list."""
 
-    sequence: int
+    batch: int
     population: str
     arm: str
     endpoint: str
     run: str | None
     n: int
-    commitment_sha256: str
-    status_counts: Mapping[str, int] | None
+    commitment_sha256: str = Field(description="Salted; says nothing about outcomes until the salt is known.")
+    status_counts: dict[str, int] | None = Field(description="Only under the missing policy `exclude_pair`.")
     received_at: datetime
     key_id: str
     void_reason: str | None
     voided_at: datetime | None
-    altered: bool
-    """It is not the batch that the ledger has."""
+    altered: bool = Field(False, description="It is not the batch that the ledger has: it is not judged on.")
 
 
 _WITH_VOIDS = batches.outerjoin(
@@ -146,31 +146,35 @@ def get(session: Session, preregistration_id: str, sequence: int) -> StoredBatch
     known = {name: row[name] for name in NewBatch.__dataclass_fields__}
     batch = StoredBatch(**known, void_reason=row["reason"])
     integrity.require(
-        "batch", f"{preregistration_id}/{sequence}", holds=_on_record(session, preregistration_id, batch)
+        "batch",
+        f"{preregistration_id}/{sequence}",
+        holds=_on_record(session, preregistration_id, sequence, batch),
     )
     return batch
 
 
 def page(
     session: Session, preregistration_id: str, *, cursor: str | None = None, limit: int = 50
-) -> tuple[list[PublicBatch], str | None]:
+) -> tuple[list[BatchView], str | None]:
     """What may be known of the record's batches, newest first."""
-    shown = [batches.c[name] for name in PublicBatch.__dataclass_fields__ if name in batches.c]
+    shown = [batches.c[name] for name in BatchView.model_fields if name in batches.c]
     statement = (
-        sa.select(*shown, batch_voids.c.reason.label("void_reason"), batch_voids.c.voided_at)
+        sa.select(
+            batches.c.sequence, *shown, batch_voids.c.reason.label("void_reason"), batch_voids.c.voided_at
+        )
         .select_from(_WITH_VOIDS)
         .where(batches.c.preregistration_id == preregistration_id)
     )
 
-    def public(row: sa.RowMapping) -> PublicBatch:
-        known: dict[str, Any] = {name: row[name] for name in PublicBatch.__dataclass_fields__ if name in row}
-        batch = PublicBatch(**known, altered=False)
-        if _on_record(session, preregistration_id, batch):
+    def view(row: sa.RowMapping) -> BatchView:
+        known = {"batch" if name == "sequence" else name: value for name, value in row.items()}
+        batch = BatchView(**known)
+        if _on_record(session, preregistration_id, batch.batch, batch):
             return batch
-        integrity.note(session, RecordAltered("batch", f"{preregistration_id}/{batch.sequence}"))
-        return replace(batch, altered=True)
+        integrity.note(session, RecordAltered("batch", f"{preregistration_id}/{batch.batch}"))
+        return batch.model_copy(update={"altered": True})
 
-    return paging.page(session, statement, (batches.c.sequence,), public, cursor=cursor, limit=limit)
+    return paging.page(session, statement, (batches.c.sequence,), view, cursor=cursor, limit=limit)
 
 
 def sequences(session: Session, preregistration_id: str, *, start: int = 1) -> list[int]:
@@ -200,6 +204,12 @@ def status_counts(session: Session, preregistration_id: str) -> Iterator[Mapping
 def count(session: Session, preregistration_id: str) -> int:
     """How many batches there are, voided ones included."""
     return next_sequence(session, preregistration_id) - 1
+
+
+def total_rows(session: Session, preregistration_id: str) -> int:
+    """How many rows there are, those of voided batches included."""
+    statement = sa.select(sa.func.coalesce(sa.func.sum(batches.c.n), 0))
+    return int(session.scalar(statement.where(batches.c.preregistration_id == preregistration_id)) or 0)
 
 
 def voids(session: Session, preregistration_id: str) -> int:
@@ -254,11 +264,13 @@ def _said(session: Session, preregistration_id: str) -> _Said:
     return said
 
 
-def _on_record(session: Session, preregistration_id: str, batch: StoredBatch | PublicBatch) -> bool:
+def _on_record(
+    session: Session, preregistration_id: str, number: int, batch: StoredBatch | BatchView
+) -> bool:
     """Whether the ledger has this very batch, and its void if it is void."""
 
     def has(said: _Said) -> bool:
-        body, reason = said[0].get(batch.sequence), said[1].get(batch.sequence)
+        body, reason = said[0].get(number), said[1].get(number)
         named = body is not None and all(body[name] == getattr(batch, name) for name in _ON_RECORD)
         return named and batch.void_reason in (None, reason)
 

@@ -125,6 +125,12 @@ class Database:
             raise
         self.is_full = False
 
+    def forget_pages(self) -> None:
+        """Copy SQLite's journal into its file and empty it: an erased key is then in neither. Others may hold it up."""
+        if self.dialect == "sqlite":
+            with suppress(ForelockError, sa.exc.DBAPIError), self.engine.connect() as connection:
+                connection.connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
+
     def why_silent(self) -> Silence | None:
         """Why the database does not answer; None when it does."""
         try:
@@ -135,6 +141,10 @@ class Database:
         except sa.exc.DBAPIError as error:
             return _silence(self.url, error.orig or error)
         return None
+
+    def why(self, error: Unavailable) -> str:
+        """What `error` means to the operator: which database, where it is, and the cause in the driver's words."""
+        return error.detail if error.__cause__ is None else _silence(self.url, error.__cause__).sentence
 
     @contextmanager
     def _findings(self) -> Iterator[dict[str, Any]]:
@@ -187,9 +197,14 @@ def _silence(url: URL, error: BaseException) -> Silence:
     said = (
         said.rpartition("FATAL:")[2].strip() if "FATAL:" in said else said.removeprefix("connection failed: ")
     )
-    return Silence(
-        f"the database '{url.database}' at {url.host}:{url.port or 5432} does not answer: {said}", final
-    )
+    return Silence(f"the database '{url.database}' at {_place(url)} does not answer: {said}", final)
+
+
+def _place(url: URL) -> str:
+    """Host and port; a socket's directory may stand among the parameters."""
+    host = url.host or url.query.get("host") or "localhost"
+    port = url.port or url.query.get("port") or 5432
+    return f"{host}:{port}"
 
 
 def _cannot_open(path: Path) -> str | None:

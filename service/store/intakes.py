@@ -16,6 +16,7 @@ class Intake:
     """Of one record. Only while it is held (`for_update`) does it stay so."""
 
     public_key: bytes = field(repr=False)
+    erased: bool
     last_sequence: int
     received: int
 
@@ -25,7 +26,7 @@ def asked(questions: Questions, preregistration_ids: Collection[str]) -> Later[d
     return questions.ask(
         _INTAKES,
         {"ids": sorted(preregistration_ids)},
-        lambda rows: {row[0]: Intake(bytes(row[1]), row[2], int(row[3])) for row in rows},
+        lambda rows: {row[0]: Intake(bytes(row[1]), bool(row[2]), row[3], int(row[4])) for row in rows},
     )
 
 
@@ -37,6 +38,7 @@ def _of_record(table: sa.Table, value: sa.ColumnElement[int]) -> sa.ColumnElemen
 _INTAKES = sa.select(
     plan_keys.c.preregistration_id,
     plan_keys.c.public_key,
+    plan_keys.c.wrapped_key.is_(None),
     _of_record(batches, sa.func.max(batches.c.sequence)),
     _of_record(coverage, sa.func.sum(coverage.c.received)),
 ).where(plan_keys.c.preregistration_id.in_(sa.bindparam("ids", expanding=True)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Literal
 
@@ -16,8 +17,8 @@ from service.records import StrictRecord
 from service.store import clock, job_work, scope
 from service.store.tables import jobs
 
-OF_RECORDS = ("verdict", "look", "monitor")
-"""Kinds that open a record's rows; all others are statistical tests."""
+OF_RECORDS = ("verdict", "look", "monitor", "unblinding")
+"""Kinds that open a record's rows or their key; all others are statistical tests."""
 UNFINISHED = ("queued", "running")
 UNFINISHED_SQL = "state IN ('queued', 'running')"
 """The same as the partial index says it."""
@@ -52,44 +53,36 @@ class Job(StrictRecord):
     claimed_at: datetime | None = None
 
 
-def enqueue(
-    session: Session,
-    *,
-    project_id: str,
-    kind: str,
-    params: Mapping[str, Any],
-    now: datetime,
-    job_id: str,
-    subject: str | None = None,
-) -> Job:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewJob:
+    """A job that somebody asks for."""
+
+    id: str
+    project_id: str
+    kind: str
+    params: Mapping[str, Any]
+    created_at: datetime
+    subject: str | None = None
+
+
+def enqueue(session: Session, new: NewJob) -> Job:
     """Add a job in the caller's transaction. An unfinished one on the same subject is returned instead."""
-    row = {
-        "id": job_id,
-        "project_id": project_id,
-        "kind": kind,
-        "subject": subject,
-        "state": "queued",
-        "params": dict(params),
-        "attempts": 0,
-        "created_at": now,
-    }
+    row = asdict(new) | {"state": "queued", "attempts": 0}
     dialect = sqlite if session.get_bind().dialect.name == "sqlite" else postgresql
     unfinished = sa.text(UNFINISHED_SQL)
     statement = dialect.insert(jobs).on_conflict_do_nothing(
         index_elements=["project_id", "kind", "subject"], index_where=unfinished
     )
     if session.execute(statement.values(row).returning(jobs.c.id)).first() is not None:
-        return get(session, project_id, job_id)
-    same = scope.of_project(sa.select(jobs), jobs, project_id).where(
-        jobs.c.kind == kind, jobs.c.subject == subject, unfinished
+        return get(session, new.project_id, new.id)
+    same = scope.of_project(sa.select(jobs), jobs, new.project_id).where(
+        jobs.c.kind == new.kind, jobs.c.subject == new.subject, unfinished
     )
     waiting = session.execute(same).mappings().one_or_none()
     if waiting is not None:
         return read(waiting)
     # It finished between the two statements: the subject is free again.
-    return enqueue(
-        session, project_id=project_id, kind=kind, params=params, now=now, job_id=job_id, subject=subject
-    )
+    return enqueue(session, new)
 
 
 def cancel(session: Session, job: Job) -> bool:

@@ -12,9 +12,10 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from service.domain.ledger import Frontier, Kind, Receipt, leaf_bytes, leaf_hash
+from service.domain.plans.preregistration import Preregistration
 from service.store import integrity
 from service.store.pipeline import together
-from service.store.tables import ledger_entries, ledger_head
+from service.store.tables import ledger_entries, ledger_head, ledger_nodes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,12 +48,28 @@ def append(
     return leaves.receipts[0]
 
 
+def append_of(
+    session: Session,
+    record: Preregistration,
+    kind: Kind,
+    said: Mapping[str, Any],
+    *,
+    salt: bytes,
+    now: datetime,
+) -> Receipt:
+    """Add an event of a record, which its leaf names."""
+    where = {"preregistration_id": record.id, "project_id": record.project_id}
+    return append(session, kind, {"preregistration_id": record.id, **said}, **where, salt=salt, now=now)
+
+
 @dataclass(frozen=True, slots=True)
 class Leaves:
     """Events as the next leaves, and the log as it is with them."""
 
     receipts: Sequence[Receipt]
     entries: Sequence[Mapping[str, Any]]
+    nodes: Sequence[Mapping[str, Any]]
+    """The roots of the subtrees that they make whole, where they do."""
     log: Frontier
 
 
@@ -60,7 +77,7 @@ def next_leaves(session: Session, events: Sequence[Event], *, now: datetime) -> 
     """The leaves that events become, in this order; takes the ledger's lock. `add` must follow."""
     leaves = [leaf_bytes(event.kind, event.body, event.salt) for event in events]
     log = head(session, for_update=True)
-    receipts, entries = [], []
+    receipts, entries, nodes = [], [], []
     for event, leaf in zip(events, leaves, strict=True):
         hashed = leaf_hash(leaf)
         receipt = Receipt(sequence=log.size, kind=event.kind, leaf_sha256=hashed.hex(), leaf=leaf.decode())
@@ -76,14 +93,18 @@ def next_leaves(session: Session, events: Sequence[Event], *, now: datetime) -> 
                 "created_at": now,
             }
         )
-        log = log.append(hashed)
-    return Leaves(receipts, entries, log)
+        log, completed = log.grown(hashed)
+        if completed:
+            nodes.append({"sequence": receipt.sequence, "hashes": completed})
+    return Leaves(receipts, entries, nodes, log)
 
 
 def add(session: Session, leaves: Leaves) -> None:
     """Add the leaves, each an entry of its own."""
     with together(session):
         session.execute(_APPEND, leaves.entries)
+        if leaves.nodes:
+            session.execute(_COMPLETE, leaves.nodes)
         session.execute(_GROW, {"new_size": leaves.log.size, "new_peaks": leaves.log.to_bytes()})
 
 
@@ -97,6 +118,7 @@ def head(session: Session, *, for_update: bool = False) -> Frontier:
 _HEAD = sa.select(ledger_head.c.size, ledger_head.c.peaks)
 _HELD_HEAD = _HEAD.with_for_update()
 _APPEND = sa.insert(ledger_entries)
+_COMPLETE = sa.insert(ledger_nodes)
 _GROW = sa.update(ledger_head).values(size=sa.bindparam("new_size"), peaks=sa.bindparam("new_peaks"))
 
 
@@ -119,6 +141,33 @@ def numbered(
         (each["sequence"], json.loads(each["leaf"])["body"])
         for each in _entries(session, preregistration_id, kind, after=after)
     ]
+
+
+def leaf(session: Session, sequence: int) -> str:
+    """The leaf of that number: for the deployment's own, which no record leads to."""
+    row = session.execute(
+        sa.select(ledger_entries.c.leaf, ledger_entries.c.leaf_sha256).where(
+            ledger_entries.c.sequence == sequence
+        )
+    ).one_or_none()
+    text, hashed = ("", "") if row is None else row
+    integrity.require("ledger entry", str(sequence), holds=leaf_hash(text.encode()).hex() == hashed)
+    return str(text)
+
+
+def body_of(leaf: str) -> dict[str, Any]:
+    """What a leaf says."""
+    found: dict[str, Any] = json.loads(leaf)["body"]
+    return found
+
+
+def newest(session: Session, preregistration_id: str) -> int | None:
+    """The number of the record's last entry."""
+    statement = sa.select(sa.func.max(ledger_entries.c.sequence))
+    found: int | None = session.scalar(
+        statement.where(ledger_entries.c.preregistration_id == preregistration_id)
+    )
+    return found
 
 
 @dataclass(frozen=True, slots=True)

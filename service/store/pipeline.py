@@ -13,8 +13,8 @@ from typing import Any, Generic, TypeVar
 import psycopg
 import sqlalchemy as sa
 from sqlalchemy.engine import Dialect
-from sqlalchemy.engine.interfaces import Compiled
 from sqlalchemy.orm import Session
+from sqlalchemy.sql.compiler import SQLCompiler
 
 from service.store.engine import translated
 
@@ -39,7 +39,7 @@ class Questions:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self._asked: list[tuple[Compiled, psycopg.Cursor[Any]]] = []
+        self._asked: list[tuple[SQLCompiler, psycopg.Cursor[Any]]] = []
         self._found: list[list[Row]] = []
 
     @property
@@ -60,8 +60,8 @@ class Questions:
 
     def _send(self, statement: sa.Select[Any], params: Mapping[str, Any]) -> None:
         compiled = _compiled(statement, self.dialect)
-        expanded = compiled.construct_expanded_state(dict(params))  # type: ignore[attr-defined]
-        binds: dict[str, Callable[[Any], Any]] = {**compiled._bind_processors, **expanded.processors}  # type: ignore[attr-defined]
+        expanded = compiled.construct_expanded_state(dict(params))
+        binds = {**_binders(compiled, self.dialect), **expanded.processors}
         values = {
             name: binds[name](value) if name in binds else value
             for name, value in expanded.parameters.items()
@@ -122,12 +122,24 @@ def _raw(session: Session) -> psycopg.Connection[Any]:
 
 
 @lru_cache(256)
-def _compiled(statement: sa.Select[Any], dialect: Dialect) -> Compiled:
-    return statement.compile(dialect=dialect)
+def _compiled(statement: sa.Select[Any], dialect: Dialect) -> SQLCompiler:
+    compiled = statement.compile(dialect=dialect)
+    assert isinstance(compiled, SQLCompiler)  # noqa: S101
+    return compiled
 
 
 @lru_cache(256)
-def _readers(compiled: Compiled, dialect: Dialect) -> tuple[Callable[[Any], Any] | None, ...]:
+def _binders(compiled: SQLCompiler, dialect: Dialect) -> Mapping[str, Callable[[Any], Any]]:
+    """What makes the values of parameters those of the database, by name; none where they are the same."""
+    found = {
+        name: bound.type.dialect_impl(dialect).bind_processor(dialect)
+        for name, bound in compiled.binds.items()
+    }
+    return {name: bind for name, bind in found.items() if bind is not None}
+
+
+@lru_cache(256)
+def _readers(compiled: SQLCompiler, dialect: Dialect) -> tuple[Callable[[Any], Any] | None, ...]:
     assert isinstance(compiled.statement, sa.Select)  # noqa: S101
     return tuple(
         column.type.dialect_impl(dialect).result_processor(dialect, None)

@@ -1,4 +1,4 @@
-"""Each plan's own key pair: made at the lock, released with the verdict, erased with the rows."""
+"""Each plan's own key pair: made at the lock, released with the verdict or an unblinding, erased with the rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def wrapped(session: Session, preregistration_id: str) -> bytes:
     """The private half, sealed to the runner."""
     row = _row(session, preregistration_id)
     if row.wrapped_key is None:
-        raise Conflict(f"the rows of preregistration {preregistration_id} have been erased", code="erased")
+        raise _erased(preregistration_id)
     return bytes(row.wrapped_key)
 
 
@@ -48,25 +48,42 @@ def newest(session: Session) -> WrappedKey | None:
 
 
 def release(session: Session, preregistration_id: str, private: bytes) -> None:
-    """Let everybody who may read the plan read its rows; the record moves to judged first."""
-    _row(session, preregistration_id)
-    session.execute(_of(preregistration_id).values(released_key=private))
+    """Let everybody who may read the plan read its rows; the record was judged or unblinded first."""
+    row = _row(session, preregistration_id)
+    if row.released_key is None:  # an unblinding may have come before the verdict
+        session.execute(_of(preregistration_id).values(released_key=private))
 
 
 def released(session: Session, preregistration_id: str) -> bytes:
     """The private half, once the verdict is there."""
     row = _row(session, preregistration_id)
     if row.wrapped_key is None:
-        raise Conflict(f"the rows of preregistration {preregistration_id} have been erased", code="erased")
+        raise _erased(preregistration_id)
     if row.released_key is None:
         raise Blinded(f"the rows of preregistration {preregistration_id} stay sealed until its verdict")
     return bytes(row.released_key)
+
+
+def is_released(session: Session, preregistration_id: str) -> bool:
+    """Whether the private half is there to be read.
+
+    Raises:
+        Conflict: `erased`.
+    """
+    row = _row(session, preregistration_id)
+    if row.wrapped_key is None:
+        raise _erased(preregistration_id)
+    return row.released_key is not None
 
 
 def erase(session: Session, preregistration_id: str) -> None:
     """Destroy the private half in every form: nobody opens the plan's rows again."""
     _row(session, preregistration_id)
     session.execute(_of(preregistration_id).values(wrapped_key=None, released_key=None))
+
+
+def _erased(preregistration_id: str) -> Conflict:
+    return Conflict(f"the rows of preregistration {preregistration_id} have been erased", code="erased")
 
 
 def _of(preregistration_id: str) -> sa.Update:

@@ -51,3 +51,14 @@ def first_sha256(session: Session, preregistration_id: str) -> str:
     if found is None:
         raise NotFound(f"preregistration {preregistration_id} has no locked plan")
     return str(found)
+
+
+def texts(session: Session, preregistration_id: str) -> list[str]:
+    """The text of every locked version, the first one first."""
+    statement = sa.select(plans.c.canonical, plans.c.sha256).where(
+        plans.c.preregistration_id == preregistration_id
+    )
+    found = session.execute(statement.order_by(plans.c.version)).all()
+    holds = all(integrity.same(row.canonical, row.sha256) for row in found)
+    integrity.require("plan", preregistration_id, holds=holds)
+    return [row.canonical for row in found]

@@ -145,6 +145,19 @@ batch_voids = Table(
     ),
 )
 
+imports = Table(
+    "imports",
+    metadata,
+    Column("preregistration_id", Words, ForeignKey(preregistrations.c.id), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("format", Words, nullable=False),
+    Column("reader_version", Integer, nullable=False),
+    Column("batches", Words, nullable=False),
+    Column("sealed", LargeBinary, nullable=False),
+    Column("received_at", Moment, nullable=False),
+    Column("key_id", Words, ForeignKey(keys.c.id), nullable=False),
+)
+
 coverage = Table(
     "coverage",
     metadata,
@@ -198,6 +211,56 @@ ledger_entries = Table(
     Column("leaf_sha256", Words, nullable=False),
     Column("created_at", Moment, nullable=False),
     Index(None, "preregistration_id", "sequence"),
+    Index(None, "leaf_sha256"),
+)
+
+ledger_nodes = Table(  # roots of perfect subtrees, beside the leaf that made them whole
+    "ledger_nodes",
+    metadata,
+    Column("sequence", LONG, primary_key=True, autoincrement=False),
+    Column("hashes", LargeBinary, nullable=False),  # from level 1 up
+)
+
+ledger_signers = Table(  # the log's name and key: the last row is the one that signs
+    "ledger_signers",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("origin", Words, nullable=False),
+    Column("vkey", Words, nullable=False),
+    Column("sequence", LONG, ForeignKey(ledger_entries.c.sequence)),  # its leaf; null for the first one
+    Column("created_at", Moment, nullable=False),
+)
+
+ledger_checkpoints = Table(
+    "ledger_checkpoints",
+    metadata,
+    Column("size", LONG, primary_key=True, autoincrement=False),
+    Column("signer", Integer, ForeignKey(ledger_signers.c.number), primary_key=True, autoincrement=False),
+    Column("note", Words, nullable=False),
+    Column("created_at", Moment, nullable=False),
+)
+
+stamps = Table(  # what outside witnesses gave for a signed checkpoint; the last number of a kind counts
+    "stamps",
+    metadata,
+    Column("size", LONG, primary_key=True, autoincrement=False),
+    Column("signer", Integer, primary_key=True, autoincrement=False),
+    Column("kind", Words, primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("root", Words, nullable=False),
+    Column("note_sha256", Words, nullable=False),
+    Column("content", LargeBinary, nullable=False),  # .tsr or .ots
+    Column("waiting", Integer, nullable=False),  # 1: more is to be asked for later
+    Column("obtained_at", Moment, nullable=False),
+    sa.ForeignKeyConstraint(["size", "signer"], [ledger_checkpoints.c.size, ledger_checkpoints.c.signer]),
+)
+
+witness_turns = Table(  # when a witness is asked next
+    "witness_turns",
+    metadata,
+    Column("turn", Words, primary_key=True),
+    Column("failures", Integer, nullable=False),
+    Column("next_at", Moment),  # null: at once
 )
 
 audit_events = Table(
@@ -210,7 +273,8 @@ audit_events = Table(
     Column("subject", Words),
     Column("facts", sa.JSON, nullable=False),
     Column("created_at", Moment, nullable=False),
-    Index(None, "project_id", "id"),
+    Index(None, "project_id", "created_at"),
+    Index(None, "subject", "created_at"),
 )
 
 jobs = Table(

@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 from sqlalchemy.orm import Session
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from service.actions import families
+from service.actions import families, unblinding
 from service.actions.results import expected_total
 from service.api.http.body import read_content
 from service.api.http.deps import ReadSession, require_scope
@@ -112,23 +112,30 @@ def home() -> Response:
 
 
 @routes.get(LIST)
-def listed(session: ReadSession, visitor: Visitor, cursor: str | None = None) -> Response:
+def listed(request: Request, session: ReadSession, visitor: Visitor, cursor: str | None = None) -> Response:
     """The project's preregistrations, newest first."""
     records, next_cursor = preregistrations.page(session, visitor.project_id, cursor=cursor, limit=50)
     judged = [each.id for each in records if each.judged_at is not None]
     found = verdicts.several(session, visitor.project_id, judged) if judged else {}
+    if judged:
+        services(request).reads.note(visitor, "verdicts.list", None)
     today = clock.now(session).date()
     lines = [view.line_of(each, _outcomes(session, found.get(each.id)), today) for each in records]
     return _html("list.html", signed_in=True, lines=lines, next_cursor=next_cursor)
 
 
 @routes.get(LIST + "/{preregistration_id}")
-def preregistration(session: ReadSession, visitor: Visitor, preregistration_id: str) -> Response:
+def preregistration(
+    request: Request, session: ReadSession, visitor: Visitor, preregistration_id: str
+) -> Response:
     """One preregistration: its plan, and its verdict once there is one."""
     if not re.fullmatch(_ID, preregistration_id):
         raise NotFound("no preregistration has such an id")
     record = preregistrations.get(session, visitor.project_id, preregistration_id)
+    if record.judged_at is not None:
+        services(request).reads.note(visitor, "verdict.read", record.id)
     failed = record.state == "complete" and _verdict_failed(session, record)
+    sealed = unblinding.seals(session, record)
     page = view.page_of(
         record,
         _verdict(session, record),
@@ -137,6 +144,8 @@ def preregistration(session: ReadSession, visitor: Visitor, preregistration_id: 
         overdue=record.state != "draft" and record.overdue(clock.now(session).date()),
         family=families.place_of(session, record),
         happened=tuple(_happened(session, record)),
+        unblindings=sealed.unblindings,
+        erasure=sealed.erasure,
     )
     return _html("preregistration.html", signed_in=True, page=page)
 
@@ -159,6 +168,7 @@ async def login(request: Request) -> Response:
         key = await _key(shared, secret)
     except (Unauthorized, Forbidden) as error:
         return _html("login.html", error.status, next=wanted, fault=error.detail)
+    shared.reads.note(key, "session.begin", None)
     response = RedirectResponse(wanted, 303, HEADERS)
     response.set_cookie(
         sessions.COOKIE,

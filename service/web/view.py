@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -11,6 +11,7 @@ from service.domain.notes.notes import marks_in_words
 from service.domain.plans.family import FamilyPlace
 from service.domain.plans.plan import Hypothesis, Plan
 from service.domain.plans.preregistration import Preregistration, State
+from service.domain.results.unblinding import Erasure, Unblinding, erased_sentence, sentences
 from service.domain.rules.fields import EFFECT_FIELDS
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import Comparison, Excludes, Within, clauses, sentence
@@ -164,6 +165,8 @@ def page_of(
     overdue: bool = False,
     family: FamilyPlace | None = None,
     happened: tuple[Happened, ...] = (),
+    unblindings: Sequence[Unblinding] = (),
+    erasure: Erasure | None = None,
 ) -> Page:
     """The page; `verdict` is None until the record is judged, `failed` that its computation failed."""
     plan = record.plan
@@ -189,8 +192,20 @@ def page_of(
         overdue=overdue,
         family="" if family is None else f"This is {family.says()}.",
         happened=happened,
-        marks=() if verdict is None else tuple(each.en for each in marks_in_words(verdict)),
+        marks=tuple(_marks(verdict, unblindings, erasure)),
     )
+
+
+def _marks(
+    verdict: Verdict | None, unblindings: Sequence[Unblinding], erasure: Erasure | None
+) -> Iterable[str]:
+    """Those of the verdict, or before it that results were opened; and that the rows are gone."""
+    if verdict is not None:
+        yield from (each.en for each in marks_in_words(verdict))
+    else:
+        yield from (sentences(each)[0] for each in unblindings)
+    if erasure is not None:
+        yield erased_sentence(erasure)
 
 
 def line_of(record: Listed, judged: tuple[HypothesisVerdict, ...] | None, today: date | None = None) -> Line:

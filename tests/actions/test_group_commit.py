@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from service.actions import group_commit
-from service.actions.group_commit import Answer, Post, Posting, Waiting, _Lane
-from service.actions.posting import Accepted, Salts, Submission
+from service.actions.group_commit import Answer, Lane, Post, Posting, Waiting
+from service.actions.posting import BatchReceipt, Salts, Submission
 from service.actions.results import Prepared
 from service.domain.results.batches import PlacedBatch
 from service.errors import InvalidData
@@ -21,7 +21,7 @@ from service.store.idempotency import StoredResponse
 ANSWER = Answer(StoredResponse(201, {}, b"{}"))
 
 
-def render(_accepted: Accepted) -> StoredResponse:
+def render(_accepted: BatchReceipt) -> StoredResponse:
     return ANSWER.response
 
 
@@ -30,8 +30,8 @@ def post(project: str, size: int = 1, record: str = "r", *, alone: bool = False)
     return Waiting((project, record), size, alone, lambda: Post(submission, None))  # type: ignore[arg-type]
 
 
-def lane(*waiting: Waiting) -> _Lane:
-    made = _Lane(None)
+def lane(*waiting: Waiting) -> Lane:
+    made = Lane(None)
     for each in waiting:
         made.add(each)
     return made
@@ -132,7 +132,7 @@ def test_a_failing_nudge_leaves_nobody_without_an_answer(monkeypatch: pytest.Mon
     waiting = [post("p", size) for size in (6, 9)]
     for each in waiting:
         each.size = 1
-    assert all(each.done() for each in store_all(*waiting, queued=nudge))
+    assert all(each.done() for each in store_all(stored, *waiting, queued=nudge))
     assert stored.groups == [([6], False), ([9], False)]
 
 
@@ -140,30 +140,41 @@ def large(record: str) -> Waiting:
     return post("p", group_commit.LARGE_BYTES, record, alone=True)
 
 
+HOLDING = ("holding", "r")
+"""The project and record of a post that is stored for as long as others gather."""
+
+
 class Stored:
     """Stands for the database: groups as they were stored, and in which kind of lane."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, queued: bool = False) -> None:
         self.groups: list[tuple[list[int], bool]] = []
+        self.entered, self.go = Event(), Event()
         self._queued = queued
         monkeypatch.setattr(group_commit, "store", self)
 
     def __call__(
         self, _database: object, posts: list[Post], _render: object, *, wait: bool
     ) -> tuple[list[Answer], bool]:
+        if posts[0].submission.place == HOLDING:
+            self.entered.set()
+            self.go.wait()
+            return [ANSWER], False
         self.groups.append(([each.submission.size for each in posts], wait))
         return [ANSWER for _ in posts], self._queued
 
 
-def store_all(*waiting: Waiting, queued: Callable[[], None] = lambda: None) -> list[Future[Answer]]:
-    """Store posts that wait in the common lane together."""
+def store_all(
+    stored: Stored, *waiting: Waiting, queued: Callable[[], None] = lambda: None
+) -> list[Future[Answer]]:
+    """Store posts that gather in the common lane while another one is stored."""
     lanes = Posting(None, render, queued, lanes=1)  # type: ignore[arg-type]
-    with lanes._guard:
-        for each in waiting:
-            lanes._common.add(each)
-        lanes._start(lanes._common)
+    lanes.submit(post(HOLDING[0], record=HOLDING[1]))
+    stored.entered.wait()
+    answered = [lanes.submit(each) for each in waiting]
+    stored.go.set()
     lanes.close()
-    return [each.answered for each in waiting]
+    return answered
 
 
 def test_a_batch_that_cannot_be_read_is_refused_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,7 +182,7 @@ def test_a_batch_that_cannot_be_read_is_refused_alone(monkeypatch: pytest.Monkey
         raise InvalidData("unreadable")
 
     stored = Stored(monkeypatch)
-    first, bad, last = store_all(post("p", 1), Waiting(("p", "r"), 1, False, read), post("p", 2))
+    first, bad, last = store_all(stored, post("p", 1), Waiting(("p", "r"), 1, False, read), post("p", 2))
     assert isinstance(bad.exception(), InvalidData)
     assert first.result()
     assert last.result()
@@ -182,7 +193,7 @@ def test_a_batch_that_turns_out_large_goes_to_a_lane_of_its_own(monkeypatch: pyt
     stored = Stored(monkeypatch)
     guessed = post("p", group_commit.LARGE_BYTES)
     guessed.size = 1
-    for each in store_all(post("p", 1), guessed, post("p", 2, "another")):
+    for each in store_all(stored, post("p", 1), guessed, post("p", 2, "another")):
         assert each.result()
     assert sorted(stored.groups) == [([1, 2], False), ([group_commit.LARGE_BYTES], True)]
 
@@ -193,7 +204,7 @@ def test_what_a_transaction_holds_is_bounded_by_what_was_read(monkeypatch: pytes
     waiting = [post("p", size) for size in (6, 4, 1, 9, 2)]
     for each in waiting:
         each.size = 1
-    store_all(*waiting)
+    store_all(stored, *waiting)
     assert [sizes for sizes, _wait in stored.groups] == [[6, 4], [1, 9], [2]]
 
 

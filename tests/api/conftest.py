@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import secrets
 import shutil
+import socket
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
+import uvicorn
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
@@ -53,6 +57,19 @@ def add_key(
 def bearer(secret: str) -> dict[str, str]:
     """The header that carries a key."""
     return {"Authorization": f"Bearer {secret}"}
+
+
+@contextmanager
+def on_a_socket(app: FastAPI) -> Iterator[str]:
+    """The address of the application on a free port of this machine."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    server.should_exit = True
+    thread.join()
+    listening.close()
 
 
 @pytest.fixture

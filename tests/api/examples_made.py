@@ -52,7 +52,6 @@ def _rows() -> Rows:
         ),
         {population.id: Manifest(tuple(f"q{at}" for at in range(N)))},
         Outcomes(cells),
-        _AT,
     )
 
 
@@ -86,7 +85,7 @@ def of_locked() -> EvidenceCard:
             lock_sequence=41,
             first_batch_sequence=None,
             first_result_at=None,
-            unblinded=False,
+            unblindings=(),
             standing=(),
             powers={},
             verdict=None,

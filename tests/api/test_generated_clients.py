@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
 import subprocess
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 
 from service.api import openapi
 from service.app import routes
 from service.stats.shared import registry
+
+from .conftest import on_a_socket
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -71,14 +70,8 @@ def document(tmp_path: Path) -> Path:
 @pytest.fixture
 def address(app: Any) -> Iterator[str]:
     """The application behind a real socket."""
-    listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-    server.should_exit = True
-    thread.join()
-    listening.close()
+    with on_a_socket(app) as found:
+        yield found
 
 
 def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:

@@ -1,15 +1,13 @@
 from __future__ import annotations
 
 import shutil
-import socket
-import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import uvicorn
 from playwright.sync_api import Browser, sync_playwright
 
+from tests.api.conftest import on_a_socket
 from tests.web.conftest import app, database, keep, new_key, project  # noqa: F401  # fixtures
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -28,14 +26,8 @@ FLAGS = [
 @pytest.fixture
 def address(app: Any) -> Iterator[str]:  # noqa: F811
     """The application behind a real socket on a free port of this machine."""
-    listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-    server.should_exit = True
-    thread.join()
-    listening.close()
+    with on_a_socket(app) as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

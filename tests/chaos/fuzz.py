@@ -11,7 +11,6 @@ import json
 import random
 import signal
 import sys
-import threading
 import time
 import uuid
 from collections import Counter
@@ -24,7 +23,9 @@ from urllib.parse import quote
 import httpx
 
 from benchmarks.servers import Served, postgres, service
+from service.domain.access import SCOPES
 from tests.chaos import hostile
+from tests.chaos.ending import ENOUGH, end_on, told
 from tests.every_route import OPERATIONS, Operation, content
 from tests.journeys.plans import idempotent, items, small_plan
 
@@ -32,8 +33,6 @@ DATABASES = ("SQLite", "Postgres")
 CANARY = "canaryofanother"
 N = 6
 HOSTILE_IDS = ("0", "-1", "%00", "..%2f..", "'", "p", "a" * 65, "\u00e9", "1e3", "null", "%", " ")
-ENOUGH = threading.Event()
-"""Set by a signal: a run ends early, and is told as far as it came."""
 
 
 @dataclass
@@ -65,15 +64,7 @@ class Project:
     def __init__(self, served: Served, operator: httpx.Client, title: str) -> None:
         made = operator.post("/v1/projects", json={"name": f"{title}-{uuid.uuid4().hex[:6]}"})
         self.id = made.raise_for_status().json()["id"]
-        scopes = [
-            "tests:run",
-            "plans:write",
-            "plans:lock",
-            "results:write",
-            "read",
-            "deviations:review",
-            "admin",
-        ]
+        scopes = [each for each in SCOPES if each not in ("unblind", "operator")]
         key = operator.post(
             "/v1/keys", json={"name": title, "kind": "person", "scopes": scopes, "project_id": self.id}
         )
@@ -96,6 +87,7 @@ class Project:
             "id": rng.choice(self.keys[-30:]),
             "population": "p",
             "batch": str(rng.randint(1, 3)),
+            "index": str(rng.randint(0, 30)),
             "deviation": str(rng.randint(1, 3)),
             "project_id": self.id,
         }
@@ -221,7 +213,10 @@ class Stream:
         if isinstance(body, str):
             return content(media, hostile.raw(rng, body) if kind < 0.6 else body[: rng.randrange(len(body))])
         if kind < 0.85:
-            return _sendable(content(media, hostile.altered(rng, body, rng.randint(1, 3))))
+            changed = hostile.altered(
+                rng, body, rng.randint(1, 3)
+            )  # lone surrogates are the service's to refuse
+            return content(media, json.dumps(changed).encode())
         return {"content": hostile.raw(rng, body), "headers": {"Content-Type": media}}
 
     def _value(self, name: str) -> str:
@@ -272,13 +267,6 @@ def _refuse(constant: str) -> None:
     raise ValueError(constant)
 
 
-def _sendable(options: dict[str, Any]) -> dict[str, Any]:
-    """As bytes: lone surrogates and the like are the service's to refuse, not the client's."""
-    if "json" in options:
-        options["content"] = json.dumps(options.pop("json")).encode()
-    return options
-
-
 def _migrated(url: str) -> None:
     from service.store import schema
     from service.store.engine import Database
@@ -295,14 +283,11 @@ def main() -> int:
     parser.add_argument("--database", choices=DATABASES, help="all of them on this one")
     asked = parser.parse_args()
     names = [asked.database] if asked.database else list(DATABASES)
-    signal.signal(signal.SIGTERM, lambda _number, _frame: ENOUGH.set())
+    end_on(signal.SIGTERM)
     failed = False
     for name in names:
         found = run(name, asked.requests // len(names), asked.seed)
-        print(found, flush=True)
-        for fault in found.faults[:50]:
-            print(f"  {fault}", flush=True)
-        failed = failed or bool(found.faults)
+        failed = told(found, found.faults, 50) or failed
     return int(failed)
 
 

@@ -18,7 +18,6 @@ import shutil
 import signal
 import sys
 import tempfile
-import threading
 import time
 import uuid
 from collections import Counter
@@ -42,6 +41,7 @@ from service.store.engine import Database
 from service.wake import Alarm
 from tests.api.conftest import add_key, add_project, bearer
 from tests.chaos import hostile
+from tests.chaos.ending import ENOUGH, end_on, told
 from tests.every_route import OPERATIONS, Operation, content
 from tests.journeys import plans
 from tests.journeys.plans import items, small_plan
@@ -61,10 +61,6 @@ NOT_COMPARED = ("x-request-id", "date", "content-length")
 """The last one is compared with the body it stands in front of."""
 OF_ONE_RECORD = 6
 """How much more often an operation on a record is called than any other."""
-
-
-ENOUGH = threading.Event()
-"""Set by a signal: a comparison ends early, and is told as far as it came."""
 
 
 @dataclass
@@ -153,8 +149,7 @@ class World:
 
     def close(self) -> None:
         """Let the database go."""
-        self.runner._alarm.close()
-        self.runner._database.dispose()
+        self.runner.close()
         self.database.dispose()
 
 
@@ -242,6 +237,7 @@ class Comparison:
             "id": rng.choice(world.keys or ["none"]),
             "population": "p",
             "batch": str(rng.randint(1, 30)),
+            "index": str(rng.randint(0, 30)),
             "deviation": str(rng.randint(1, 6)),
         }
         options = self._body(world, operation, record, rng)
@@ -440,14 +436,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--database", choices=DATABASES, help="one only")
     asked = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda _number, _frame: ENOUGH.set())
+    end_on(signal.SIGTERM)
     failed = False
     for name in [asked.database] if asked.database else DATABASES:
         found = run(name, asked.calls, asked.seed)
-        print(found, flush=True)
-        for difference in found.differences[:30]:
-            print(f"  {difference}", flush=True)
-        failed = failed or bool(found.differences)
+        failed = told(found, found.differences, 30) or failed
     return int(failed)
 
 

@@ -25,6 +25,7 @@ from typing import Any
 import httpx
 
 from tests.chaos import world as worlds
+from tests.chaos.ending import ENOUGH, end_on
 from tests.chaos.memory import COLUMNS, Clock, Growth, growth, samples
 from tests.journeys.plans import idempotent, small_plan
 
@@ -162,10 +163,6 @@ class Load:
             yield
 
 
-ENOUGH = threading.Event()
-"""Set by a signal: the run ends early, and is told as far as it came."""
-
-
 def soak(name: str, minutes: float, share: float, rows: list[dict[str, Any]]) -> str:
     """One world under load; its samples are added to `rows`. Returns how the load went."""
     with ExitStack() as stack:
@@ -220,8 +217,7 @@ def main() -> int:
         while not ended.wait(EVERY_SECONDS):
             write_rows(asked.csv, rows)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda _number, _frame: ENOUGH.set())
+    end_on(signal.SIGINT, signal.SIGTERM)
     writer = threading.Thread(target=write, daemon=True)
     if asked.csv:
         writer.start()

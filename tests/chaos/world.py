@@ -32,6 +32,10 @@ UNREAD = {
         "distributed.worker.profile.enabled",
         "distributed.admin.system-monitor.log-length",
         "distributed.admin.low-level-log-length",
+        "distributed.diagnostics.computations.max-history",
+        "distributed.diagnostics.erred-tasks.max-history",
+        "distributed.admin.tick.interval",
+        "distributed.admin.system-monitor.interval",
     )
 }
 """What schedulers and workers of a deployment have in their environment, as docker-compose.yml has it."""

@@ -24,7 +24,16 @@ def test_the_demo_ends_with_a_verdict_although_its_port_is_taken(tmp_path):
             taken.listen()
         except OSError:
             pass  # somebody else has it, which is the case to test
-        command = [sys.executable, str(DEMO), "--once", "--data", str(tmp_path / "data")]
+        bundle = tmp_path / "bundle.zip"
+        command = [
+            sys.executable,
+            str(DEMO),
+            "--once",
+            "--data",
+            str(tmp_path / "data"),
+            "--bundle",
+            str(bundle),
+        ]
         scratch = tmp_path / "tmp"
         scratch.mkdir()
         environment = {**os.environ, "TMPDIR": str(scratch)}
@@ -36,6 +45,10 @@ def test_the_demo_ends_with_a_verdict_although_its_port_is_taken(tmp_path):
     assert re.search(r"^H1a: NOT SUPPORTED", done.stdout, re.MULTILINE)
     assert re.search(r"^H1b: ", done.stdout, re.MULTILINE)
     assert "\r" not in done.stdout
+    assert re.search(r"pass  recomputed: judged again from the rows", done.stdout)
+    checked = [sys.executable, "-m", "forelock.cli", "verify", str(bundle), "--json"]
+    kept = ["--checkpoint", f"{bundle}.checkpoint"]
+    assert subprocess.run([*checked, *kept], capture_output=True, timeout=120).returncode in (10, 12)
     assert not list(scratch.iterdir()), "files are left in the place for temporary ones"
 
 

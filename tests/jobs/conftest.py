@@ -128,10 +128,12 @@ class World:
             asked = DiceRequest(**({"seed": self.numbered} | request))
             return actions.enqueue_once(
                 session,
-                kind=DICE.name,
-                version=DICE.version,
-                body=asked.sent_bytes(),
-                work=lambda: (DICE.block_count(asked), DICE.cost(asked)),
+                actions.Computation(
+                    kind=DICE.name,
+                    version=DICE.version,
+                    body=asked.sent_bytes(),
+                    work=lambda: (DICE.block_count(asked), DICE.cost(asked)),
+                ),
                 project_id=self.projects[project],
                 keyring=self.keyring,
                 quota=actions.Quota(10_000, 2**30),
@@ -154,4 +156,4 @@ def world(database: Database, tmp_path: Path, dice: object) -> Iterator[World]:
     built = World(database, Settings(data_dir=tmp_path), Keyring.create(tmp_path / "keys"), projects)
     yield built
     for runner in built.runners:
-        runner._alarm.close()
+        runner.close()

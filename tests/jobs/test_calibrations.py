@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from service.actions import calibration as actions
-from service.actions.jobs import Quota
+from service.actions.jobs import Quota, enqueue_once
 from service.domain.calibration.calibration import Calibrator, block_count, conclude
 from service.jobs import calibrations
 from service.store import job_work, jobs
@@ -25,10 +25,9 @@ def case():
 
 def queued(world, seconds=20.0):
     with world.database.write() as session:
-        return actions.enqueue(
+        return enqueue_once(
             session,
-            case(),
-            seconds,
+            actions.computation(case(), seconds),
             project_id=world.projects["one"],
             keyring=world.keyring,
             quota=Quota(jobs=10, input_bytes=2**30),

@@ -91,7 +91,34 @@ def written_down() -> tuple[bool, int, int]:
 
 
 def test_what_dask_writes_down_of_itself_does_not_pile_up(pool: DaskPool) -> None:
-    assert pool.submit(written_down).result(60) == (False, 60, 100)
+    assert pool.submit(written_down).result(60) == (False, 60, 1)
+
+
+def test_messages_and_computations_that_have_ended_are_not_kept(pool: DaskPool) -> None:
+    """They hold what calls were given."""
+    for number in range(5):
+        assert pool.submit(size_of, bytes(1000 + number)).result(60)[0] == 1000 + number
+    assert pool._cluster is not None
+    scheduler = pool._cluster.scheduler
+    assert scheduler is not None
+    streams = [*scheduler.stream_comms.values(), *scheduler.client_comms.values()]
+    assert len(streams) >= 3
+    assert all(len(stream.recent_message_log) <= 1 for stream in streams)
+    assert len(scheduler.computations) <= 1
+
+
+def rests() -> tuple[float, float]:
+    """Seconds between two wakings of a worker that look after itself."""
+    (worker,) = Worker._instances
+    return tuple(worker.periodic_callbacks[name].callback_time / 1000 for name in ("tick", "monitor"))  # type: ignore[return-value]
+
+
+def test_an_idle_pool_sleeps(pool: DaskPool) -> None:
+    assert pool.submit(rests).result(60) == (1, 30)
+    assert pool._cluster is not None
+    assert pool._cluster.scheduler is not None
+    own = pool._cluster.scheduler.periodic_callbacks
+    assert [own[name].callback_time / 1000 for name in ("tick", "monitor")] == [1, 30]
 
 
 def figures() -> tuple[int, int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import logging
 import threading
 from collections import Counter
 from concurrent.futures import Future
@@ -9,10 +11,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from service.errors import Unavailable
 from service.jobs import tasks
 from service.jobs.attempt import Attempt
 from service.jobs.computations import cuts
-from service.jobs.pool import PoolLost, WorkerDied
+from service.jobs.pool import PoolLost, PoolUnavailable, WorkerDied
+from service.jobs.verdicts import VerdictJob
 from service.store import job_leases, job_work, jobs
 from service.store.job_work import Shard
 from tests.pools import InlinePool, StuckPool, ThreadPool
@@ -200,14 +204,14 @@ def test_projects_take_turns_whatever_waits_before(world):
 def test_a_thousand_waiting_jobs_of_one_project_delay_another_by_one(world):
     def flood(session):
         for number in range(1_000):
-            jobs.enqueue(
-                session,
+            new = jobs.NewJob(
+                id=f"flood{number}",
                 project_id=world.projects["one"],
                 kind="dice",
                 params={"version": 1, "blocks": 0, "seconds": 1.0},
-                now=datetime(2027, 1, 1, tzinfo=UTC) + timedelta(seconds=number),
-                job_id=f"flood{number}",
+                created_at=datetime(2027, 1, 1, tzinfo=UTC) + timedelta(seconds=number),
             )
+            jobs.enqueue(session, new)
 
     world.change(flood)
     late = world.enqueue("two", blocks=1)
@@ -228,7 +232,6 @@ def test_a_long_job_makes_room_between_shards(world):
             return super().submit(function, *arguments)
 
     runner = world.runner(Watching(), runner_threads=1)
-    runner._busy = 1  # the thread that holds the job
     for _ in range(20):
         if not runner.step():
             break
@@ -239,7 +242,7 @@ def test_a_long_job_makes_room_between_shards(world):
     assert len(order) == 40 + 2 + 2
 
 
-def test_a_verdict_that_is_due_waits_for_one_shard_of_its_project_s_tests(world):
+def test_a_verdict_that_is_due_waits_for_one_shard_of_its_project_s_tests(world, monkeypatch):
     """One thread, a test of 40 shards under way and others waiting: the verdict goes before all of them."""
     under_way, *_waiting = [world.enqueue("one", blocks=40, seconds=40.0) for _ in range(3)]
     drawn, judged_after = [], []
@@ -254,17 +257,15 @@ def test_a_verdict_that_is_due_waits_for_one_shard_of_its_project_s_tests(world)
     def due(session):
         now = datetime(2028, 1, 1, tzinfo=UTC)
         project = world.projects["one"]
-        values = {"kind": "verdict", "subject": "r", "params": {}, "now": now, "job_id": "judged"}
-        jobs.enqueue(session, project_id=project, **values)
+        values = {"kind": "verdict", "subject": "r", "params": {}, "created_at": now}
+        jobs.enqueue(session, jobs.NewJob(id="judged", project_id=project, **values))
 
-    class Judging:
-        def run(self, attempt, _outranked):
-            judged_after.append(len(drawn))
-            attempt.write(lambda session: job_leases.finish(session, attempt.job, {}))
+    def judge(_self, attempt, _outranked):
+        judged_after.append(len(drawn))
+        attempt.write(lambda session: job_leases.finish(session, attempt.job, {}))
 
+    monkeypatch.setattr(VerdictJob, "run", judge)
     runner = world.runner(Watching(), runner_threads=1)
-    runner._handlers = {**runner._handlers, "verdict": Judging()}
-    runner._busy = 1  # the thread that holds the job
     runner.step()
     assert world.read(under_way).state == "queued"
     runner.step()
@@ -353,3 +354,58 @@ def test_an_attempt_prints_no_request(world):
         stopping=lambda: False,
     )
     assert "12345" not in repr(attempt)
+
+
+def test_a_runner_names_the_database_that_is_away_once_and_its_return_once(world, caplog, monkeypatch):
+    caplog.set_level(logging.INFO, "forelock.runner")
+    runner, asked = world.runner(), itertools.count()
+
+    def claim():
+        if (number := next(asked)) < 4:
+            raise Unavailable("the database is busy or away: repeat the request shortly") from OSError(
+                "refused"
+            )
+        if number > 5:
+            runner.stop()
+
+    monkeypatch.setattr(runner, "_claim", claim)
+    monkeypatch.setattr(runner._stopping, "wait", lambda _seconds: False)
+    monkeypatch.setattr(runner._alarm, "wait", lambda _seconds: None)
+    runner._no_database._wait = lambda _seconds: None
+    runner.run()
+    away, back = [record.getMessage() for record in caplog.records]
+    assert str(world.database.engine.url.database) in away
+    assert away.endswith("refused; waiting for it")
+    assert back.startswith("the database answers again after ")
+
+
+def test_a_pool_that_is_away_is_said_once(world, caplog):
+    caplog.set_level(logging.INFO, "forelock.runner")
+
+    class Away(InlinePool):
+        def submit(self, function, *arguments):
+            raise PoolUnavailable("the worker pool at tls://h:1 does not answer (refused)")
+
+    runner, job = world.runner(Away()), world.enqueue()
+    runner._no_pool._wait = lambda _seconds: None
+    for _ in range(3):
+        runner._hold(runner._claim())
+    runner._pool = InlinePool()
+    runner._hold(runner._claim())
+    assert world.read(job).state == "succeeded"
+    said = [record.getMessage() for record in caplog.records if "pool" in record.getMessage()]
+    assert said[0] == "the worker pool at tls://h:1 does not answer (refused); waiting for it"
+    assert said[1].startswith("the worker pool answers again after ")
+    assert len(said) == 2
+
+
+def test_a_runner_gives_memory_back_now_and_then(world, monkeypatch):
+    given = []
+    monkeypatch.setattr("service.jobs.runner.give_back", lambda: given.append(1))
+    runner = world.runner()
+    runner._tidy()
+    assert given == []
+    runner._tidied -= 61
+    runner._tidy()
+    runner._tidy()
+    assert given == [1]

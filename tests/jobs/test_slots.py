@@ -29,7 +29,7 @@ def test_the_next_goes_to_the_project_that_holds_the_fewest():
     for number, project in enumerate(("a", "a", "b"), 1):
         threads.append(threading.Thread(target=wait, args=(project,)))
         threads[-1].start()
-        while len(slots._waiting) < number:
+        while slots.waiting < number:
             pass
     for _ in range(3):
         before = len(order)

@@ -69,4 +69,4 @@ def service(database: Database, tmp_path: Path) -> Iterator[Service]:
         built.project_id = built.project("default")
         client.headers["Authorization"] = f"Bearer {built.key()}"
         yield built
-    runner._alarm.close()
+    runner.close()

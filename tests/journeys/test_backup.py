@@ -104,7 +104,7 @@ def test_a_backup_of_a_running_service_is_judged_and_read_in_a_new_directory(
             found = client.get(f"/v1/preregistrations/{open_}/verdict").json()
             assert found["hypotheses"][0]["outcome"] == verdict.json()["hypotheses"][0]["outcome"]
     finally:
-        runner._alarm.close()
+        runner.close()
         database.dispose()
         if restored is not None:
             server.drop(other)

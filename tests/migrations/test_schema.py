@@ -11,7 +11,8 @@ from alembic.command import upgrade as upgrade_to
 from alembic.config import main as alembic_main
 from alembic.migration import MigrationContext
 
-from service.store import guards, keys, schema
+from service.domain.ledger import Frontier, leaf_hash
+from service.store import guards, keys, ledger, ledger_tree, schema
 from service.store.engine import Database
 from service.store.tables import metadata
 
@@ -92,6 +93,37 @@ def test_who_made_a_key_is_found_in_the_audit_log(empty):
     with empty.read() as session:
         assert keys.get(session, "p", "second").created_by == "first"
         assert keys.get(session, "p", "first").created_by is None
+    assert guards.faults(empty.engine) == []
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 5, 8, 23])
+def test_a_log_of_an_earlier_release_gets_the_hashes_of_its_subtrees(empty, size):
+    """Its leaves and its head stay; whatever is appended later goes on from them."""
+    with empty.engine.begin() as connection:
+        config = schema._config()
+        config.attributes["connection"] = connection
+        upgrade_to(config, "0005")
+        names = ("ledger_entries", "ledger_head")
+        tables = {name: sa.Table(name, sa.MetaData(), autoload_with=connection) for name in names}
+        now = "2027-01-04T09:00:00.000000+00:00"
+        made = {"created_at": datetime.fromisoformat(now) if connection.dialect.name == "postgresql" else now}
+        log = Frontier()
+        for sequence in range(size):
+            leaf = leaf_hash(str(sequence).encode())
+            row = {"sequence": sequence, "kind": "close", "leaf": str(sequence), "leaf_sha256": leaf.hex()}
+            connection.execute(sa.insert(tables["ledger_entries"]).values(**row, **made))
+            log = log.append(leaf)
+            head = {"size": log.size, "peaks": log.to_bytes()}
+            connection.execute(sa.update(tables["ledger_head"]).values(**head))
+    schema.upgrade(empty.engine)
+    with empty.write() as session:
+        assert ledger.head(session) == log
+        assert ledger_tree.root(session, size) == log.root()
+        where = {"project_id": None, "preregistration_id": None}
+        for _ in range(3):
+            ledger.append(session, "close", {}, **where, salt=bytes(16), now=datetime(2027, 1, 5, tzinfo=UTC))
+        assert ledger_tree.root(session, size + 3) == ledger.head(session).root()
+        assert ledger_tree.root(session, size) == log.root()
     assert guards.faults(empty.engine) == []
 
 

@@ -14,7 +14,7 @@ from service.domain.deviations.consequences import consequences
 from service.domain.deviations.deviation import Decision, Deviation, Filing, judge_filing
 from service.domain.deviations.rules import Facts
 from service.reports.deviations_markdown import print_deviations
-from tests.domain.sample import NOW, binary, manifests, outcomes, plan
+from tests.domain.sample import binary, manifests, outcomes, plan
 
 AT = datetime(2027, 1, 4, 9, tzinfo=UTC)
 SHA = "b1" * 32
@@ -134,7 +134,7 @@ def test_after_the_verdict_the_outcomes_as_planned_and_as_run_stand_side_by_side
     baseline, candidate = binary(60, 30, 6, 0)
     left_out = [f"item {position}" for position in np.flatnonzero(candidate > baseline)]
     filed = deviation(change=FILING["change"] | {"item_ids": left_out})
-    rows = Rows(changed, manifests(changed), outcomes(baseline, candidate), NOW)
+    rows = Rows(changed, manifests(changed), outcomes(baseline, candidate))
     found = consequences(rows, {1: filed.filing.change}, {"H1": "supported"})
     assert found.as_run is not None
     (as_run,) = found.as_run.hypotheses

@@ -23,7 +23,7 @@ from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
 from service.domain.power.records import PowerAt
 from service.domain.power.rule import rule_powers
-from service.domain.verdicts.judge import analyse, judge
+from service.domain.verdicts.judge import analyse, judge_hypotheses
 from service.domain.verdicts.outcomes import MISSING, OK, Cell, Outcomes
 from service.domain.verdicts.stopping import first, read, up_to_stop
 from tests.simulation.record import PAGE, split_page
@@ -350,11 +350,8 @@ def outcome(name: str, run: int) -> tuple[str, int]:
         pair = drawn(case, case.truths[k], manifests[population.id], rng)
         cells |= {(population.id, arm, "y"): cell for arm, cell in zip("AB", pair, strict=True)}
     counted = _up_to_stop(plan, manifests, Outcomes(cells))
-    verdict = judge(
-        plan, manifests, counted, analyse(plan, manifests, counted),
-        preregistration_id="", plan_sha256="", judged_at=NOW, descriptive=False,
-    )  # fmt: skip
-    return verdict.hypotheses[0].outcome, verdict.hypotheses[0].n
+    first, *_others = judge_hypotheses(plan, manifests, counted, analyse(plan, manifests, counted))
+    return first.outcome, first.n
 
 
 def _up_to_stop(plan: Plan, manifests: Mapping[str, Manifest], outcomes: Outcomes) -> Outcomes:

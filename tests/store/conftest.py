@@ -23,18 +23,22 @@ from service.domain.verdicts.records import Verdict
 from service.store import (
     audit,
     batches,
+    checkpoints,
     coverage,
     deviations,
     keys,
     ledger,
+    ledger_signers,
     plan_keys,
     populations,
     preregistrations,
     projects,
     runs,
+    stamps,
     verdicts,
 )
 from service.store.batches import NewBatch
+from service.store.checkpoints import StoredCheckpoint
 from service.store.engine import Database
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -223,6 +227,10 @@ class World:
         private = sealing.unwrap_key(plan_keys.wrapped(session, record.id), self.runner_private, info)
         plan_keys.release(session, record.id, private)
         self.deviate(session, record)
+        ledger_signers.add(session, origin="log", vkey="log+00000000+AQ==", sequence=None, now=NOW)
+        signed = StoredCheckpoint(ledger.head(session).size, 1, "a note")
+        checkpoints.insert(session, signed, NOW)
+        stamps.insert(session, signed, "opentimestamps", b"pending", root="00", waiting=True, now=NOW)
         audit.record(
             session,
             project_id=record.project_id,

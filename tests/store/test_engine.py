@@ -131,6 +131,17 @@ def test_statements_sent_together_see_what_came_before_them(world):
     assert (before.get(), [tuple(row) for row in after.get()]) == (2, [("third", world.now)])
 
 
+def test_parameters_sent_together_become_what_their_types_say(world):
+    """A time is stored in UTC, whatever its offset, also where it goes past SQLAlchemy."""
+    elsewhere = world.now.astimezone(timezone(timedelta(hours=5)))
+    statement = sa.select(projects_table.c.id).where(projects_table.c.created_at == sa.bindparam("at"))
+    with world.database.write() as session:
+        projects.create(session, Project(id="third", name="third", created_at=world.now))
+        with pipeline.reading(session) as questions:
+            found = questions.ask(statement, {"at": elsewhere}, lambda rows: [row[0] for row in rows])
+    assert "third" in found.get()
+
+
 def test_a_server_that_is_away_is_said(tmp_path):
     away = Database(f"postgresql://nobody@/nothing?host={tmp_path}")
     with pytest.raises(Unavailable), away.read() as session:

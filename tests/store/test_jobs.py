@@ -45,7 +45,7 @@ def step(monkeypatch):
 def enqueue(world, session, number, **changes):
     values = {"kind": "verdict", "params": {"n": number}, "subject": None} | changes
     now = world.now + timedelta(seconds=number)
-    return jobs.enqueue(session, project_id="project", job_id=f"j{number}", now=now, **values)
+    return jobs.enqueue(session, jobs.NewJob(id=f"j{number}", project_id="project", created_at=now, **values))
 
 
 def claim(session, **changes):

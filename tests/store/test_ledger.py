@@ -4,10 +4,13 @@ import hashlib
 import json
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 import sqlalchemy as sa
 
-from service.domain.ledger import Frontier, leaf_hash
-from service.store import ledger
+from forelock.transparency.merkle import verify_consistency, verify_inclusion
+from service.domain.ledger import EMPTY_ROOT, Frontier, leaf_hash
+from service.errors import RecordAltered
+from service.store import ledger, ledger_tree
 from service.store.tables import ledger_entries
 
 
@@ -48,6 +51,52 @@ def test_a_stored_leaf_proves_its_hash(world):
     assert leaf_hash(leaf.encode()).hex() == receipt.leaf_sha256
     assert json.loads(leaf) == {"version": 1, "kind": "batch", "body": {"number": 3}, "salt": "03" * 16}
     assert (receipt.kind, receipt.checkpoint, receipt.proof) == ("batch", None, None)
+
+
+def test_every_proof_from_stored_rows(world):
+    with world.database.write() as session:
+        hashes = [bytes.fromhex(append(session, world, number).leaf_sha256) for number in range(40)]
+        roots = [EMPTY_ROOT, *(ledger_tree.root(session, size) for size in range(1, 41))]
+        assert ledger_tree.root(session, 0) == EMPTY_ROOT
+        assert roots[1:] == [naive_root(hashes[:size]) for size in range(1, 41)]
+        for size in range(1, 41):
+            for index in range(size):
+                proof = ledger_tree.inclusion(session, index, size)
+                verify_inclusion(index=index, size=size, leaf=hashes[index], proof=proof, root=roots[size])
+            for first in range(size + 1):
+                proof = ledger_tree.consistency(session, first, size)
+                verify_consistency(
+                    size1=first, root1=roots[first], size2=size, root2=roots[size], proof=proof
+                )
+
+
+def test_a_proof_reads_few_rows(world):
+    with world.database.write() as session:
+        for number in range(200):
+            append(session, world, number)
+    read = []
+    sa.event.listen(world.database.engine, "before_cursor_execute", lambda *said: read.append(said[2:4]))
+    with world.database.read() as session:
+        ledger_tree.inclusion(session, 77, 199)
+        ledger_tree.consistency(session, 77, 199)
+    selects = [parameters for statement, parameters in read if statement.startswith("SELECT")]
+    assert len(selects) <= 4
+    assert sum(map(len, selects)) <= 2 * 2 * (199).bit_length()
+
+
+def test_a_leaf_is_found_by_its_hash(world):
+    with world.database.write() as session:
+        receipts = [append(session, world, number) for number in range(3)]
+        assert [ledger_tree.index_of(session, each.leaf_sha256) for each in receipts] == [0, 1, 2]
+        assert ledger_tree.index_of(session, "00" * 32) is None
+
+
+def test_a_node_that_is_gone_is_named(world):
+    with world.database.write() as session:
+        append(session, world, 1)
+    with pytest.raises(RecordAltered) as refusal, world.database.read() as session:
+        ledger_tree.root(session, 2)
+    assert (refusal.value.kind, refusal.value.subject) == ("ledger node", "1/0")
 
 
 def test_a_records_receipts_are_its_own(world):

@@ -65,7 +65,7 @@ def test_a_voided_batch_stays_and_is_left_out(world):
         assert [(each.sequence, each.void) for each in kept] == [(1, False), (2, True), (3, False)]
         shown, cursor = batches.page(session, record.id, limit=2)
         rest, end = batches.page(session, record.id, limit=2, cursor=cursor)
-    assert [each.sequence for each in (*shown, *rest)] == [3, 2, 1]
+    assert [each.batch for each in (*shown, *rest)] == [3, 2, 1]
     assert end is None
     assert [each.void_reason for each in shown] == [None, "wrong file"]
     assert shown[1].voided_at == world.now
@@ -76,7 +76,7 @@ def test_a_list_of_batches_shows_no_sealed_bytes(world):
         record = world.locked(session)
         world.batch(session, record)
         (shown,), _ = batches.page(session, record.id)
-    assert not any(isinstance(getattr(shown, name), bytes) for name in type(shown).__dataclass_fields__)
+    assert not any(isinstance(getattr(shown, name), bytes) for name in type(shown).model_fields)
 
 
 def test_no_outcome_and_no_salt_stands_in_the_open(world):

@@ -273,9 +273,8 @@ def test_progress_counts_what_is_in(reader, keep, database):
 def test_a_failed_verdict_is_said(reader, keep, database):
     keep("complete")
     with database.write() as session:
-        jobs.enqueue(
-            session, job_id="j1", project_id="project1", kind="verdict", params={}, subject="p1", now=NOW
-        )
+        about = {"project_id": "project1", "kind": "verdict", "params": {}, "subject": "p1"}
+        jobs.enqueue(session, jobs.NewJob(id="j1", **about, created_at=NOW))
         job = job_leases.claim(session, runner="r", lease_seconds=60)
         job_leases.fail(session, job, {"code": "internal_error", "detail": "secret detail"})
     outline = page(reader, "/preregistrations/p1")

@@ -13,6 +13,8 @@ from typing import Any, TextIO
 from forelock import files, text, wizard
 from forelock.client import Client
 from forelock.commands.common import bare, command, group, show, tell
+from forelock.drafting import draft
+from forelock.import_files import FORMATS, imports_of
 from forelock.item_files import read_items
 from forelock.pilot_files import read_pilot
 from forelock.power_text import power_text
@@ -26,6 +28,7 @@ def add(commands: Any) -> None:
     """Add the parsers."""
     steps = group(commands, "plan", "Write, check, lock and show preregistrations.")
     _new(steps)
+    _from(steps)
 
     create = command(
         steps, "create", _create, "Make a draft of a plan, with its item manifests; prints its id."
@@ -102,6 +105,48 @@ def _new(steps: Any) -> None:
         return 0
 
     parser.set_defaults(handler=run)
+
+
+def _from(steps: Any) -> None:
+    parser = command(
+        steps,
+        "from",
+        _draft_from,
+        "Draft a whole plan from two result files of earlier runs, the baseline's first.",
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a file or folder of each run")
+    parser.add_argument("--format", choices=FORMATS, help="what wrote the files, where it cannot be told")
+    parser.add_argument(
+        "--out",
+        default="plan.json",
+        metavar="PLAN",
+        help="where to write it, with PLAN.items.csv and PLAN.pilot.csv",
+    )
+
+
+def _draft_from(options: argparse.Namespace, client: Client) -> int:
+    told = [imports_of([path], options.format) for path in options.files]
+    if len({form for form, _ in told}) != 1 or sum(len(ones) for _, ones in told) > 2:
+        raise FileFault("name two runs that the same tool wrote, the baseline's first")
+    made = draft(client, told[0][0], [one for _, ones in told for one in ones])
+    out = Path(options.out)
+    base = out.with_suffix("") if out.suffix == ".json" else out
+    items, pilot = base.with_name(f"{base.name}.items.csv"), base.with_name(f"{base.name}.pilot.csv")
+    written = json.dumps(made.plan, indent=2, ensure_ascii=False) + "\n"
+    with _new_file(out) as first, _new_file(items) as second, _new_file(pilot) as third:
+        first.write(written)
+        second.write(made.items)
+        third.write(made.pilot)
+    if options.json:
+        print(written, end="")
+    for remark in made.remarks:
+        tell(text.plain(remark))
+    population = made.plan["populations"][0]["id"]
+    tell(
+        f"{out}, {items} and {pilot} are written; next: forelock plan power {out} --items {population}={items} "
+        f"--pilot {pilot}, then forelock plan create {out} --items {population}={items}"
+    )
+    return 0
 
 
 @contextlib.contextmanager

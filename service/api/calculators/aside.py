@@ -1,22 +1,28 @@
 """What calculators do: read a large body, and compute a test that is not small for certain.
 
-Every function takes the body as sent, and how large it may be after gzip, None when it is plain.
+Every function takes the body as sent; those that read it, how large it may be after gzip, None when it is plain.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, cast
 
 from pydantic import TypeAdapter
 
 from service.api.calculators.process import begin
 from service.api.parsing import models as parsing
+from service.api.parsing import strict_json
 from service.api.parsing.closed_types import is_closed
+from service.domain.plans.plan import Plan
 from service.domain.results.batches import ResultBatch
 from service.ingest import manifests as manifest_ingest
 from service.ingest import results as result_ingest
+from service.ingest.harnesses.files import Files
+from service.ingest.imports import ImportedFile, read_import
+from service.ingest.surveys import read_files
 from service.stats.shared import registry
 from service.store.populations import Packed, packed
 
@@ -57,6 +63,38 @@ def manifest(body: bytes, limit: int | None, media_type: str, most: int) -> Pack
     """An item manifest, ready to be stored."""
     found = manifest_ingest.parse(_json_checked(_plain(body, limit), media_type), media_type, max_items=most)
     return packed(found)
+
+
+def imported(
+    _body: bytes,
+    path: str,
+    plan: str,
+    form: str | None,
+    population: str,
+    arm: str | None,
+    most: int,
+    scratch: str,
+) -> ImportedFile:
+    """A file of a harness, from where the API keeps it, under a plan's mapping."""
+    with Path(path).open("rb") as file:
+        return read_import(
+            file,
+            Plan.from_json(plan),
+            form=form,
+            population=population,
+            arm=arm,
+            max_rows=most,
+            scratch=Path(scratch),
+        )
+
+
+def surveyed(
+    _body: bytes, path: str, form: str, section: str | None, arm: str | None, scratch: str
+) -> dict[str, Any]:
+    """What a file of a harness holds, and its table under an `import` section."""
+    given = None if section is None else strict_json.parse(section.encode())
+    with Path(path).open("rb") as file:
+        return read_files(Files.of(file, scratch=Path(scratch)), form, given, arm)
 
 
 def test(

@@ -23,16 +23,8 @@ def _read_session(request: Request) -> Iterator[Session]:
         yield session
 
 
-@may_answer(503, 507)
-def _write_session(request: Request) -> Iterator[Session]:
-    with services(request).database.write() as session:
-        yield session
-
-
 ReadSession = Annotated[Session, Depends(_read_session, scope="function")]
-"""A session that sees committed rows."""
-WriteSession = Annotated[Session, Depends(_write_session, scope="function")]
-"""A transaction: begins with the first statement, and is committed before the response leaves."""
+"""A session that sees committed rows. A route that writes opens its transaction itself, or `Once` does."""
 
 
 async def _shared(request: Request) -> Services:

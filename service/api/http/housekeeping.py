@@ -1,4 +1,4 @@
-"""What an API process does beside requests: threads for routes, last uses of keys, old answers."""
+"""What an API process does beside requests: threads for routes, last uses of keys, old answers, memory."""
 
 from __future__ import annotations
 
@@ -9,12 +9,19 @@ from datetime import timedelta
 
 from anyio import to_thread
 
+from service.actions.signer import CheckpointRefused
 from service.api.http.shared import Services
 from service.logs import ERRORS, location
+from service.memory import give_back
+from service.signer_state import SignerStateError
 from service.stats.shared import registry
 from service.store import clock, idempotency
 
 EVERY_SECONDS = 60.0
+SIGN_SECONDS = 10.0
+"""How long a batch waits for a checkpoint at most; locks and verdicts do not wait for this."""
+READS_SECONDS = 1.0
+"""How often reads that were noted go into the audit log."""
 KEEP_ANSWERS = timedelta(days=7)
 """How long the answer to an `Idempotency-Key` is kept."""
 
@@ -24,18 +31,20 @@ async def beside(services: Services) -> AsyncIterator[None]:
     """Sizes the thread pool, keeps house while the application runs, and once more at its end."""
     to_thread.current_default_thread_limiter().total_tokens = services.settings.pool_size
     services.calculators.open()
-    task = asyncio.create_task(_keep_house(services))
+    tasks = [asyncio.create_task(each(services)) for each in (_keep_house, _keep_signing, _write_reads)]
     warm = asyncio.create_task(to_thread.run_sync(_load, services))
     try:
         yield
     finally:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
+        for task in tasks:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
         await warm
         services.calculators.close()
         await _quietly(services.posting.close)
         await _quietly(services.keys.write_last_use)
+        await _quietly(lambda: services.reads.write(everything=True))
 
 
 def _load(services: Services) -> None:
@@ -49,6 +58,26 @@ async def _keep_house(services: Services) -> None:
         await asyncio.sleep(EVERY_SECONDS)
         await _quietly(services.keys.write_last_use)
         await _quietly(lambda: forget_old_answers(services))
+        await _quietly(give_back)
+
+
+async def _keep_signing(services: Services) -> None:
+    while True:
+        await asyncio.sleep(SIGN_SECONDS)
+        await _quietly(lambda: sign(services))
+
+
+def sign(services: Services) -> None:
+    """Sign what came in since, all at once; and learn what others have signed. A refusal is told by who refused."""
+    with contextlib.suppress(CheckpointRefused, SignerStateError):
+        services.signer.checkpoint()
+
+
+async def _write_reads(services: Services) -> None:
+    while True:
+        await asyncio.sleep(READS_SECONDS)
+        if services.reads.due():
+            await _quietly(services.reads.write)
 
 
 def forget_old_answers(services: Services) -> None:

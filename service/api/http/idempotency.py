@@ -29,38 +29,34 @@ class Once:
         self._key = key
 
     def run(
-        self,
-        session: Session,
-        work: Callable[[], Response],
-        *,
-        fingerprint: bytes | None = None,
-        keep: Callable[[Response], Response] | None = None,
+        self, work: Callable[[Session], Response], *, keep: Callable[[Response], Response] | None = None
     ) -> Response:
         """The answer of `work`, or the stored one when this very request was answered before.
 
         Args:
-            session: the transaction of the work itself: both are kept, or neither.
-            work: does the write and answers 2xx; an error is raised, and never stored.
-            fingerprint: what must be the same in a repeated request; by default method, path and
-                body. It is stored as an HMAC only, and must hold nothing that may not be guessed at.
+            work: does the write in the transaction it is given, which also keeps the answer, and answers 2xx;
+                an error is raised, and never stored.
             keep: what to store instead of an answer that holds a secret.
         """
-        if self._key is None:
-            return work()
-        if fingerprint is None:
+        with services(self._request).database.write() as session:
+            if self._key is None:
+                return work(session)
             content: Content | None = getattr(self._request.state, "content", None)
-            fingerprint = b"" if content is None else content.body
-        attempt = self.attempt(fingerprint)
-        earlier = idempotency.find(session, [attempt]).get(attempt.scope)
-        if earlier is not None:
-            return replay(earlier.answer_to(attempt))
-        response = work()
-        kept = keep(response) if keep else response
-        idempotency.keep(session, [(attempt, to_store(kept))], clock.now(session))
-        return response
+            attempt = self.attempt(b"" if content is None else content.body)
+            earlier = idempotency.find(session, [attempt]).get(attempt.scope)
+            if earlier is not None:
+                return replay(earlier.answer_to(attempt))
+            response = work(session)
+            kept = keep(response) if keep else response
+            idempotency.keep(session, [(attempt, to_store(kept))], clock.now(session))
+            return response
 
     def attempt(self, fingerprint: bytes) -> idempotency.Attempt:
-        """The request as it is told from others; it needs its Idempotency-Key."""
+        """The request as it is told from others; it needs its Idempotency-Key.
+
+        `fingerprint` must be the same in a repeated request, beside method and path. It is stored as an HMAC only, and
+        must hold nothing that may not be guessed at.
+        """
         request, key = self._request, self._key
         if key is None:
             raise ValueError("a request without an Idempotency-Key is not told from others")

@@ -18,7 +18,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from service.api.http import problems
 from service.api.http.body import BodyDoc
 from service.api.http.headers import refuse_repeated_headers
-from service.errors import Fault, ForelockError, InvalidData, NotFound
+from service.api.http.shared import services
+from service.errors import Blinded, Fault, ForelockError, InvalidData, NotFound
 
 E = TypeVar("E", bound=Callable[..., Any])
 R = TypeVar("R", bound=APIRoute)
@@ -55,6 +56,7 @@ class Route(APIRoute):
         handler = _own(self.endpoint) if hasattr(self.endpoint, "asks") else super().get_route_handler()
         known = {field.alias: field.field_info.annotation is int for field in query_fields(self.dependant)}
         numbers = [field.alias for field in self.dependant.path_params if field.field_info.annotation is int]
+        read = getattr(self.endpoint, "reads", None)
 
         async def handle(request: Request) -> Response:
             scope = request.scope
@@ -65,7 +67,16 @@ class Route(APIRoute):
                 numbers and not all(_is_number(scope["path_params"][name]) for name in numbers)
             ):
                 raise NotFound("no record has such an id")
-            return await handler(request)
+            if read is None:
+                return await handler(request)
+            try:
+                response = await handler(request)
+            except Blinded:
+                _note(request, f"{read}.refused")
+                raise
+            if response.status_code in (200, 304):
+                _note(request, read)
+            return response
 
         return handle
 
@@ -196,6 +207,20 @@ def asks(*dependencies: Callable[..., Any]) -> Callable[[E], E]:
         return endpoint
 
     return mark
+
+
+def audited(action: str) -> Callable[[E], E]:
+    """Mark an endpoint whose reading goes into the audit log under this action; so does an attempt while blinded."""
+
+    def mark(endpoint: E) -> E:
+        endpoint.reads = action  # type: ignore[attr-defined]
+        return endpoint
+
+    return mark
+
+
+def _note(request: Request, action: str) -> None:
+    services(request).reads.note(request.state.caller, action, request.scope["path_params"].get("prereg_id"))
 
 
 def camel(name: str) -> str:

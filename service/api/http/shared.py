@@ -11,9 +11,12 @@ from fastapi import Request
 from service.actions.group_commit import Posting
 from service.actions.jobs import Quota
 from service.actions.results import LockedPlans
+from service.actions.signer import Signer
 from service.api.calculators.pool import Calculators
 from service.api.http.authentication import KeyCache
 from service.api.http.metrics import Metrics
+from service.api.http.public import PublicAnswers
+from service.api.http.reads import Reads
 from service.api.http.room import Room
 from service.api.http.watch import Watch
 from service.config import Settings
@@ -36,11 +39,14 @@ class Services:
     metrics: Metrics
     watch: Watch
     posting: Posting
+    signer: Signer
+    reads: Reads
     plans: LockedPlans = field(default_factory=LockedPlans)
     posts: Semaphore = field(default_factory=lambda: Semaphore(MOST_POSTS_AT_ONCE))
     """Small batches that are in memory side by side; others wait as the bytes they came as."""
     calculators: Calculators = field(default_factory=Calculators)
     room: Room = field(default_factory=Room)
+    public: PublicAnswers = field(default_factory=PublicAnswers)
 
     @property
     def quota(self) -> Quota:

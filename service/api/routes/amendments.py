@@ -9,12 +9,14 @@ from typing import Annotated, Literal
 
 from fastapi import Path, Response
 from pydantic import Field, JsonValue
+from sqlalchemy.orm import Session
 
 from service.actions import amendments as actions
 from service.actions.manifests import facts_of
 from service.api.examples import states as examples
 from service.api.examples.common import PLAN
 from service.api.http.answers import View, answer, shows
+from service.api.http.attested import attested
 from service.api.http.body import StrictBody
 from service.api.http.deps import Locker, Reader, ReadSession, RecordId, RequiredIfMatch, Shared
 from service.api.http.idempotency import RequiredOnce
@@ -23,6 +25,7 @@ from service.api.http.shared import Services
 from service.api.routes.preregistrations import (
     MAX_PLAN,
     PreregistrationView,
+    etag_of,
     read_plan,
     refusals_audited,
     respond,
@@ -87,27 +90,29 @@ def amend_preregistration(
 
     The amended plan is linted as at the lock and becomes the next version; the one before stays on record, and the
     ledger has its hash. The items stay: another list of items is another registration. Once a result has come in, even
-    one that was voided, only deviations are left.
+    one that was voided, only deviations are left. The header `Forelock-Checkpoint` is a checkpoint of the ledger that
+    holds this amendment.
     """
 
-    def work() -> Response:
+    receipts: list[Receipt] = []
+
+    def work(session: Session) -> Response:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
         record.require("locked", action="an amendment")
-        if_match.check(record.etag)
+        if_match.check(etag_of(session, record))
         if isinstance(proposed, ForelockError):
             raise proposed
         salt, now = secrets.token_bytes(16), clock.now(session)
-        amended, _ = actions.amend(
+        amended, receipt = actions.amend(
             session, caller, record, proposed, body.reason, body.acknowledge, salt=salt, now=now
         )
+        receipts.append(receipt)
         return respond(session, amended)
 
     proposed = _proposed(shared, caller, prereg_id, body)  # before the write: others wait for whoever writes
-    with (
-        refusals_audited(shared, caller, prereg_id, "preregistration.amend"),
-        shared.database.write() as session,
-    ):
-        return once.run(session, work)
+    with refusals_audited(shared, caller, prereg_id, "preregistration.amend"):
+        response = once.run(work)
+    return attested(shared, response, receipts[-1].sequence if receipts else None)
 
 
 def _proposed(

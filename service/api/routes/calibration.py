@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from typing import Annotated
 
 from fastapi import Depends, Response
@@ -13,13 +12,12 @@ from service.api.http.answers import answer, shows
 from service.api.http.body import json_reader
 from service.api.http.deps import RecordId, Shared, scope
 from service.api.http.route import refuses, router
-from service.api.routes.jobs import JobView, job_view
+from service.api.routes.jobs import JobView, computed, job_view
 from service.api.routes.verdicts import require_verdict
 from service.domain.access import Key
 from service.domain.calibration.case import Case
 from service.domain.calibration.pilot import CalibrationRequest
-from service.store import clock, preregistrations
-from service.wake import nudge
+from service.store import preregistrations
 
 routes = router("verdicts")
 Calibrating = Annotated[Key, Depends(scope("tests:run", "read"))]
@@ -54,17 +52,7 @@ def calibrate(
         else:
             require_verdict(session, record)
             case = actions.of_record(session, record, runs=body.runs, seed=body.seed)
+            shared.reads.note(caller, "calibration.ask", record.id)
     seconds = actions.affordable(case)
-    with shared.database.write() as session:
-        job = actions.enqueue(
-            session,
-            case,
-            seconds,
-            project_id=caller.project_id,
-            keyring=shared.keyring,
-            quota=shared.quota,
-            job_id=uuid.uuid4().hex,
-            now=clock.now(session),
-        )
-    nudge(shared.settings.runner_socket)
+    job = computed(shared, caller, actions.computation(case, seconds))
     return answer(job_view(job), 202, {"Location": f"/v1/jobs/{job.id}"})

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Path, Response
 from pydantic import Field
+from sqlalchemy.orm import Session
 
 from service.actions import deviations as actions
 from service.api.examples import deviations as examples
@@ -15,7 +16,7 @@ from service.api.http.answers import Page, View, answer, shows
 from service.api.http.body import StrictBody
 from service.api.http.deps import Cursor, Limit, Planner, Reader, ReadSession, RecordId, Shared, scope
 from service.api.http.idempotency import OptionalOnce
-from service.api.http.route import refuses, router
+from service.api.http.route import audited, refuses, router
 from service.api.http.shared import Services
 from service.api.routes.preregistrations import refusals_audited
 from service.domain.access import Key
@@ -114,14 +115,14 @@ def file_deviation(
     """
     prepared = _prepare(shared, caller, prereg_id, body)
 
-    def work() -> Response:
+    def work(session: Session) -> Response:
         if isinstance(prepared, ForelockError):
             raise prepared
         filed = actions.file(session, caller, prepared, salt=secrets.token_bytes(16), now=clock.now(session))
         return answer(FiledDeviation(**_fields(filed.deviation, ()), receipt=filed.receipt), 201)
 
-    with refusals_audited(shared, caller, prereg_id, "deviation.file"), shared.database.write() as session:
-        return once.run(session, work)
+    with refusals_audited(shared, caller, prereg_id, "deviation.file"):
+        return once.run(work)
 
 
 def _prepare(shared: Services, caller: Key, prereg_id: str, body: Filing) -> actions.Prepared | ForelockError:
@@ -138,6 +139,7 @@ def _prepare(shared: Services, caller: Key, prereg_id: str, body: Filing) -> act
     response_model=DeviationPage,
     responses=shows(examples.DEVIATIONS),
 )
+@audited("deviations.read")
 def list_deviations(
     caller: Reader, session: ReadSession, prereg_id: RecordId, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
@@ -180,7 +182,7 @@ def decide_deviation(
     decision stays on record; the latest counts.
     """
 
-    def work() -> Response:
+    def work(session: Session) -> Response:
         filed, decisions, receipt = actions.decide(
             session,
             caller,
@@ -193,8 +195,8 @@ def decide_deviation(
         )
         return answer(FiledDeviation(**_fields(filed, decisions), receipt=receipt), 201)
 
-    with refusals_audited(shared, caller, prereg_id, "deviation.decide"), shared.database.write() as session:
-        return once.run(session, work)
+    with refusals_audited(shared, caller, prereg_id, "deviation.decide"):
+        return once.run(work)
 
 
 def _fields(deviation: Deviation, decisions: tuple[Decision, ...]) -> dict[str, Any]:

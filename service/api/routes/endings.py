@@ -8,6 +8,7 @@ from typing import Annotated
 
 from fastapi import Response
 from pydantic import Field
+from sqlalchemy.orm import Session
 
 from service.actions import endings as actions
 from service.api.examples import states as examples
@@ -57,17 +58,14 @@ def withdraw_preregistration(
     verdict comes any more. It goes on counting among the registrations on its items.
     """
 
-    def work() -> Response:
+    def work(session: Session) -> Response:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
         salt, now = secrets.token_bytes(16), clock.now(session)
         withdrawn, _ = actions.withdraw(session, caller, record, body.reason, salt=salt, now=now)
         return respond(session, withdrawn)
 
-    with (
-        refusals_audited(shared, caller, prereg_id, "preregistration.withdraw"),
-        shared.database.write() as session,
-    ):
-        return once.run(session, work)
+    with refusals_audited(shared, caller, prereg_id, "preregistration.withdraw"):
+        return once.run(work)
 
 
 @routes.post(
@@ -89,7 +87,7 @@ def close_preregistration(
     them could have chosen which to post. A plan with a sequential stopping rule ends by that rule alone.
     """
 
-    def work() -> Response:
+    def work(session: Session) -> Response:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
         closed, _ = actions.close(
             session,
@@ -103,8 +101,5 @@ def close_preregistration(
         )
         return respond(session, closed)
 
-    with (
-        refusals_audited(shared, caller, prereg_id, "preregistration.close"),
-        shared.database.write() as session,
-    ):
-        return once.run(session, work)
+    with refusals_audited(shared, caller, prereg_id, "preregistration.close"):
+        return once.run(work)

@@ -13,7 +13,7 @@ from service.api.examples import evidence as examples
 from service.api.http.answers import View, answer, shows
 from service.api.http.body import StrictBody
 from service.api.http.deps import Reader, ReadSession, RecordId, Tester
-from service.api.http.route import refuses, router
+from service.api.http.route import audited, refuses, router
 from service.api.routes.verdicts import require_verdict
 from service.domain.evidence.paper import PaperCard, PaperChecklist, of_paper
 from service.domain.evidence.record import EvidenceCard
@@ -39,6 +39,7 @@ class VerdictInWords(View):
 @routes.get(
     "/preregistrations/{prereg_id}/evidence", response_model=EvidenceCard, responses=shows(examples.CARD)
 )
+@audited("evidence.read")
 def get_evidence(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
     """Read the five pieces of evidence of a record.
 
@@ -65,6 +66,7 @@ def score_paper(
     response_model=VerdictInWords,
     responses=shows(examples.SENTENCES) | refuses(409),
 )
+@audited("verdict.read")
 def get_verdict_sentences(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
     """Read the verdict in words.
 

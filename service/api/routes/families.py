@@ -12,7 +12,7 @@ from service.actions import families as actions
 from service.api.examples import states as examples
 from service.api.http.answers import Page, View, answer, shows
 from service.api.http.deps import MAX_ID, Cursor, Limit, Reader, ReadSession
-from service.api.http.route import router
+from service.api.http.route import audited, refuses, router
 from service.domain.plans.preregistration import State
 
 routes = router("preregistrations")
@@ -50,7 +50,10 @@ class FamilyView(Page[RegistrationView]):
     )
 
 
-@routes.get("/families/{family_id}", response_model=FamilyView, responses=shows(examples.FAMILY))
+@routes.get(
+    "/families/{family_id}", response_model=FamilyView, responses=shows(examples.FAMILY) | refuses(503)
+)
+@audited("family.read")
 def get_family(
     caller: Reader, session: ReadSession, family_id: FamilyId, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:

@@ -37,9 +37,10 @@ def get_readiness(request: Request) -> Health:
     """Say whether the service can work.
 
     200 when the database answers and has room, its schema is this version's, every guard is as the migrations made it,
-    and no stored record was found altered.
+    no stored record was found altered, and the ledger goes on from what was signed of it.
     """
-    database = services(request).database
+    shared = services(request)
+    database = shared.database
     if database.is_full:
         raise Unavailable("the last write found the disk full", code="not_ready")
     try:
@@ -47,6 +48,7 @@ def get_readiness(request: Request) -> Health:
         changed = guards.faults(database.engine)
         with database.read() as session:
             altered = len(integrity.standing(session))
+        refused = shared.signer.why_refused()
     except ForelockError as error:
         raise Unavailable(error.detail, code="not_ready") from error
     except Exception as error:
@@ -60,4 +62,6 @@ def get_readiness(request: Request) -> Health:
         fix = "restore a backup; `forelock alterations` lists them, and forgets them when you have looked"
         fault = Fault("", f"{altered} found to be stored otherwise than locked, judged or answered", fix)
         raise Unavailable("stored records were altered", [fault], code="not_ready")
+    if refused is not None:
+        raise Unavailable(refused, code="ledger_refused")
     return Health()

@@ -13,23 +13,26 @@ from anyio import to_thread
 from fastapi import Request, Response
 from fastapi.sse import EventSourceResponse, format_sse_event
 from pydantic import Field
+from sqlalchemy.orm import Session
 
 from service.actions import jobs as actions
 from service.actions.calibration import KIND as CALIBRATION
 from service.api.examples import common as examples
 from service.api.http.answers import View, answer, shows
-from service.api.http.deps import AnyCaller, ReadSession, RecordId, Shared, WriteSession, require_scope
+from service.api.http.deps import AnyCaller, ReadSession, RecordId, Shared, require_scope
 from service.api.http.headers import header
 from service.api.http.idempotency import Once
 from service.api.http.route import refuses, router
 from service.api.http.shared import Services
 from service.domain.access import Key
 from service.errors import Unauthorized, Unavailable
-from service.store import clock, jobs, preregistrations
+from service.store import audit, clock, jobs, preregistrations
 from service.wake import nudge
 
 routes = router("jobs")
 
+_TELLING = ("look", "monitor", CALIBRATION)
+"""Kinds of jobs whose results follow from outcomes of a record: who reads them is in the audit log."""
 STREAM_SECONDS = 900.0
 """A stream of events ends after this long; clients that want more connect again."""
 QUIET_SECONDS = 15.0
@@ -43,7 +46,7 @@ class JobView(View):
 
     id: str
     kind: str = Field(
-        description="`verdict`, `look`, `monitor`, `calibration`, or the name of a statistical test."
+        description="`verdict`, `look`, `monitor`, `unblinding`, `calibration`, or the name of a statistical test."
     )
     state: Literal["queued", "running", "succeeded", "failed", "cancelled"]
     progress: float | None = Field(description="From 0 to 1; null when it cannot be told.")
@@ -61,12 +64,10 @@ class JobView(View):
 
 def job_view(job: jobs.Job, now: datetime | None = None) -> JobView:
     """The job as its project sees it."""
-    fields = {name: getattr(job, name) for name in JobView.model_fields if name != "eta_seconds"}
-    if (
-        job.kind in jobs.OF_RECORDS
-    ):  # how long sealed rows took to compute with may follow from what they hold
-        fields |= {name: _coarse(fields[name]) for name in ("created_at", "finished_at")}
-    return JobView(**fields, eta_seconds=_eta(job, now or datetime.now(UTC)))
+    shown = {name: getattr(job, name) for name in JobView.model_fields if name != "eta_seconds"}
+    if job.kind in jobs.OF_RECORDS:  # how long sealed rows took may follow from what they hold
+        shown |= {name: _coarse(shown[name]) for name in ("created_at", "finished_at")}
+    return JobView(**shown, eta_seconds=_eta(job, now or datetime.now(UTC)))
 
 
 def _coarse(moment: datetime | None) -> datetime | None:
@@ -74,19 +75,36 @@ def _coarse(moment: datetime | None) -> datetime | None:
 
 
 def queued(
-    shared: Services, once: Once, caller: Key, prereg_id: str, enqueue: Callable[..., jobs.Job]
+    shared: Services, once: Once, caller: Key, prereg_id: str, enqueue: Callable[..., jobs.Job], action: str
 ) -> Response:
     """202 and the job that `enqueue(session, record, job_id=, now=)` makes for a record, and a nudge to the runner."""
-    with shared.database.write() as session:
 
-        def work() -> Response:
-            record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
-            job = enqueue(session, record, job_id=uuid.uuid4().hex, now=clock.now(session))
-            return answer(job_view(job), 202, {"Location": f"/v1/jobs/{job.id}"})
+    def work(session: Session) -> Response:
+        record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
+        now = clock.now(session)
+        job = enqueue(session, record, job_id=uuid.uuid4().hex, now=now)
+        audit.record_act(session, caller, action, record.id, {}, now=now)
+        return answer(job_view(job), 202, {"Location": f"/v1/jobs/{job.id}"})
 
-        response = once.run(session, work)
+    response = once.run(work)
     nudge(shared.settings.runner_socket)
     return response
+
+
+def computed(shared: Services, caller: Key, asked: actions.Computation) -> jobs.Job:
+    """The job that computes it, which may be there already, and a nudge to the runner."""
+    with shared.database.write() as session:
+        job = actions.enqueue_once(
+            session,
+            asked,
+            project_id=caller.project_id,
+            keyring=shared.keyring,
+            quota=shared.quota,
+            job_id=uuid.uuid4().hex,
+            now=clock.now(session),
+        )
+    nudge(shared.settings.runner_socket)
+    return job
 
 
 def _eta(job: jobs.Job, now: datetime) -> float | None:
@@ -106,22 +124,26 @@ def _visible(caller: Key, job: jobs.Job) -> jobs.Job:
 
 
 @routes.get("/jobs/{job_id}", response_model=JobView, responses=shows(examples.JOB) | refuses(403))
-def get_job(caller: AnyCaller, session: ReadSession, job_id: RecordId) -> Response:
+def get_job(caller: AnyCaller, session: ReadSession, shared: Shared, job_id: RecordId) -> Response:
     """Read a job: its state, how far it is, and its answer.
 
     Needs the scope `read`; `tests:run` will do for the job of a statistical test.
     """
-    return answer(job_view(_visible(caller, jobs.get(session, caller.project_id, job_id))))
+    job = _visible(caller, jobs.get(session, caller.project_id, job_id))
+    if job.kind in _TELLING and job.result is not None:
+        shared.reads.note(caller, f"{job.kind}.read", job.params.get("preregistration_id"))
+    return answer(job_view(job))
 
 
-@routes.delete("/jobs/{job_id}", status_code=204, responses=refuses(403, 409))
-def cancel_job(caller: AnyCaller, session: WriteSession, job_id: RecordId) -> Response:
+@routes.delete("/jobs/{job_id}", status_code=204, responses=refuses(403, 409, 507))
+def cancel_job(caller: AnyCaller, shared: Shared, job_id: RecordId) -> Response:
     """Call off the job of a statistical test; needs the scope `tests:run`.
 
     A running one stops within one shard, and keeps nothing. Verdict jobs cannot be called off.
     """
     require_scope(caller, "tests:run")
-    actions.cancel(session, jobs.get(session, caller.project_id, job_id))
+    with shared.database.write() as session:
+        actions.cancel(session, jobs.get(session, caller.project_id, job_id))
     return Response(status_code=204)
 
 

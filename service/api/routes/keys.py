@@ -8,12 +8,13 @@ from typing import Annotated, Literal
 
 from fastapi import Query
 from pydantic import AwareDatetime, Field
+from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from service.actions import keys, projects
 from service.api.http.answers import Page, answer, shows
 from service.api.http.body import StrictBody
-from service.api.http.deps import Admin, Cursor, Limit, ReadSession, RecordId, Shared, WriteSession
+from service.api.http.deps import Admin, Cursor, Limit, ReadSession, RecordId, Shared
 from service.api.http.idempotency import OptionalOnce
 from service.api.http.route import refuses, router
 from service.domain.access import SECRET_BYTES, Key, Scope, new_secret
@@ -76,7 +77,7 @@ KeyBody = Annotated[
     response_model=NewKey,
     responses=shows({"key": _EXAMPLE, "secret": "flk_..."}, 201) | refuses(404),
 )
-def create_key(caller: Admin, body: KeyBody, once: OptionalOnce, session: WriteSession) -> Response:
+def create_key(caller: Admin, body: KeyBody, once: OptionalOnce) -> Response:
     """Create an API key.
 
     For a person or an eval job, with scopes the caller has itself. The secret is shown in this answer
@@ -85,7 +86,7 @@ def create_key(caller: Admin, body: KeyBody, once: OptionalOnce, session: WriteS
     """
     secret = new_secret(secrets.token_bytes(SECRET_BYTES))
 
-    def work() -> Response:
+    def work(session: Session) -> Response:
         made = keys.create(
             session,
             caller,
@@ -100,7 +101,7 @@ def create_key(caller: Admin, body: KeyBody, once: OptionalOnce, session: WriteS
         )
         return answer(NewKey(key=made, secret=secret), 201)
 
-    return once.run(session, work, keep=_without_secret)
+    return once.run(work, keep=_without_secret)
 
 
 @routes.get(
@@ -122,17 +123,16 @@ def list_keys(
 
 @routes.delete(
     "/keys/{id}",
-    responses=shows(_EXAMPLE | {"revoked_at": "2027-02-01T12:00:00Z"}),
+    responses=shows(_EXAMPLE | {"revoked_at": "2027-02-01T12:00:00Z"}) | refuses(507),
 )
-def revoke_key(
-    caller: Admin, shared: Shared, session: WriteSession, id: RecordId, project_id: OfProject = None
-) -> Key:
+def revoke_key(caller: Admin, shared: Shared, id: RecordId, project_id: OfProject = None) -> Key:
     """Revoke an API key.
 
     It is refused at once by this process, and by every other within seconds. Again changes nothing.
     """
-    of = projects.governed(session, caller, project_id)
-    key = keys.revoke(session, caller, of, id, now=clock.now(session))
+    with shared.database.write() as session:
+        of = projects.governed(session, caller, project_id)
+        key = keys.revoke(session, caller, of, id, now=clock.now(session))
     shared.keys.forget(key.id)
     return key
 

@@ -14,7 +14,7 @@ from service.api.examples import looks as examples
 from service.api.http.answers import Page, View, answer, shows
 from service.api.http.deps import Cursor, Locker, Reader, ReadSession, RecordId, Shared
 from service.api.http.idempotency import OptionalOnce
-from service.api.http.route import refuses, router
+from service.api.http.route import audited, refuses, router
 from service.api.routes.jobs import JobView, queued
 from service.domain.plans.preregistration import State
 from service.domain.plans.unit_order import in_order
@@ -67,6 +67,7 @@ class OrderedItem(View):
     response_model=Looks,
     responses=shows(examples.LOOKS) | refuses(409),
 )
+@audited("looks.read")
 def get_looks(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
     """Read which looks are planned, which were taken, and how far the locked order is in.
 
@@ -101,7 +102,7 @@ def take_look(caller: Locker, once: OptionalOnce, shared: Shared, prereg_id: Rec
     The batch that brings in a look's last item starts it by itself; this asks again after a job failed. A look
     that says stop completes the record, and its verdict rests on the items up to that look.
     """
-    return queued(shared, once, caller, prereg_id, actions.ask)
+    return queued(shared, once, caller, prereg_id, actions.ask, "look.ask")
 
 
 @routes.get(
@@ -109,6 +110,7 @@ def take_look(caller: Locker, once: OptionalOnce, shared: Shared, prereg_id: Rec
     response_model=ReadingView,
     responses=shows(examples.READING) | refuses(409),
 )
+@audited("reading.read")
 def get_reading(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
     """Read the latest e-process and confidence sequence of a plan that may be read at any time."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
@@ -134,7 +136,7 @@ def take_reading(caller: Locker, once: OptionalOnce, shared: Shared, prereg_id: 
     It sees the items that are in without a gap along the locked order. When every primary hypothesis is decided the
     record is complete.
     """
-    return queued(shared, once, caller, prereg_id, actions.monitor)
+    return queued(shared, once, caller, prereg_id, actions.monitor, "reading.ask")
 
 
 @routes.get(

@@ -8,7 +8,7 @@ from service.actions import deviations as deviation_actions
 from service.actions import evidence as actions
 from service.api.examples import markdown as examples
 from service.api.http.deps import Reader, ReadSession, RecordId
-from service.api.http.route import refuses, router
+from service.api.http.route import audited, refuses, router
 from service.api.parsing.markdown import Lang, MarkdownResponse, shows_markdown
 from service.reports.deviations_markdown import print_deviations
 from service.reports.evidence_card import print_card
@@ -39,6 +39,7 @@ def get_prereg_markdown(
     response_class=MarkdownResponse,
     responses=shows_markdown(examples.DEVIATIONS) | refuses(409),
 )
+@audited("deviations.read")
 def get_deviations_markdown(
     caller: Reader, session: ReadSession, prereg_id: RecordId, lang: Lang = "en"
 ) -> Response:
@@ -56,6 +57,7 @@ def get_deviations_markdown(
             deviations.decisions(session, record.id, [each.number for each in found]),
             plan_sha256=record.plan_sha256 or "",
             consequences=deviation_actions.effects_on_verdict(session, record) if found else None,
+            marks=[(each.en, each.zh) for each in actions.marks(session, record)],
             language=lang,
         )
     )
@@ -66,6 +68,7 @@ def get_deviations_markdown(
     response_class=MarkdownResponse,
     responses=shows_markdown(examples.EVIDENCE),
 )
+@audited("evidence.read")
 def get_evidence_markdown(
     caller: Reader, session: ReadSession, prereg_id: RecordId, lang: Lang = "en"
 ) -> Response:

@@ -8,7 +8,7 @@ from service.actions import multiverse as actions
 from service.api.examples import multiverse as examples
 from service.api.http.answers import answer, shows
 from service.api.http.deps import Reader, ReadSession, RecordId
-from service.api.http.route import refuses, router
+from service.api.http.route import audited, refuses, router
 from service.api.routes.verdicts import require_verdict
 from service.domain.multiverse.records import Multiverse
 from service.store import preregistrations
@@ -21,6 +21,7 @@ routes = router("verdicts")
     response_model=Multiverse,
     responses=shows(examples.MULTIVERSE) | refuses(409),
 )
+@audited("multiverse.read")
 def get_multiverse(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
     """Read the verdict under the other choices on record.
 

@@ -15,12 +15,13 @@ from fastapi import Depends, Query, Request, Response
 from pydantic import Field, JsonValue, TypeAdapter
 from sqlalchemy.orm import Session
 
-from service.actions import families
+from service.actions import families, proofs, unblinding
 from service.actions import preregistrations as actions
 from service.actions.manifests import facts_of
 from service.api.examples import common as examples
 from service.api.examples import markdown as markdown_examples
 from service.api.http.answers import Page, View, answer, embedding, shows
+from service.api.http.attested import attested
 from service.api.http.body import Content, RawBody, StrictBody, json_reader
 from service.api.http.deps import (
     Cursor,
@@ -32,7 +33,6 @@ from service.api.http.deps import (
     RecordId,
     RequiredIfMatch,
     Shared,
-    WriteSession,
     not_modified,
 )
 from service.api.http.idempotency import OptionalOnce, RequiredOnce
@@ -52,6 +52,7 @@ from service.domain.power.level_records import RuleLevel
 from service.domain.power.pilot import LintRequest, PilotEstimates
 from service.domain.power.records import RulePower
 from service.domain.power.rule import rule_powers
+from service.domain.results.unblinding import Erasure, Unblinding
 from service.errors import Conflict, PreconditionFailed, TooLarge
 from service.records import StrictRecord
 from service.reports.prereg.markdown import Gap, parse_plan
@@ -119,6 +120,10 @@ class PreregistrationView(View):
     receipt: Receipt | None = Field(
         description="Of the lock, or of the last amendment, in the ledger; null in a draft."
     )
+    unblindings: list[Unblinding] = Field(
+        [], description="Results were opened before the verdict: when, by whom and why."
+    )
+    erasure: Erasure | None = Field(None, description="The rows were destroyed: when, by whom and why.")
 
 
 class DraftFromMarkdown(PreregistrationView):
@@ -185,6 +190,7 @@ def _fields(session: Session, record: Preregistration) -> dict[str, Any]:
         {} if draft else {each.receipt.kind: each for each in ledger.entries(session, record.id, *_TOLD)}
     )
     lock = happened.get("plan_amended") or happened.get("plan_locked")
+    seals = unblinding.seals(session, record)
     return {
         "id": record.id,
         "state": record.state,
@@ -202,7 +208,9 @@ def _fields(session: Session, record: Preregistration) -> dict[str, Any]:
         "closed": _happened(Closing, happened.get("close")),
         "withdrawn": _happened(Withdrawal, happened.get("withdrawal")),
         "family": families.place_of(session, record),
-        "receipt": None if lock is None else lock.receipt,
+        "receipt": None if lock is None else proofs.proven(session, [lock.receipt])[0],
+        "unblindings": list(seals.unblindings),
+        "erasure": seals.erasure,
     }
 
 
@@ -220,12 +228,18 @@ def _happened(view: type[V], entry: ledger.Entry | None) -> V | None:
 
 def respond(session: Session, record: Preregistration, status: int = 200, **headers: str) -> Response:
     """The record's view with its ETag; a locked plan as it was locked."""
-    tagged = {"ETag": record.etag, **headers}
+    tagged = {"ETag": etag_of(session, record), **headers}
     if record.state == "draft":
         return answer(view(session, record), status, tagged)
     return embedding(
         view(session, record), "plan", preregistrations.locked_text(session, record), status, tagged
     )
+
+
+def etag_of(session: Session, record: Preregistration) -> str:
+    """Of the record as it is shown: what became of its seals changes the view, and not the record."""
+    changes = unblinding.seals(session, record).changes
+    return f'{record.etag[:-1]}.{changes}"' if changes else record.etag
 
 
 @contextmanager
@@ -235,15 +249,8 @@ def refusals_audited(shared: Services, caller: Key, prereg_id: str, action: str)
         yield
     except Conflict as refused:
         with shared.database.write() as session:
-            audit.record(
-                session,
-                project_id=caller.project_id,
-                key_id=caller.id,
-                action=f"{action}.refused",
-                subject=prereg_id,
-                facts={"code": refused.problem_code},
-                now=clock.now(session),
-            )
+            facts, now = {"code": refused.problem_code}, clock.now(session)
+            audit.record_act(session, caller, f"{action}.refused", prereg_id, facts, now=now)
         raise
 
 
@@ -264,7 +271,6 @@ PLAN_BODY = RawBody(
 def create_preregistration(
     caller: Planner,
     once: OptionalOnce,
-    session: WriteSession,
     shared: Shared,
     content: Annotated[Content, PLAN_BODY],
 ) -> Response:
@@ -275,7 +281,7 @@ def create_preregistration(
     """
     plan, gaps = _read(content)
 
-    def work() -> Response:
+    def work(session: Session) -> Response:
         actions.require_room(session, caller.project_id, shared.settings.project_drafts)
         record = actions.create(session, caller, plan, prereg_id=uuid.uuid4().hex, now=clock.now(session))
         headers = {"ETag": record.etag, "Location": f"/v1/preregistrations/{record.id}"}
@@ -283,7 +289,7 @@ def create_preregistration(
             return answer(view(session, record), 201, headers)
         return answer(DraftFromMarkdown(**_fields(session, record), gaps=list(gaps)), 201, headers)
 
-    return once.run(session, work)
+    return once.run(work)
 
 
 def _read(content: Content) -> tuple[Plan, tuple[Gap, ...] | None]:
@@ -326,7 +332,7 @@ def get_preregistration(
 ) -> Response:
     """Read a preregistration. Its ETag names this revision of the plan and state."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    unchanged = not_modified(request, record.etag)
+    unchanged = not_modified(request, etag_of(session, record))
     return unchanged if unchanged and _as_it_was(session, record) else respond(session, record)
 
 
@@ -430,27 +436,28 @@ def lock_preregistration(
     """Lock the plan.
 
     From here on its text cannot change and results may be posted. Needs the ETag of the draft that was read,
-    no lint error, and every lint warning acknowledged.
+    no lint error, and every lint warning acknowledged. The header `Forelock-Checkpoint` is base64 of a signed note:
+    a checkpoint of the ledger that holds this lock. Keep it.
     """
+    receipts: list[Receipt] = []
 
-    def work() -> Response:
+    def work(session: Session) -> Response:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
         record.require("draft")
         if_match.check(record.etag)
         if linted is None or linted.revision != record.revision:
             raise PreconditionFailed("the record has changed since it was linted: lock it again")
         material = actions.LockMaterial(shared.keyring.seal_public, secrets.token_bytes(16))
-        locked, _receipt = actions.lock(
+        locked, receipt = actions.lock(
             session, caller, record, linted, body.acknowledge, material, now=clock.now(session)
         )
+        receipts.append(receipt)
         return respond(session, locked)
 
     linted = _linted(shared, caller, prereg_id)  # before the write: others wait for whoever writes
-    with (
-        refusals_audited(shared, caller, prereg_id, "preregistration.lock"),
-        shared.database.write() as session,
-    ):
-        return once.run(session, work)
+    with refusals_audited(shared, caller, prereg_id, "preregistration.lock"):
+        response = once.run(work)
+    return attested(shared, response, receipts[-1].sequence if receipts else None)
 
 
 def _linted(shared: Services, caller: Key, prereg_id: str) -> actions.Linted | None:
@@ -467,8 +474,12 @@ def _linted(shared: Services, caller: Key, prereg_id: str) -> actions.Linted | N
     responses=shows(examples.RECEIPT | {"family": examples.FAMILY_PLACE}) | refuses(409),
 )
 def get_receipt(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
-    """Read the receipt of the plan: of its lock or its last amendment, and which registration on its items it is."""
+    """Read the receipt of the plan: of its lock or its last amendment, and which registration on its items it is.
+
+    `proof` is a file of its own (C2SP tlog-proof): with the leaf and the log's verifier key it is checked offline.
+    """
     record = preregistrations.get(session, caller.project_id, prereg_id)
     record.require("locked", "collecting", "complete", "judged", "withdrawn", action="a receipt")
     last = ledger.entries(session, record.id, "plan_locked", "plan_amended")[-1].receipt
-    return answer(LockReceipt(**last.model_dump(), family=families.place_of(session, record)))
+    (proven,) = proofs.proven(session, [last])
+    return answer(LockReceipt(**proven.model_dump(), family=families.place_of(session, record)))

@@ -6,12 +6,13 @@ import uuid
 from typing import Annotated
 
 from pydantic import Field
+from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from service.actions import projects
 from service.api.http.answers import Page, answer, shows
 from service.api.http.body import StrictBody
-from service.api.http.deps import Cursor, Limit, Operator, ReadSession, WriteSession
+from service.api.http.deps import Cursor, Limit, Operator, ReadSession
 from service.api.http.idempotency import OptionalOnce
 from service.api.http.route import refuses, router
 from service.domain.access import Project
@@ -43,19 +44,19 @@ NewProject = Annotated[ProjectRequest, StrictBody(ProjectRequest, example={"name
     response_model=Project,
     responses=shows(_EXAMPLE, 201) | refuses(409),
 )
-def create_project(caller: Operator, body: NewProject, once: OptionalOnce, session: WriteSession) -> Response:
+def create_project(caller: Operator, body: NewProject, once: OptionalOnce) -> Response:
     """Create a project: a tenant of its own.
 
     Its keys are made with `POST /v1/keys`.
     """
 
-    def work() -> Response:
+    def work(session: Session) -> Response:
         made = projects.create(
             session, caller, body.name, project_id=uuid.uuid4().hex, now=clock.now(session)
         )
         return answer(made, 201)
 
-    return once.run(session, work)
+    return once.run(work)
 
 
 @routes.get(

@@ -11,13 +11,15 @@ from functools import partial
 from typing import Annotated, Literal
 
 from anyio import to_thread
-from fastapi import Path, Query, Request, Response
+from fastapi import Depends, Path, Query, Request, Response
 from pydantic import AwareDatetime, Field
+from sqlalchemy.orm import Session
 
 from service.actions import results as actions
 from service.actions import rows, voids
 from service.actions.group_commit import Post, Waiting
-from service.actions.posting import ROW_BYTES, Accepted, Salts, Submission
+from service.actions.posting import ROW_BYTES, BatchReceipt, Salts, Submission
+from service.actions.progress import missing as missing_rows
 from service.actions.progress import progress
 from service.api.calculators import aside
 from service.api.examples import common as examples
@@ -32,11 +34,12 @@ from service.api.http.deps import (
     ReadSession,
     RecordId,
     Shared,
+    require_scope,
     scope,
 )
 from service.api.http.headers import header
 from service.api.http.idempotency import Once, OptionalOnce, required_once, sent, to_store
-from service.api.http.route import asks, refuses, router
+from service.api.http.route import asks, audited, refuses, router
 from service.api.http.shared import Services, services
 from service.api.routes.preregistrations import refusals_audited
 from service.domain.access import Key
@@ -47,6 +50,7 @@ from service.errors import ForelockError, NotFound
 from service.ingest import results as ingest
 from service.records import StrictRecord
 from service.store import batches, clock, preregistrations
+from service.store.batches import BatchView
 from service.store.idempotency import StoredResponse
 
 routes = router("results")
@@ -83,38 +87,6 @@ class ResultRow(StrictRecord):
     replicate: int = Field(1, ge=1)
     observed_at: AwareDatetime | None = None
     status: Literal["ok", "error", "missing"] = "ok"
-
-
-class BatchReceipt(View):
-    """What a stored batch answers: counts and a receipt, never values."""
-
-    batch: int | None = Field(
-        description="Number of the batch in its preregistration; null: all of its rows were in."
-    )
-    n: int = Field(description="Rows of this batch that were stored.")
-    skipped: int = Field(0, description="Rows left out because they were in, under `on_duplicate: skip`.")
-    received: int = Field(description="Rows in, over all arms and endpoints.")
-    expected: int = Field(description="Rows that make the plan complete.")
-    state: State
-    receipt: Receipt | None
-
-
-class BatchView(View):
-    """A batch in a list."""
-
-    batch: int
-    population: str
-    arm: str
-    endpoint: str
-    run: str | None
-    n: int
-    commitment_sha256: str = Field(description="Salted; says nothing about outcomes until the salt is known.")
-    status_counts: dict[str, int] | None = Field(description="Only under the missing policy `exclude_pair`.")
-    received_at: datetime
-    key_id: str
-    void_reason: str | None
-    voided_at: datetime | None
-    altered: bool = Field(False, description="It is not the batch that the ledger has: it is not judged on.")
 
 
 class VoidRequest(StrictRecord):
@@ -165,18 +137,9 @@ async def post_results(request: Request, prereg_id: RecordId) -> Response:
         return sent(await wrap_future(shared.posting.submit(waiting)))
 
 
-def receipt(accepted: Accepted) -> StoredResponse:
+def receipt(accepted: BatchReceipt) -> StoredResponse:
     """What a batch that was taken is answered."""
-    made = BatchReceipt(
-        batch=accepted.sequence,
-        n=accepted.n,
-        skipped=accepted.skipped,
-        received=accepted.received,
-        expected=accepted.expected,
-        state=accepted.state,
-        receipt=accepted.receipt,
-    )
-    return to_store(answer(made, 201))
+    return to_store(answer(accepted, 201))
 
 
 class CheckedBatch(View):
@@ -311,14 +274,7 @@ def list_batches(
     """List the batches of results, newest first: what was posted when, without outcomes."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
     found, following = batches.page(session, record.id, cursor=cursor, limit=limit)
-    items = [
-        BatchView(batch=each.sequence, **{name: getattr(each, name) for name in _SHARED_FIELDS})
-        for each in found
-    ]
-    return answer(Page[BatchView](items=items, next_cursor=following))
-
-
-_SHARED_FIELDS = tuple(name for name in BatchView.model_fields if name != "batch")
+    return answer(Page[BatchView](items=found, next_cursor=following))
 
 
 @routes.post(
@@ -339,13 +295,13 @@ def void_batch(
     The repair for a wrong upload: its cells are free again, the batch stays on record, and the verdict prints it.
     """
 
-    def work() -> Response:
+    def work(session: Session) -> Response:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
         salt, now = secrets.token_bytes(16), clock.now(session)
         return answer(voids.void(session, caller, record, batch, body.reason, salt=salt, now=now))
 
-    with refusals_audited(shared, caller, prereg_id, "batch.void"), shared.database.write() as session:
-        return once.run(session, work)
+    with refusals_audited(shared, caller, prereg_id, "batch.void"):
+        return once.run(work)
 
 
 class CellProgress(View):
@@ -356,6 +312,16 @@ class CellProgress(View):
     endpoint: str
     received: int
     expected: int
+
+
+class MissingView(View):
+    """A planned row that is not in."""
+
+    population: str
+    arm: str
+    endpoint: str
+    replicate: int
+    item_id: str
 
 
 class Progress(View):
@@ -370,15 +336,49 @@ class Progress(View):
     )
     batches: int = Field(description="Batches posted, voided ones included.")
     overdue: bool = Field(description="True when `results_due` has passed and the plan is not complete.")
+    missing: Page[MissingView] | None = Field(
+        None, description="With `missing=true`: planned rows that are not in, a page of them."
+    )
+
+
+async def _counter(request: Request) -> Key:
+    """Whoever reads; and whoever writes, as far as it is about what is still to be written."""
+    return await _anybody(request)
+
+
+_anybody = scope()
+_counter.scopes = ("read",)  # type: ignore[attr-defined]
+_counter.statuses = frozenset({401, 403, 503})  # type: ignore[attr-defined]
 
 
 @routes.get(
     "/preregistrations/{prereg_id}/progress", response_model=Progress, responses=shows(examples.PROGRESS)
 )
-def get_progress(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
-    """Read how many results are in: counts only."""
+def get_progress(
+    caller: Annotated[Key, Depends(_counter)],
+    session: ReadSession,
+    prereg_id: RecordId,
+    missing: Annotated[
+        bool, Query(description="Also list planned rows that are not in; allowed to keys that write.")
+    ] = False,
+    arm: Annotated[str | None, Query(max_length=512, description="Of this arm alone.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Response:
+    """Read how many results are in, and which are not: nothing that follows from outcomes."""
+    reads = caller.allows("read")
+    if not (reads or (missing and caller.allows("results:write"))):
+        require_scope(caller, "read")
     record = preregistrations.get(session, caller.project_id, prereg_id)
     found = progress(session, record, now=clock.now(session))
+    page = None
+    if missing:
+        record.require("locked", "collecting", "complete", "judged", "withdrawn")
+        rows, following = missing_rows(session, record, arm=arm, cursor=cursor, limit=limit)
+        items = [
+            MissingView(**{name: getattr(each, name) for name in MissingView.model_fields}) for each in rows
+        ]
+        page = Page[MissingView](items=items, next_cursor=following)
     return answer(
         Progress(
             state=record.state,
@@ -394,7 +394,8 @@ def get_progress(caller: Reader, session: ReadSession, prereg_id: RecordId) -> R
                 )
                 for cell, received in found.cells
             ],
-            status_counts=None if found.status_counts is None else dict(found.status_counts),
+            status_counts=None if found.status_counts is None or not reads else dict(found.status_counts),
+            missing=page,
             batches=found.batches,
             overdue=found.overdue,
         )
@@ -421,6 +422,7 @@ class ResultView(View):
     response_model=Page[ResultView],
     responses=shows(examples.ROWS) | refuses(409),
 )
+@audited("results.read")
 def list_results(
     caller: Reader,
     session: ReadSession,

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from fastapi import Response
 from pydantic import Field
+from sqlalchemy.orm import Session
 
 from service.actions import runs as actions
 from service.actions.validity import marks
@@ -73,7 +74,7 @@ def bind_run(
     locked plan says in its section `runs`.
     """
 
-    def work() -> Response:
+    def work(session: Session) -> Response:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
         run, receipt = actions.bind(
             session,
@@ -86,8 +87,8 @@ def bind_run(
         )
         return answer(_view(run, receipt), 201)
 
-    with refusals_audited(shared, caller, prereg_id, "run.bind"), shared.database.write() as session:
-        return once.run(session, work)
+    with refusals_audited(shared, caller, prereg_id, "run.bind"):
+        return once.run(work)
 
 
 @routes.get("/preregistrations/{prereg_id}/runs", response_model=RunPage, responses=shows(examples.RUNS))

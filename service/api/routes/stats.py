@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import uuid
 from functools import partial
 from typing import Any, Literal
 
@@ -12,7 +11,7 @@ from fastapi import APIRouter, Request
 from pydantic import Field, TypeAdapter
 from starlette.responses import Response
 
-from service.actions import jobs as job_actions
+from service.actions.jobs import Computation
 from service.api.calculators import aside
 from service.api.calculators.pool import CalculatorLost, unreadable
 from service.api.examples import common as examples
@@ -26,13 +25,11 @@ from service.api.http.route import asks, camel, refuses, router
 from service.api.http.shared import Services, services
 from service.api.parsing.closed_types import is_closed
 from service.api.parsing.models import JSON, validate
-from service.api.routes.jobs import JobView, job_view
-from service.domain.access import Key
+from service.api.routes.jobs import JobView, computed, job_view
 from service.records import Record
 from service.stats.shared import registry
 from service.stats.shared.registry import Answer, StatTest
-from service.store import clock, jobs
-from service.wake import nudge
+from service.store import jobs
 
 routes = router("tests")
 
@@ -151,7 +148,13 @@ def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
         found = await _found(request, content, test, 0.0 if wanted.respond_async else AT_ONCE_SECONDS)
         if isinstance(found, aside.Computed):
             return Response(found.answer, 200, wanted.applied, JSON)
-        job = await to_thread.run_sync(partial(_enqueue, shared, key, test, found))
+        asked = Computation(
+            kind=test.name,
+            version=test.version,
+            body=found.body,
+            work=lambda: (found.blocks, found.seconds),
+        )
+        job = await to_thread.run_sync(computed, shared, key, asked)
         return await _as_job(shared, job, wanted)
 
     to.add_api_route(
@@ -197,24 +200,6 @@ async def _found(
             if not lost.begun:
                 break
     raise unreadable()
-
-
-def _enqueue(shared: Services, key: Key, test: StatTest[Any, Any], found: aside.Long) -> jobs.Job:
-    with shared.database.write() as session:
-        job = job_actions.enqueue_once(
-            session,
-            kind=test.name,
-            version=test.version,
-            body=found.body,
-            work=lambda: (found.blocks, found.seconds),
-            project_id=key.project_id,
-            keyring=shared.keyring,
-            quota=shared.quota,
-            job_id=uuid.uuid4().hex,
-            now=clock.now(session),
-        )
-    nudge(shared.settings.runner_socket)
-    return job
 
 
 async def _as_job(shared: Services, job: jobs.Job, wanted: Preferences) -> Response:

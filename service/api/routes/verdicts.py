@@ -13,6 +13,7 @@ from service.actions import families
 from service.actions import results as actions
 from service.api.examples import common as examples
 from service.api.http.answers import Page, View, answer, shows
+from service.api.http.attested import attested
 from service.api.http.deps import (
     Cursor,
     Limit,
@@ -24,13 +25,13 @@ from service.api.http.deps import (
     not_modified,
 )
 from service.api.http.idempotency import OptionalOnce
-from service.api.http.route import refuses, router
+from service.api.http.route import audited, refuses, router
 from service.api.routes.jobs import JobView, queued
 from service.api.routes.preregistrations import NOT_MODIFIED
 from service.domain.plans.preregistration import Preregistration
 from service.domain.verdicts.judge import Outcome, Verdict
 from service.errors import Blinded, Conflict
-from service.store import jobs, preregistrations, verdicts
+from service.store import jobs, ledger, preregistrations, verdicts
 from service.store.verdicts import StoredVerdict
 
 routes = router("verdicts")
@@ -52,25 +53,30 @@ class VerdictItem(View):
 @routes.get(
     "/preregistrations/{prereg_id}/verdict",
     response_model=Verdict,
-    responses=shows(examples.VERDICT) | NOT_MODIFIED | refuses(409),
+    responses=shows(examples.VERDICT) | NOT_MODIFIED | refuses(409, 503),
 )
-def get_verdict(request: Request, caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
+@audited("verdict.read")
+def get_verdict(request: Request, caller: Reader, shared: Shared, prereg_id: RecordId) -> Response:
     """Read the verdict: every clause with what was observed, and the analyses behind it.
 
     The answer is the stored text, byte for byte: its SHA-256 is its ETag, and what the ledger has of it. Before it is
     there: 409 with code `blinded` until the planned n is in, then `verdict_pending` or `verdict_failed`; `withdrawn`
-    where none will come. Beside the text the header `Forelock-Family` says which registration on its items this is.
+    where none will come. Beside the text the header `Forelock-Family` says which registration on its items this is, and
+    `Forelock-Checkpoint` is base64 of a signed note: a checkpoint of the ledger that holds this verdict.
     """
-    record = preregistrations.get(session, caller.project_id, prereg_id)
-    verdict = require_verdict(session, record)
+    with shared.database.read() as session:
+        record = preregistrations.get(session, caller.project_id, prereg_id)
+        verdict = require_verdict(session, record)
+        receipt = ledger.receipts(session, prereg_id, kind="verdict")[-1]
+        place = families.place_of(session, record)
     headers = {"ETag": f'"{verdict.sha256}"'}
-    place = families.place_of(session, record)
     if place is not None:
         headers["Forelock-Family"] = f"{place.id}; registration={place.registration}; of={place.of}"
     unchanged = not_modified(request, headers["ETag"])
     if unchanged is not None:
         unchanged.headers.update(headers)
-    return unchanged or Response(verdict.text, 200, headers, "application/json")
+    response = unchanged or Response(verdict.text, 200, headers, "application/json")
+    return attested(shared, response, receipt.sequence)
 
 
 def require_verdict(session: Session, record: Preregistration) -> StoredVerdict:
@@ -94,7 +100,7 @@ def require_verdict(session: Session, record: Preregistration) -> StoredVerdict:
 )
 def retry_verdict(caller: Locker, once: OptionalOnce, shared: Shared, prereg_id: RecordId) -> Response:
     """Queue the verdict of a complete plan again, after its job failed. One that is queued or running is kept."""
-    return queued(shared, once, caller, prereg_id, _again)
+    return queued(shared, once, caller, prereg_id, _again, "verdict.ask")
 
 
 def _again(session: Session, record: Preregistration, *, job_id: str, now: datetime) -> jobs.Job:
@@ -103,6 +109,7 @@ def _again(session: Session, record: Preregistration, *, job_id: str, now: datet
 
 
 @routes.get("/verdicts", response_model=Page[VerdictItem], responses=shows(examples.VERDICTS))
+@audited("verdicts.list")
 def list_verdicts(
     caller: Reader,
     session: ReadSession,

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import cached_property
 
 import numpy as np
@@ -38,7 +37,7 @@ from service.domain.power.enumerated.rule import EnumeratedRule
 from service.domain.rules.settings import Setting, settings
 from service.domain.verdicts.analyses import analyse
 from service.domain.verdicts.family import is_secondary, members
-from service.domain.verdicts.judge import judge
+from service.domain.verdicts.judge import judge_hypotheses
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.stopping import is_sequential, up_to_stop
 from service.kernels.streams import BIT_GENERATOR, generator, octets
@@ -54,7 +53,6 @@ PER_RUN = 3e-4
 """Seconds a run takes beside its judgements."""
 DIFFERENCE = ("superiority", "minimum_effect")
 """Claims that are false when there is no difference."""
-_NEVER = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 @dataclass(eq=False)
@@ -115,7 +113,7 @@ class Calibrator:
 
     def seconds(self) -> float:
         """About how long all runs take, from the costs that the tests state."""
-        rows = Rows(self.case.plan, self.case.manifests, Outcomes(self.case.cells), _NEVER)
+        rows = Rows(self.case.plan, self.case.manifests, Outcomes(self.case.cells))
         runs, total = self.case.looked_at, self.case.looked_at * PER_RUN
         for group in self.groups:
             known = [self._discordant[each] for each in group]
@@ -140,20 +138,10 @@ class Calibrator:
         hypotheses = tuple(self.hypotheses[each] for each in group)
         plan = self.case.plan.model_copy(update={"hypotheses": hypotheses})
         manifests = self.case.manifests
-        outcomes, stopped = up_to_stop(plan, manifests, self.case.flipped(flips, hypotheses))
-        verdict = judge(
-            plan,
-            manifests,
-            outcomes,
-            analyse(plan, manifests, outcomes),
-            preregistration_id="",
-            plan_sha256="",
-            judged_at=_NEVER,
-            stopped=stopped,
-            descriptive=False,
-        )
+        outcomes, _stopped = up_to_stop(plan, manifests, self.case.flipped(flips, hypotheses))
+        judged = judge_hypotheses(plan, manifests, outcomes, analyse(plan, manifests, outcomes))
         truth = {None: UNDECIDED, True: PASSES, False: FAILS}
-        return tuple(truth[each.rule_holds] for each in verdict.hypotheses)
+        return tuple(truth[each.rule_holds] for each in judged)
 
 
 def block_count(case: Case) -> int:

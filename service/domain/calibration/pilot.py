@@ -75,15 +75,7 @@ def pilot_case(
         update={
             "hypotheses": tuple(apart),
             "populations": tuple(
-                each.model_copy(
-                    update={
-                        "n": manifests[each.id].n,
-                        "items_sha256": None,
-                        "clusters": None
-                        if each.clusters is None
-                        else each.clusters.model_copy(update={"n": manifests[each.id].n_clusters}),
-                    }
-                )
+                each.of_items(manifests[each.id].n, manifests[each.id].n_clusters)
                 for each in plan.populations or ()
                 if each.id in manifests
             ),

@@ -14,7 +14,7 @@ from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 
 from service.domain.deviations.changes import (
     Change,
@@ -29,7 +29,7 @@ from service.domain.deviations.changes import (
 from service.domain.plans.plan import Hypothesis, Multiplicity, Plan
 from service.domain.plans.population import Manifest
 from service.domain.verdicts.analyses import analyse, request_for, tests_of
-from service.domain.verdicts.judge import judge
+from service.domain.verdicts.judge import judge_hypotheses
 from service.domain.verdicts.outcomes import Cell, Outcomes, PlanViolatedError, pair_up, why_no_worst_case
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict, Outcome, Role
 from service.domain.verdicts.stopping import is_sequential
@@ -49,7 +49,6 @@ class Rows:
     plan: Plan
     manifests: Mapping[str, Manifest] = field(repr=False)
     outcomes: Outcomes = field(repr=False)
-    judged_at: AwareDatetime
     marks: tuple[Mark, ...] = ()
     """What stands against the verdict stands against all that is computed again."""
 
@@ -125,18 +124,8 @@ def excluded(change: ExcludedItems | ExcludedClusters, manifest: Manifest) -> ND
 
 def verdicts_of(rows: Rows) -> dict[str, HypothesisVerdict]:
     """Every hypothesis judged on these rows, by id."""
-    verdict = judge(
-        rows.plan,
-        rows.manifests,
-        rows.outcomes,
-        analyse(rows.plan, rows.manifests, rows.outcomes),
-        preregistration_id="",
-        plan_sha256="",
-        judged_at=rows.judged_at,
-        marks=rows.marks,
-        descriptive=False,
-    )
-    return {each.id: each for each in verdict.hypotheses}
+    data = rows.plan, rows.manifests, rows.outcomes
+    return {each.id: each for each in judge_hypotheses(*data, analyse(*data), rows.marks)}
 
 
 def as_run(rows: Rows, deviations: Mapping[int, Change], planned: Mapping[str, Outcome]) -> AsRun:
@@ -230,17 +219,7 @@ def _keep(rows: Rows, population: str, keep: NDArray[np.bool_]) -> Rows:
         )  # type: ignore[arg-type]
     )
     populations = tuple(
-        each.model_copy(
-            update={
-                "n": shrunk.n,
-                "items_sha256": None,
-                "clusters": None
-                if each.clusters is None
-                else each.clusters.model_copy(update={"n": shrunk.n_clusters}),
-            }
-        )
-        if each.id == population
-        else each
+        each.of_items(shrunk.n, shrunk.n_clusters) if each.id == population else each
         for each in rows.plan.populations or ()
     )
     cells = {

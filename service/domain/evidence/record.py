@@ -17,6 +17,7 @@ from service.domain.notes.notes import HypothesisSentences, Note, Words, marks_i
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State
 from service.domain.power.records import RulePower
+from service.domain.results.unblinding import Unblinding, sentences
 from service.domain.rules.claims.claim import WANTED
 from service.domain.rules.feeding import parameter
 from service.domain.rules.settings import Setting, Use, settings
@@ -35,7 +36,7 @@ class Known:
     """In the ledger."""
     first_batch_sequence: int | None
     first_result_at: datetime | None
-    unblinded: bool
+    unblindings: Sequence[Unblinding]
     standing: Sequence[Classification]
     """Of every deviation."""
     powers: Mapping[str, RulePower]
@@ -108,9 +109,16 @@ def of_record(known: Known) -> EvidenceCard:
         results_expected=known.expected,
         deviations=dict(Counter(known.standing)),
         hypotheses=tuple(_hypotheses(known)),
-        marks=() if known.verdict is None else marks_in_words(known.verdict),
+        marks=marks_of(known.verdict, known.unblindings),
         limits=LIMITS,
     )
+
+
+def marks_of(verdict: Verdict | None, unblindings: Sequence[Unblinding]) -> tuple[Words, ...]:
+    """Those of the verdict; before it, that results were opened."""
+    if verdict is not None:
+        return marks_in_words(verdict)
+    return tuple(Words(en=en, zh=zh) for en, zh in map(sentences, unblindings))
 
 
 def _is_primary(setting: Setting) -> bool:
@@ -122,7 +130,7 @@ def _locked(known: Known) -> Check:
 
 
 def _blind(known: Known) -> Check:
-    return yes(not known.unblinded, "nobody opened outcomes before the verdict", "判定之前无人打开结果")
+    return yes(not known.unblindings, "nobody opened outcomes before the verdict", "判定之前无人打开结果")
 
 
 def _preregistration(known: Known) -> Piece:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from service.domain.checks.assumptions import assumed_findings, assumption_findings
 from service.domain.checks.claim import claim_findings
+from service.domain.checks.imports import import_findings
 from service.domain.checks.populations import population_findings
 from service.domain.checks.rule import rule_findings
 from service.domain.checks.stopping import sequential_findings, stopping_findings
@@ -47,6 +48,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         *population_findings(plan, facts),
         *parameter_findings(plan),
         *assumption_findings(plan),
+        *import_findings(plan),
     ]
     family = LeastFamily.of(plan, looked_up, facts)
     for setting in looked_up:

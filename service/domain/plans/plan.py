@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 
 from service.domain.canonical import canonical, sha256_hex
 from service.domain.plans.assumptions import Assumptions
+from service.domain.plans.imports import ImportMapping
 from service.domain.plans.population import ManifestFacts
 from service.domain.plans.strings import Line, Name, Paragraph, Token
 from service.errors import InvalidData
@@ -66,6 +67,11 @@ class Population(StrictRecord):
         description="Seed of the order in which items are looked at; null: the manifest's own.",
     )
     strata: Line | None = Field(None, description="What the manifest's strata are.")
+
+    def of_items(self, n: int, n_clusters: int | None) -> Population:
+        """The same with so many items and clusters, which are not those that were locked."""
+        clusters = self.clusters and self.clusters.model_copy(update={"n": n_clusters})
+        return self.model_copy(update={"n": n, "items_sha256": None, "clusters": clusters})
 
 
 class Hypothesis(StrictRecord):
@@ -205,14 +211,6 @@ class Multiplicity(StrictRecord):
         description="The correction; `none`: each hypothesis at its own alpha."
     )
     family: tuple[Name, ...] = Field((), max_length=MAX_LIST, description="Hypotheses of the family.")
-
-
-class ImportMapping(StrictRecord):
-    """How result files of an eval harness are read."""
-
-    format: Token = Field(description="Name of the format.")
-    scorer: Line | None = Field(None, description="Which scorer's values are read.")
-    cluster_key: Line | None = Field(None, description="Field that holds the cluster.")
 
 
 class Runs(StrictRecord):

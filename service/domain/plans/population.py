@@ -99,13 +99,16 @@ class Manifest:
         """Distinct clusters; None without clusters."""
         return None if self.clusters is None else len(self._sizes)
 
-    @cached_property
-    def _sha256(self) -> str:
+    def canonical_bytes(self) -> bytes:
+        """RFC 8785 text of the columns, absent ones left out."""
         columns = {"clusters": self.clusters, "item_ids": self.item_ids, "strata": self.strata}
         present = {name: column for name, column in columns.items() if column is not None}
         # For NFC strings under ASCII keys this is RFC 8785, ten times faster than the general encoder.
-        text = json.dumps(present, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-        return sha256_hex(text.encode())
+        return json.dumps(present, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
+
+    @cached_property
+    def _sha256(self) -> str:
+        return sha256_hex(self.canonical_bytes())
 
     def sha256(self) -> str:
         """SHA-256 of the canonical form of the columns, absent ones left out."""

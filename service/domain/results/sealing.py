@@ -7,7 +7,10 @@ and an `info` that binds what the message belongs to. Opening it elsewhere fails
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from cryptography.exceptions import InvalidTag
@@ -164,6 +167,36 @@ def open_rows(plan_private: bytes, ciphertext: bytes, facts: BatchFacts) -> tupl
     """The outcomes of a sealed batch and its salt."""
     plain = _open(ciphertext, plan_private, facts.info())
     return SecretRows.from_bytes(plain[SALT_BYTES:]), plain[:SALT_BYTES]
+
+
+IMPORT_BYTES = 4096
+"""Length of what is sealed of an import, whatever it says."""
+
+
+def import_info(preregistration_id: str, plan_sha256: str, number: int) -> bytes:
+    """Associated data of the sealed part of an import."""
+    return canonical(
+        {
+            "purpose": "forelock/import/1",
+            "preregistration_id": preregistration_id,
+            "plan_sha256": plan_sha256,
+            "number": number,
+        }
+    )
+
+
+def seal_import(plan_public: bytes, facts: Mapping[str, object], info: bytes) -> bytes:
+    """What an import's file was and held, sealed at one length: its counts are outcomes."""
+    plain = canonical(facts)
+    if len(plain) > IMPORT_BYTES:
+        raise ValueError("the facts of an import are longer than what is sealed of one")
+    return _seal(plain.ljust(IMPORT_BYTES), plan_public, info)
+
+
+def open_import(plan_private: bytes, ciphertext: bytes, info: bytes) -> dict[str, Any]:
+    """The inverse of `seal_import`."""
+    found: dict[str, Any] = json.loads(_open(ciphertext, plan_private, info))
+    return found
 
 
 def commitment_sha256(salt: bytes, facts: BatchFacts, rows: SecretRows) -> str:

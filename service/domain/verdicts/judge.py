@@ -59,7 +59,16 @@ from service.domain.verdicts.words import facts as verdict_facts
 from service.domain.verdicts.worst_case import Way, against
 from service.stats.shared.certainty import DRAWN
 
-__all__ = ["Analyses", "ClauseVerdict", "HypothesisVerdict", "Outcome", "Verdict", "analyse", "judge"]
+__all__ = [
+    "Analyses",
+    "ClauseVerdict",
+    "HypothesisVerdict",
+    "Outcome",
+    "Verdict",
+    "analyse",
+    "judge",
+    "judge_hypotheses",
+]
 
 
 def judge(
@@ -74,19 +83,12 @@ def judge(
     voided_batches: Sequence[VoidedBatch] = (),
     stopped: Stopped | None = None,
     marks: Sequence[Mark] = (),
-    descriptive: bool = True,
 ) -> Verdict:
-    """Apply the locked rules. Odd data end in `invalid` or `inconclusive` with a reason.
-
-    Without `descriptive` what no outcome rests on is left out: the sentence, strata, and the judge's errors.
-    """
-    family = Family.of(plan, analyses)
+    """Apply the locked rules. Odd data end in `invalid` or `inconclusive` with a reason."""
     hypotheses = tuple(
-        _marked(_judge(plan, hypothesis, manifests, outcomes, analyses, family), marks)
-        for hypothesis in plan.hypotheses or ()
+        _described(plan, each, manifests, outcomes, marks)
+        for each in judge_hypotheses(plan, manifests, outcomes, analyses, marks)
     )
-    if descriptive:
-        hypotheses = tuple(_described(plan, each, manifests, outcomes, marks) for each in hypotheses)
     return Verdict(
         preregistration_id=preregistration_id,
         title=plan.title,
@@ -99,6 +101,21 @@ def judge(
         voided_batches=tuple(voided_batches),
         marks=tuple(marks),
         versions=analyses.versions,
+    )
+
+
+def judge_hypotheses(
+    plan: Plan,
+    manifests: Mapping[str, Manifest],
+    outcomes: Outcomes,
+    analyses: Analyses,
+    marks: Sequence[Mark] = (),
+) -> tuple[HypothesisVerdict, ...]:
+    """Every hypothesis in the plan's order, without what no outcome rests on: sentence, strata, the judge's errors."""
+    family = Family.of(plan, analyses)
+    return tuple(
+        _marked(_judge(plan, hypothesis, manifests, outcomes, analyses, family), marks)
+        for hypothesis in plan.hypotheses or ()
     )
 
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from service.api.http.answers import answer
 from service.api.http.body import StrictBody
-from service.api.http.deps import AnyCaller, WriteSession
+from service.api.http.deps import AnyCaller
 from service.api.http.housekeeping import KEEP_ANSWERS, forget_old_answers
 from service.api.http.idempotency import RequiredOnce
 from service.api.http.route import Route
@@ -92,10 +92,10 @@ NoteBody = Annotated[Note, StrictBody(Note)]
 
 
 def add_route(app, work):
-    """A route that requires a key; its fingerprint is the note's length, not its text."""
+    """A route that requires a key."""
 
-    def write_note(_caller: AnyCaller, once: RequiredOnce, session: WriteSession, note: NoteBody) -> Response:
-        return once.run(session, lambda: work(session, note), fingerprint=str(len(note.text)).encode())
+    def write_note(_caller: AnyCaller, once: RequiredOnce, note: NoteBody) -> Response:
+        return once.run(lambda session: work(session, note))
 
     app.router.routes.append(Route("/notes/{id}", write_note, methods=["POST"]))
 
@@ -112,11 +112,11 @@ def test_a_required_key_is_400_when_missing(app, client):
     assert (refused.status_code, refused.json()["code"]) == (400, "idempotency_key_required")
 
 
-def test_a_fingerprint_of_the_routes_own_decides_what_is_the_same(app, client):
+def test_method_path_and_body_decide_what_is_the_same(app, client):
     add_route(app, lambda _session, note: answer(note))
     assert note(client, "abc").json() == {"text": "abc"}
-    assert note(client, "xyz").json() == {"text": "abc"}
-    assert note(client, "long").status_code == 422
+    assert note(client, "abc").headers["idempotency-replayed"] == "true"
+    assert note(client, "xyz").status_code == 422
     assert note(client, "xyz", number=2).json() == {"text": "xyz"}
 
 

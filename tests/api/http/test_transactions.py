@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.testclient import TestClient
 
 from service.api.http.answers import answer
-from service.api.http.deps import AnyCaller, WriteSession
+from service.api.http.deps import AnyCaller, Shared
 from service.api.http.route import Route
 from service.app import create_app
 from service.domain.access import Project
@@ -62,9 +62,10 @@ def test_the_commit_comes_before_the_response(app, client, database):
             order.append("response")
             await super().__call__(scope, receive, send)
 
-    def write(session: WriteSession) -> Response:
-        projects.create(session, Project(id="p", name="p", created_at=datetime.now(UTC)))
-        return Telling("{}")
+    def write(shared: Shared) -> Response:
+        with shared.database.write() as session:
+            projects.create(session, Project(id="p", name="p", created_at=datetime.now(UTC)))
+            return Telling("{}")
 
     app.router.routes.append(Route("/telling", write, methods=["POST"]))
     assert client.post("/telling").status_code == 200
@@ -72,9 +73,10 @@ def test_the_commit_comes_before_the_response(app, client, database):
 
 
 def test_an_error_after_a_write_stores_nothing(app, client):
-    def write(session: WriteSession) -> Response:
-        projects.create(session, Project(id="p", name="half", created_at=datetime.now(UTC)))
-        raise Conflict("changed my mind")
+    def write(shared: Shared) -> Response:
+        with shared.database.write() as session:
+            projects.create(session, Project(id="p", name="half", created_at=datetime.now(UTC)))
+            raise Conflict("changed my mind")
 
     app.router.routes.append(Route("/half", write, methods=["POST"]))
     assert client.post("/half").status_code == 409
@@ -85,11 +87,11 @@ def test_more_writers_than_connections_all_get_through(settings, database_url, k
     """No writer holds a connection while it waits for a thread, of which there are as many."""
     number = itertools.count()
 
-    def write(_caller: AnyCaller, session: WriteSession) -> Response:
+    def write(_caller: AnyCaller, shared: Shared) -> Response:
         name = f"w{next(number)}"
-        return answer(
-            projects.create(session, Project(id=name, name=name, created_at=datetime.now(UTC))), 201
-        )
+        with shared.database.write() as session:
+            made = projects.create(session, Project(id=name, name=name, created_at=datetime.now(UTC)))
+        return answer(made, 201)
 
     narrow = Database(database_url, pool_size=settings.pool_size)
     app = create_app(settings, narrow, keyring)

@@ -65,7 +65,7 @@ def by_brute_force(baseline, candidate, units, **changes):
     for coins in product((False, True), repeat=len(names)):
         up = np.isin(units, [name for name, coin in zip(names, coins, strict=True) if coin])
         flipped = sample.outcomes(np.where(up, candidate, baseline), np.where(up, baseline, candidate))
-        verdict = verdicts_of(Rows(plan, manifests, flipped, sample.NOW))["H1"]
+        verdict = verdicts_of(Rows(plan, manifests, flipped))["H1"]
         passed += verdict.rule_holds is True
     return passed / 2 ** len(names)
 

@@ -40,7 +40,6 @@ def rows(baseline=BASELINE, candidate=CANDIDATE, clusters=None, **changes) -> Ro
         plan.with_items({name: each.facts() for name, each in manifests.items()}),
         manifests,
         sample.outcomes(baseline, candidate),
-        sample.NOW,
     )
 
 

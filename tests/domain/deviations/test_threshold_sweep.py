@@ -29,7 +29,7 @@ def rows(thresholds) -> Rows:
             for arm, values in zip(("C1", "C2"), sample.binary(N, 20, wins, 0), strict=True)
         }
     )
-    return Rows(plan, sample.manifests(plan), outcomes, sample.NOW)
+    return Rows(plan, sample.manifests(plan), outcomes)
 
 
 PLANNED = [

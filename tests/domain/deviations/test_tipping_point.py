@@ -42,7 +42,7 @@ def case(kind: str, baseline, candidate, left_out=(), disputed=(), clusters: int
             "tests": [{"id": "m", "test": "clustered-mcnemar", "version": 1, "parameters": {}}],
         }
     plan = sample.plan(found)
-    rows = Rows(plan, sample.manifests(plan), sample.outcomes(baseline, candidate), sample.NOW)
+    rows = Rows(plan, sample.manifests(plan), sample.outcomes(baseline, candidate))
     masks = [np.isin(np.arange(n), list(positions)) for positions in (left_out, disputed)]
     return rows, plan.hypotheses[0], Doubts(*masks)
 

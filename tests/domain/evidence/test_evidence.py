@@ -16,6 +16,7 @@ from service.domain.evidence.record import EvidenceCard, Known, of_record
 from service.domain.notes.notes import sentences
 from service.domain.plans.preregistration import Preregistration
 from service.domain.power.rule import power_at_reference
+from service.domain.results.unblinding import Unblinding
 from service.domain.rules.settings import settings
 from tests.domain.sample import NOW, binary, manifests, outcomes, plan, verdict_of
 
@@ -30,6 +31,17 @@ CLUSTERED = {
     "hypotheses.0.rule": "delta >= 2.0 pp and m.p_value < 0.05 and m.ci excludes 0",
     "tests.0": {"id": "m", "test": "clustered-mcnemar", "version": 1, "parameters": {}},
 }
+
+OPENED = Unblinding(
+    at=NOW,
+    by="Ada",
+    by_key="k",
+    reason="The judge broke.",
+    population=None,
+    endpoint=None,
+    received=4,
+    expected=1000,
+)
 
 BY_ITEM = {
     "populations.0.clusters": {"key": "conversation", "n": 50},
@@ -50,7 +62,7 @@ def known(changes: dict[str, Any] | None = None, *, judged: bool = False, **more
     )  # fmt: skip
     base = Known(
         record=record, received=1000 if judged else 0, expected=1000, lock_sequence=3,
-        first_batch_sequence=4 if judged else None, first_result_at=NOW if judged else None, unblinded=False,
+        first_batch_sequence=4 if judged else None, first_result_at=NOW if judged else None, unblindings=(),
         standing=(), powers=powers, verdict=verdict,
         sentences=() if verdict is None else sentences(changed, verdict, powers),
     )  # fmt: skip
@@ -99,8 +111,8 @@ def test_a_draft_has_nothing() -> None:
     ("changes", "more", "piece", "score"),
     [
         (CLUSTERED, {"lock_sequence": 9}, "preregistration", 1),
-        (CLUSTERED, {"unblinded": True}, "preregistration", 1),
-        (CLUSTERED, {"unblinded": True}, "no_optional_stopping", 0),
+        (CLUSTERED, {"unblindings": (OPENED,)}, "preregistration", 1),
+        (CLUSTERED, {"unblindings": (OPENED,)}, "no_optional_stopping", 0),
         (CLUSTERED, {"standing": ("accept", "needs_review")}, "no_optional_stopping", 1),
         (CLUSTERED, {"standing": ("accept",)}, "no_optional_stopping", 2),
         (CLUSTERED, {"standing": ("accept", "reject")}, "no_optional_stopping", 0),

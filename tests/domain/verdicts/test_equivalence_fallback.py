@@ -124,7 +124,7 @@ def test_the_rate_of_false_equivalents_is_at_most_alpha(truth: float, share: flo
 
 def rows_of(baseline: Any, candidate: Any, changes: dict[str, Any]) -> Rows:
     plan = sample.plan({"populations.0.n": len(baseline), **changes})
-    return Rows(plan, sample.manifests(plan), sample.outcomes(baseline, candidate), sample.NOW)
+    return Rows(plan, sample.manifests(plan), sample.outcomes(baseline, candidate))
 
 
 LOOSE = {

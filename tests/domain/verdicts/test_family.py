@@ -60,7 +60,7 @@ def rows_of(plan: Plan) -> Rows:
         for each in ARMS
         for endpoint in plan.endpoints or ()
     }
-    return Rows(plan, sample.manifests(plan), Outcomes(cells), sample.NOW)
+    return Rows(plan, sample.manifests(plan), Outcomes(cells))
 
 
 def verdict_of(plan: Plan):

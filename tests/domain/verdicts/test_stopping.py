@@ -316,7 +316,7 @@ def test_lint_wants_an_order_and_tests_made_for_it(changes, expected):
 def test_what_other_outcomes_would_have_done_is_not_searched():
     plan, manifests, outcomes = case(GROUP, dict.fromkeys(range(40), 1))
     counted, _ = up_to_stop(plan, manifests, outcomes)
-    rows = Rows(plan, manifests, counted, sample.NOW)
+    rows = Rows(plan, manifests, counted)
     none = np.zeros(N, dtype=bool)
     found = tipping_point(rows, plan.hypotheses[0], Doubts(none, none), budget=1.0)
     assert "another look" in found.reason

@@ -98,7 +98,7 @@ def test_a_verdict_without_marks_has_the_bytes_that_it_had_before_there_were_any
 
 def test_what_is_computed_again_is_as_invalid_as_the_verdict() -> None:
     plan = sample.plan({"populations.0.n": 100})
-    rows = Rows(plan, sample.manifests(plan), RESULTS, sample.NOW, (MARKS[1],))
+    rows = Rows(plan, sample.manifests(plan), RESULTS, (MARKS[1],))
     assert verdicts_of(rows)["H1"].outcome == "invalid"
     nothing = sample.outcomes(*sample.binary(100, 50, 20, 2)).cells["one", "C1", "accuracy"].values[:, 0] > 2
     found = tipping_point(rows, plan.hypotheses[0], Doubts(nothing, ~nothing), budget=1.0)

@@ -169,7 +169,7 @@ def test_a_verdict_counts_what_was_filled_in():
 
 def rows(baseline, candidate, **changes) -> Rows:
     plan = sample.plan({"populations.0.n": len(baseline), **changes})
-    return Rows(plan, sample.manifests(plan), sample.outcomes(baseline, candidate), sample.NOW)
+    return Rows(plan, sample.manifests(plan), sample.outcomes(baseline, candidate))
 
 
 def test_a_deviation_to_worst_case_is_applied_where_the_worst_case_is_known():

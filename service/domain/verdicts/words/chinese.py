@@ -16,6 +16,7 @@ from service.domain.verdicts.validity import Mark, flags
 from service.domain.verdicts.words.chinese_reasons import reason_zh
 from service.domain.verdicts.words.facts import ComparedP, Facts, facts_of, fallback_case
 from service.domain.verdicts.words.numbers import percentage, points, probability, score
+from service.domain.verdicts.words.order import Language, told
 
 OUTCOMES: Mapping[str, str] = MappingProxyType(
     {
@@ -33,32 +34,22 @@ def sentence_zh(
 ) -> str:
     """Outcome, estimate, p-values, interval, margin, and what was not shown; then the marks it stands with."""
     flagged = (f"此结论带有标记:{reason_zh(mark.says)}。" for mark in flags(marks, found.id))
-    return "".join([*_parts(found, read, facts_of(plan, found, read)), *flagged])
+    return "".join([*told(_CHINESE, found, read, facts_of(plan, found, read)), *flagged])
 
 
-def _parts(found: HypothesisVerdict, read: IntervalRead | None, facts: Facts) -> Iterator[str]:
-    yield f"假设 {found.id} {OUTCOMES[found.outcome]}:{_why(found)}。"
-    if found.outcome == "invalid" and found.delta is not None:
-        yield "其子句与检验留存在案,但不据此作出任何结论。"
-        return
-    if found.delta is not None:
-        yield (
-            f"在 {found.population} 上,{found.candidate} 与 {found.baseline} 的 {found.endpoint} 之差为 "
-            f"{amount(found.delta, facts)}(n = {found.n}{_items(found)})。"
-        )
-    for each in facts.p_values:
-        yield _compared(each, found, facts)
-    if read is not None:
-        yield _interval(read, found, facts)
-    if facts.disagree is not None and read is not None:
-        yield _disagreement(facts, read)
-    if facts.margin is not None:
-        yield _margin(facts)
-    if facts.unshown is not None:
-        yield f"陈述所称的 {amount(facts.unshown, facts)} 只就观察到的差异作要求,规则并未对其作检验。"
-    yield from _fallback(found, read, facts)
-    if found.outcome == "not_supported":
-        yield "这并不表明两者相同。"
+def _outcome(found: HypothesisVerdict) -> str:
+    return f"假设 {found.id} {OUTCOMES[found.outcome]}:{_why(found)}。"
+
+
+def _estimate(delta: float, found: HypothesisVerdict, facts: Facts) -> str:
+    return (
+        f"在 {found.population} 上,{found.candidate} 与 {found.baseline} 的 {found.endpoint} 之差为 "
+        f"{amount(delta, facts)}(n = {found.n}{_items(found)})。"
+    )
+
+
+def _unshown(size: float, facts: Facts) -> str:
+    return f"陈述所称的 {amount(size, facts)} 只就观察到的差异作要求,规则并未对其作检验。"
 
 
 def _why(found: HypothesisVerdict) -> str:
@@ -210,3 +201,17 @@ def amount_zh(value: float, binary: bool, *apart: float) -> str:
 def margin_text(value: float, facts: Facts) -> str:
     """A margin in both directions."""
     return f"±{amount(abs(value), facts).lstrip('+')}"
+
+
+_CHINESE = Language(
+    outcome=_outcome,
+    void="其子句与检验留存在案,但不据此作出任何结论。",
+    estimate=_estimate,
+    compared=_compared,
+    interval=_interval,
+    disagreement=_disagreement,
+    margin=_margin,
+    unshown=_unshown,
+    fallback=_fallback,
+    not_equal="这并不表明两者相同。",
+)

@@ -13,6 +13,7 @@ from service.domain.verdicts.records import HypothesisVerdict
 from service.domain.verdicts.validity import Mark, flags
 from service.domain.verdicts.words.facts import ComparedP, Facts, facts_of, fallback_case
 from service.domain.verdicts.words.numbers import percentage, points, probability, score
+from service.domain.verdicts.words.order import Language, told
 
 
 def multiplicity(plan: Plan) -> str:
@@ -36,35 +37,25 @@ def sentence(
 ) -> str:
     """Outcome, estimate, p-values, interval, margin, and what was not shown; then the marks it stands with."""
     flagged = (f"It is marked: {mark.says}." for mark in flags(marks, found.id))
-    return " ".join([*_parts(found, read, facts_of(plan, found, read)), *flagged])
+    return " ".join([*told(_ENGLISH, found, read, facts_of(plan, found, read)), *flagged])
 
 
-def _parts(found: HypothesisVerdict, read: IntervalRead | None, facts: Facts) -> Iterator[str]:
-    yield f"{found.id} is {found.outcome.replace('_', ' ')}: {_why(found)}."
-    if found.outcome == "invalid" and found.delta is not None:
-        yield "Its clauses and tests stand on record, and no outcome rests on them."
-        return
-    if found.delta is not None:
-        yield (
-            f"{found.candidate} minus {found.baseline} in {found.endpoint} on {found.population} is "
-            f"{amount(found.delta, facts)} (n = {found.n}{_items(found)})."
-        )
-    for each in facts.p_values:
-        yield _compared(each, found, facts)
-    if read is not None:
-        yield _interval(read, found, facts)
-    if facts.disagree is not None and read is not None:
-        yield _disagreement(facts, read)
-    if facts.margin is not None:
-        yield _margin(facts)
-    if facts.unshown is not None:
-        yield (
-            f"The rule asks the {amount(facts.unshown, facts)} of the statement of the observed difference only: it "
-            "does not test them."
-        )
-    yield from _fallback(found, read, facts)
-    if found.outcome == "not_supported":
-        yield "This does not show that the arms are equal."
+def _outcome(found: HypothesisVerdict) -> str:
+    return f"{found.id} is {found.outcome.replace('_', ' ')}: {_why(found)}."
+
+
+def _estimate(delta: float, found: HypothesisVerdict, facts: Facts) -> str:
+    return (
+        f"{found.candidate} minus {found.baseline} in {found.endpoint} on {found.population} is "
+        f"{amount(delta, facts)} (n = {found.n}{_items(found)})."
+    )
+
+
+def _unshown(size: float, facts: Facts) -> str:
+    return (
+        f"The rule asks the {amount(size, facts)} of the statement of the observed difference only: it does not test "
+        "them."
+    )
 
 
 def _why(found: HypothesisVerdict) -> str:
@@ -257,3 +248,17 @@ def margin_text(value: float, facts: Facts) -> str:
 
 def _counted(count: int, one: str, many: str | None = None) -> str:
     return f"{count} {one if count == 1 else many or one + 's'}"
+
+
+_ENGLISH = Language(
+    outcome=_outcome,
+    void="Its clauses and tests stand on record, and no outcome rests on them.",
+    estimate=_estimate,
+    compared=_compared,
+    interval=_interval,
+    disagreement=_disagreement,
+    margin=_margin,
+    unshown=_unshown,
+    fallback=_fallback,
+    not_equal="This does not show that the arms are equal.",
+)

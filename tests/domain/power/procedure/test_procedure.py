@@ -8,10 +8,10 @@ import pytest
 from service.domain.plans.unit_order import ranks
 from service.domain.power.procedure.data import Block, Side, World
 from service.domain.power.procedure.procedure import Procedure
-from service.domain.verdicts.judge import analyse, judge
+from service.domain.verdicts.judge import analyse, judge_hypotheses
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.stopping import first, read, up_to_stop
-from tests.domain.sample import NOW, cell, manifests, plan
+from tests.domain.sample import cell, manifests, plan
 
 T = 24
 MCNEMAR = {"id": "m", "test": "mcnemar", "version": 1, "parameters": {"method": "exact"}}
@@ -303,11 +303,7 @@ def test_every_data_set_gets_the_verdicts_decision(name):
     seen = set()
     for index in range(T if changed.stopping.kind == "fixed_n" else 8):
         counted, _stopped = stop(changed, items, outcomes_of(data, index))
-        verdict = judge(
-            changed, items, counted, analyse(changed, items, counted),
-            preregistration_id="p", plan_sha256="0", judged_at=NOW, descriptive=False,
-        )  # fmt: skip
-        for each in verdict.hypotheses:
+        for each in judge_hypotheses(changed, items, counted, analyse(changed, items, counted)):
             decided = found[each.id]
             claimed = "equivalent" if each.claim == "equivalence" else "supported"
             simulated = (

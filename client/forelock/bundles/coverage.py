@@ -1,0 +1,71 @@
+"""Which planned results are in: every item, arm, endpoint and replicate of the plan, once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forelock.bundles.faults import Broken
+from forelock.bundles.rows import OpenBatch
+
+MAX_CELLS = 20_000_000
+Key = tuple[str, str, str]
+
+
+class Coverage:
+    """The cells of a plan, and which of them a batch has filled. One byte per planned result."""
+
+    def __init__(self, plan: dict[str, Any]) -> None:
+        """No cell is filled.
+
+        Raises:
+            Broken: the plan does not say what it expects.
+        """
+        self._cells: dict[Key, tuple[int, int, bytearray]] = {}
+        total = 0
+        for key, n, replicates in _expected(plan):
+            total += n * replicates
+            if total > MAX_CELLS:
+                raise Broken(f"the plan expects more than {MAX_CELLS} results")
+            self._cells[key] = n, replicates, bytearray(n * replicates)
+        self.expected = total
+        self.received = 0
+
+    def place(self, batch: OpenBatch) -> str | None:
+        """Fill the cells of a batch; what is wrong with it, if anything is."""
+        facts = batch.facts
+        cell = self._cells.get((facts.population, facts.arm, facts.endpoint))
+        if cell is None:
+            return f"batch {facts.sequence} is of an arm or endpoint that the plan does not expect"
+        n, replicates, filled = cell
+        for position, replicate in zip(batch.positions, batch.replicates, strict=True):
+            if not (0 <= position < n and 1 <= replicate <= replicates):
+                return (
+                    f"batch {facts.sequence} has a row for an item or replicate that the plan does not have"
+                )
+            at = position * replicates + replicate - 1
+            if filled[at]:
+                return f"batch {facts.sequence} has a second result for an item, arm and endpoint"
+            filled[at] = 1
+        self.received += facts.n
+        return None
+
+
+def _expected(plan: dict[str, Any]) -> list[tuple[Key, int, int]]:
+    try:
+        found = []
+        for population in plan["populations"]:
+            compared = [each for each in plan["hypotheses"] if each["population"] == population["id"]]
+            arms = dict.fromkeys(arm for each in compared for arm in (each["baseline"], each["candidate"]))
+            for arm in arms:
+                for endpoint in plan["endpoints"]:
+                    if population["id"] in endpoint.get("populations", [population["id"]]):
+                        n, replicates = population["n"], endpoint.get("replicates", 1)
+                        if type(n) is not int or type(replicates) is not int or n < 1 or replicates < 1:
+                            raise Broken("the plan has a population or an endpoint without a size")
+                        key = (population["id"], arm, endpoint["id"])
+                        if not all(isinstance(each, str) for each in key):
+                            raise Broken("the plan has a population, an arm or an endpoint without a name")
+                        found.append((key, n, replicates))
+        return found
+    except (KeyError, TypeError, AttributeError):
+        raise Broken("the plan does not name its populations, hypotheses and endpoints") from None

@@ -1,0 +1,186 @@
+"""The log behind a bundle: who may sign for it, the newest checkpoint, and those that somebody kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from forelock.bundles.container import Reader
+from forelock.bundles.faults import Broken
+from forelock.bundles.findings import Report
+from forelock.bundles.receipts import Entry
+from forelock.transparency import merkle
+from forelock.transparency.checkpoints import Checkpoint, open_checkpoint, read_checkpoint
+from forelock.transparency.encoding import base64_bytes, base64_text
+from forelock.transparency.faults import Malformed, TransparencyFault, Unproven
+from forelock.transparency.handovers import Handover, follow
+from forelock.transparency.notes import MAX_BYTES, VerifierKey
+
+NOTE = re.compile(r"checkpoints/([0-9]{1,19})\.note")
+MAX_PATH = 1 << 13
+MAX_HASHES = 64
+
+
+class Prover(Protocol):
+    """Whoever can be asked how one checkpoint follows from another, such as the service."""
+
+    def __call__(self, first: int, second: int) -> Sequence[bytes] | None:
+        """The consistency proof, None where there is none. It need not be trusted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """A log with its keys, which follow from one another, and one checkpoint of it that the last key signed."""
+
+    keys: tuple[VerifierKey, ...]
+    handovers: tuple[Handover, ...]
+    checkpoint: Checkpoint
+
+    def checkpoint_of(self, note: bytes | str) -> Checkpoint:
+        """A checkpoint of this log, under whichever of its names and keys.
+
+        Raises:
+            TransparencyFault: it is none.
+        """
+        name = read_checkpoint(note).origin
+        named = [key for key in self.keys if key.name == name]
+        if not named:
+            raise Unproven(f"it is of another log, {name}")
+        return open_checkpoint(note, named, origin=name)
+
+    def lost(self, old: Checkpoint) -> Handover | None:
+        """The resumption that gave up what a checkpoint covers, if one did."""
+        for each in self.handovers:
+            if each.is_resumption and each.before.name == old.origin and old.size > each.size:
+                return each
+        return None
+
+
+def path_text(hashes: Iterable[bytes]) -> bytes:
+    """A consistency proof as a bundle holds it: a hash per line."""
+    return b"".join(base64_text(each).encode() + b"\n" for each in hashes)
+
+
+def read_path(data: bytes) -> tuple[bytes, ...]:
+    """The inverse of `path_text`.
+
+    Raises:
+        Malformed: it is not of that form.
+    """
+    *lines, rest = data.decode(errors="replace").split("\n")
+    if rest or len(lines) > MAX_HASHES:
+        raise Malformed("a consistency proof is not a hash per line")
+    return tuple(base64_bytes(line, "a hash", length=merkle.HASH_BYTES) for line in lines)
+
+
+def open_log(note: str, keys: Sequence[str], handovers: Sequence[Entry]) -> Log:
+    """The log of a bundle's checkpoint, as the keys that the bundle names sign for it.
+
+    Raises:
+        Broken: the keys are not those that the log's own entries lead to.
+        TransparencyFault: a key, a handover or the checkpoint does not hold.
+    """
+    if not keys:
+        raise Broken("the bundle names no key")
+    named = [VerifierKey.parse(each) for each in keys]
+    notes = [each.body.get("note") for each in handovers]
+    if not all(isinstance(each, str) for each in notes):
+        raise Broken("a change of the log's key has no note")
+    followed = follow(named[0], [str(each) for each in notes])
+    if [named[0], *(each.after for each in followed)] != named or len(followed) != len(handovers):
+        raise Broken("the keys of the bundle are not those that the entries of the log lead to")
+    return Log(tuple(named), tuple(followed), open_checkpoint(note, [named[-1]], origin=named[-1].name))
+
+
+def check_handovers(log: Log, entries: Sequence[Entry]) -> None:
+    """Compare the place of every change of key with what its signers said of it.
+
+    Raises:
+        Broken: it stands elsewhere.
+    """
+    if any(entry.index < each.size for entry, each in zip(entries, log.handovers, strict=True)):
+        raise Broken("a change of the log's key stands before the tree that it was signed for")
+
+
+def check_old(reader: Reader, log: Log) -> Iterator[tuple[int, bytes]]:
+    """The older checkpoints of a bundle, each after showing that the newest one follows from it.
+
+    Raises:
+        Broken: a proof is not there, or a note is of another size than it is named for.
+        TransparencyFault: a note or a proof does not hold.
+    """
+    for name in reader.members:
+        found = NOTE.fullmatch(name)
+        if found is None:
+            continue
+        note = reader.read(name, MAX_BYTES)
+        old = log.checkpoint_of(note)
+        if str(old.size) != found[1]:
+            raise Broken(f"{name} is a checkpoint of another size")
+        path = _path(reader, old.size)
+        if path is None and old.size != log.checkpoint.size:
+            raise Broken(f"{name} has no proof beside it")
+        _follows(old, path or (), log.checkpoint)
+        yield old.size, note
+    proofs = {
+        int(name.split("/")[1].split(".")[0]) for name in reader.members if name.endswith(".consistency")
+    }
+    if any(size > log.checkpoint.size for size in proofs):
+        raise Broken("the bundle holds a proof of a checkpoint that is newer than its own")
+    for size in proofs:
+        read_path(reader.read(f"checkpoints/{size}.consistency", MAX_PATH))
+
+
+def check_kept(reader: Reader, log: Log, name: str, note: bytes, report: Report, ask: Prover | None) -> None:
+    """Show that the bundle's checkpoint follows from one that somebody kept, or the other way round."""
+    try:
+        kept = log.checkpoint_of(note)
+        lost = log.lost(kept)
+        if lost is not None:
+            raise Unproven(
+                f"the log was begun anew from entry {lost.size}, and entries up to {kept.size} that this checkpoint "
+                f"covers were given up: {lost.reason}"
+            )
+        newest = log.checkpoint
+        old, new = (kept, newest) if kept.size <= newest.size else (newest, kept)
+        path: Sequence[bytes] | None = () if old.size == new.size else None
+        if path is None and new is newest:
+            path = _path(reader, old.size)
+        if path is None and ask is not None:
+            path = ask(old.size, new.size)
+        if path is None:
+            raise Unproven(_way_out(name, kept.size, newest.size))
+        _follows(old, path, new)
+    except TransparencyFault as fault:
+        report.add("kept checkpoint", "fail", f"{name}: {fault}")
+        return
+    if old.size == new.size:
+        said = "and it is the bundle's own"
+    elif new is newest:
+        said = "and the bundle's log goes on from it"
+    else:
+        said = "and it goes on from the bundle's log"
+    report.add("kept checkpoint", "pass", f"{name}: the first {kept.size} entries, {said}")
+
+
+def _way_out(name: str, kept: int, newest: int) -> str:
+    if kept > newest:
+        return (
+            f"it covers {kept} entries and the bundle's log has {newest}: nothing shows that they are one log; "
+            "fetch the bundle again, or name the service with --url"
+        )
+    return (
+        f"nothing shows that the bundle's log of {newest} entries goes on from its {kept}: fetch the bundle with "
+        f"`forelock bundle ID --checkpoint {name}`, or name the service with --url"
+    )
+
+
+def _path(reader: Reader, size: int) -> tuple[bytes, ...] | None:
+    name = f"checkpoints/{size}.consistency"
+    return read_path(reader.read(name, MAX_PATH)) if name in reader.members else None
+
+
+def _follows(old: Checkpoint, path: Sequence[bytes], new: Checkpoint) -> None:
+    merkle.verify_consistency(size1=old.size, root1=old.root, size2=new.size, root2=new.root, proof=path)

@@ -1,0 +1,119 @@
+"""Entries of the ledger as a bundle holds them: the leaf's text, its place, and the path to the checkpoint's root."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from forelock.bundles import canonical
+from forelock.bundles.container import Reader
+from forelock.bundles.faults import Broken
+from forelock.transparency import merkle
+from forelock.transparency.encoding import MAX_SIZE, base64_bytes
+from forelock.transparency.faults import TransparencyFault
+from forelock.transparency.tlog_proofs import TlogProof
+
+RECEIPT = re.compile(r"receipts/([0-9]{12})\.(leaf|tlog-proof)")
+BATCHES = "batches.jsonl"
+MAX_LEAF = 1 << 16
+MAX_PROOF = 1 << 20
+MAX_LINE = 1 << 17
+BATCH_KINDS = ("batch", "batch_voided")
+SALT = re.compile(r"[0-9a-f]{32}")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A leaf that is in the log."""
+
+    index: int
+    kind: str
+    body: dict[str, Any]
+
+
+def names(index: int) -> tuple[str, str]:
+    """What a leaf and its proof are called in a bundle."""
+    return f"receipts/{index:012}.leaf", f"receipts/{index:012}.tlog-proof"
+
+
+class Receipts:
+    """Reads entries and checks each against one checkpoint: its size, root and note."""
+
+    def __init__(self, reader: Reader, note: str, size: int, root: bytes) -> None:
+        self._reader, self._note, self._size, self._root = reader, note, size, root
+
+    def single(self) -> list[Entry]:
+        """Every entry that has a proof file of its own, in the log's order.
+
+        Raises:
+            Broken: a leaf or its proof is not what its format says.
+            Unproven: a leaf is not in the log where its proof says.
+        """
+        indexes = sorted(
+            {int(found[1]) for name in self._reader.members if (found := RECEIPT.fullmatch(name))}
+        )
+        return [self._single(index) for index in indexes]
+
+    def _single(self, index: int) -> Entry:
+        leaf_name, proof_name = names(index)
+        leaf = self._reader.read(leaf_name, MAX_LEAF)
+        proof = TlogProof.parse(self._reader.read(proof_name, MAX_PROOF))
+        if (proof.index, proof.checkpoint, proof.extra) != (index, self._note, None):
+            raise Broken(f"{proof_name} is of another entry, or of another checkpoint than the bundle's")
+        self._included(index, leaf, proof.hashes)
+        return _entry(index, leaf, leaf_name)
+
+    def batches(self) -> Iterator[Entry]:
+        """The entries of batches and their voids, one at a time: there may be very many."""
+        before = -1
+        for number, line in enumerate(self._reader.lines(BATCHES, MAX_LINE), 1):
+            where = f"line {number} of {BATCHES}"
+            found = canonical.read(line, where)
+            index, leaf, path = _line(found, where)
+            if index <= before:
+                raise Broken(f"{where} is not in the log's order")
+            before = index
+            self._included(index, leaf, path)
+            entry = _entry(index, leaf, where)
+            if entry.kind not in BATCH_KINDS:
+                raise Broken(f"{where} is the entry of no batch")
+            yield entry
+
+    def _included(self, index: int, leaf: bytes, path: tuple[bytes, ...]) -> None:
+        hashed = merkle.leaf_hash(leaf)
+        try:
+            merkle.verify_inclusion(index=index, size=self._size, leaf=hashed, proof=path, root=self._root)
+        except TransparencyFault as fault:
+            raise type(fault)(f"entry {index} of the log: {fault}") from None
+
+
+def _line(found: Any, where: str) -> tuple[int, bytes, tuple[bytes, ...]]:
+    if not isinstance(found, dict) or set(found) != {"index", "leaf", "proof"}:
+        raise Broken(f"{where} is not an entry with its proof")
+    index, leaf, path = found["index"], found["leaf"], found["proof"]
+    hashes: list[Any] = path if isinstance(path, list) and len(path) < 64 else [None]
+    if type(index) is not int or not 0 <= index <= MAX_SIZE or not isinstance(leaf, str):
+        raise Broken(f"{where} is not an entry with its proof")
+    if not all(isinstance(each, str) for each in hashes):
+        raise Broken(f"{where} is not an entry with its proof")
+    decoded = tuple(base64_bytes(each, "a hash", length=merkle.HASH_BYTES) for each in hashes)
+    return index, leaf.encode(errors="replace"), decoded
+
+
+def _entry(index: int, leaf: bytes, where: str) -> Entry:
+    """What a leaf says.
+
+    Raises:
+        Broken: it is not the canonical text of an event of version 1.
+    """
+    found = canonical.read(leaf, where)
+    if not isinstance(found, dict) or set(found) != {"version", "kind", "body", "salt"}:
+        raise Broken(f"{where} is not an entry of a ledger")
+    kind, body, salt = found["kind"], found["body"], found["salt"]
+    if found["version"] != 1 or not isinstance(kind, str) or not isinstance(body, dict):
+        raise Broken(f"{where} is of a version that this program does not know")
+    if not isinstance(salt, str) or not SALT.fullmatch(salt):
+        raise Broken(f"{where} has no salt")
+    return Entry(index, kind, body)

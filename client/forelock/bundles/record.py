@@ -1,0 +1,278 @@
+"""What a bundle says of its record, member by member, each compared with the ledger's entry of it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from forelock.bundles import canonical
+from forelock.bundles.container import Reader
+from forelock.bundles.faults import Broken
+from forelock.bundles.receipts import BATCH_KINDS, RECEIPT, Entry
+from forelock.bundles.rows import Batch
+from forelock.text import EXIT_CODES
+
+FORMAT = "forelock-bundle/1"
+INDEX = "bundle.json"
+CHECKPOINT = "checkpoint"
+VERDICT = "verdict.json"
+DOCUMENTS = ("VERIFY.md", "documents/PREREG.md", "documents/DEVIATIONS.md", "documents/EVIDENCE.md")
+"""Made from the other members for people. They prove nothing, and no outcome is read from them."""
+MAX_INDEX = 1 << 24
+MAX_TEXT = 1 << 26
+MAX_MANIFEST = 1 << 28
+_OTHERS = re.compile(
+    r"plans/[1-9][0-9]{0,5}\.json|manifests/[0-9]{1,4}\.json|deviations/[1-9][0-9]{0,5}(-decision-[1-9][0-9]{0,5})?\.json"
+    r"|checkpoints/[0-9]{1,19}\.(note|consistency|tsr|ots)|rows\.bin|batches\.jsonl|verdict\.json|checkpoint"
+)
+HASH = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """What the bundle says of itself."""
+
+    preregistration_id: str
+    keys: tuple[str, ...]
+    """Of the log, oldest first."""
+    files: Mapping[str, str]
+
+
+def read_index(reader: Reader) -> Index:
+    """The index; it names every other member.
+
+    Raises:
+        Broken: it is another format, or names other members than there are.
+    """
+    found = canonical.read(reader.read(INDEX, MAX_INDEX), INDEX)
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise Broken(f"{INDEX} is of a format that this program does not know")
+    name, keys, files = (found.get(each) for each in ("preregistration_id", "keys", "files"))
+    known = set(found) == {"format", "preregistration_id", "keys", "files"}
+    if (
+        not known
+        or not isinstance(name, str)
+        or not isinstance(keys, list)
+        or not _texts(keys)
+        or not isinstance(files, dict)
+        or not _texts(list(files.values()))
+    ):
+        raise Broken(f"{INDEX} is not the index of a bundle")
+    if set(files) != set(reader.members) - {INDEX}:
+        raise Broken(f"{INDEX} names other files than the bundle holds")
+    for each in files:
+        if each not in DOCUMENTS and not RECEIPT.fullmatch(each) and not _OTHERS.fullmatch(each):
+            raise Broken(f"the bundle holds {each}, which no bundle has")
+    return Index(name, tuple(keys), files)
+
+
+def damaged(reader: Reader, index: Index) -> str | None:
+    """The first file that is not the one the index names, if there is one."""
+    return next((name for name, hashed in index.files.items() if reader.sha256(name) != hashed), None)
+
+
+@dataclass(slots=True)
+class Record:
+    """The entries of one record, sorted by what they are of."""
+
+    preregistration_id: str
+    locks: list[Entry] = field(default_factory=list)
+    deviations: list[Entry] = field(default_factory=list)
+    looks: list[Entry] = field(default_factory=list)
+    verdicts: list[Entry] = field(default_factory=list)
+    others: list[Entry] = field(default_factory=list)
+    handovers: list[Entry] = field(default_factory=list)
+    batches: list[tuple[int, Batch]] = field(default_factory=list)
+    """With the index of each entry."""
+    voids: dict[int, str] = field(default_factory=dict)
+    last_batch: int = -1
+    """Index of the last entry of a batch or a void."""
+
+    def take(self, entry: Entry) -> None:
+        """Put an entry where it belongs.
+
+        Raises:
+            Broken: it is of another record.
+        """
+        if entry.kind in ("key_rotation", "resumption"):
+            self.handovers.append(entry)
+            return
+        if entry.body.get("preregistration_id") != self.preregistration_id:
+            raise Broken(f"entry {entry.index} of the log is of another record")
+        if entry.kind in BATCH_KINDS:
+            self._take_batch(entry)
+            return
+        places = {
+            "plan_locked": self.locks,
+            "plan_amended": self.locks,
+            "deviation": self.deviations,
+            "look": self.looks,
+            "reading": self.looks,
+            "verdict": self.verdicts,
+        }
+        places.get(entry.kind, self.others).append(entry)
+
+    def _take_batch(self, entry: Entry) -> None:
+        where = f"entry {entry.index} of the log"
+        self.last_batch = max(self.last_batch, entry.index)
+        if entry.kind == "batch":
+            batch = Batch.of(entry.body, where)
+            if batch.sequence != len(self.batches) + 1:
+                raise Broken(
+                    f"{where} is of batch {batch.sequence}, and batch {len(self.batches) + 1} comes next"
+                )
+            self.batches.append((entry.index, batch))
+            return
+        number, reason = entry.body.get("batch"), entry.body.get("reason")
+        if type(number) is not int or not 0 < number <= len(self.batches) or number in self.voids:
+            raise Broken(f"{where} strikes a batch that is not there, or twice")
+        self.voids[number] = str(reason)
+
+    @property
+    def stopped(self) -> bool:
+        """A look ended the collection before every planned result was in."""
+        return any(each.body.get("decision") == "stop" for each in self.looks)
+
+    def of_kind(self, kind: str) -> list[Entry]:
+        """Entries that have no place of their own, by kind."""
+        return [each for each in self.others if each.kind == kind]
+
+
+def read_plan(reader: Reader, record: Record) -> tuple[dict[str, Any], str]:
+    """The plan in force and its hash, after comparing every version with its entry.
+
+    Raises:
+        Broken: a plan is absent, or is not what was locked.
+    """
+    found: Any = None
+    sha256 = ""
+    for version, entry in enumerate(record.locks, 1):
+        name = f"plans/{version}.json"
+        text = reader.read(name, MAX_TEXT)
+        sha256 = hashlib.sha256(text).hexdigest()
+        kind = "plan_locked" if version == 1 else "plan_amended"
+        if (entry.kind, entry.body.get("version"), entry.body.get("plan_sha256")) != (kind, version, sha256):
+            raise Broken(f"{name} is not the plan that entry {entry.index} of the log has the hash of")
+        found = canonical.read(text, name)
+    if not isinstance(found, dict):
+        raise Broken("the bundle holds no entry of a lock")
+    if f"plans/{len(record.locks) + 1}.json" in reader.members:
+        raise Broken("the bundle holds a plan without an entry of the log")
+    return found, sha256
+
+
+def read_manifests(reader: Reader, plan: dict[str, Any]) -> Iterator[tuple[str, int]]:
+    """Every population of the plan with the number of its items, after comparing its manifest with the plan.
+
+    Raises:
+        Broken: a manifest is not the one that the plan is locked to.
+    """
+    populations = plan.get("populations")
+    for place, population in enumerate(populations if isinstance(populations, list) else []):
+        name = f"manifests/{place}.json"
+        text = reader.read(name, MAX_MANIFEST)
+        said = population if isinstance(population, dict) else {}
+        if hashlib.sha256(text).hexdigest() != said.get("items_sha256"):
+            raise Broken(f"{name} is not the list of items that the plan is locked to")
+        found = canonical.read(text, name)
+        items = found.get("item_ids") if isinstance(found, dict) else None
+        if not isinstance(items, list) or len(items) != said.get("n"):
+            raise Broken(f"{name} has another number of items than the plan")
+        yield str(said.get("id")), len(items)
+
+
+def read_deviations(reader: Reader, record: Record) -> int:
+    """How many deviations there are, after comparing them and the decisions about them with their entries.
+
+    Raises:
+        Broken: one is absent, has no entry, or is not what was filed.
+    """
+    named: set[str] = set()
+    filed = 0
+    decided: Counter[int] = Counter()
+    for entry in record.deviations:
+        number, decision = entry.body.get("deviation"), entry.body.get("decision")
+        if decision is None:
+            filed += 1
+            name, in_turn = f"deviations/{filed}.json", number == filed
+            wanted = entry.body.get("deviation_sha256")
+        else:
+            about = number if isinstance(number, int) else 0
+            decided[about] += 1
+            name = f"deviations/{about}-decision-{decided[about]}.json"
+            in_turn, wanted = decision == decided[about], entry.body.get("decision_sha256")
+        if not in_turn or reader.sha256(name) != wanted:
+            raise Broken(f"{name} is not what entry {entry.index} of the log has the hash of")
+        canonical.read(reader.read(name, MAX_TEXT), name)
+        named.add(name)
+    if {each for each in reader.members if each.startswith("deviations/")} != named:
+        raise Broken("the bundle holds a deviation or a decision without an entry of the log")
+    return filed
+
+
+def read_verdict(reader: Reader, record: Record, plan_sha256: str) -> dict[str, Any] | None:
+    """The verdict, after comparing it with its entry; None where there is none.
+
+    Raises:
+        Broken: it is absent, has no entry, is not what was judged, or is of another plan.
+    """
+    if not record.verdicts:
+        if VERDICT in reader.members:
+            raise Broken(f"{VERDICT} has no entry in the log")
+        return None
+    if len(record.verdicts) > 1:
+        raise Broken("the log has two verdicts of this record")
+    entry = record.verdicts[0]
+    text = reader.read(VERDICT, MAX_TEXT)
+    if hashlib.sha256(text).hexdigest() != entry.body.get("verdict_sha256"):
+        raise Broken(f"{VERDICT} is not the verdict that entry {entry.index} of the log has the hash of")
+    found = canonical.read(text, VERDICT)
+    if not isinstance(found, dict):
+        raise Broken(f"{VERDICT} is not a verdict")
+    outcomes = [each.get("outcome") for each in _objects(found.get("hypotheses"))]
+    if not outcomes or not all(isinstance(each, str) and each in EXIT_CODES for each in outcomes):
+        raise Broken(f"{VERDICT} has no hypothesis, or one without a known outcome")
+    if not plan_sha256 == entry.body.get("plan_sha256") == found.get("plan_sha256"):
+        raise Broken(f"{VERDICT} is of another plan")
+    if found.get("preregistration_id") != record.preregistration_id:
+        raise Broken(f"{VERDICT} is of another record")
+    if [each.get("batch") for each in _objects(found.get("voided_batches"))] != sorted(record.voids):
+        raise Broken(f"{VERDICT} names other struck batches than the log")
+    return found
+
+
+def check_unblinding(record: Record, verdict: dict[str, Any]) -> None:
+    """Compare what the verdict says of an early look at outcomes with the entries of it.
+
+    Raises:
+        Broken: outcomes were opened before the verdict, and it does not say so, or not which batches came after.
+    """
+    openings = [each.index for each in record.of_kind("unblinding") if each.index < record.verdicts[0].index]
+    marks = [each for each in _objects(verdict.get("marks")) if each.get("code") == "unblinded"]
+    if not openings and not marks:
+        return
+    late = [
+        batch.sequence
+        for index, batch in record.batches
+        if openings and index > openings[0] and batch.sequence not in record.voids
+    ]
+    wanted = [("invalid" if late else "flag", late)] if openings else []
+    if [(each.get("effect"), each.get("batches")) for each in marks] != wanted:
+        raise Broken(f"{VERDICT} says something else of an early look at outcomes than the log")
+    outcomes = {each["outcome"] for each in verdict["hypotheses"]}
+    if late and outcomes != {"invalid"}:
+        raise Broken(f"{VERDICT} is not invalid, and results came in after outcomes had been opened")
+
+
+def _objects(values: Any) -> list[dict[str, Any]]:
+    """The objects of a list; none where it holds anything else."""
+    whole = isinstance(values, list) and all(isinstance(each, dict) for each in values)
+    return list(values) if whole else []
+
+
+def _texts(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(each, str) for each in values)

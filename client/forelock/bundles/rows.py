@@ -1,0 +1,142 @@
+"""Rows as a bundle holds them: one block per batch, whose SHA-256 is the commitment that the ledger has.
+
+A block is the batch's salt (16 bytes), then its columns one after the other, little endian: positions in the manifest
+(int32), replicates (uint16, from 1), values (float64, NaN where there is none), statuses (uint8: 0 ok, 1 error,
+2 missing) and times (int64, microseconds since 1970 UTC; the least number where there is none).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from forelock.bundles.container import Reader
+from forelock.bundles.faults import Broken
+
+ROWS = "rows.bin"
+SALT_BYTES = 16
+PUBLIC_BYTES, SECRET_BYTES = 6, 17
+MAX_ROWS = 50_000_000
+"""Of one batch: far beyond what a service takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What the ledger says of a batch."""
+
+    sequence: int
+    population: str
+    arm: str
+    endpoint: str
+    run: str | None
+    n: int
+    commitment_sha256: str
+
+    @classmethod
+    def of(cls, body: dict[str, Any], where: str) -> Batch:
+        """The batch of an entry's body.
+
+        Raises:
+            Broken: a member is absent or of another type.
+        """
+        names = ("population", "arm", "endpoint", "commitment_sha256")
+        texts = {name: body.get(name) for name in names}
+        sequence, n, run = body.get("batch"), body.get("n"), body.get("run")
+        counts = type(sequence) is int and type(n) is int and 0 < n <= MAX_ROWS
+        if not counts or not all(isinstance(text, str) for text in texts.values()):
+            raise Broken(f"{where} does not describe a batch")
+        if run is not None and not isinstance(run, str):
+            raise Broken(f"{where} does not describe a batch")
+        return cls(sequence=sequence, run=run, n=n, **texts)  # type: ignore[arg-type]
+
+    @property
+    def size(self) -> int:
+        """Bytes of its block."""
+        return SALT_BYTES + self.n * (PUBLIC_BYTES + SECRET_BYTES)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenBatch:
+    """A batch with its rows. Its repr tells no outcome."""
+
+    facts: Batch
+    block: bytes = field(repr=False)
+
+    @property
+    def positions(self) -> memoryview[int]:
+        """Of each row in the manifest, from 0; shape (n,)."""
+        return memoryview(_native("i", self._bytes(0, 4)))
+
+    @property
+    def replicates(self) -> memoryview[int]:
+        """Of each row, from 1; shape (n,)."""
+        return memoryview(_native("H", self._bytes(4, 2)))
+
+    @property
+    def values(self) -> bytes:
+        """float64, little endian."""
+        return bytes(self._bytes(6, 8))
+
+    @property
+    def statuses(self) -> bytes:
+        """uint8."""
+        return bytes(self._bytes(14, 1))
+
+    @property
+    def times(self) -> bytes:
+        """int64, little endian."""
+        return bytes(self._bytes(15, 8))
+
+    def committed(self) -> bool:
+        """Whether the block is what the ledger has the hash of."""
+        return hashlib.sha256(self.block).hexdigest() == self.facts.commitment_sha256
+
+    def _bytes(self, before: int, width: int) -> memoryview[int]:
+        start = SALT_BYTES + before * self.facts.n
+        return memoryview(self.block)[start : start + width * self.facts.n]
+
+
+def _native(code: Literal["i", "H"], column: memoryview[int]) -> array[int]:
+    """Little-endian integers as this machine counts."""
+    found = array(code, column.tobytes())
+    if sys.byteorder == "big":
+        found.byteswap()
+    return found
+
+
+class Blocks:
+    """Takes blocks off the rows of a bundle, in the order of the batches."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._pieces: Iterator[bytes] = reader.pieces(ROWS)
+        self._rest = b""
+
+    def take(self, batch: Batch) -> OpenBatch:
+        """The next block.
+
+        Raises:
+            Broken: the rows end before it does.
+        """
+        parts, have = [self._rest], len(self._rest)
+        while have < batch.size:
+            piece = next(self._pieces, None)
+            if piece is None:
+                raise Broken(f"{ROWS} ends before batch {batch.sequence} does")
+            parts.append(piece)
+            have += len(piece)
+        data = b"".join(parts)
+        self._rest = data[batch.size :]
+        return OpenBatch(batch, data[: batch.size])
+
+    def end(self) -> None:
+        """Refuse rows that belong to no batch.
+
+        Raises:
+            Broken: there are such rows.
+        """
+        if self._rest or next(self._pieces, None) is not None:
+            raise Broken(f"{ROWS} holds rows that belong to no batch")

@@ -1,0 +1,86 @@
+"""What checking a bundle found, for people and for programs."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+from forelock.bundles.findings import NOT_PROVEN, Report
+from forelock.text import OUTCOMES, WIDTH, plain
+
+_MARKS = {"pass": "pass", "fail": "FAIL", "differs": "DIFFERS", "not_checked": "not checked"}
+
+
+def as_text(report: Report, file: str, status: int) -> str:
+    """One line per thing that was checked, what a reader has to know beside it, and what cannot be proven."""
+    head = plain(file)
+    if report.preregistration_id is not None:
+        head += f": preregistration {plain(report.preregistration_id)}"
+    if report.title:
+        head += f", {plain(report.title)}"
+    lines = [head, ""]
+    lines += [
+        _hanging(f"  {_MARKS[each.state]:>11}  ", f"{each.name}: {plain(each.sentence)}")
+        for each in report.checks
+    ]
+    if report.marks:
+        lines += ["", "Read beside it"]
+        lines += [_hanging("  - ", plain(each)) for each in report.marks]
+    lines += ["", _conclusion(report, status)]
+    if not report.has("fail"):
+        lines += ["", "No check can show"]
+        lines += [_hanging("  - ", each) for each in NOT_PROVEN]
+    return "\n".join(lines)
+
+
+def as_json(report: Report, file: str, status: int) -> dict[str, Any]:
+    """The same as a document."""
+    return {
+        "file": file,
+        "preregistration_id": report.preregistration_id,
+        "title": report.title,
+        "plan_sha256": report.plan_sha256,
+        "log_key": report.log,
+        "outcomes": _outcomes(report),
+        "checks": [
+            {"name": each.name, "state": each.state, "sentence": each.sentence} for each in report.checks
+        ],
+        "marks": list(report.marks),
+        "not_proven": list(NOT_PROVEN),
+        "exit_status": status,
+    }
+
+
+def _outcomes(report: Report) -> dict[str, str]:
+    if report.verdict is None or report.has("fail"):
+        return {}
+    return {str(each.get("id")): str(each.get("outcome")) for each in report.verdict["hypotheses"]}
+
+
+def _conclusion(report: Report, status: int) -> str:
+    failed = sum(each.state == "fail" for each in report.checks)
+    if failed:
+        return f"DOES NOT HOLD: {failed} of {len(report.checks)} checks failed. Believe nothing it says."
+    if report.verdict is None:
+        return "Everything that was checked holds. There is no verdict in it."
+    found = [
+        f"  {plain(name)}: {OUTCOMES.get(outcome, plain(outcome))}"
+        for name, outcome in _outcomes(report).items()
+    ]
+    said = (
+        "Computed again here the verdict differs."
+        if report.has("differs")
+        else "Everything that was checked holds."
+    )
+    return "\n".join([f"{said} The verdict (exit status {status}):", *found])
+
+
+def _hanging(first: str, words: str) -> str:
+    return textwrap.fill(
+        words,
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=" " * len(first),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,225 @@
+"""`forelock bundle`, `checkpoint` and `verify`: take home what shows a record to be what it says, and check it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from forelock import settings, text
+from forelock.bundles.stamps import Witnesses
+from forelock.bundles.verifying import Kept, Recompute, exit_status, verify
+from forelock.bundles.words import as_json, as_text
+from forelock.client import Client
+from forelock.commands.common import bare, command, show, tell
+from forelock.files import read_bytes
+from forelock.problem import FileFault, ForelockError
+from forelock.transparency import merkle
+from forelock.transparency.checkpoints import open_checkpoint, read_checkpoint
+from forelock.transparency.faults import TransparencyFault
+from forelock.transparency.notes import MAX_BYTES, VerifierKey
+from forelock.witness import WitnessFault, read_certificates
+
+VERIFY_EPILOG = """\
+exit status:
+  0  everything that was checked holds, and every hypothesis is supported
+ 10  … and one is not supported        11  … and one is equivalent
+ 12  … and one is inconclusive          4  … and the verdict is invalid
+  1  everything holds, and there is no verdict in it yet
+  3  a hash, a proof or a signature does not hold, or the file is no whole bundle
+  5  computed again here the verdict differs, which another machine or library may explain
+  2  the command line is wrong, or a file cannot be read
+of several hypotheses the first of 4, 12, 10, 11, 0 that is present
+"""
+
+
+def add(commands: Any) -> None:
+    """Add the parsers."""
+    parser = command(commands, "bundle", _bundle, "Download the bundle of a preregistration.")
+    parser.add_argument("id", help="the preregistration")
+    parser.add_argument("-o", "--output", metavar="FILE", help="where to write it (default: ID.zip)")
+    _add_kept(parser, "have it prove that the ledger goes on from this checkpoint")
+
+    parser = command(commands, "checkpoint", _checkpoint, "Keep the ledger's newest checkpoint.")
+    parser.add_argument(
+        "file", help="where; a checkpoint that is there is replaced by one that goes on from it"
+    )
+    _add_keys(parser)
+
+    parser = bare(commands, "verify", "Check a bundle, without the service.")
+    parser.epilog = VERIFY_EPILOG
+    parser.add_argument("file", help="the bundle")
+    _add_kept(parser, "a checkpoint that you kept: the bundle's ledger has to be the same one")
+    _add_keys(parser)
+    parser.add_argument(
+        "--roots", metavar="FILE", help="PEM file of roots of time stamp authorities that you trust"
+    )
+    parser.add_argument(
+        "--bitcoin-header",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a block header that you got yourself, 80 bytes or in hexadecimal; repeatable",
+    )
+    parser.add_argument(
+        "--url", help="service to ask for proofs that the bundle does not hold (default: none)"
+    )
+    parser.add_argument("--json", action="store_true", help="print what was checked as JSON")
+    parser.set_defaults(handler=_verify)
+
+
+def _add_kept(parser: argparse.ArgumentParser, words: str) -> None:
+    parser.add_argument(
+        "--checkpoint", action="append", default=[], metavar="FILE", help=f"{words}; repeatable"
+    )
+
+
+def _add_keys(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--key",
+        action="append",
+        default=[],
+        type=_key,
+        metavar="VKEY",
+        help="key that you trust to sign the ledger, NAME+ID+BASE64; repeatable",
+    )
+
+
+def _key(argument: str) -> VerifierKey:
+    try:
+        return VerifierKey.parse(argument)
+    except TransparencyFault as fault:
+        raise argparse.ArgumentTypeError(str(fault)) from None
+
+
+def _bundle(options: argparse.Namespace, client: Client) -> int:
+    sizes = [read_checkpoint_file(each)[1] for each in options.checkpoint]
+    target = options.output or f"{options.id}.zip"
+    with _replacing(target) as file:
+        size = client.bundle(options.id, file, kept=sizes)
+    show(
+        options,
+        {"file": target, "bytes": size},
+        f"{target}: {size} bytes; check it with `forelock verify {target}`",
+    )
+    return 0
+
+
+def _checkpoint(options: argparse.Namespace, client: Client) -> int:
+    note = client.checkpoint()
+    try:
+        newest = open_checkpoint(note, options.key) if options.key else read_checkpoint(note)
+        if os.path.exists(options.file):
+            _require_grown(options, client, note)
+    except TransparencyFault as fault:
+        raise ForelockError(f"the service's checkpoint was not kept: {fault}") from None
+    with _replacing(options.file) as file:
+        file.write(note.encode())
+    said = f"{options.file}: the ledger of {newest.origin} with {newest.size} entries"
+    show(options, {"file": options.file, "origin": newest.origin, "size": newest.size}, said)
+    return 0
+
+
+def _require_grown(options: argparse.Namespace, client: Client, note: str) -> None:
+    """Refuse a checkpoint that the kept one does not lead to: the kept one stays."""
+    _, size = read_checkpoint_file(options.file)
+    old, new = read_checkpoint(_kept_bytes(options.file)), read_checkpoint(note)
+    proof = _proof(client, old.size, new.size) if 0 < size < new.size else ()
+    merkle.verify_consistency(
+        size1=old.size, root1=old.root, size2=new.size, root2=new.root, proof=proof or ()
+    )
+
+
+def _verify(options: argparse.Namespace) -> int:
+    kept = [Kept(each, _kept_bytes(each)) for each in options.checkpoint]
+    witnesses = _witnesses(options)
+    client = Client(options.url, settings.api_key(None, None)) if options.url else None
+    try:
+        with open(options.file, "rb") as file:
+            report = verify(
+                file,
+                kept=kept,
+                keys=options.key,
+                ask=None if client is None else lambda first, second: _proof(client, first, second),
+                recompute=_recompute(),
+                witnesses=witnesses,
+            )
+    except OSError as error:
+        raise FileFault(f"{options.file}: {error.strerror or 'cannot be read'}") from None
+    finally:
+        if client is not None:
+            client.close()
+    status = exit_status(report)
+    if options.json:
+        print(json.dumps(as_json(report, options.file, status), indent=2, ensure_ascii=False))
+    else:
+        print(as_text(report, options.file, status))
+    return status
+
+
+def _witnesses(options: argparse.Namespace) -> Witnesses:
+    headers = [read_bytes(each) for each in options.bitcoin_header]
+    try:
+        roots = read_certificates(read_bytes(options.roots)) if options.roots else []
+    except WitnessFault as fault:
+        raise FileFault(f"{options.roots}: {fault}") from None
+    return Witnesses(roots, headers)
+
+
+def _recompute() -> Recompute | None:
+    """How the server package judges again, where it is installed."""
+    for entry in entry_points(group="forelock.recompute"):
+        found: Recompute = entry.load()
+        return found
+    return None
+
+
+def _proof(client: Client, first: int, second: int) -> Sequence[bytes] | None:
+    try:
+        found = client.consistency(first, second)
+    except ForelockError as error:
+        tell(f"forelock: the service gave no proof from {first} to {second} entries: {text.plain(error)}")
+        return None
+    try:
+        return [bytes.fromhex(each) for each in found]
+    except ValueError:
+        return None
+
+
+def read_checkpoint_file(path: str) -> tuple[bytes, int]:
+    """A kept checkpoint, and the size of the log that it is of."""
+    note = _kept_bytes(path)
+    try:
+        return note, read_checkpoint(note).size
+    except TransparencyFault as fault:
+        raise FileFault(f"{path}: is no checkpoint: {fault}") from None
+
+
+def _kept_bytes(path: str) -> bytes:
+    if os.path.isfile(path) and os.path.getsize(path) > MAX_BYTES:
+        raise FileFault(f"{path}: is too large to be a checkpoint")
+    return read_bytes(path)
+
+
+@contextmanager
+def _replacing(path: str) -> Iterator[BinaryIO]:
+    """A file that takes its name when it is whole, and leaves nothing behind otherwise."""
+    target = Path(path)
+    try:
+        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
+            try:
+                yield file.file  # type: ignore[misc]
+                file.flush()
+                os.fchmod(file.fileno(), 0o644)
+                os.replace(file.name, target)
+            except BaseException:
+                os.unlink(file.name)
+                raise
+    except OSError as error:
+        raise FileFault(f"{path}: {error.strerror or 'cannot be written'}") from None

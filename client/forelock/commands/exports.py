@@ -1,0 +1,140 @@
+"""`forelock export` and `forelock stamps`: records for the tools of others, and what outside witnesses gave."""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import binascii
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from forelock import text
+from forelock.client import Client
+from forelock.commands.common import bare, command, group
+from forelock.files import read_bytes
+from forelock.problem import FileFault, ForelockProblem
+from forelock.witness import Found, Stamp, WitnessFault, read_certificates, verify
+from forelock.witness.found import KINDS, require_size
+from forelock.witness.opentimestamps import MAGIC
+
+FORMATS = {"intoto": "lock.intoto.json", "dsse": "lock.dsse.json", "prml": "prml"}
+VERIFIED, NOT_PROVEN, BROKEN = 0, 1, 3
+
+
+def add(commands: Any) -> None:
+    """Add the parsers."""
+    export = command(commands, "export", _export, "Print or save a lock for tools that exist.")
+    export.add_argument("id", help="the preregistration")
+    export.add_argument(
+        "--format", choices=tuple(FORMATS), required=True, help="in-toto statement, the same signed, or PRML"
+    )
+    export.add_argument(
+        "--hypothesis", metavar="ID", help="of a PRML manifest; needed where the plan has several"
+    )
+    export.add_argument("--output", type=Path, metavar="FILE", help="where to; default: standard output")
+
+    steps = group(commands, "stamps", "Save and check what outside witnesses gave.")
+    save = command(steps, "save", _save, "Save the stamps of a record with the checkpoints that they are of.")
+    save.add_argument("id", help="the preregistration")
+    save.add_argument("directory", type=Path, help="where to; made if it is not there")
+
+    check = bare(
+        steps,
+        "check",
+        "Check a stamp without service, key or network: status 0 when somebody you named vouches for the time, "
+        "1 when nobody does yet, 3 when it does not hold.",
+    )
+    check.add_argument("stamp", help="the .tsr or .ots file")
+    check.add_argument(
+        "--of", required=True, metavar="FILE", help="the checkpoint that it is of, byte for byte"
+    )
+    check.add_argument("--roots", metavar="FILE", help="PEM file of the time stamp authority's root")
+    check.add_argument(
+        "--bitcoin-header",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a block header, 80 bytes or in hexadecimal; may be given several times",
+    )
+    check.set_defaults(handler=_check)
+
+
+def _export(options: argparse.Namespace, client: Client) -> int:
+    content = client.export(options.id, FORMATS[options.format], hypothesis=options.hypothesis)
+    if options.output is None:
+        sys.stdout.write(content.decode())
+    else:
+        _write(options.output, content)
+    return 0
+
+
+def _save(options: argparse.Namespace, client: Client) -> int:
+    found = client.stamps(options.id)
+    if options.json:
+        print(json.dumps({"items": found}, indent=2))
+    files: dict[Path, bytes] = {}
+    for each in found:
+        files |= _files(options.directory, each)
+    if files:
+        try:
+            options.directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileFault(f"{options.directory}: {error.strerror or 'cannot be made'}") from error
+    for path, content in files.items():
+        _write(path, content)
+        if not options.json:
+            print(path)
+    if not found and not options.json:
+        print("no witness has stamped this record yet")
+    return 0
+
+
+def _files(directory: Path, stamp: Mapping[str, Any]) -> dict[Path, bytes]:
+    """What a stamp is saved as. Names are made of words that are known: the service does not choose them."""
+    try:
+        kind = next(each for each in KINDS if each == stamp["kind"])
+        of = "".join(letter for letter in stamp["of"] if letter in "abcdefghijklmnopqrstuvwxyz_")
+        name = f"{of}-{int(stamp['sequence'])}.{kind}"
+        content = base64.b64decode(stamp["stamp"], validate=True)
+        return {
+            directory / (name + Stamp(kind, content).suffix): content,
+            directory / f"{name}.checkpoint": stamp["checkpoint"].encode(),
+            directory / f"{name}.tlog-proof": stamp["proof"].encode(),
+        }
+    except (KeyError, StopIteration, TypeError, ValueError, AttributeError, binascii.Error):
+        raise ForelockProblem(200, "not_forelock", "the answer holds what is no stamp") from None
+
+
+def _write(path: Path, content: bytes) -> None:
+    """All of it or nothing; what was there is replaced."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        try:
+            draft.write_bytes(content)
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise FileFault(f"{path}: {error.strerror or 'cannot be written'}") from error
+
+
+def _check(options: argparse.Namespace) -> int:
+    data = read_bytes(options.stamp)
+    checkpoint = read_bytes(options.of)
+    headers = [read_bytes(each) for each in options.bitcoin_header]
+    try:
+        require_size(data, "stamp")
+        require_size(checkpoint, "checkpoint")
+        roots = read_certificates(read_bytes(options.roots)) if options.roots else []
+        stamp = Stamp("opentimestamps" if data.startswith(MAGIC) else "rfc3161", data)
+        found: Found = verify(stamp, checkpoint, roots, headers)
+    except WitnessFault as fault:
+        print(f"forelock: {text.plain(str(fault))}", file=sys.stderr)
+        return BROKEN
+    for sentence in found.sentences:
+        print(text.plain(sentence))
+    return VERIFIED if found.state == "verified" else NOT_PROVEN

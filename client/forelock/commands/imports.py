@@ -1,0 +1,164 @@
+"""`forelock import`: result files of harnesses, checked before the lock and imported after it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from forelock import files, text
+from forelock.client import Client
+from forelock.commands.common import command, show, tell
+from forelock.import_files import FORMATS, OneImport, Packed, imports_of
+from forelock.item_files import read_items
+from forelock.problem import FileFault
+from forelock.reading import read
+
+Json = dict[str, Any]
+
+
+def add(commands: Any) -> None:
+    """Add the parser."""
+    parser = command(
+        commands, "import", _run, "Import result files of a harness. Repeating is safe: what is in stays."
+    )
+    parser.add_argument(
+        "inputs",
+        nargs="+",
+        metavar="ID FILE",
+        help="the preregistration and its files; with --check files alone",
+    )
+    parser.add_argument(
+        "--check", metavar="PLAN", help="before the lock: what the files hold, beside a plan as JSON"
+    )
+    parser.add_argument("--items", metavar="FILE", help="with --check: the items of the plan's population")
+    parser.add_argument(
+        "--arm", help="whose results these are, where the plan does not say where files say it"
+    )
+    parser.add_argument("--population", help="which population, where the plan has several")
+    parser.add_argument("--format", choices=FORMATS, help="what wrote the files, where it cannot be told")
+    parser.add_argument(
+        "--complete",
+        action="store_true",
+        help="the run is over: planned items that it does not have are missing",
+    )
+
+
+def _run(options: argparse.Namespace, client: Client) -> int:
+    return _import(options, client) if options.check is None else _check(options, client)
+
+
+def _import(options: argparse.Namespace, client: Client) -> int:
+    prereg_id, *names = options.inputs
+    if not names:
+        raise FileFault("name the preregistration and the files: forelock import ID FILE…")
+    form, ones = imports_of(names, options.format)
+    if options.complete and len(ones) > 1:
+        tell("--complete goes with the last file: the files together are taken for the run")
+    query = {
+        name: value
+        for name, value in (("arm", options.arm), ("population", options.population), ("format", form))
+        if value is not None
+    }
+    bar = text.Bar("importing", len(ones), sys.stderr)
+    reports = []
+    try:
+        for number, one in enumerate(ones, start=1):
+            last = {"complete": "true"} if options.complete and number == len(ones) else {}
+            with Packed(one) as body:
+                reports.append(client.import_file(prereg_id, body, query=query | last))
+            bar.advance(1)
+    finally:
+        bar.close()
+    show(options, reports, "\n".join(_report(one, report) for one, report in zip(ones, reports, strict=True)))
+    return 0
+
+
+def _report(one: OneImport, report: Json) -> str:
+    lines = [
+        f"{text.plain(one.name)}: {text.plain(each['arm'])} / {text.plain(each['endpoint'])}: "
+        f"{each['n']} of {each['rows']} rows stored"
+        + (f", {each['skipped']} were in already" if each["skipped"] else "")
+        + _ids(each["unknown"], each["unknown_ids"], "not in the manifest")
+        + _ids(each["missing"], each["missing_ids"], "not in the file")
+        for each in report["batches"]
+    ]
+    return "\n".join(
+        [*lines, f"{report['received']} of {report['expected']} results are in ({report['state']})"]
+    )
+
+
+def _ids(n: int, ids: list[str], what: str) -> str:
+    if not n:
+        return ""
+    shown = ", ".join(text.plain(each) for each in ids[:5])
+    return f", {n} {what} ({shown}{', …' if len(ids) > 5 else ''})"
+
+
+def _check(options: argparse.Namespace, client: Client) -> int:
+    plan = files.read_object(options.check)
+    section = plan.get("import")
+    said = section.get("format") if isinstance(section, dict) else None
+    form, ones = imports_of(options.inputs, options.format or (said if said in FORMATS else None))
+    items = frozenset(read_items(options.items).columns["item_ids"]) if options.items else None
+    found, status = [], 0
+    for one in ones:
+        read_ = read(client, one, form, section if isinstance(section, dict) else None, options.arm)
+        found.append({"files": [str(path) for path in one.paths], **read_})
+        status = status or int(read_["problem"] is not None)
+    lines = [line for one, each in zip(ones, found, strict=True) for line in _told(one, each, items)]
+    if not isinstance(section, dict):
+        lines += ["", '"import": ' + json.dumps(found[0]["survey"]["section"], indent=2, ensure_ascii=False)]
+        lines.append("paste this into the plan and look at every line: it says what the file leaves open")
+    show(options, found, "\n".join(lines))
+    return status
+
+
+def _told(one: OneImport, found: Json, items: frozenset[str] | None) -> list[str]:
+    survey = found["survey"]
+    lines = [f"{text.plain(one.name)}: {survey['format']}, {survey['samples']} samples"]
+    if survey["partial"]:
+        lines.append(f"  the run {survey['partial']}")
+    for name, measure in survey["measures"].items():
+        values = ", ".join(text.plain(each) for each in measure["texts"])
+        if measure["least"] is not None:
+            values = f"{measure['least']:g} to {measure['greatest']:g}" + (f", {values}" if values else "")
+        odd = "".join(f", {n} {event}" for event, n in measure["events"].items())
+        lines.append(f"  measure {text.plain(name)}: {measure['n']} values, {values or 'none'}{odd}")
+    lines += [f"  {n} samples with {event}" for event, n in survey["events"].items()]
+    lines += [f"  ids: {text.plain(path)} ({n})" for path, n in survey["ids"].items()]
+    lines += [f"  clusters: {text.plain(path)} ({n})" for path, n in survey["clusters"].items()]
+    lines += [
+        f"  arm: {text.plain(path)} = {', '.join(text.plain(each) for each in values)}"
+        for path, values in survey["arms"].items()
+        if "arm" in path.lower()
+        or path in ("model", "provider.label", "prompt.label", "identifier", "run_name")
+    ]
+    if survey["replicates"] > 1:
+        lines.append(f"  {survey['replicates']} replicates")
+    if found["problem"] is not None:
+        lines += ["  the plan's import section does not read it:"]
+        faults = found["problem"].get("errors") or [
+            {"path": "", "message": found["problem"]["detail"], "fix": ""}
+        ]
+        lines += [
+            f"    {text.plain(each['path'])}: {text.plain(each['message'])}; {text.plain(each['fix'])}"
+            for each in faults
+        ]
+    for table in found["table"] or ():
+        lines.append(_overlap(table, items))
+    return lines
+
+
+def _overlap(table: Json, items: frozenset[str] | None) -> str:
+    ids = frozenset(table["item_ids"])
+    counts = {word: table["status"].count(word) for word in ("ok", "error", "missing")}
+    said = f"  under the plan: {len(table['item_ids'])} rows of {len(ids)} items ({_counted(counts)})"
+    if items is None:
+        return said
+    return f"{said}; {len(ids & items)} of the plan's {len(items)} items, {len(ids - items)} others"
+
+
+def _counted(counts: dict[str, int]) -> str:
+    return ", ".join(f"{n} {word}" for word, n in counts.items() if n)

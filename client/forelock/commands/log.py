@@ -1,0 +1,47 @@
+"""`forelock log`: the audit log, newest first."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from itertools import islice
+from typing import Any
+
+from forelock import text
+from forelock.client import Client
+from forelock.commands.common import command, positive, show
+
+
+def add(commands: Any) -> None:
+    """Add the parser."""
+    parser = command(commands, "log", _log, "Who did what, and when: the audit log, newest first.")
+    parser.add_argument("--subject", metavar="ID", help="only what was done to this preregistration or key")
+    parser.add_argument("--action", help="only this action, such as verdict.read")
+    parser.add_argument("--key", metavar="ID", help="only what this API key did")
+    parser.add_argument("--since", metavar="TIME", help="only since this time (RFC 3339)")
+    parser.add_argument(
+        "--limit", type=positive, default=200, metavar="N", help="events at most (default: 200)"
+    )
+    parser.add_argument(
+        "--deployment", action="store_true", help="what was done to the deployment; needs the scope operator"
+    )
+
+
+def _log(options: argparse.Namespace, client: Client) -> int:
+    events = client.audit_log(
+        subject=options.subject,
+        action=options.action,
+        key=options.key,
+        since=options.since,
+        deployment=options.deployment,
+    )
+    found = list(islice(events, options.limit))
+    show(options, found, "\n".join(map(_line, found)) or "no events")
+    return 0
+
+
+def _line(event: dict[str, Any]) -> str:
+    who = event["key_name"] or event["key_id"] or "the service"
+    facts = json.dumps(event["facts"], ensure_ascii=False) if event["facts"] else ""
+    parts = (event["at"], who, event["action"], event["subject"] or "", facts)
+    return "  ".join(text.plain(part) for part in parts if part)

@@ -1,0 +1,77 @@
+"""`forelock unblind` and `erase`: the seals of a plan broken before its verdict, or its rows destroyed, for good."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from forelock import text
+from forelock.client import Client
+from forelock.commands.common import command, show
+from forelock.problem import FileFault
+
+UNDONE = "it cannot be undone"
+
+
+def add(commands: Any) -> None:
+    """Add the parsers."""
+    unblind = command(
+        commands, "unblind", _unblind, f"Open results before the verdict, in an emergency; {UNDONE}."
+    )
+    _asks(unblind)
+    unblind.add_argument("--population", metavar="ID", help="show rows of this population alone")
+    unblind.add_argument("--endpoint", metavar="ID", help="show rows of this endpoint alone")
+    erase = command(commands, "erase", _erase, f"Destroy the rows of a preregistration; {UNDONE}.")
+    _asks(erase)
+
+
+def _asks(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", help="the preregistration")
+    parser.add_argument("--reason", required=True, help="why; on record for good")
+    parser.add_argument("--yes", action="store_true", help="do not ask: needed where there is no terminal")
+
+
+def _unblind(options: argparse.Namespace, client: Client) -> int:
+    _sure(
+        options,
+        "Results that come in after this make the verdict invalid, and everybody will read that and why.",
+    )
+    answer = client.unblind(
+        options.id, options.reason, population=options.population, endpoint=options.endpoint
+    )
+    seen = answer["unblinding"]
+    show(
+        options,
+        answer,
+        f"{text.plain(options.id)} is unblinded, with {seen['received']} of {seen['expected']} results in; "
+        f"GET /v1/preregistrations/{text.plain(options.id)}/results shows them",
+    )
+    return 0
+
+
+def _erase(options: argparse.Namespace, client: Client) -> int:
+    _sure(options, "Nobody will read the rows again; where there is no verdict yet, there will be none.")
+    answer = client.erase(options.id, options.reason)
+    lines = [f"the rows of {text.plain(options.id)} are gone", "still checked by anybody:"]
+    lines += [f"  {text.plain(each)}" for each in answer["can_check"]]
+    lines += ["no longer:"] + [f"  {text.plain(each)}" for each in answer["cannot_check"]]
+    show(options, answer, "\n".join(lines))
+    return 0
+
+
+def _sure(options: argparse.Namespace, warning: str) -> None:
+    """Ask on a terminal whether this is meant; elsewhere `--yes` has to say so.
+
+    Raises:
+        FileFault: it is not.
+    """
+    if options.yes:
+        return
+    if not sys.stdin.isatty():
+        raise FileFault(f"{UNDONE}: say --yes")
+    print(
+        f"{warning} {UNDONE.capitalize()}. Type the preregistration's id to go on: ", end="", file=sys.stderr
+    )
+    if sys.stdin.readline().strip() != options.id:
+        raise FileFault("nothing was done")

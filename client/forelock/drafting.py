@@ -1,0 +1,213 @@
+"""A whole plan from two result files of earlier runs: items, clusters, endpoint, mapping, and pilot data for power."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from forelock.client import Client
+from forelock.import_files import OneImport
+from forelock.problem import FileFault
+from forelock.reading import read
+from forelock.wizard import Answers, plan_of
+
+Json = dict[str, Any]
+_TOKEN = re.compile(r"[A-Za-z0-9_.\-]{1,64}")
+_ARM_PLACES = ("arm", "label", "model", "identifier", "run_name")
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A plan, its items, and the earlier results as a pilot. All of them are for files of the author's."""
+
+    plan: Json
+    items: str = field(repr=False)
+    pilot: str = field(repr=False)
+    remarks: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Arm:
+    """One arm's values by item, replicates apart."""
+
+    values: dict[str, list[float]]
+    clusters: dict[str, str | None]
+    replicates: int
+    all_ok: bool
+
+    @classmethod
+    def of(cls, table: Json) -> _Arm:
+        values: dict[str, list[float]] = {}
+        clusters: dict[str, str | None] = {}
+        for item_id, cluster, value in zip(
+            table["item_ids"], table["clusters"], table["values"], strict=True
+        ):
+            values.setdefault(item_id, [])
+            clusters.setdefault(item_id, cluster)
+            if value is not None:
+                values[item_id].append(value)
+        return cls(values, clusters, max(table["replicates"], default=1), set(table["status"]) <= {"ok"})
+
+    def mean(self, item_id: str) -> str:
+        """Of an item's replicates, as a cell; empty where there is none."""
+        found = self.values.get(item_id)
+        return repr(sum(found) / len(found)) if found else ""
+
+
+def draft(client: Client, form: str, ones: Sequence[OneImport]) -> Draft:
+    """The plan that two earlier runs suggest; a single file may hold both arms.
+
+    Raises:
+        FileFault: there are not two arms, or they have no item in common.
+    """
+    surveys = [read(client, one, form)["survey"] for one in ones]
+    section, names = _section(surveys)
+    tables = [
+        table
+        for one, name in zip(ones, names, strict=True)
+        for table in _tables(client, one, form, section, name)
+    ]
+    if len(tables) != 2:
+        raise FileFault(f"{ones[0].name}: holds {len(tables)} arms; name two files, the baseline's first")
+    arms = [_Arm.of(table) for table in tables]
+    item_ids = list(dict.fromkeys([*arms[0].values, *arms[1].values]))
+    both = [item_id for item_id in item_ids if all(item_id in arm.values for arm in arms)]
+    if not both:
+        raise FileFault(
+            "the two files have no item in common; name where the ids stand, in a plan of your own"
+        )
+    clusters = _clusters(item_ids, arms) if "cluster" in section else None
+    values = [value for arm in arms for found in arm.values.values() for value in found]
+    binary = bool(values) and set(values) <= {0.0, 1.0}
+    given = _answers(ones, tables, len(item_ids), clusters, binary, section, values)
+    plan = _plan(
+        given,
+        section,
+        max(arm.replicates for arm in arms),
+        whole=all(arm.all_ok for arm in arms) and len(both) == len(item_ids),
+    )
+    return Draft(
+        plan,
+        _items(item_ids, clusters),
+        _pilot(both, arms, clusters),
+        tuple(_remarks(item_ids, both, section)),
+    )
+
+
+def _section(surveys: Sequence[Json]) -> tuple[Json, list[str | None]]:
+    """One mapping for both files, and the arm of each where no file says it."""
+    section = dict(surveys[0]["section"])
+    for survey in surveys[1:]:
+        section = {**survey["section"], **section}
+    if len(surveys) == 1:
+        found = surveys[0]["arms"].get(section.get("arm"), [])
+        if len(found) == 2 and not all(_TOKEN.fullmatch(name) for name in found):
+            section["arms"] = dict(zip(found, ("baseline", "candidate"), strict=True))
+        return section, [None]
+    places = [
+        path
+        for path, values in surveys[0]["arms"].items()
+        if len(values) == 1 and path in surveys[1]["arms"] and surveys[1]["arms"][path] != values
+    ]
+    named = [path for word in _ARM_PLACES for path in places if path.rpartition(".")[2].lower() == word]
+    if not named:
+        return section, ["baseline", "candidate"]
+    section["arm"] = named[0]
+    found = [survey["arms"][named[0]][0] for survey in surveys]
+    if not all(_TOKEN.fullmatch(name) for name in found):
+        section["arms"] = dict(zip(found, ("baseline", "candidate"), strict=True))
+    return section, [None, None]
+
+
+def _tables(client: Client, one: OneImport, form: str, section: Json, arm: str | None) -> list[Json]:
+    found = read(client, one, form, section, arm)
+    if found["problem"] is not None:
+        raise FileFault(f"{one.name}: {found['problem']['detail']}")
+    tables: list[Json] = found["table"]
+    return tables
+
+
+def _clusters(item_ids: Sequence[str], arms: Sequence[_Arm]) -> dict[str, str] | None:
+    """Every item's cluster, where all have one and the files agree."""
+    found: dict[str, str] = {}
+    for item_id in item_ids:
+        told = {arm.clusters[item_id] for arm in arms if item_id in arm.clusters}
+        (cluster,) = told if len(told) == 1 else (None,)
+        if cluster is None:
+            return None
+        found[item_id] = cluster
+    return found
+
+
+def _answers(
+    ones: Sequence[OneImport], tables: Sequence[Json], n: int, clusters: Mapping[str, str] | None, binary: bool,
+    section: Json, values: Sequence[float],
+) -> Answers:  # fmt: skip
+    named = section.get("scorer") or section.get("metric") or section["format"]
+    endpoint = re.sub(r"[^A-Za-z0-9_.\-]+", "_", str(named)).strip("_")[:64] or "score"
+    spread = max(values) - min(values) if values else 1.0
+    return Answers(
+        title=f"{tables[1]['arm']} against {tables[0]['arm']}",
+        dataset=f"the items of {ones[0].paths[0].name}",
+        n=n,
+        baseline=tables[0]["arm"],
+        candidate=tables[1]["arm"],
+        endpoint=endpoint,
+        binary=binary,
+        claim="superiority",
+        size=2.0 if binary else float(f"{max(spread, 1e-6) * 0.02:.2g}"),
+        clusters=None if clusters is None else str(section["cluster"]).rpartition(".")[2],
+        n_clusters=None if clusters is None else len(set(clusters.values())),
+        independence="write why no two items are alike" if clusters is None else None,
+    )
+
+
+def _plan(given: Answers, section: Json, replicates: int, *, whole: bool) -> Json:
+    plan = plan_of(given)
+    if replicates > 1:
+        plan["endpoints"][0] |= {"replicates": replicates, "collapse": "mean"}
+        if given.binary and given.clusters is None:  # the mean of several is no 0 or 1
+            plan["tests"] = [{"id": "t", "test": "t-test", "version": 1, "parameters": {"method": "paired"}}]
+            plan["hypotheses"][0]["rule"] = "delta > 0 and t.p_value < 0.05"
+    plan["missing"] = "fail" if whole else "exclude_pair"
+    return plan | {"import": section}
+
+
+def _remarks(item_ids: Sequence[str], both: Sequence[str], section: Json) -> Iterator[str]:
+    yield "the smallest difference of interest (sesoi, and the statement) is a guess: write yours"
+    if len(both) < len(item_ids):
+        yield f"{len(item_ids) - len(both)} items are in one file only; the plan has all {len(item_ids)}"
+    chosen = [
+        name
+        for name in section
+        if name not in ("format", "scorer", "metric", "filter", "item_id", "cluster", "arm", "arms")
+    ]
+    if chosen:
+        yield f"look at what the import section decides for you: {', '.join(chosen)}"
+    if "arm" not in section:
+        yield "the files do not say which arm they are: name it with --arm when you import"
+
+
+def _items(item_ids: Sequence[str], clusters: Mapping[str, str] | None) -> str:
+    header = ["item_id"] if clusters is None else ["item_id", "cluster"]
+    return _csv(header, ([each] if clusters is None else [each, clusters[each]] for each in item_ids))
+
+
+def _pilot(both: Sequence[str], arms: Sequence[_Arm], clusters: Mapping[str, str] | None) -> str:
+    header = ["baseline", "candidate"] + ([] if clusters is None else ["cluster"])
+    return _csv(
+        header,
+        ([arm.mean(each) for arm in arms] + ([] if clusters is None else [clusters[each]]) for each in both),
+    )
+
+
+def _csv(header: Sequence[str], rows: Any) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue()

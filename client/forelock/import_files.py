@@ -1,0 +1,139 @@
+"""Result files of harnesses on their way in: which format they are, which belong together, and how they are sent."""
+
+from __future__ import annotations
+
+import tempfile
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from forelock.problem import FileFault
+
+TOGETHER = frozenset({"lm_eval", "openai_evals", "helm", "mlflow"})
+"""Formats of which one run is several files."""
+FORMATS = (
+    *("inspect", "lm_eval", "promptfoo", "deepeval", "openai_evals", "helm", "swe_bench", "mlflow"),
+    *("csv", "ndjson", "parquet"),
+)
+_PIECE = 1024 * 1024
+_MARKS = (
+    (b'"resolved_ids"', "swe_bench"),
+    (b'"failureReason"', "promptfoo"),
+    (b'"evalId"', "promptfoo"),
+    (b'"testCases"', "deepeval"),
+    (b'"testRunData"', "deepeval"),
+    (b'"doc_hash"', "lm_eval"),
+    (b'"doc_id"', "lm_eval"),
+    (b'"completion_fns"', "openai_evals"),
+    (b'"instance_id"', "helm"),
+    (b'"trace_id"', "mlflow"),
+    (b'"experiment_id"', "mlflow"),
+    (b'"eval"', "inspect"),
+)
+"""What the first bytes of a JSON file hold, the surest first."""
+_SUFFIXES = {".eval": "inspect", ".parquet": "parquet"}
+
+
+@dataclass(frozen=True, slots=True)
+class OneImport:
+    """The files of one import."""
+
+    paths: tuple[Path, ...]
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        first = str(self.paths[0])
+        return first if len(self.paths) == 1 else f"{first} and {len(self.paths) - 1} more"
+
+
+class FileBody:
+    """A file as a body: read as it is sent, and again when it has to be sent again."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._size = file.seek(0, 2)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[bytes]:
+        self._file.seek(0)
+        while piece := self._file.read(_PIECE):
+            yield piece
+
+
+def imports_of(paths: Sequence[str], form: str | None) -> tuple[str, list[OneImport]]:
+    """The format of the files, and which of them are imported together; folders stand for what is in them.
+
+    Raises:
+        FileFault: a file cannot be read, or it cannot be told what wrote it.
+    """
+    found: list[Path] = []
+    for name in paths:
+        path = Path(name)
+        if not path.exists():
+            raise FileFault(f"{name}: No such file or directory")
+        inside = [each for each in path.rglob("*") if each.is_file()] if path.is_dir() else [path]
+        found += sorted(inside)
+    if not found:
+        raise FileFault(f"{paths[0]}: holds no file")
+    known = form or format_of(found)
+    if known in TOGETHER:
+        return known, [OneImport(tuple(found))]
+    return known, [OneImport((each,)) for each in found]
+
+
+def format_of(paths: Sequence[Path]) -> str:
+    """What wrote these files, by their names and beginnings."""
+    names = {path.name for path in paths}
+    if "per_instance_stats.json" in names:
+        return "helm"
+    if any(name.startswith("samples_") and name.endswith(".jsonl") for name in names):
+        return "lm_eval"
+    told = {found for path in paths if (found := _format_of(path)) is not None}
+    if len(told) == 1:
+        return told.pop()
+    raise FileFault(f"{paths[0]}: say what wrote it: --format {', '.join(FORMATS)}")
+
+
+def _format_of(path: Path) -> str | None:
+    if path.suffix.lower() in _SUFFIXES:
+        return _SUFFIXES[path.suffix.lower()]
+    try:
+        with path.open("rb") as file:
+            head = file.read(65_536)
+    except OSError as error:
+        raise FileFault(f"{path}: {error.strerror or 'cannot be read'}") from error
+    if path.suffix.lower() == ".csv":
+        return "promptfoo" if b"Grader Reason" in head.partition(b"\n")[0] else "csv"
+    marked = next((form for mark, form in _MARKS if mark in head), None)
+    if marked is None and path.suffix.lower() in (".ndjson", ".jsonl"):
+        return "ndjson" if b'"item_id"' in head else None
+    return marked
+
+
+class Packed:
+    """The files of one import as one body: a single file as it is, several as an archive that is gone afterwards."""
+
+    def __init__(self, one: OneImport) -> None:
+        self._one = one
+
+    def __enter__(self) -> FileBody:
+        paths = self._one.paths
+        try:
+            if len(paths) == 1:
+                self._file: BinaryIO = paths[0].open("rb")
+            else:
+                self._file = tempfile.TemporaryFile()
+                with zipfile.ZipFile(self._file, "w", zipfile.ZIP_DEFLATED) as archive:
+                    for path in paths:
+                        archive.write(path, path.name)
+        except OSError as error:
+            raise FileFault(f"{self._one.name}: {error.strerror or 'cannot be read'}") from error
+        return FileBody(self._file)
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()

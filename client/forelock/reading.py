@@ -1,0 +1,35 @@
+"""Reading a harness's file before the lock: here when the server is installed beside the client, else by the service.
+
+The readers are the server's, and they are the same either way: what they say before the lock holds after it.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import entry_points
+from typing import Any
+
+from forelock.client import Client
+from forelock.import_files import OneImport, Packed
+from forelock.problem import ForelockProblem
+
+Json = dict[str, Any]
+
+
+def read(
+    client: Client, one: OneImport, form: str, section: Json | None = None, arm: str | None = None
+) -> Json:
+    """`survey`, and under a section `table` or the `problem` that an import would meet.
+
+    Raises:
+        ForelockProblem: the files are not what the format says.
+    """
+    text = None if section is None else json.dumps(section)
+    for entry in entry_points(group="forelock.readers", name="read_paths"):
+        found: Json = entry.load()([str(path) for path in one.paths], form, text, arm)
+        if "survey" not in found:
+            raise ForelockProblem.from_document(found["problem"])
+        return found
+    query = {"format": form} | ({"section": text} if text else {}) | ({"arm": arm} if arm else {})
+    with Packed(one) as body:
+        return client.read_file(body, **query)

@@ -1,0 +1,61 @@
+"""What a stamp of an outside witness is, what checking one finds, and what is said of one that does not hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+Kind = Literal["rfc3161", "opentimestamps"]
+KINDS: tuple[Kind, ...] = ("rfc3161", "opentimestamps")
+
+State = Literal["verified", "unrooted", "claimed", "pending"]
+"""`verified`: somebody whom the reader named vouches for the time. `unrooted`: a time stamp that is whole, of an
+authority whose root was not given. `claimed`: the proof leads to a Bitcoin block that was not given. `pending`: a
+calendar promised to put the bytes into a block."""
+
+MAX_STAMP_BYTES = 64 * 1024
+"""A time stamp with its certificates has 2 to 10 kB, a proof through a block 1 to 4 kB."""
+
+
+class WitnessFault(ValueError):
+    """A stamp that does not hold, in one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What a witness gave: its bytes as a file that other tools read (.tsr or .ots)."""
+
+    kind: Kind
+    data: bytes
+
+    @property
+    def suffix(self) -> str:
+        """How such files are named."""
+        return ".tsr" if self.kind == "rfc3161" else ".ots"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a stamp that holds says."""
+
+    kind: Kind
+    state: State
+    time: datetime | None
+    """The bytes existed by then, on the witness' word; null where nobody's word was checked."""
+    sentences: tuple[str, ...]
+    """For a reader: who says what, and what is left to compare."""
+
+
+def printable(text: str, limit: int = 200) -> str:
+    """Text of strangers on one line of a terminal."""
+    shown = "".join(character if character.isprintable() else "?" for character in text)
+    return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+
+
+def require_size(data: bytes, what: str) -> None:
+    """Refuse what is too large to be one, before anything reads it."""
+    if not data:
+        raise WitnessFault(f"the {what} is empty")
+    if len(data) > MAX_STAMP_BYTES:
+        raise WitnessFault(f"the {what} has {len(data)} bytes, and none has more than {MAX_STAMP_BYTES}")

@@ -1,0 +1,135 @@
+"""Breaking a plan's seals before its verdict, and destroying its rows: asked for here, on record for good."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from service.actions.results import enqueue, expected_total
+from service.domain.access import Key
+from service.domain.deviations.deviation import require_person
+from service.domain.ledger import Receipt
+from service.domain.plans.preregistration import Preregistration
+from service.domain.results import sealing
+from service.domain.results.unblinding import (
+    Erasure,
+    ErasureRequest,
+    Unblinding,
+    UnblindingRequest,
+    facts,
+    require_known,
+    require_more,
+)
+from service.errors import Conflict
+from service.store import audit, coverage, ledger, plan_keys, plans
+from service.store.jobs import Job
+
+KIND = "unblinding"
+"""Of the job by which the runner lets the key go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seals:
+    """What became of a plan's seals, apart from its verdict."""
+
+    unblindings: tuple[Unblinding, ...]
+    erasure: Erasure | None
+
+    @property
+    def changes(self) -> int:
+        """How often the record's view has changed by them."""
+        return len(self.unblindings) + (self.erasure is not None)
+
+
+def seals(session: Session, record: Preregistration) -> Seals:
+    """Every unblinding of a record in order, and its erasure."""
+    if record.state == "draft":
+        return Seals((), None)
+    opened = [
+        Unblinding.model_validate(_said(each)) for each in ledger.entries(session, record.id, "unblinding")
+    ]
+    erased = [Erasure.model_validate(_said(each)) for each in ledger.entries(session, record.id, "erasure")]
+    return Seals(tuple(opened), erased[0] if erased else None)
+
+
+def unblind(
+    session: Session,
+    caller: Key,
+    record: Preregistration,
+    asked: UnblindingRequest,
+    *,
+    job_id: str,
+    salt: bytes,
+    now: datetime,
+) -> tuple[Unblinding, Receipt, Job | None]:
+    """Open results before the verdict. The record is held; the runner lets the key go, if it has not yet.
+
+    Raises:
+        Conflict: `already_judged`, `already_unblinded`, `erased`, or a state without results to open.
+        Forbidden: `person_required`.
+        InvalidData: a population or endpoint that the plan does not have.
+    """
+    require_person(caller, "unblinding")
+    if record.judged_at is not None:
+        raise Conflict(
+            "the verdict is there, and the results with it: nothing is blinded", code="already_judged"
+        )
+    record.require("locked", "collecting", "complete", action="unblinding")
+    require_known(record.plan, asked)
+    require_more(seals(session, record).unblindings, asked)
+    released = plan_keys.is_released(session, record.id)
+    made = Unblinding(
+        at=now,
+        by=caller.name,
+        by_key=caller.id,
+        reason=asked.reason,
+        population=asked.population,
+        endpoint=asked.endpoint,
+        received=sum(count.received for count in coverage.counts(session, record.id)),
+        expected=expected_total(record.plan),
+    )
+    audit.record_act(session, caller, "preregistration.unblind", record.id, {}, now=now)
+    job = None if released else enqueue(session, record, KIND, job_id=job_id, now=now)
+    return made, ledger.append_of(session, record, "unblinding", facts(made), salt=salt, now=now), job
+
+
+def release(session: Session, record: Preregistration, *, seal_private: bytes) -> None:
+    """Let the plan's key go, as its unblinding asks. Only the runner holds `seal_private`."""
+    record.require("locked", "collecting", "complete", "judged", action="unblinding")
+    info = sealing.key_info(record.id, plans.first_sha256(session, record.id))
+    private = sealing.unwrap_key(plan_keys.wrapped(session, record.id), seal_private, info)
+    plan_keys.release(session, record.id, private)
+
+
+def erase(
+    session: Session,
+    caller: Key,
+    record: Preregistration,
+    asked: ErasureRequest,
+    *,
+    salt: bytes,
+    now: datetime,
+) -> tuple[Erasure, Receipt]:
+    """Destroy the plan's key in every form, in the transaction that says so. The record is held.
+
+    Raises:
+        Conflict: `erased` already, or a draft, which has no rows.
+        Forbidden: `person_required`.
+    """
+    require_person(caller, "erasing rows")
+    record.require("locked", "collecting", "complete", "judged", "withdrawn", action="erasing rows")
+    plan_keys.wrapped(session, record.id)
+    made = Erasure(at=now, by=caller.name, by_key=caller.id, reason=asked.reason)
+    audit.record_act(session, caller, "preregistration.erase", record.id, {}, now=now)
+    receipt = ledger.append_of(session, record, "erasure", facts(made), salt=salt, now=now)
+    plan_keys.erase(
+        session, record.id
+    )  # its guard wants the entry; nobody waits for this row with a lock in hand
+    return made, receipt
+
+
+def _said(entry: ledger.Entry) -> dict[str, object]:
+    body = {name: value for name, value in entry.body.items() if name != "preregistration_id"}
+    return body | {"at": entry.created_at}

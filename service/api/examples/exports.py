@@ -1,0 +1,67 @@
+"""Example answers of exports for OpenAPI."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_SHA = "b1946ac92492d2347c6235b4d2611184b1946ac92492d2347c6235b4d2611184"
+_ID = "5f0c2d9be1a44e0792d3c1a05b7e6f48"
+_ORIGIN = "forelock/5f0c2d9be1a44e07"
+_NOTE = f"{_ORIGIN}\n42\nsZRqySSS0jR8YjW00mERhLGUaskkktI0fGI1tNJhEYQ=\n\n— {_ORIGIN} pKWhii4uLg==\n"
+_PROOF = f"c2sp.org/tlog-proof@v1\nindex 41\n\n{_NOTE}"
+
+STAMPS: dict[str, Any] = {
+    "items": [
+        {
+            "of": "plan_locked",
+            "sequence": 41,
+            "leaf_sha256": _SHA,
+            "kind": "rfc3161",
+            "obtained_at": "2026-11-02T09:15:04Z",
+            "waiting": False,
+            "checkpoint": _NOTE,
+            "proof": _PROOF,
+            "stamp": "MIIDrjADAgEA",
+        }
+    ]
+}
+STATEMENT: dict[str, Any] = {
+    "_type": "https://in-toto.io/Statement/v1",
+    "subject": [{"name": f"{_ID}/plan.json", "digest": {"sha256": _SHA}}],
+    "predicateType": "urn:forelock:predicate:lock:1",
+    "predicate": {
+        "preregistration": _ID,
+        "version": 1,
+        "title": "Persistent caching",
+        "lockedAt": "2026-11-02T09:15:00+00:00",
+        "hypotheses": [{"id": "H1", "rule": "delta >= 2 pp and mcnemar.p_value < 0.05"}],
+        "ledger": {"sequence": 41, "leafSha256": _SHA, "checkpoint": _NOTE, "proof": _PROOF},
+    },
+}
+ENVELOPE: dict[str, Any] = {
+    "payload": "eyJfdHlwZSI6Imh0dHBzOi8vaW4tdG90by5pby9TdGF0ZW1lbnQvdjEifQ==",
+    "payloadType": "application/vnd.in-toto+json",
+    "signatures": [{"keyid": f"{_ORIGIN}+a4a5a18a+ASFk5Vb2l5K", "sig": "pKWhii4uLg=="}],
+}
+PRML = f"""\
+claim_id: 019a40bd-3a10-7f3c-9d21-5b7e6f48a1c2
+comparator: ==
+created_at: '2026-11-02T09:15:00Z'
+dataset:
+  hash: {_SHA}
+  id: LoCoMo
+metric: forelock_rule_holds
+metric_args:
+  baseline: C1
+  candidate: C3
+  endpoint: accuracy
+  hypothesis: H1
+  plan_sha256: {_SHA}
+  preregistration: {_ID}
+  rule: delta >= 2 pp and mcnemar.p_value < 0.05
+producer:
+  id: {_ORIGIN}
+seed: 0
+threshold: 1.0
+version: prml/0.1
+"""

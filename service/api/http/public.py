@@ -1,0 +1,49 @@
+"""Answers that anybody may have: remembered, and looked up at a bounded rate."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable
+from threading import Lock
+
+from service.domain.recent import Recent
+from service.errors import TooFast
+
+PER_SECOND, BURST = 100.0, 200.0
+KEPT_BYTES = 8 * 2**20
+
+
+class PublicAnswers:
+    """What one process has answered to everybody, and how much more it will look up."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._left, self._at = BURST, clock()
+        self._guard = Lock()
+        self._kept: Recent[Hashable, tuple[float, bytes]] = Recent(KEPT_BYTES)
+
+    def get(self, key: Hashable, make: Callable[[], bytes], *, seconds: float) -> bytes:
+        """The answer of that key, not older than `seconds`.
+
+        Raises:
+            TooFast: too much was looked up within a short time.
+        """
+        kept = self._kept.get(key)
+        if kept is not None and self._clock() - kept[0] < seconds:
+            return kept[1]
+        self._take()
+        at = self._clock()
+        made = make()
+        self._kept.add(key, (at, made), len(made) + 200)
+        return made
+
+    def _take(self) -> None:
+        with self._guard:
+            now = self._clock()
+            self._left = min(BURST, self._left + (now - self._at) * PER_SECOND)
+            self._at = now
+            if self._left < 1:
+                raise TooFast(
+                    "the public ledger was asked for more than it answers: ask again in a few seconds"
+                )
+            self._left -= 1

@@ -1,0 +1,117 @@
+"""Who read what, on its way into the audit log: noted in memory, written beside requests.
+
+No read waits for the log, and none fails with it. What one key reads of one record within a minute is one event with a
+count; the first of them is written within a second or so, and what cannot be written is kept and tried again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from threading import Lock
+
+from service.domain.access import Key
+from service.store import audit, clock
+from service.store.engine import Database
+
+WINDOW_SECONDS = 60.0
+"""Reads of this long after one that was written wait, and are written as one event."""
+MOST_WAITING = 10_000
+"""Events that wait; beyond, a key's reads are counted without their record."""
+
+Place = tuple[str, str, str, str | None]
+"""Project, key, action, subject."""
+
+
+@dataclass(slots=True)
+class _Waiting:
+    times: int
+    first_at: datetime
+    last_at: datetime
+
+
+class Reads:
+    """Reads that are still to be written."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._database = database
+        self._monotonic = monotonic
+        self._now = now
+        self._waiting: dict[Place, _Waiting] = {}
+        self._written: dict[Place, float] = {}
+        self._guard = Lock()
+        self._turn = Lock()
+        """One writer at a time: who waits for it finds its events written."""
+
+    def note(self, caller: Key, action: str, subject: str | None) -> None:
+        """Somebody read something. Touches no database."""
+        place: Place = (caller.project_id, caller.id, action, subject)
+        now = self._now()
+        with self._guard:
+            if place not in self._waiting and len(self._waiting) >= MOST_WAITING:
+                place = (*place[:3], None)
+            self._add(place, _Waiting(1, now, now))
+
+    def due(self) -> bool:
+        """Something waits that can be written now."""
+        with self._guard:
+            return any(self._is_due(place) for place in self._waiting)
+
+    def write(self, *, everything: bool = False) -> None:
+        """Write what is due, or everything that waits, in a transaction of its own."""
+        with self._turn:
+            with self._guard:
+                known = [place for place in self._waiting if everything or self._is_due(place)]
+                taken = {place: self._waiting.pop(place) for place in known}
+            if not taken:
+                return
+            try:
+                self._store(taken)
+            except BaseException:
+                with self._guard:
+                    for place, each in taken.items():
+                        self._add(place, each)
+                raise
+            now = self._monotonic()
+            with self._guard:
+                recent = {k: at for k, at in self._written.items() if now - at < WINDOW_SECONDS}
+                self._written = recent | dict.fromkeys(taken, now)
+
+    def _store(self, taken: dict[Place, _Waiting]) -> None:
+        with self._database.write() as session:
+            ahead = clock.now(session) - self._now()  # the log has one clock: the database's
+            events = [
+                audit.Done(
+                    project_id=project_id,
+                    key_id=key_id,
+                    action=action,
+                    subject=subject,
+                    facts={}
+                    if each.times == 1
+                    else {"times": each.times, "last_at": (each.last_at + ahead).isoformat()},
+                    created_at=each.first_at + ahead,
+                )
+                for (project_id, key_id, action, subject), each in taken.items()
+            ]
+            audit.record_all(session, sorted(events, key=lambda event: event.created_at))
+
+    def _add(self, place: Place, more: _Waiting) -> None:
+        each = self._waiting.get(place)
+        if each is None:
+            self._waiting[place] = more
+            return
+        each.times += more.times
+        each.first_at = min(each.first_at, more.first_at)
+        each.last_at = max(each.last_at, more.last_at)
+
+    def _is_due(self, place: Place) -> bool:
+        written = self._written.get(place)
+        return written is None or self._monotonic() - written >= WINDOW_SECONDS

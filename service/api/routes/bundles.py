@@ -1,0 +1,74 @@
+"""Bundles: a record and everything that shows it to be what it says, as one file."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from typing import Annotated, Any, BinaryIO, cast
+
+from fastapi import Query, Response
+from starlette.background import BackgroundTask
+from starlette.responses import StreamingResponse
+
+from service.actions import bundles as actions
+from service.api.http.deps import Reader, RecordId, Shared
+from service.api.http.route import audited, refuses, router
+from service.store import preregistrations
+
+routes = router("ledger")
+ZIP = "application/zip"
+PIECE = 1 << 18
+SHOWN: dict[int | str, dict[str, Any]] = {
+    200: {"content": {ZIP: {"schema": {"type": "string", "format": "binary"}}}}
+}
+SPOOLED = 4 << 20
+"""Bytes up to which a bundle stays in memory."""
+
+
+class BundleResponse(Response):
+    """A bundle."""
+
+    media_type = ZIP
+
+
+Kept = Annotated[
+    list[Annotated[int, Query(ge=1, le=2**63 - 1)]],
+    Query(max_length=actions.MOST_KEPT, description="Size of a checkpoint that you kept; may be repeated."),
+]
+
+
+@routes.get(
+    "/preregistrations/{prereg_id}/bundle",
+    response_class=BundleResponse,
+    responses=SHOWN | refuses(409, 503),
+)
+@audited("bundle.read")
+def get_bundle(caller: Reader, shared: Shared, prereg_id: RecordId, checkpoint: Kept = []) -> Response:  # noqa: B006
+    """Download everything that shows what a record is.
+
+    A zip of plan, items, receipts with their proofs, and, once there is a verdict, the verdict, the rows with their
+    salts and the deviations. `forelock verify` checks it without this service. The same record gives the same bytes;
+    naming the size of a `checkpoint` that was kept adds the proof that the ledger goes on from it.
+    """
+    with shared.database.read() as session:
+        last = actions.last_entry(session, preregistrations.get(session, caller.project_id, prereg_id))
+    shared.signer.checkpoint(None if checkpoint else last + 1)  # holds no session: it waits for its turn
+    file = cast(BinaryIO, tempfile.SpooledTemporaryFile(max_size=SPOOLED))  # noqa: SIM115 - closed when it is sent
+    try:
+        with shared.database.read() as session:
+            record = preregistrations.get(session, caller.project_id, prereg_id)
+            size = actions.write(session, record, file, kept=checkpoint)
+    except BaseException:
+        file.close()
+        raise
+    headers = {
+        "Content-Length": str(size),
+        "Content-Disposition": f'attachment; filename="{record.id}.zip"',
+    }
+    return StreamingResponse(_pieces(file), 200, headers, ZIP, BackgroundTask(file.close))
+
+
+def _pieces(file: BinaryIO) -> Iterator[bytes]:
+    file.seek(0)
+    while piece := file.read(PIECE):
+        yield piece

@@ -1,0 +1,125 @@
+"""Unblinding and erasure: the seals of a plan broken before its verdict, or its rows destroyed. Both stay on record.
+
+A plan has one data key, so whoever opens a part could open all of it: `population` and `endpoint` narrow what the
+service then shows, and nothing else. Results that come in afterwards may have been chosen by what was seen, whatever
+they are of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import AwareDatetime, Field
+
+from service.domain.plans.plan import Plan
+from service.domain.plans.strings import Paragraph
+from service.errors import Conflict, InvalidData
+from service.records import Record, StrictRecord
+
+CANNOT_CHECK = (
+    "that the batches hold the rows their commitments are of, and that the verdict follows from the rows",
+)
+CAN_CHECK = (
+    "that the plan is the one that was locked, and its place in the ledger",
+    "which batches came in when, with their commitments and places in the ledger",
+    "that the verdict, where there is one, is the one that was recorded",
+)
+
+
+class UnblindingRequest(StrictRecord):
+    """Why results have to be seen before the verdict, and which."""
+
+    reason: Paragraph = Field(description="Printed wherever the verdict is, for good.")
+    population: str | None = Field(
+        None, max_length=64, description="Show rows of this population alone; null: of all."
+    )
+    endpoint: str | None = Field(
+        None, max_length=64, description="Show rows of this endpoint alone; null: of all."
+    )
+
+
+class ErasureRequest(StrictRecord):
+    """Why a plan's rows are destroyed."""
+
+    reason: Paragraph = Field(description="Kept in the ledger, for good.")
+
+
+class Unblinding(Record):
+    """Results were opened before the verdict."""
+
+    at: AwareDatetime
+    by: str = Field(description="Name of the key that asked for it.")
+    by_key: str = Field(description="Its id.")
+    reason: str
+    population: str | None = Field(description="Whose rows are shown; null: those of all.")
+    endpoint: str | None = Field(description="Likewise.")
+    received: int = Field(description="Results that were in at that time.")
+    expected: int = Field(description="Results that make the plan complete.")
+
+    def covers(self, population: str, endpoint: str) -> bool:
+        """Rows of that endpoint on that population are shown."""
+        return self.population in (None, population) and self.endpoint in (None, endpoint)
+
+
+class Erasure(Record):
+    """A plan's data key was destroyed, and its rows with it."""
+
+    at: AwareDatetime
+    by: str = Field(description="Name of the key that asked for it.")
+    by_key: str = Field(description="Its id.")
+    reason: str
+
+
+def require_known(plan: Plan, asked: UnblindingRequest) -> None:
+    """Refuse names that the plan does not have.
+
+    Raises:
+        InvalidData: naming those that it has.
+    """
+    for name, value, known in (
+        ("population", asked.population, [each.id for each in plan.populations or ()]),
+        ("endpoint", asked.endpoint, [each.id for each in plan.endpoints or ()]),
+    ):
+        if value is not None and value not in known:
+            raise InvalidData.field(name, "is not in the plan", f"send one of {', '.join(known)}, or null")
+
+
+def require_more(known: Iterable[Unblinding], asked: UnblindingRequest) -> None:
+    """Refuse to open what is open.
+
+    Raises:
+        Conflict: `already_unblinded`.
+    """
+    for each in known:
+        if each.population in (None, asked.population) and each.endpoint in (None, asked.endpoint):
+            raise Conflict(
+                "these results have been opened already; GET .../results shows them", code="already_unblinded"
+            )
+
+
+def sentences(unblinding: Unblinding) -> tuple[str, str]:
+    """The mark before there is a verdict, in English and Chinese."""
+    at, of, zh = f"{unblinding.at:%Y-%m-%d %H:%M} UTC", _of(unblinding, " of "), _of(unblinding, "")
+    return (
+        f"Outcomes{of} were opened on {at}, before the verdict, with {unblinding.received} of {unblinding.expected} "
+        f"planned results in: {unblinding.reason} Results that come in after that make the verdict invalid.",
+        f"在判定之前,已于 {at} 打开结果{f'({zh})' if zh else ''},"
+        f"当时收到 {unblinding.received}/{unblinding.expected} 条计划结果:{unblinding.reason} "
+        "此后收到的任何结果都会使结论无效。",
+    )
+
+
+def erased_sentence(erasure: Erasure) -> str:
+    """What an erasure leaves behind."""
+    return f"The rows were erased on {erasure.at:%Y-%m-%d %H:%M} UTC and can never be read again: {erasure.reason}"
+
+
+def facts(found: Record) -> dict[str, Any]:
+    """What the ledger says of it: its time is the entry's own."""
+    return found.model_dump(mode="json", exclude={"at"})
+
+
+def _of(unblinding: Unblinding, begin: str) -> str:
+    named = [each for each in (unblinding.endpoint, unblinding.population) if each is not None]
+    return begin + " / ".join(named) if named else ""

@@ -1,0 +1,1 @@
+"""Result files of evaluation harnesses, read with bounded memory into samples of one shape."""

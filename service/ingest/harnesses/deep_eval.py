@@ -1,0 +1,68 @@
+"""Test runs of DeepEval: `test_run_*.json`, or its cache `.latest_test_run.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from service.ingest.harnesses import json_slices
+from service.ingest.harnesses.files import Files
+from service.ingest.harnesses.json_slices import loads
+from service.ingest.harnesses.limits import malformed
+from service.ingest.harnesses.samples import Measured, Reader, Sample
+
+_WANTED = frozenset(
+    {"name", "input", "metricsData", "additionalMetadata", "metadata", "tags", "order", "expectedOutput"}
+)
+_RUN = frozenset({"hyperparameters", "identifier", "datasetAlias", "testFile"})
+
+
+class DeepEvalRun(Reader):
+    """One test run. A test that crashed before its metrics is not in it: its item is missing."""
+
+    def __init__(self, files: Files) -> None:
+        name = files.only("*.json", what="a test run of DeepEval", of="one test_run_*.json")
+        document = self._document = files.read(name)
+        self.run = {}
+        self._cases: list[int] = []
+        outer = [(key, begin, end) for key, begin, end in json_slices.top(document, "the file")]
+        inner = next((each for each in outer if each[0] in ("testRunData", "test_run_data")), None)
+        if inner is not None:
+            outer += json_slices.members(document, inner[1], inner[0])
+        for key, begin, end in outer:
+            if key in _RUN:
+                self.run[key] = loads(document[begin:end], key)
+            elif key in ("testCases", "test_cases"):
+                self._cases.append(begin)
+        if len(self._cases) != 1:
+            raise malformed("", "the file holds no test run of DeepEval: it has no `testCases`")
+
+    def samples(self) -> Iterator[Sample]:
+        """Every test case."""
+        cases = json_slices.each(self._document, self._cases[0], _WANTED, "testCases")
+        for number, found in enumerate(cases, start=1):
+            data = found.get("metricsData")
+            measures: dict[str, Measured] = {}
+            for metric in data if isinstance(data, list) else ():
+                if isinstance(metric, dict) and isinstance(metric.get("name"), str):
+                    measures[metric["name"]] = _measured(metric)
+            extra = found.get("additionalMetadata") or found.get("metadata") or {}
+            fields = {**found, "additionalMetadata": extra, "metadata": extra}
+            yield Sample(f"testCases[{number}]", fields, measures)
+
+    def judges(self) -> Iterator[tuple[str, str | None]]:
+        """Every metric with the model that evaluated it, once each."""
+        seen = set()
+        for found in json_slices.each(self._document, self._cases[0], _WANTED, "testCases"):
+            for metric in found.get("metricsData") or ():
+                if isinstance(metric, dict) and isinstance(metric.get("name"), str):
+                    model = metric.get("evaluationModel")
+                    seen.add((metric["name"], model if isinstance(model, str) else None))
+        yield from sorted(seen, key=str)
+
+
+def _measured(metric: Mapping[str, Any]) -> Measured:
+    if metric.get("error"):
+        return Measured(metric.get("score"), "grader_failed")
+    value = metric.get("score")
+    return Measured(value, "unscored" if value is None else None)

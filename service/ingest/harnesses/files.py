@@ -1,0 +1,95 @@
+"""What an import is read from: one file, several of a run, or an archive that holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from fnmatch import fnmatchcase
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from typing import BinaryIO
+
+from service.errors import InvalidData
+from service.ingest.harnesses import limits
+from service.ingest.harnesses.archive import Archive
+from service.ingest.harnesses.json_slices import Buffer
+from service.ingest.harnesses.limits import malformed, too_large
+
+_ZIP = b"PK"
+
+
+class Files:
+    """Named documents; each is read when it is asked for, and none of them is written anywhere."""
+
+    def __init__(self, archive: Archive | None, documents: Mapping[str, BinaryIO]) -> None:
+        self.archive = archive
+        self._documents = documents
+
+    @classmethod
+    def of(cls, file: BinaryIO, name: str = "file", scratch: Path | None = None) -> Files:
+        """A file, or what is in it when it is a zip archive."""
+        file.seek(0)
+        zipped = file.read(2) == _ZIP
+        return cls(Archive(file, scratch), {}) if zipped else cls(None, {name: file})
+
+    @classmethod
+    def at(cls, paths: Sequence[Path], open_files: ExitStack) -> Files:
+        """Files on disk; a folder stands for all that is in it."""
+        found = [each for path in paths for each in (sorted(path.iterdir()) if path.is_dir() else [path])]
+        opened = {path.name: open_files.enter_context(path.open("rb")) for path in found if path.is_file()}
+        if len(opened) == 1:
+            (only,) = opened.items()
+            return cls.of(only[1], only[0])
+        return cls(None, opened)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all documents."""
+        return tuple(self._documents) if self.archive is None else self.archive.names
+
+    def matching(self, *patterns: str) -> list[str]:
+        """Names whose last part matches one of the patterns, sorted."""
+        return sorted(
+            name
+            for name in self.names
+            if any(fnmatchcase(name.rpartition("/")[2], pattern) for pattern in patterns)
+        )
+
+    def only(self, *patterns: str, what: str, of: str) -> str:
+        """The one document that matches; a single file of any name is taken for it.
+
+        Raises:
+            InvalidData: there is none, or there are several.
+        """
+        found = self.matching(*patterns)
+        if not found and len(self.names) == 1:
+            found = list(self.names)
+        if len(found) != 1:
+            many = f"{len(found)} files" if found else "no file"
+            raise InvalidData.field("", f"{many} of this import can be {what}", f"send {of}")
+        return found[0]
+
+    def read(self, name: str) -> Buffer:
+        """A document, without the byte order mark that some editors write."""
+        if self.archive is not None:
+            return self.archive.read(name)
+        file = self._documents[name]
+        size = file.seek(0, 2)
+        if size > limits.MOST_INFLATED:
+            raise too_large("the file is larger", f"{limits.MOST_INFLATED >> 20} MiB")
+        return mmap(file.fileno(), 0, access=ACCESS_READ) if size else b""
+
+    def lines(self, name: str) -> Iterator[tuple[int, bytes]]:
+        """The lines of a document that are not blank, with their numbers from 1."""
+        document = self.read(name)
+        position, number = 3 if document[:3] == b"\xef\xbb\xbf" else 0, 0
+        while position < len(document):
+            number += 1
+            end = document.find(b"\n", position)
+            end = len(document) if end < 0 else end
+            if end - position > limits.MOST_ENTRY:
+                raise malformed(f"line {number}", "is too long")
+            line = document[position:end]
+            if line.strip():
+                yield number, line
+            position = end + 1

@@ -1,0 +1,101 @@
+"""Runs of HELM: `per_instance_stats.json`, `run_spec.json`, and `scenario_state.json`, which tells failed requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from service.errors import InvalidData
+from service.ingest.harnesses import json_slices
+from service.ingest.harnesses.files import Files
+from service.ingest.harnesses.limits import malformed
+from service.ingest.harnesses.samples import Measured, Reader, Sample
+
+_STATS = frozenset({"instance_id", "train_trial_index", "stats", "perturbation"})
+_STATE = frozenset({"instance", "train_trial_index", "result"})
+
+
+class HelmRun(Reader):
+    """One run."""
+
+    def __init__(self, files: Files) -> None:
+        names = {name.rpartition("/")[2]: name for name in files.names}
+        stats = names.get("per_instance_stats.json") or (files.names[0] if len(files.names) == 1 else None)
+        if stats is None:
+            raise InvalidData.field(
+                "", "the import has no per_instance_stats.json", "send the folder of one run"
+            )
+        self._stats = files.read(stats)
+        self.run = {}
+        if "run_spec.json" in names:
+            spec = json_slices.loads(files.read(names["run_spec.json"]), "run_spec.json")
+            self.run = spec if isinstance(spec, dict) else {}
+        self._instances: dict[tuple[str, int], tuple[bool, Any]] | None = None
+        if "scenario_state.json" in names:
+            self._instances = dict(_requests(files.read(names["scenario_state.json"])))
+
+    @property
+    def tells_failures(self) -> bool:
+        """Whether a failed request can be told from a wrong answer."""
+        return self._instances is not None
+
+    def samples(self) -> Iterator[Sample]:
+        """Every instance and trial, without its perturbed copies; a measure is a statistic in one split."""
+        start = json_slices.whole(self._stats, "per_instance_stats.json")
+        rows = json_slices.each(self._stats, start, _STATS, "per_instance_stats.json")
+        for number, found in enumerate(rows, start=1):
+            where = f"per_instance_stats.json[{number}]"
+            trial = found.get("train_trial_index", 0)
+            instance = found.get("instance_id")
+            if type(trial) is not int or not isinstance(found.get("stats"), list):
+                raise malformed(where, "is no instance of HELM")
+            if found.get("perturbation"):
+                continue
+            ok, about = (self._instances or {}).get((str(instance), trial), (True, None))
+            measures, split, sub_split = _measures(found["stats"])
+            fields = {
+                "id": instance,
+                "train_trial": trial + 1,
+                "split": split,
+                "sub_split": sub_split,
+                "instance": about,
+            }
+            yield Sample(where, fields, measures, () if ok else ("error",))
+
+
+def _measures(stats: list[Any]) -> tuple[dict[str, Measured], str | None, str | None]:
+    measures: dict[str, Measured] = {}
+    split = sub_split = None
+    for stat in stats:
+        name = stat.get("name") if isinstance(stat, dict) else None
+        if not isinstance(name, dict) or name.get("perturbation") or not isinstance(name.get("name"), str):
+            continue
+        split, sub_split = name.get("split", split), name.get("sub_split", sub_split)
+        once = stat.get("count") == 1
+        value = stat.get("mean") if once else None
+        measures[name["name"]] = Measured(value, None if once and value is not None else "unscored")
+    return measures, split, sub_split
+
+
+def _requests(document: json_slices.Buffer) -> Iterator[tuple[tuple[str, int], tuple[bool, Any]]]:
+    """Whether each request succeeded, in all its parts, and what it was about."""
+    where = "scenario_state.json"
+    failed: dict[tuple[str, int], bool] = {}
+    for key, begin, _ in json_slices.top(document, where):
+        if key != "request_states":
+            continue
+        for found in json_slices.each(document, begin, _STATE, where):
+            about, result, trial = (
+                found.get("instance"),
+                found.get("result"),
+                found.get("train_trial_index", 0),
+            )
+            if not isinstance(about, dict) or about.get("perturbation") or type(trial) is not int:
+                continue
+            place = str(about.get("id")), trial
+            ok = isinstance(result, dict) and result.get("success") is True
+            failed[place] = failed.get(place, False) or not ok
+            yield (
+                place,
+                (not failed[place], {name: about.get(name) for name in ("split", "sub_split", "extra_data")}),
+            )

@@ -1,0 +1,36 @@
+"""How much a result file may hold, and the refusals of what holds more or cannot be read."""
+
+from __future__ import annotations
+
+from service.errors import Fault, InvalidData, MalformedBody, TooLarge
+
+MIB = 1024 * 1024
+MOST_INFLATED = 2048 * MIB
+"""Bytes of all entries of an archive, or of a file that is none."""
+MOST_ENTRY = 256 * MIB
+"""Bytes of one entry, or of one line."""
+MOST_ENTRIES = 200_000
+MOST_DIRECTORY = 48 * MIB
+"""Bytes of an archive's list of entries: it is read before they can be counted."""
+MOST_RATIO = 200
+"""How many times its compressed size an entry may have; small ones may have more."""
+SMALL_ENTRY = MIB
+WINDOW_LOG = 25
+"""Zstandard frames may ask for a window of 2^25 bytes; Inspect's ask for 2^23 at most."""
+IN_MEMORY = 8 * MIB
+"""JSON up to this size is parsed whole; of larger documents what is wanted is parsed, part by part."""
+
+
+def too_large(what: str, limit: str) -> TooLarge:
+    """The refusal of a file that goes beyond a limit."""
+    return TooLarge(f"{what}: an import takes at most {limit}; split the run", code="import_too_large")
+
+
+def malformed(where: str, fault: str) -> MalformedBody:
+    """The refusal of a file that is not what its format says; `where` is a part of it, never a value."""
+    return MalformedBody(f"{where}: {fault}" if where else fault, code="malformed_import")
+
+
+def unmapped(line: str, message: str, fix: str) -> InvalidData:
+    """The refusal of what the plan does not decide: names the line of the mapping to write."""
+    return InvalidData(f"{line}: {message}", [Fault(line, message, fix)], code="import_unmapped")

@@ -1,0 +1,108 @@
+"""Samples of lm-evaluation-harness: one line per item and filter, beside the results file of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from service.errors import InvalidData
+from service.ingest.harnesses import json_slices
+from service.ingest.harnesses.files import Files
+from service.ingest.harnesses.json_slices import loads
+from service.ingest.harnesses.limits import malformed
+from service.ingest.harnesses.samples import Measured, Reader, Sample
+
+_RESULTS = frozenset({"config", "configs", "n-samples", "results", "model_name", "lm_eval_version"})
+
+
+class LmEvalRun(Reader):
+    """The samples of one task, and the results file when it is there."""
+
+    several = True
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        samples = files.matching("samples_*.jsonl", "*.jsonl")
+        if not samples and len(files.names) == 1:
+            samples = list(files.names)
+        if len(samples) != 1:
+            raise InvalidData.field(
+                "",
+                f"the import has {len(samples)} files of samples",
+                "send one samples_*.jsonl with its results_*.json",
+            )
+        self._samples = samples[0]
+        self.run = {}
+        self._results: Mapping[str, Any] = {}
+        results = [
+            name for name in files.matching("results*.json", "*_results.json") if name != self._samples
+        ]
+        if len(results) > 1:
+            raise InvalidData.field(
+                "", "the import has several results files", "send that of the samples alone"
+            )
+        if results:
+            self._results = json_slices.pick(files.read(results[0]), _RESULTS, "the results file")
+            config = self._results.get("config")
+            self.run = config if isinstance(config, dict) else {}
+        self.partial = self._shortfall() if results else None
+
+    def samples(self) -> Iterator[Sample]:
+        """Every line."""
+        for number, line in self._files.lines(self._samples):
+            where = f"line {number}"
+            found = loads(line, where)
+            if not isinstance(found, dict) or "doc" not in found:
+                raise malformed(where, "is no sample of lm-evaluation-harness: it has no `doc`")
+            used = found.get("filter", "none")
+            names = found.get("metrics")
+            if not isinstance(names, list):  # files of older versions do not list them
+                names = [name for name in found if name not in _MEMBERS]
+            measures = {
+                f"{name},{used}": Measured(found.get(name), "unscored" if found.get(name) is None else None)
+                for name in names
+                if isinstance(name, str)
+            }
+            yield Sample(where, found, measures)
+
+    def _shortfall(self) -> str | None:
+        """Fewer items than the results file says were run."""
+        counts = self._results.get("n-samples")
+        counted = self._files.names and isinstance(counts, dict) and _of_task(counts, self._samples)
+        said = counted.get("effective") if isinstance(counted, dict) else None
+        if type(said) is not int:
+            return None
+        per_filter: dict[Any, int] = {}
+        for number, line in self._files.lines(self._samples):
+            found = loads(line, f"line {number}")
+            used = found.get("filter") if isinstance(found, dict) else None
+            per_filter[used if isinstance(used, str) else None] = per_filter.get(used, 0) + 1
+        short = [n for n in per_filter.values() if n < said]
+        if short or not per_filter:
+            return f"has {min(short, default=0)} samples where its results file says {said}"
+        return None
+
+
+_MEMBERS = frozenset(
+    {
+        "doc_id",
+        "doc",
+        "target",
+        "arguments",
+        "resps",
+        "filtered_resps",
+        "filter",
+        "metrics",
+        "doc_hash",
+        "prompt_hash",
+    }
+) | {"target_hash"}
+
+
+def _of_task(counts: Mapping[str, Any], name: str) -> Any:
+    """The count of the task that the file of samples is named after; the only one, where there is no other."""
+    base = name.rpartition("/")[2].removeprefix("samples_")
+    named = [task for task in counts if base.startswith(f"{task}_")]
+    if named:
+        return counts[max(named, key=len)]
+    return next(iter(counts.values())) if len(counts) == 1 else None

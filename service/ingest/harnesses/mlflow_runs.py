@@ -1,0 +1,107 @@
+"""Evaluation runs of MLflow as its REST API gives them: `runs/get`, and the pages of `traces/search`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from service.errors import InvalidData
+from service.ingest.harnesses import json_slices
+from service.ingest.harnesses.files import Files
+from service.ingest.harnesses.json_slices import Buffer, loads
+from service.ingest.harnesses.samples import Measured, Reader, Sample
+
+_TRACE = frozenset(
+    {"trace_id", "state", "trace_metadata", "assessments", "tags", "request_preview", "client_request_id"}
+)
+
+
+class MlflowRun(Reader):
+    """One run, with all pages of its traces."""
+
+    def __init__(self, files: Files, source: str | None = None) -> None:
+        self._source = source
+        self._pages: list[tuple[Buffer, int]] = []
+        found: dict[str, Any] | None = None
+        open_pages = 0
+        for name in files.matching("*.json"):
+            document = files.read(name)
+            token = False
+            for key, begin, end in json_slices.top(document, name):
+                if key == "run":
+                    if found is not None:
+                        raise InvalidData.field("", "the import has several runs", "send one run at a time")
+                    found = loads(document[begin:end], name)
+                elif key == "traces":
+                    self._pages.append((document, begin))
+                elif key == "next_page_token":
+                    token = bool(loads(document[begin:end], name))
+            open_pages += token
+        if found is None or not isinstance(found.get("info"), dict):
+            raise InvalidData.field(
+                "", "the import has no run", "send the answer of runs/get beside the traces"
+            )
+        info, data = found["info"], found.get("data") or {}
+        self.run = {
+            **info,
+            "params": _pairs(data.get("params")),
+            "tags": _pairs(data.get("tags")),
+        }
+        if info.get("status") != "FINISHED":
+            self.partial = "is not finished"
+        elif open_pages >= max(1, len(self._pages)):
+            self.partial = "has a page of traces that another follows, which is not here"
+
+    def samples(self) -> Iterator[Sample]:
+        """Every trace of the run."""
+        run_id = (self.run or {}).get("run_id")
+        number = 0
+        for document, begin in self._pages:
+            for found in json_slices.each(document, begin, _TRACE, "traces"):
+                number += 1
+                where = f"trace {number}"
+                metadata = found.get("trace_metadata")
+                metadata = metadata if isinstance(metadata, dict) else {}
+                if metadata.get("mlflow.sourceRun") not in (None, run_id):
+                    raise InvalidData.field("", f"{where} is of another run", "send the traces of one run")
+                fields = {**found, "inputs": _inputs(metadata, found), "request_id": found.get("trace_id")}
+                failed = found.get("state") != "OK"
+                measures = self._measures(found.get("assessments"))
+                yield Sample(where, fields, {} if failed else measures, ("error",) if failed else ())
+
+    def _measures(self, assessments: Any) -> dict[str, Measured]:
+        measures: dict[str, Measured] = {}
+        for each in assessments if isinstance(assessments, list) else ():
+            feedback = each.get("feedback") if isinstance(each, dict) else None
+            if not isinstance(feedback, dict) or each.get("valid") is False:
+                continue
+            name, source = each.get("assessment_name"), each.get("source")
+            kind = source.get("source_type") if isinstance(source, dict) else None
+            if not isinstance(name, str) or (self._source is not None and kind != self._source):
+                continue
+            value = feedback.get("value")
+            event = "grader_failed" if feedback.get("error") else "unscored" if value is None else None
+            measures[name] = Measured(None, "several") if name in measures else Measured(value, event)
+        return measures
+
+
+def _inputs(metadata: Mapping[str, Any], trace: Mapping[str, Any]) -> Any:
+    """What was asked, where the trace keeps all of it."""
+    for text in (metadata.get("mlflow.traceInputs"), trace.get("request_preview")):
+        try:
+            if isinstance(text, str):
+                return json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+    return None
+
+
+def _pairs(found: Any) -> dict[str, Any]:
+    if not isinstance(found, list):
+        return {}
+    return {
+        key: each.get("value")
+        for each in found
+        if isinstance(each, dict) and isinstance(key := each.get("key"), str)
+    }

@@ -1,0 +1,82 @@
+"""Logs of OpenAI evals: one event a line; the data file beside them gives ids and clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from service.errors import InvalidData
+from service.ingest.harnesses.files import Files
+from service.ingest.harnesses.json_slices import loads
+from service.ingest.harnesses.limits import malformed
+from service.ingest.harnesses.samples import Measured, Reader, Sample
+
+
+class OpenAIEvalsLog(Reader):
+    """One log, and the data file when it is sent with it."""
+
+    def __init__(self, files: Files) -> None:
+        self.run = {}
+        self.partial = "has no final report: the run was broken off"
+        self._matches: dict[str, list[Any]] = {}
+        self._metrics: dict[str, dict[str, Any]] = {}
+        logs = [name for name in files.names if _is_log(files, name)]
+        if len(logs) != 1:
+            raise InvalidData.field(
+                "",
+                f"the import has {len(logs)} logs of OpenAI evals",
+                "send one log, and its data file beside it",
+            )
+        data = [name for name in files.matching("*.jsonl", "*.json") if name != logs[0]]
+        if len(data) > 1:
+            raise InvalidData.field(
+                "", "the import has several data files", "send the one that was evaluated"
+            )
+        self._data = (
+            [loads(line, f"line {number}") for number, line in files.lines(data[0])] if data else None
+        )
+        for number, line in files.lines(logs[0]):
+            self._take(loads(line, f"line {number}"), number)
+
+    def _take(self, event: Any, number: int) -> None:
+        if not isinstance(event, dict):
+            raise malformed(f"line {number}", "is not an object")
+        if isinstance(event.get("spec"), dict):
+            self.run = event["spec"]
+        elif "final_report" in event:
+            self.partial = None
+        sample, data = event.get("sample_id"), event.get("data")
+        if not isinstance(sample, str) or not isinstance(data, dict):
+            return
+        self._metrics.setdefault(sample, {})
+        if event.get("type") == "match":
+            self._matches.setdefault(sample, []).append(data.get("correct"))
+        elif event.get("type") == "metrics":
+            self._metrics[sample].update(data)
+
+    def samples(self) -> Iterator[Sample]:
+        """Every sample of which any event tells."""
+        for sample, metrics in self._metrics.items():
+            measures = {
+                name: Measured(value, "unscored" if value is None else None)
+                for name, value in metrics.items()
+            }
+            matches = self._matches.get(sample, [])
+            if matches:
+                measures["correct"] = Measured(matches[0], None)
+            if len(matches) > 1:
+                measures["correct"] = Measured(matches, "several")
+            yield Sample(f"sample '{sample}'", {"sample_id": sample, "data": self._line_of(sample)}, measures)
+
+    def _line_of(self, sample: str) -> Any:
+        """The sample's line of the data file: its id ends in the number."""
+        number = sample.rpartition(".")[2]
+        if self._data is None or not number.isdecimal() or len(number) > 9:
+            return None
+        return self._data[int(number)] if int(number) < len(self._data) else None
+
+
+def _is_log(files: Files, name: str) -> bool:
+    for _number, line in files.lines(name):
+        return line.lstrip().startswith(b"{") and (b'"spec"' in line[:200] or b'"run_id"' in line[:200])
+    return False

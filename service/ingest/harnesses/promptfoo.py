@@ -1,0 +1,207 @@
+"""Results of promptfoo: `results.json`, its lines, or the table that it writes as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from service.errors import InvalidData
+from service.ingest.harnesses import json_slices
+from service.ingest.harnesses.files import Files
+from service.ingest.harnesses.json_slices import Buffer, loads
+from service.ingest.harnesses.limits import malformed
+from service.ingest.harnesses.samples import Measured, Reader, Sample
+
+_WANTED = frozenset(
+    {
+        "error",
+        "failureReason",
+        "gradingResult",
+        "namedScores",
+        "prompt",
+        "promptIdx",
+        "promptId",
+        "provider",
+        "score",
+    }
+) | {"success", "testCase", "testIdx", "vars", "metadata"}
+THREW = "Custom function threw error"
+"""How promptfoo tells that a grader failed: as the reason of an assertion that did not hold."""
+
+
+class PromptfooResults(Reader):
+    """One file of results."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._name = files.only(
+            "*.json", "*.jsonl", "*.csv", what="results of promptfoo", of="one results file"
+        )
+        self._document: Buffer = b""
+        self._results_at: int | None = None
+        document = files.read(self._name)
+        if not json_slices.begins_object(document):
+            self._kind = "csv"
+        elif json_slices.is_one(document, "the file") and self._opened(document):
+            self._kind = "json"
+        else:
+            self._kind = "jsonl"
+
+    def samples(self) -> Iterator[Sample]:
+        """Every result."""
+        if self._kind == "csv":
+            yield from _table(self._files.read(self._name))
+        elif self._kind == "jsonl":
+            for number, line in self._files.lines(self._name):
+                where = f"line {number}"
+                yield _sample(loads(line, where), where)
+        elif self._results_at is not None:
+            results = json_slices.each(self._document, self._results_at, _WANTED, "results")
+            for number, found in enumerate(results, start=1):
+                yield _sample(found, f"results[{number}]")
+
+    def _opened(self, document: Buffer) -> bool:
+        """Whether the document has results in the place where promptfoo writes them."""
+        for key, begin, end in json_slices.top(document, "the file"):
+            if key == "runtimeOptions":
+                options = loads(document[begin:end], key)
+                repeats = options.get("repeat") if isinstance(options, dict) else None
+                self.repeats = repeats if type(repeats) is int else None
+            elif key == "results" and document[begin : begin + 1] == b"{":
+                for inner, at, _ in json_slices.members(document, begin, "results"):
+                    if inner == "results":
+                        self._document, self._results_at = document, at
+        return self._results_at is not None
+
+
+def _sample(found: Any, where: str) -> Sample:
+    if not isinstance(found, dict) or "testIdx" not in found:
+        raise malformed(where, "is no result of promptfoo: it has no `testIdx`")
+    grading = found.get("gradingResult")
+    parts = grading.get("componentResults") if isinstance(grading, dict) else None
+    threw = {_metric(part) for part in (parts if isinstance(parts, list) else ()) if _threw(part)}
+    if not isinstance(parts, list) and _threw({"reason": found.get("error")}):
+        threw.add(None)
+    whole = "grader_failed" if threw else None
+    measures = {
+        "score": _measured(found.get("score"), whole),
+        "success": _measured(found.get("success"), whole),
+    }
+    named = found.get("namedScores")
+    for name, value in named.items() if isinstance(named, dict) else ():
+        broken = name in threw or None in threw
+        measures[name if name not in measures else f"namedScores.{name}"] = _measured(
+            value, "grader_failed" if broken else None
+        )
+    failed = found.get("failureReason") == 2
+    order = found["testIdx"]
+    return Sample(
+        where,
+        found,
+        {} if failed else measures,
+        ("error",) if failed else (),
+        order if type(order) is int else 0,
+    )
+
+
+def _measured(value: Any, event: str | None) -> Measured:
+    return Measured(value, event or ("unscored" if value is None else None))
+
+
+def _metric(part: Any) -> str | None:
+    assertion = part.get("assertion")
+    metric = assertion.get("metric") if isinstance(assertion, dict) else None
+    return metric if isinstance(metric, str) else ""
+
+
+def _threw(part: Any) -> bool:
+    reason = part.get("reason") if isinstance(part, dict) else None
+    return isinstance(reason, str) and reason.startswith(THREW)
+
+
+def _table(document: Buffer) -> Iterator[Sample]:
+    """The table: a line per test, and for every prompt and provider its output, status, score and reason."""
+    try:
+        text = io.TextIOWrapper(io.BytesIO(document[:]), encoding="utf-8-sig", newline="")
+        reader = csv.reader(text, strict=True)
+        header = next(reader, [])
+        blocks = _blocks(header)
+        for number, cells in enumerate(reader, start=1):
+            if not cells:
+                continue
+            if len(cells) != len(header):
+                raise malformed(f"row {number}", "has another number of cells than the header")
+            yield from _row(header, cells, blocks, number)
+    except csv.Error:
+        raise malformed("", "the file is not CSV") from None
+    except UnicodeDecodeError:
+        raise malformed("", "the file is not UTF-8") from None
+
+
+def _blocks(header: list[str]) -> list[tuple[int, int, Mapping[str, int]]]:
+    """Of every prompt and provider: the column of its output, the one after its last, and its columns by name."""
+    starts = [
+        at - 1 if header[at - 1] != "Reasoning" else at - 2
+        for at, name in enumerate(header)
+        if name == "Status" and at > 0
+    ]
+    if not starts:
+        raise InvalidData.field(
+            "",
+            "the table has no column `Status`: it is no CSV of promptfoo",
+            "export the results as JSON instead",
+        )
+    ends = [*starts[1:], len(header)]
+    return [
+        (start, end, {header[at]: at for at in range(start + 1, end)})
+        for start, end in zip(starts, ends, strict=True)
+    ]
+
+
+def _row(
+    header: list[str], cells: list[str], blocks: list[tuple[int, int, Mapping[str, int]]], number: int
+) -> Iterator[Sample]:
+    first = blocks[0][0]
+    variables = dict(zip(header[:first], cells[:first], strict=True))
+    description = variables.pop("Description", "")
+    for index, (start, _, columns) in enumerate(blocks):
+        status = cells[columns["Status"]]
+        if not status:
+            continue
+        label = header[start]
+        provider, _, prompt = label[1:].partition("] ") if label.startswith("[") else ("", "", label)
+        fields = {
+            "vars": variables,
+            "testCase": {"description": description, "vars": variables},
+            "provider": {"label": provider, "id": provider},
+            "prompt": {"label": prompt},
+            "promptIdx": index,
+            "testIdx": number - 1,
+        }
+        where = f"row {number}"
+        reason = cells[columns["Grader Reason"]] if "Grader Reason" in columns else ""
+        event = "grader_failed" if THREW in reason else None
+        measures = {"success": Measured(status == "PASS", event)}
+        measures["score"] = _rounded(cells[columns["Score"]] if "Score" in columns else "", event)
+        for name, value in _named(cells[columns["Named Scores"]] if "Named Scores" in columns else "", where):
+            measures.setdefault(name, _rounded(str(value), event))
+        failed = status == "ERROR"
+        yield Sample(where, fields, {} if failed else measures, ("error",) if failed else (), number)
+
+
+def _named(cell: str, where: str) -> Iterator[tuple[str, Any]]:
+    found = loads(cell.encode(), where) if cell else {}
+    if not isinstance(found, dict):
+        raise malformed(where, "has named scores that are no object")
+    yield from found.items()
+
+
+def _rounded(cell: str, event: str | None) -> Measured:
+    """Two digits are kept of a score: only 0 and 1 are certain, and not even they of a continuous one."""
+    try:
+        value = float(cell) if cell else None
+    except ValueError:
+        value = None
+    return Measured(value, event or ("unscored" if value is None else "rounded"))

@@ -1,0 +1,465 @@
+"""Samples become rows under the plan's mapping: what it leaves open is refused, by the line that would decide it."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from service.domain.faults import SHOWN
+from service.domain.plans.imports import HelmImport, OpenAIEvalsImport, Readable, TableImport
+from service.errors import Fault, InvalidData, TooLarge
+from service.ingest.columns import MAX_REPLICATE, MAX_TEXT, text_fault
+from service.ingest.harnesses.limits import unmapped
+from service.ingest.harnesses.samples import Measured, Reader, Sample, look_up, look_up_id
+
+STATUS = {"ok": 0, "error": 1, "missing": 2}
+"""Codes of `domain.results.batches.STATUSES`."""
+_DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+Outcome = tuple[float, int]
+"""A value, NaN unless the status is ok; and the code of the status."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One endpoint that is read, and from which of the file's measures."""
+
+    endpoint: str
+    key: str
+    line: str = "import"
+    """Where the plan says it."""
+    binary: bool = False
+    values: Mapping[str, float | str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Rows:
+    """Rows of one arm and endpoint as columns of one length. Its repr tells no outcome."""
+
+    arm: str
+    endpoint: str
+    item_ids: list[str] = field(default_factory=list, repr=False)
+    replicates: list[int] = field(default_factory=list, repr=False)
+    clusters: list[str | None] = field(default_factory=list, repr=False)
+    values: list[float] = field(default_factory=list, repr=False)
+    statuses: bytearray = field(default_factory=bytearray, repr=False)
+    where: list[str] = field(default_factory=list, repr=False)
+    orders: list[int] = field(default_factory=list, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What was read of one import. The counts are outcomes, and sealed like them."""
+
+    rows: tuple[Rows, ...] = field(repr=False)
+    events: Mapping[str, int] = field(repr=False)
+    """How many samples had what beside their score, or instead of one."""
+    statuses: Mapping[str, int] = field(repr=False)
+
+
+class Collector:
+    """Takes samples; refuses at the end what the mapping leaves open, counted by the line to write."""
+
+    def __init__(
+        self,
+        mapping: Readable,
+        targets: Iterable[Target],
+        *,
+        arm: str | None = None,
+        arms: Collection[str] | None = None,
+        max_rows: int = 10_000_000,
+    ) -> None:
+        self._mapping, self._targets = mapping, tuple(targets)
+        self._arm, self._arms, self._max_rows = arm, arms, max_rows
+        self._item_path, self._cluster_path = mapping.place("item_id") or "", mapping.place("cluster")
+        path = mapping.place("replicate")
+        self._replicate_path, self._by_order = (None, True) if path == "order" else (path, False)
+        self._rows: dict[tuple[str, str], Rows] = {}
+        self._numbers = {target.endpoint: _numeric(target.values) for target in self._targets}
+        self._events: Counter[str] = Counter()
+        self._faults: dict[tuple[str, str, str], list[Any]] = {}
+        self._seen: set[str] = set()
+        self._others: set[str] = set()
+        self._n = 0
+        self._prompts: set[Any] = set()
+        self._clusters: set[str] = set()
+        """Those that are known to be fine."""
+
+    def read(self, reader: Reader) -> Imported:
+        """Every sample of a file, as rows.
+
+        Raises:
+            InvalidData: `import_unmapped` where the plan's mapping has to say more, `invalid_data` where it
+                is not what the file has. Names lines of the mapping and places in the file, never a value.
+        """
+        mapping = self._mapping
+        if reader.partial is not None and getattr(mapping, "partial", None) != "take":
+            raise unmapped(
+                "import.partial", f"the run {reader.partial}", 'finish the run, or plan it: "partial": "take"'
+            )
+        run_arm = self._arm_of(reader.run, "the file") if reader.run is not None else None
+        for sample in reader.samples():
+            self._take(
+                sample,
+                run_arm if reader.run is not None else self._arm_of(sample.fields, sample.where),
+                reader,
+            )
+        self._require_found(reader)
+        if reader.run is None and mapping.arm is None and len(self._prompts) > 1:
+            self._fault(
+                "import.arm", "are of several prompts or providers", 'write "arm": "provider.label"', ""
+            )
+        self._raise_faults()
+        for rows in self._rows.values():
+            self._number_replicates(rows, reader.repeats)
+            self._refuse_twice(rows)
+        self._raise_faults()
+        statuses = Counter(
+            {
+                name: sum(each.statuses.count(code) for each in self._rows.values())
+                for name, code in STATUS.items()
+            }
+        )
+        return Imported(tuple(self._rows.values()), dict(self._events), dict(statuses))
+
+    def _take(self, sample: Sample, arm: str | None, reader: Reader) -> None:
+        if reader.run is None and "promptIdx" in sample.fields:
+            prompt = sample.fields["promptIdx"]
+            self._prompts.add(prompt if isinstance(prompt, int) else str(prompt))
+        if arm is None or (isinstance(self._mapping, HelmImport) and not self._in_split(sample)):
+            return
+        item_id = self._id(sample)
+        cluster = self._cluster(sample)
+        replicate = self._replicate(sample)
+        for target in self._targets:
+            measured = sample.measures.get(target.key)
+            if measured is not None:
+                self._seen.add(target.key)
+            elif reader.several:
+                self._others.update(sample.measures)
+                continue
+            elif not sample.events:
+                self._others.update(list(sample.measures)[: SHOWN + 1])
+            outcome = self._outcome(sample, measured, target)
+            rows = self._rows.get((arm, target.endpoint))
+            if rows is None:
+                rows = self._rows[arm, target.endpoint] = Rows(arm, target.endpoint)
+            self._n += 1
+            if self._n > self._max_rows:
+                raise TooLarge(f"an import holds at most {self._max_rows} rows", code="too_many_items")
+            rows.item_ids.append(item_id)
+            rows.clusters.append(cluster)
+            rows.replicates.append(replicate)
+            rows.values.append(outcome[0])
+            rows.statuses.append(outcome[1])
+            rows.where.append(sample.where)
+            rows.orders.append(sample.order)
+
+    # What a sample is of
+
+    def _arm_of(self, fields: Mapping[str, Any], where: str) -> str | None:
+        """The plan's arm; None where it is another than the one that is imported."""
+        mapping, wanted = self._mapping, self._arm
+        if mapping.arm is None:
+            if wanted is None:
+                raise unmapped(
+                    "import.arm",
+                    "nobody says which arm this is",
+                    "import with arm=…, or write where the file says it",
+                )
+            return wanted
+        found = look_up(fields, mapping.arm)
+        names = mapping.arms or {}
+        candidates = found if isinstance(found, list) else [found]
+        texts = [
+            str(each) for each in candidates if isinstance(each, str | int) and not isinstance(each, bool)
+        ]
+        known = [
+            names.get(each, each)
+            for each in texts
+            if each in names or self._arms is None or each in self._arms
+        ]
+        if len(set(known)) == 1:
+            if wanted is not None and known[0] != wanted and where == "the file":
+                raise InvalidData.field(
+                    "query.arm", "is not the arm that the file says it is", "import it as the arm that it is"
+                )
+            return known[0] if wanted in (None, known[0]) else None
+        if wanted is not None and where != "the file" and texts:
+            return None
+        if len(set(known)) > 1:
+            message, fix = "stands for several arms", "write a place that tells one"
+        elif not texts:
+            message, fix = f"is not found in {where}", 'write where the file says it, such as "task_args.arm"'
+        else:
+            message, fix = (
+                f"is none of the plan's in {where}",
+                'write the plan\'s name of each: {"name": "arm"}',
+            )
+        raise unmapped("import.arms" if texts else "import.arm", message, fix)
+
+    def _in_split(self, sample: Sample) -> bool:
+        wanted, split = getattr(self._mapping, "split", None), sample.fields.get("split")
+        self._prompts.add(split)
+        if wanted is None and len(self._prompts) > 1:
+            raise unmapped(
+                "import.split", "the run has several splits", 'write which one, such as "split": "test"'
+            )
+        return wanted is None or split == wanted
+
+    def _id(self, sample: Sample) -> str:
+        found = look_up_id(sample.fields, self._item_path)
+        if type(found) is str and found.isascii() and 0 < len(found) <= MAX_TEXT and "\0" not in found:
+            return found
+        if type(found) is int:
+            if self._mapping.INTEGER_IDS or getattr(self._mapping, "integer_ids", None) == "text":
+                found = str(found) if abs(found) < 10**18 else None
+            else:
+                self._fault(
+                    "import.integer_ids", "have a number for an id", '"integer_ids": "text"', sample.where
+                )
+                return ""
+        normal = unicodedata.normalize("NFC", found) if isinstance(found, str) else None
+        if fault := text_fault(normal):
+            fix = "write where the id stands, such as metadata.item_id"
+            self._fault(
+                "import.item_id",
+                f"have an id that {fault}" if found is not None else "have no id there",
+                fix,
+                sample.where,
+            )
+        return normal or ""
+
+    def _cluster(self, sample: Sample) -> str | None:
+        if self._cluster_path is None:
+            return None
+        found = look_up(sample.fields, self._cluster_path)
+        if type(found) is str and found in self._clusters:
+            return found
+        if type(found) is int:
+            found = str(found)
+        normal = unicodedata.normalize("NFC", found) if isinstance(found, str) else None
+        if text_fault(normal):
+            fix = "write where the cluster stands, such as metadata.topic"
+            self._fault("import.cluster", "have no cluster there", fix, sample.where)
+        elif normal == found and len(self._clusters) < 10_000:
+            self._clusters.add(normal or "")
+        return normal
+
+    def _replicate(self, sample: Sample) -> int:
+        if self._replicate_path is None:
+            return 1
+        found = look_up(sample.fields, self._replicate_path)
+        if isinstance(found, str) and found.isascii() and found.isdecimal() and len(found) < 9:
+            found = int(found)
+        if type(found) is int and 1 <= found <= MAX_REPLICATE:
+            return found
+        self._fault("import.replicate", "have no number from 1 there", "write where it stands", sample.where)
+        return 1
+
+    # What it counts as
+
+    def _outcome(self, sample: Sample, measured: Measured | None, target: Target) -> Outcome:
+        event = measured.event if measured is not None else "unscored"
+        for whole in sample.events:
+            self._events[whole] += 1
+            if whole.startswith("row_"):
+                return math.nan, STATUS[whole.removeprefix("row_")]
+            said = self._mapping.counts_as(whole)
+            scored = measured is not None and event != "unscored"
+            unsaid = getattr(self._mapping, whole, None) is None
+            if said is None or (unsaid and scored and whole == "error" and self._mapping.SCORED_ERRORS):
+                self._undecided(whole, sample.where)
+                return math.nan, 1
+            if said == "failure":
+                return 0.0, 0
+            if said != "score" or not scored:
+                return math.nan, STATUS["error" if said == "score" else said]
+        if measured is None or event is None:
+            return self._plain(measured, target, sample.where)
+        self._events[event] += 1
+        if event == "several":
+            return self._several(measured, target, sample.where)
+        if event == "rounded":
+            exact = target.binary and measured.value in (0, 1)
+            if not exact and getattr(self._mapping, "rounded", None) != "take":
+                self._undecided(event, sample.where)
+            return self._number(measured.value, target, sample.where)
+        said = self._mapping.counts_as(event)
+        if said is None:
+            self._undecided(event, sample.where)
+            return math.nan, 1
+        if said in STATUS:
+            return math.nan, STATUS[said]
+        value = measured.original if said == "original" else measured.value
+        return self._plain(Measured(value), target, sample.where)
+
+    def _plain(self, measured: Measured | None, target: Target, where: str) -> Outcome:
+        value = measured.value if measured is not None else None
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            if measured is None:
+                self._events["unscored"] += 1
+            return math.nan, STATUS[self._mapping.counts_as("unscored") or "missing"]
+        return self._number(value, target, where)
+
+    def _several(self, measured: Measured, target: Target, where: str) -> Outcome:
+        said = self._mapping.several if isinstance(self._mapping, OpenAIEvalsImport) else None
+        if said is None or not isinstance(measured.value, list):
+            self._undecided("several" if isinstance(self._mapping, OpenAIEvalsImport) else "source", where)
+            return math.nan, 1
+        values = measured.value
+        value = {"first": values[0], "last": values[-1]}.get(said)
+        if said in ("any", "all"):
+            value = (any if said == "any" else all)(each is True for each in values)
+        return self._plain(Measured(value), target, where)
+
+    def _number(self, value: Any, target: Target, where: str) -> Outcome:
+        """A value as the number, or the status, that it counts as."""
+        said: float | str | None
+        if isinstance(value, str):
+            said = target.values.get(value)
+            if said is None and isinstance(self._mapping, TableImport) and _DECIMAL.fullmatch(value):
+                value = float(value)
+        elif isinstance(value, bool):
+            said = target.values.get("true" if value else "false")
+        else:
+            said = None
+        if said is None and type(value) in (int, float):
+            said = self._numbers[target.endpoint].get(value)
+            if said is None:
+                said = float(value) if abs(value) <= sys.float_info.max else None
+        if said is None:
+            self._unread(value, target, where)
+            return math.nan, 1
+        if isinstance(said, str):
+            return math.nan, STATUS[said]
+        if target.binary and said not in (0.0, 1.0):
+            fix = f'write what it counts as in {target.line}.values, such as {{"0.5": 0}}'
+            self._fault(
+                f"{target.line}.values",
+                "have a value that is neither 0 nor 1, of a binary endpoint",
+                fix,
+                where,
+            )
+        return said, 0
+
+    def _unread(self, value: Any, target: Target, where: str) -> None:
+        line = f"{target.line}.values"
+        if isinstance(value, dict | list):
+            message, fix = "have several values there", "name one of them: scorer.key; lists cannot be read"
+            line = f"{target.line}.{self._mapping.NEEDS[0] if self._mapping.NEEDS else 'metric'}"
+        elif isinstance(value, str | bool):
+            message = (
+                f"have a {'text' if isinstance(value, str) else 'true or false'} whose value is not said"
+            )
+            fix = 'write what each counts as, such as {"C": 1, "I": 0, "true": 1, "false": 0}'
+        else:
+            message, fix = "have a number that is not finite", "mend the file"
+        self._fault(line, message, fix, where)
+
+    # What is said of faults
+
+    def _undecided(self, event: str, where: str) -> None:
+        message, fix = _UNDECIDED[event]
+        self._fault(f"import.{event}", message, fix, where)
+
+    def _fault(self, line: str, message: str, fix: str, where: str) -> None:
+        counted = self._faults.setdefault((line, message, fix), [0, where])
+        counted[0] += 1
+
+    def _raise_faults(self) -> None:
+        if not self._faults:
+            return
+        faults = [
+            Fault(line, f"{count} samples {message}" + (f"; the first is {where}" if where else ""), fix)
+            for (line, message, fix), (count, where) in list(self._faults.items())[:SHOWN]
+        ]
+        first = faults[0]
+        raise InvalidData(f"{first.path}: {first.message}; {first.fix}", faults, code="import_unmapped")
+
+    def _require_found(self, reader: Reader) -> None:
+        """Refuse a measure that no sample has although some have others."""
+        for target in self._targets:
+            if target.key not in self._seen and self._others:
+                names = ", ".join(f"'{each}'" for each in sorted(self._others)[:SHOWN])
+                name = (
+                    "filter"
+                    if reader.several and "," in target.key
+                    else (self._mapping.NEEDS or ("metric",))[0]
+                )
+                raise unmapped(
+                    f"{target.line}.{name}",
+                    f"the file has no '{target.key}'",
+                    f"it has {names}; write one of them",
+                )
+        if self._n == 0 and self._arm is not None and self._mapping.arm is not None and reader.run is None:
+            raise unmapped(
+                "import.arms", "no sample of the file is of this arm", 'write {"name in the file": "arm"}'
+            )
+
+    def _number_replicates(self, rows: Rows, repeats: int | None) -> None:
+        """Count the rows of one item as they follow each other, where the plan or the file says that they repeat."""
+        if self._replicate_path is not None or not (self._by_order or (repeats or 1) > 1):
+            return
+        counted: Counter[str] = Counter()
+        for index in sorted(range(len(rows.item_ids)), key=rows.orders.__getitem__):
+            item_id = rows.item_ids[index]
+            counted[item_id] += 1
+            rows.replicates[index] = counted[item_id]
+            if not self._by_order and counted[item_id] > (repeats or 1):
+                fix = 'write what tells them apart, such as "item_id": "testCase.metadata.item_id"'
+                self._fault("import.item_id", "have the id of others", fix, rows.where[index])
+
+    def _refuse_twice(self, rows: Rows) -> None:
+        places = Counter(zip(rows.item_ids, rows.replicates, strict=True))
+        if len(places) == len(rows.item_ids):
+            return
+        seen = set()
+        for item_id, replicate, where in zip(rows.item_ids, rows.replicates, rows.where, strict=True):
+            if (item_id, replicate) in seen:
+                fix = 'write what tells items apart, or "replicate": "order" where they repeat'
+                self._fault("import.item_id", "have the id and replicate of another", fix, where)
+            seen.add((item_id, replicate))
+
+
+def targets(mapping: Readable, kinds: Mapping[str, str], primary: str | None) -> Iterator[Target]:
+    """What a mapping reads: `kinds` are those of the plan's endpoints, `primary` is the one that goes unnamed."""
+    for endpoint, line, measure in mapping.measures():
+        name = endpoint or primary
+        if name is None:
+            raise unmapped(
+                "import.endpoint", "the plan has several primary endpoints", "write which one this is"
+            )
+        values = {**mapping.VALUES, **(measure.values or {})}
+        yield Target(name, mapping.key(measure), line, kinds.get(name) == "binary", values)
+
+
+def _numeric(values: Mapping[str, float | str]) -> dict[float, float | str]:
+    """What numbers count as, by their value."""
+    return {float(text): said for text, said in values.items() if _DECIMAL.fullmatch(text)}
+
+
+_UNDECIDED = {
+    "error": ("have an error and a score", 'write "error": "error", "missing" or "score"'),
+    "limit": ("were stopped at a limit", 'write "limit": "score", "missing" or "error"'),
+    "invalidated": ("were invalidated", 'write "invalidated": "missing", "error" or "score"'),
+    "edited": ("have a score that was edited by hand", 'write "edited": "original", "edited", "missing" or "error"'),
+    "no_response": (
+        "have a score for an answer that never came", 'write "no_response": "error", "missing" or "score"'
+    ),
+    "grader_failed": ("have a grader that failed", 'write "grader_failed": "error", "missing" or "score"'),
+    "rounded": ("have a score that the file rounds", 'export JSON, or write "rounded": "take"'),
+    "several": ("have several events", 'write "several": "first", "last", "any" or "all"'),
+    "source": ("have several assessments of the name", 'write "source": "CODE", "LLM_JUDGE" or "HUMAN"'),
+    "incomplete": ("are incomplete", 'write "incomplete": "missing", "error" or "failure"'),
+    "empty_patch": ("have an empty patch", 'write "empty_patch": "failure", "missing" or "error"'),
+    "infra_failure": ("failed for their infrastructure", 'write "infra_failure": "missing", "error" or "failure"'),
+    "ambiguous_failure": (
+        "failed ambiguously", 'write "ambiguous_failure": "failure", "missing" or "error"'
+    ),
+}  # fmt: skip

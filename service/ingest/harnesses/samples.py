@@ -1,0 +1,97 @@
+"""What every harness's file is read into: samples with their measures, in one shape."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from service.domain.canonical import canonical
+from service.errors import InvalidData
+
+
+class Measured(NamedTuple):
+    """One value as the file has it, and what stands beside it, if anything."""
+
+    value: Any
+    event: str | None = None
+    """`edited`, `no_response`, `grader_failed`, `rounded`, `several` or `unscored`."""
+    original: Any = None
+    """Of an edited score, the one before."""
+
+
+@dataclass(slots=True)
+class Sample:
+    """One item, once, in one arm. Its repr tells no outcome."""
+
+    where: str
+    fields: Mapping[str, Any] = field(repr=False)
+    """What the mapping's paths look in."""
+    measures: Mapping[str, Measured] = field(repr=False)
+    """By the name that the format gives them."""
+    events: tuple[str, ...] = field(default=(), repr=False)
+    """What happened to the sample as a whole: `error`, `limit`, `invalidated` and the like."""
+    order: int = 0
+    """Where it stands among samples of its item, for replicates that nothing else tells."""
+
+
+class Reader:
+    """A file of a harness, opened."""
+
+    partial: str | None = None
+    """Why the run is not a whole one; None: it is."""
+    several: bool = False
+    """Lines of one sample may lack a measure that others of its lines have."""
+    repeats: int | None = None
+    """How often the run measured every item, where the file says so."""
+    run: Mapping[str, Any] | None = None
+    """What the arm's path looks in; None: in every sample."""
+
+    def samples(self) -> Iterator[Sample]:
+        """Every sample, once."""
+        raise NotImplementedError
+
+
+def look_up(fields: Any, path: str) -> Any:
+    """What stands at a dotted path, None where there is nothing; keys may hold dots themselves.
+
+    Text such as `arm=a,n=1`, as lm-evaluation-harness writes arguments, is looked into as well.
+
+    Example:
+        `look_up({"doc": {"a.b": 1}}, "doc.a.b")` is 1.
+    """
+    if isinstance(fields, (dict, Mapping)):
+        if path in fields:
+            return fields[path]
+        head, dot, rest = path.partition(".")
+        if dot and head in fields and "." not in rest:
+            return look_up(fields[head], rest)
+        end = path.rfind(".")
+        while end > 0:
+            if path[:end] in fields:
+                return look_up(fields[path[:end]], path[end + 1 :])
+            end = path.rfind(".", 0, end)
+        return None
+    if isinstance(fields, list):
+        head, _, rest = path.partition(".")
+        if not head.isdecimal() or len(head) > 9 or int(head) >= len(fields):
+            return None
+        return look_up(fields[int(head)], rest) if rest else fields[int(head)]
+    if isinstance(fields, str):
+        pairs = (each.partition("=") for each in fields.split(","))
+        return next((value for name, _, value in pairs if name.strip() == path), None)
+    return None
+
+
+def look_up_id(fields: Any, path: str) -> Any:
+    """What stands at an id's path: objects, and what `sha256:` is written before, as their hash in hexadecimal."""
+    hashed = path.startswith("sha256:")
+    found = look_up(fields, path.removeprefix("sha256:"))
+    if found is None or not (hashed or isinstance(found, dict | list)):
+        return found
+    try:
+        data = found.encode() if isinstance(found, str) else canonical(found)
+    except (InvalidData, UnicodeEncodeError):
+        return None
+    return hashlib.sha256(data).hexdigest()

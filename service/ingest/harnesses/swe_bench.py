@@ -1,0 +1,69 @@
+"""Reports of SWE-bench (`schema_version` 2): one list of instance ids per outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from service.ingest.harnesses import json_slices
+from service.ingest.harnesses.files import Files
+from service.ingest.harnesses.limits import malformed
+from service.ingest.harnesses.samples import Measured, Reader, Sample
+
+_EVENTS = (
+    ("error_ids", "error"),
+    ("infra_failure_ids", "infra_failure"),
+    ("ambiguous_failure_ids", "ambiguous_failure"),
+    ("empty_patch_ids", "empty_patch"),
+    ("incomplete_ids", "incomplete"),
+)
+"""What the lists tell, first the one that counts where an instance is in several."""
+
+
+class SweBenchReport(Reader):
+    """One report."""
+
+    def __init__(self, files: Files) -> None:
+        name = files.only("*.json", what="a report of SWE-bench", of="one MODEL.RUN_ID.json")
+        report = json_slices.loads(files.read(name), "the report")
+        if not isinstance(report, dict) or not isinstance(report.get("resolved_ids"), list):
+            raise malformed("", "the file is no report of SWE-bench: it has no `resolved_ids`")
+        if report.get("schema_version") != 2:
+            raise malformed("", "the report is not of schema_version 2; write it with a newer SWE-bench")
+        self._report = report
+        model, _, run = name.rpartition("/")[2].removesuffix(".json").rpartition(".")
+        self.run = {"model": model or run, "run_id": run}
+
+    def samples(self) -> Iterator[Sample]:
+        """Every instance with an outcome. One that was submitted and is in no list is not in the data set."""
+        outcomes: dict[str, tuple[str | None, bool | None]] = {}
+        for name, right in (("unresolved_ids", False), ("resolved_ids", True)):
+            for instance in _ids(self._report, name):
+                if outcomes.setdefault(instance, (None, right)) != (None, right):
+                    raise malformed("", "the report has an instance that is both resolved and unresolved")
+        submitted = set(_ids(self._report, "submitted_ids"))
+        for name, event in reversed(_EVENTS):
+            for instance in _ids(self._report, name):
+                if event == "incomplete" and instance not in submitted:
+                    continue
+                resolved = outcomes.get(instance, (None, None))[1]
+                if resolved:
+                    raise malformed("", f"the report has an instance that is both resolved and in {name}")
+                outcomes[instance] = event, resolved
+        for instance, (happened, resolved) in outcomes.items():
+            fields = {"id": instance, "repository": instance.rpartition("-")[0]}
+            yield Sample(
+                f"instance '{instance}'",
+                fields,
+                {"resolved": Measured(resolved, "unscored" if resolved is None else None)},
+                (happened,) if happened else (),
+            )
+
+
+def _ids(report: Mapping[str, Any], name: str) -> Iterator[str]:
+    found = report.get(name)
+    if found is None:
+        return
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise malformed("", f"`{name}` of the report is not a list of ids")
+    yield from found

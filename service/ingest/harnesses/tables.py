@@ -1,0 +1,123 @@
+"""Rows of any origin: CSV, NDJSON, and Parquet where pyarrow is installed. A row's columns are its measures."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import io
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from service.errors import InvalidData
+from service.ingest.harnesses.files import Files
+from service.ingest.harnesses.json_slices import Buffer, loads
+from service.ingest.harnesses.limits import malformed
+from service.ingest.harnesses.samples import Measured, Reader, Sample
+
+
+class TableFile(Reader):
+    """One table."""
+
+    def __init__(self, files: Files, form: str, status: str | None = None) -> None:
+        self._files = files
+        self._name = files.only(f"*.{form}", what="the table", of="one file of rows")
+        self._form = form
+        self._status = status
+
+    def samples(self) -> Iterator[Sample]:
+        """Every row."""
+        rows = {"csv": self._csv, "ndjson": self._ndjson, "parquet": self._parquet}[self._form]()
+        for where, row in rows:
+            said = row.get(self._status) if self._status is not None else "ok"
+            if said not in ("ok", "error", "missing", None, ""):
+                raise InvalidData.field(
+                    "import.status",
+                    f"{where} has another status than ok, error and missing",
+                    "name the column",
+                )
+            event = said if said in ("error", "missing") else None
+            yield Sample(where, row, _Cells(row), (f"row_{event}",) if event else ())
+
+    def _csv(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        try:
+            text = io.TextIOWrapper(
+                io.BufferedReader(_Stream(self._files.read(self._name))), encoding="utf-8-sig", newline=""
+            )
+            reader = csv.reader(text, strict=True)
+            header = next(reader, [])
+            if len(set(header)) != len(header):
+                raise malformed("", "the header of the table names a column twice")
+            for cells in reader:
+                if not cells:
+                    continue
+                where = f"line {reader.line_num}"
+                if len(cells) != len(header):
+                    raise malformed(where, f"has {len(cells)} cells where the header has {len(header)}")
+                yield where, dict(zip(header, cells, strict=True))
+        except csv.Error:
+            raise malformed("", "the file is not CSV: check its quotes and the length of its cells") from None
+        except UnicodeDecodeError:
+            raise malformed("", "the file is not UTF-8") from None
+
+    def _ndjson(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        for number, line in self._files.lines(self._name):
+            where = f"line {number}"
+            row = loads(line, where)
+            if not isinstance(row, dict):
+                raise malformed(where, "is not a JSON object")
+            yield where, row
+
+    def _parquet(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        try:
+            parquet = importlib.import_module("pyarrow.parquet")
+        except ImportError:
+            raise InvalidData.field(
+                "", "this service reads no Parquet", "install forelock-server[parquet], or send CSV"
+            ) from None
+        arrow = importlib.import_module("pyarrow")
+        try:
+            source = parquet.ParquetFile(arrow.BufferReader(arrow.py_buffer(self._files.read(self._name))))
+            number = 0
+            for batch in source.iter_batches(batch_size=10_000):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield f"row {number}", row
+        except (arrow.ArrowException, OSError):
+            raise malformed("", "the file is not Parquet, or is cut off") from None
+
+
+class _Cells(Mapping[str, Measured]):
+    """A row's columns as measures, made when they are asked for."""
+
+    def __init__(self, row: Mapping[str, Any]) -> None:
+        self._row = row
+
+    def __getitem__(self, name: str) -> Measured:
+        value = self._row[name]
+        empty = value is None or value == "" or (isinstance(value, float) and math.isnan(value))
+        return Measured(value, "unscored" if empty else None)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._row)
+
+    def __len__(self) -> int:
+        return len(self._row)
+
+
+class _Stream(io.RawIOBase):
+    """A buffer as a stream, of which a piece at a time is copied."""
+
+    def __init__(self, document: Buffer) -> None:
+        self._view, self._at = memoryview(document), 0
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def readinto(self, into: Any) -> int:
+        """The next piece."""
+        piece = self._view[self._at : self._at + len(into)]
+        into[: len(piece)] = piece
+        self._at += len(piece)
+        return len(piece)

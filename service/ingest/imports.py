@@ -1,0 +1,147 @@
+"""A file of a harness, under a plan: opened, checked and read into the columns of batches."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from service.domain.plans.imports import Readable, UnreadImport
+from service.domain.plans.plan import Plan
+from service.errors import InvalidData
+from service.ingest.harnesses.deep_eval import DeepEvalRun
+from service.ingest.harnesses.files import Files
+from service.ingest.harnesses.limits import unmapped
+from service.ingest.harnesses.opening import open_files
+from service.ingest.harnesses.rows import Collector, Target, targets
+from service.ingest.harnesses.samples import Reader
+
+_PIECE = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ImportedRows:
+    """Rows of one arm and endpoint; columns have shape (n,). Its repr tells no outcome."""
+
+    arm: str
+    endpoint: str
+    item_ids: tuple[str, ...] = field(repr=False)
+    clusters: tuple[str | None, ...] = field(repr=False)
+    replicates: NDArray[np.uint16] = field(repr=False)
+    values: NDArray[np.float64] = field(repr=False)
+    statuses: NDArray[np.uint8] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ImportedFile:
+    """A file as it was read. What it was and counted is sealed with the rows."""
+
+    rows: tuple[ImportedRows, ...] = field(repr=False)
+    sha256: str = field(repr=False)
+    size: int = field(repr=False)
+    statuses: Mapping[str, int] = field(repr=False)
+    events: Mapping[str, int] = field(repr=False)
+    whole: bool
+    """The file says that its run ended well."""
+
+
+def mapping_of(plan: Plan, form: str | None) -> Readable:
+    """The mapping that the plan was locked with, when it can be applied.
+
+    Raises:
+        InvalidData: the plan has none, or one of another format.
+    """
+    mapping = plan.import_mapping
+    if mapping is None or isinstance(mapping, UnreadImport):
+        raise unmapped(
+            "import",
+            "the plan was locked without a mapping that files are read by",
+            "post the rows as results, or write `import` into the next plan before its lock",
+        )
+    if form is not None and form != mapping.format:
+        raise InvalidData.field(
+            "query.format", "is not the format of the plan's import section", f"import as {mapping.format}"
+        )
+    return mapping
+
+
+def read_import(
+    file: BinaryIO,
+    plan: Plan,
+    *,
+    form: str | None,
+    population: str,
+    arm: str | None,
+    max_rows: int,
+    scratch: Path | None = None,
+) -> ImportedFile:
+    """Read a file under the plan's mapping.
+
+    Raises:
+        MalformedBody: `malformed_import`; TooLarge: `import_too_large`; InvalidData: `import_unmapped`.
+    """
+    mapping = mapping_of(plan, form)
+    wanted = _targets(plan, population, mapping)
+    sha256, size = _hashed(file)
+    reader = open_files(mapping.format, Files.of(file, scratch=scratch), mapping)
+    _require_judges(reader, plan, wanted)
+    collector = Collector(mapping, wanted, arm=arm, arms=plan.arms(population), max_rows=max_rows)
+    found = collector.read(reader)
+    rows = tuple(
+        ImportedRows(
+            each.arm,
+            each.endpoint,
+            tuple(each.item_ids),
+            tuple(each.clusters),
+            np.array(each.replicates, dtype=np.uint16),
+            np.array(each.values, dtype=np.float64),
+            np.frombuffer(bytes(each.statuses), dtype=np.uint8),
+        )
+        for each in found.rows
+    )
+    return ImportedFile(rows, sha256, size, found.statuses, found.events, reader.partial is None)
+
+
+def _targets(plan: Plan, population: str, mapping: Readable) -> list[Target]:
+    for _, line, measure in mapping.measures():
+        for name in mapping.NEEDS:
+            if getattr(measure, name) is None:
+                raise unmapped(
+                    f"{line}.{name}", f"the plan was locked without a {name}", "post the rows as results"
+                )
+    kinds = {each.id: each.kind for each in plan.endpoints_of(population)}
+    primary = [each.id for each in plan.endpoints or () if each.role == "primary"]
+    found = list(targets(mapping, kinds, primary[0] if len(primary) == 1 else None))
+    measured = [each for each in found if each.endpoint in kinds]
+    if not measured:
+        raise unmapped("import.endpoint", "is not measured on this population", "import another population")
+    return measured
+
+
+def _require_judges(reader: Reader, plan: Plan, wanted: list[Target]) -> None:
+    """The model that scored has to be the one that was locked, where the file says which it was."""
+    if not isinstance(reader, DeepEvalRun):
+        return
+    locked = {each.key: each.endpoint for each in wanted}
+    for metric, model in reader.judges():
+        endpoint = plan.endpoint(locked.get(metric, ""))
+        if endpoint is not None and endpoint.judge is not None and model != endpoint.judge.model:
+            raise InvalidData.field(
+                "endpoints.judge",
+                f"the file's metric '{metric}' was evaluated by another model than the plan's judge",
+                "score with the judge that was locked, or file a deviation",
+            )
+
+
+def _hashed(file: BinaryIO) -> tuple[str, int]:
+    digest, size = hashlib.sha256(), 0
+    file.seek(0)
+    while piece := file.read(_PIECE):
+        digest.update(piece)
+        size += len(piece)
+    return digest.hexdigest(), size

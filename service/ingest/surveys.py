@@ -1,0 +1,336 @@
+"""What a result file holds, for whoever writes the plan: measures, places of ids and clusters, and a mapping to paste.
+
+Files of earlier runs are read with it, before the lock: nothing is blind in them, and nothing is stored.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from service.domain.plans.imports import FORMATS, ImportMapping, Readable, UnreadImport
+from service.domain.results.batches import STATUSES
+from service.errors import ForelockError, InvalidData
+from service.ingest.harnesses.files import Files
+from service.ingest.harnesses.opening import open_files
+from service.ingest.harnesses.rows import Collector, targets
+from service.ingest.harnesses.samples import Reader, Sample, look_up, look_up_id
+
+Json = dict[str, Any]
+MOST_PATHS, MOST_SHOWN, MOST_DEPTH = 200, 20, 4
+_SKIPPED = frozenset({"scores", "messages", "resps", "filtered_resps", "arguments", "target", "gradingResult"}) | {
+    "namedScores", "metricsData", "assessments", "input", "response", "output", "error", "limit", "traceback", "stats",
+}  # fmt: skip
+_ID_NAMES = ("item_id", "id", "instance_id", "question_id", "sample_id", "doc_hash", "qid", "name")
+_CLUSTER_NAMES = (
+    "cluster",
+    "conversation",
+    "topic",
+    "group",
+    "repo",
+    "repository",
+    "category",
+    "subject",
+    "sub_split",
+)
+_MEASURE_NAMES = (
+    "match",
+    "correct",
+    "exact_match",
+    "exact",
+    "acc",
+    "accuracy",
+    "resolved",
+    "success",
+    "includes",
+)
+_CHOICES = {
+    "limit": "missing", "invalidated": "missing", "edited": "original", "no_response": "error",
+    "grader_failed": "error", "incomplete": "missing", "empty_patch": "failure", "infra_failure": "missing",
+    "ambiguous_failure": "failure", "several": "first", "error": "error",
+}  # fmt: skip
+"""What a section to paste says of what the file has, so that it can be applied: the author looks at it."""
+_MAPPING: TypeAdapter[Any] = TypeAdapter(ImportMapping)
+
+
+def survey(files: Files, form: str) -> Json:
+    """What the files of one import hold.
+
+    Returns:
+        `measures` by name with their values' texts or range and events; `arms`, `ids` and `clusters` by path;
+        `replicates`; `partial`, why the run is not whole; `section`, an `import` section to paste.
+    """
+    reader = open_files(form, files)
+    look = _Look(form)
+    for sample in reader.samples():
+        look.at(sample)
+    return look.told(reader)
+
+
+def table(files: Files, section: Any, arm: str | None) -> list[Json]:
+    """The rows of a file under an `import` section, as columns for each arm and endpoint.
+
+    Raises:
+        ForelockError: what an import would be refused for.
+    """
+    mapping = mapping_from(section)
+    reader = open_files(mapping.format, files, mapping)
+    wanted = list(targets(mapping, {}, mapping.endpoint or "primary"))
+    found = Collector(mapping, wanted, arm=arm).read(reader)
+    return [
+        {
+            "arm": rows.arm,
+            "endpoint": rows.endpoint,
+            "item_ids": rows.item_ids,
+            "clusters": rows.clusters,
+            "replicates": rows.replicates,
+            "values": [None if math.isnan(value) else value for value in rows.values],
+            "status": [STATUSES[code] for code in rows.statuses],
+        }
+        for rows in found.rows
+    ]
+
+
+def mapping_from(section: Any) -> Readable:
+    """An `import` section that is not in a plan yet."""
+    try:
+        mapping = _MAPPING.validate_json(json.dumps(section), strict=True)
+    except ValidationError as invalid:
+        first = invalid.errors(include_input=False, include_url=False)[0]
+        path = ".".join(["import", *(str(part) for part in first["loc"][1:])])
+        raise InvalidData.field(path, first["msg"], "see docs/imports.md") from None
+    if isinstance(mapping, UnreadImport):
+        raise InvalidData.field("import.format", "is none that is read", f"one of {', '.join(FORMATS)}")
+    found: Readable = mapping
+    return found
+
+
+def read_paths(paths: Sequence[str], form: str, section: str | None, arm: str | None) -> Json:
+    """Survey files on disk, and read their table where a section is given: what `forelock import --check` asks.
+
+    Answers a problem document in place of either that is refused.
+    """
+    with ExitStack() as open_files_:
+        try:
+            files = Files.at([Path(path) for path in paths], open_files_)
+            return read_files(files, form, None if section is None else json.loads(section), arm)
+        except ForelockError as refused:
+            return {"problem": refused.document()}
+
+
+def read_files(files: Files, form: str, section: Any, arm: str | None) -> Json:
+    """The survey, and with a section the table or the problem that an import would meet."""
+    answer: Json = {"survey": survey(files, form), "table": None, "problem": None}
+    if section is not None:
+        try:
+            answer["table"] = table(files, section, arm)
+        except ForelockError as refused:
+            answer["problem"] = refused.document()
+    return answer
+
+
+class _Look:
+    """What samples have in common, gathered with bounded memory."""
+
+    def __init__(self, form: str) -> None:
+        self._form, self._mapping = form, FORMATS[form]
+        self._n = 0
+        self._events: Counter[str] = Counter()
+        self._measures: dict[str, Json] = {}
+        self._paths: dict[str, dict[str, int]] = {}
+        self._replicates = 1
+        self._ids: dict[str, dict[str, None]] = {}
+
+    def at(self, sample: Sample) -> None:
+        """One sample."""
+        self._n += 1
+        self._events.update(sample.events)
+        place = self._mapping.DEFAULTS.get("replicate")
+        number = look_up(sample.fields, place) if place else 1
+        self._replicates = max(self._replicates, number if type(number) is int else 1)
+        for name in list(sample.measures)[:MOST_PATHS]:
+            self._measure(name, sample.measures[name])
+        default = self._mapping.DEFAULTS.get("item_id", "")
+        found = look_up_id(sample.fields, default)
+        self._count(default, found)
+        if isinstance(found, str | int):
+            self._ids.setdefault(default, {}).setdefault(str(found))
+        for path, value in _leaves(sample.fields, "", 0):
+            if path != default:
+                self._count(path, value)
+
+    def _measure(self, name: str, measured: Any) -> None:
+        told = self._measures.setdefault(
+            name, {"n": 0, "texts": [], "least": None, "greatest": None, "binary": True, "events": {}}
+        )
+        told["n"] += 1
+        if measured.event is not None:
+            told["events"][measured.event] = told["events"].get(measured.event, 0) + 1
+        value = measured.value
+        if isinstance(value, bool | str):
+            text = value if isinstance(value, str) else str(value).lower()
+            number = _number(text) if self._form == "csv" else None
+            if number is None:
+                if text and text not in told["texts"] and len(told["texts"]) < MOST_SHOWN:
+                    told["texts"].append(text)
+                return
+            value = number
+        if isinstance(value, int | float) and math.isfinite(value):
+            told["binary"] = told["binary"] and value in (0, 1)
+            told["least"] = value if told["least"] is None else min(told["least"], value)
+            told["greatest"] = value if told["greatest"] is None else max(told["greatest"], value)
+
+    def _count(self, path: str, value: Any) -> None:
+        if not isinstance(value, str | int) or isinstance(value, bool) or len(str(value)) > 512:
+            return
+        if path not in self._paths and len(self._paths) >= MOST_PATHS:
+            return
+        values = self._paths.setdefault(path, {})
+        values[str(value)] = values.get(str(value), 0) + 1
+
+    def told(self, reader: Reader) -> Json:
+        """All of it, and a section to paste."""
+        default = self._mapping.DEFAULTS.get("item_id", "")
+        counts = {path: len(values) for path, values in self._paths.items()}
+        items = counts.get(default, 0)
+        ids = [
+            path
+            for path, n in counts.items()
+            if path == default or (n >= items > 0 and _last(path) in _ID_NAMES and self._covers(path))
+        ]
+        ids.sort(key=lambda path: (_rank(path, _ID_NAMES), path != default, path))
+        least = counts.get(ids[0], 0) if ids else 0
+        clusters = {
+            path: n
+            for path, n in counts.items()
+            if 2 <= n <= least / 2 and self._covers(path) and path not in ids
+        }
+        run = dict(_leaves(reader.run, "", 0)) if reader.run is not None else None
+        arms = {path: [str(value)] for path, value in run.items()} if run is not None else self._arms()
+        places = dict(sorted(clusters.items(), key=lambda each: (_rank(each[0], _CLUSTER_NAMES), each[0])))
+        return {
+            "format": self._form,
+            "samples": self._n,
+            "partial": reader.partial,
+            "events": dict(self._events),
+            "measures": self._measures,
+            "replicates": max(self._replicates, reader.repeats or 1),
+            "ids": {path: counts.get(path, 0) for path in ids},
+            "clusters": places,
+            "arms": arms,
+            "section": self._section(ids, places),
+        }
+
+    def _covers(self, path: str) -> bool:
+        return sum(self._paths[path].values()) == self._n
+
+    def _arms(self) -> dict[str, list[str]]:
+        return {
+            path: list(values)
+            for path, values in self._paths.items()
+            if path in ("provider.label", "provider.id", "prompt.label", "promptIdx")
+            and len(values) < MOST_SHOWN
+        }
+
+    def _section(self, ids: Sequence[str], clusters: Mapping[str, int]) -> Json:
+        made: Json = {"format": self._form}
+        default = self._mapping.DEFAULTS.get("item_id")
+        if ids and ids[0] != default:
+            made["item_id"] = ids[0]
+        splits = self._paths.get("split", {})
+        if self._form == "helm" and len(splits) > 1:
+            made["split"] = max(splits, key=splits.__getitem__)
+        arms = {path: names for path, names in self._arms().items() if len(names) > 1}
+        if self._form == "promptfoo" and arms:
+            made["arm"] = next(
+                path for path in ("provider.label", "prompt.label", "promptIdx") if path in arms
+            )
+        named = [path for path in clusters if _last(path) in _CLUSTER_NAMES]
+        if named:
+            made["cluster"] = named[0]
+        name = _chosen(self._measures, self._mapping)
+        if name is not None:
+            for field, part in zip(
+                self._mapping.NEEDS, name.split(",") if self._form == "lm_eval" else [name], strict=False
+            ):
+                made[field] = part
+            if self._form in ("csv", "ndjson", "parquet") and name != "value":
+                made["metric"] = name
+            told = self._measures[name]
+            values = _values(told["texts"], self._mapping)
+            if values:
+                made["values"] = values
+            happened = {**self._events, **told["events"]}
+        else:
+            happened = dict(self._events)
+        for event, choice in _CHOICES.items():
+            unsaid = self._mapping.DEFAULTS.get(event) is None or (
+                event == "error" and self._mapping.SCORED_ERRORS
+            )
+            if happened.get(event) and event in self._mapping.model_fields and unsaid:
+                made[event] = choice
+        return made
+
+
+def _chosen(measures: Mapping[str, Json], mapping: type[Readable]) -> str | None:
+    """The measure that a section names: the first that is binary, else the first."""
+    if not measures:
+        return None
+    names = [name for name in measures if name not in ("item_id", "arm", "cluster", "replicate")] or list(
+        measures
+    )
+    if "value" in names:
+        return "value"
+
+    def rank(name: str) -> tuple[bool, bool, int]:
+        told = measures[name]
+        plain = told["binary"] and set(told["texts"]) <= {*mapping.VALUES, "true", "false"}
+        varies = len(told["texts"]) > 1 or told["least"] != told["greatest"]
+        base = _last(name.partition(",")[0]).lower()
+        return not varies, not plain, _MEASURE_NAMES.index(base) if base in _MEASURE_NAMES else 99
+
+    return min(names, key=rank)
+
+
+def _values(texts: Sequence[str], mapping: type[Readable]) -> dict[str, float]:
+    """Texts that the format says nothing about."""
+    known = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
+    return {text: known.get(text, 0.0) for text in texts if text not in mapping.VALUES and len(texts) <= 10}
+
+
+def _leaves(fields: Any, prefix: str, depth: int) -> Iterator[tuple[str, Any]]:
+    """Paths of what is text or a whole number, in objects of a few levels."""
+    if not isinstance(fields, Mapping) or depth > MOST_DEPTH:
+        return
+    for name, value in fields.items():
+        if not isinstance(name, str) or name in _SKIPPED:
+            continue
+        path = f"{prefix}.{name}" if prefix else name
+        if isinstance(value, Mapping):
+            yield from _leaves(value, path, depth + 1)
+        elif isinstance(value, str | int) and not isinstance(value, bool):
+            yield path, value
+
+
+def _number(text: str) -> float | None:
+    try:
+        found = float(text)
+    except ValueError:
+        return None
+    return found if math.isfinite(found) else None
+
+
+def _last(path: str) -> str:
+    return path.rpartition(".")[2]
+
+
+def _rank(path: str, names: Sequence[str]) -> int:
+    last = _last(path)
+    return names.index(last) if last in names else len(names)

@@ -1,0 +1,14 @@
+"""Processes of the pool give memory back: what travels through them leaves gaps."""
+
+from __future__ import annotations
+
+from service.memory import give_back
+
+EVERY_SECONDS = 60.0
+
+
+def keep_small() -> None:
+    """Give memory back now and then, as long as the loop runs that this is called on."""
+    from tornado.ioloop import PeriodicCallback
+
+    PeriodicCallback(give_back, EVERY_SECONDS * 1000).start()

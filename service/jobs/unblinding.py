@@ -1,0 +1,32 @@
+"""The job of an unblinding: the runner lets a plan's key go before its verdict. No row is opened here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlalchemy.orm import Session
+
+from service.actions import unblinding
+from service.jobs.attempt import Attempt
+from service.keyring import Keyring
+from service.store import job_leases, preregistrations
+
+
+class UnblindingJob:
+    """Unwraps one plan's key and stores it where the API can read it."""
+
+    def __init__(self, keyring: Keyring) -> None:
+        self._seal_private = keyring.opener()
+
+    def run(self, attempt: Attempt, _outranked: Callable[[], bool]) -> None:
+        """Let the key go; a guard of the database sees that the ledger says so."""
+        job = attempt.job
+
+        def store(session: Session) -> bool:
+            record = preregistrations.get(
+                session, job.project_id, job.params["preregistration_id"], for_update=True
+            )
+            unblinding.release(session, record, seal_private=self._seal_private)
+            return job_leases.finish(session, job, {"preregistration_id": record.id})
+
+        attempt.write(store)

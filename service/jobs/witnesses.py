@@ -1,0 +1,68 @@
+"""The witnesses that the settings name. Without them nothing leaves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from cryptography.x509 import Certificate
+
+from forelock.witness.chain import read_certificates
+from forelock.witness.found import WitnessFault
+from service.config import Settings, UnusableSetting
+from service.jobs.witnessing import Witness
+from service.publish.addresses import UnusableEntry, read_allowed
+from service.publish.faults import Forbidden
+from service.publish.http import Outgoing, require_url
+from service.publish.witness.authority import TimeStampAuthority
+from service.publish.witness.calendars import Calendars
+
+
+def witnesses_of(settings: Settings) -> list[Witness]:
+    """Who is asked for stamps.
+
+    Raises:
+        UnusableSetting: naming the variable.
+    """
+    outgoing = outgoing_of(settings)
+    found: list[Witness] = []
+    if settings.witness_tsa_url:
+        (url,) = _urls("WITNESS_TSA_URL", [settings.witness_tsa_url])
+        found.append(TimeStampAuthority(url, outgoing, _roots(settings)))
+    elif settings.witness_tsa_ca_file:
+        raise UnusableSetting("FORELOCK_WITNESS_TSA_CA_FILE is of no use without FORELOCK_WITNESS_TSA_URL")
+    if settings.witness_ots_calendars:
+        given = [each for each in re.split(r"[,\s]+", settings.witness_ots_calendars) if each]
+        found.append(Calendars(_urls("WITNESS_OTS_CALENDARS", given), outgoing))
+    return found
+
+
+def outgoing_of(settings: Settings) -> Outgoing:
+    """The client for everything that leaves.
+
+    Raises:
+        UnusableSetting: an entry of the list of private targets means nothing.
+    """
+    try:
+        return Outgoing(read_allowed(settings.outgoing_allow or ""))
+    except UnusableEntry as fault:
+        raise UnusableSetting(f"FORELOCK_OUTGOING_ALLOW: {fault}") from None
+
+
+def _urls(name: str, given: Iterable[str]) -> list[str]:
+    try:
+        return [require_url(each) for each in given]
+    except Forbidden as fault:
+        raise UnusableSetting(f"FORELOCK_{name}: {fault}") from None
+
+
+def _roots(settings: Settings) -> list[Certificate]:
+    path = settings.witness_tsa_ca_file
+    if path is None:
+        return []
+    try:
+        return read_certificates(path.read_bytes())
+    except OSError as error:
+        raise UnusableSetting(f"FORELOCK_WITNESS_TSA_CA_FILE: cannot read {path}: {error.strerror}") from None
+    except WitnessFault as fault:
+        raise UnusableSetting(f"FORELOCK_WITNESS_TSA_CA_FILE: {fault}") from None

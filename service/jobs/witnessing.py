@@ -1,0 +1,146 @@
+"""Asking outside witnesses for stamps of signed checkpoints, beside the jobs: nothing of a lock or a verdict waits.
+
+What is to be stamped follows from what is stored, so there is no queue that a death could empty: a checkpoint that
+holds a plan or a verdict and has no stamp is due, whoever looks next. A turn is taken in the database, so that of
+several runners one asks; it has a lease, and after a failure it comes later and later.
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Sequence
+from datetime import timedelta
+from threading import Event
+from typing import Protocol
+
+from forelock.transparency.checkpoints import read_checkpoint
+from forelock.witness.found import Kind, WitnessFault
+from service.errors import Unavailable
+from service.publish.faults import OutgoingFault
+from service.store import clock, stamps
+from service.store.checkpoints import StoredCheckpoint
+from service.store.engine import Database
+
+log = logging.getLogger("forelock.witness")
+
+LOOK_SECONDS = 5.0
+"""How often a runner looks whether something is due: one or two reads by index."""
+LEASE = timedelta(minutes=10)
+WAITS = tuple(timedelta(seconds=each) for each in (30, 60, 120, 300, 900, 1800, 3600))
+UPGRADE_EVERY = timedelta(minutes=15)
+UPGRADES_AT_ONCE = 20
+
+
+class Witness(Protocol):
+    """An authority or calendars: see `publish.witness`."""
+
+    @property
+    def kind(self) -> Kind:
+        """What it gives."""
+
+    def stamp(self, data: bytes) -> bytes:
+        """A stamp of the bytes that holds."""
+
+    def is_complete(self, stamp: bytes) -> bool:
+        """Whether nothing more is to be asked for."""
+
+    def upgrade(self, stamp: bytes) -> bytes:
+        """The stamp with what is known by now."""
+
+
+class Witnessing:
+    """Has every signed checkpoint that holds a plan or a verdict stamped by every witness."""
+
+    def __init__(
+        self,
+        database: Database,
+        witnesses: Sequence[Witness],
+        *,
+        waits: Sequence[timedelta] = WAITS,
+        upgrade_every: timedelta = UPGRADE_EVERY,
+    ) -> None:
+        self._database, self._witnesses = database, witnesses
+        self._waits, self._upgrade_every = waits, upgrade_every
+        self._looked: dict[str, int] = {}
+
+    def run(self, stopping: Event) -> None:
+        """Go on until told to stop; a database that is away is waited for."""
+        while not stopping.is_set():
+            try:
+                self.step()
+            except Unavailable:
+                log.warning("the database is away: stamps wait")
+            except Exception as error:  # noqa: BLE001 - whatever it is, the next look is due
+                place = traceback.extract_tb(error.__traceback__)[-1]
+                log.error("%s at %s:%s", type(error).__name__, place.filename, place.lineno)  # noqa: TRY400
+            stopping.wait(LOOK_SECONDS)
+
+    def step(self) -> int:
+        """Ask whoever is due once; returns how many stamps were kept."""
+        return sum(self._stamp(each) + self._upgrade(each) for each in self._witnesses)
+
+    def _stamp(self, witness: Witness) -> int:
+        kind = witness.kind
+        with self._database.read() as session:
+            if not stamps.is_time(session, kind, now=clock.now(session)):
+                return 0
+            due, self._looked[kind] = stamps.due(session, kind, self._looked.get(kind, 0))
+        if due is None or not self._take(kind):
+            return 0
+        note = due.note.encode()
+        try:
+            stamp = witness.stamp(note)
+        except (OutgoingFault, WitnessFault) as fault:
+            self._failed(kind, fault)
+            return 0
+        self._keep(witness, due, stamp)
+        with self._database.write() as session:
+            stamps.end_turn(session, kind, next_at=clock.now(session))
+        return 1
+
+    def _upgrade(self, witness: Witness) -> int:
+        turn = f"{witness.kind} upgrade"
+        with self._database.read() as session:
+            if not stamps.is_time(session, turn, now=clock.now(session)):
+                return 0
+            waiting = stamps.waiting(session, witness.kind, limit=UPGRADES_AT_ONCE)
+        if not waiting or not self._take(turn):
+            return 0
+        kept, faults = 0, []
+        for stored in waiting:
+            try:
+                upgraded = witness.upgrade(stored.content)
+            except (OutgoingFault, WitnessFault) as fault:
+                faults.append(fault)
+                continue
+            if upgraded != stored.content:
+                self._keep(witness, stored.checkpoint, upgraded)
+                kept += 1
+        if faults:
+            self._failed(turn, faults[0])
+            return kept
+        with self._database.write() as session:
+            stamps.end_turn(session, turn, next_at=clock.now(session) + self._upgrade_every)
+        return kept
+
+    def _take(self, turn: str) -> bool:
+        with self._database.write() as session:
+            return stamps.take_turn(session, turn, now=clock.now(session), lease=LEASE)
+
+    def _keep(self, witness: Witness, checkpoint: StoredCheckpoint, stamp: bytes) -> None:
+        with self._database.write() as session:
+            stamps.insert(
+                session,
+                checkpoint,
+                witness.kind,
+                stamp,
+                root=read_checkpoint(checkpoint.note).root.hex(),
+                waiting=not witness.is_complete(stamp),
+                now=clock.now(session),
+            )
+
+    def _failed(self, turn: str, fault: Exception) -> None:
+        with self._database.write() as session:
+            wait = stamps.fail_turn(session, turn, now=clock.now(session), waits=self._waits)
+        log.warning("witness (%s): %s; asked again in %d s", turn, fault, wait.total_seconds())

@@ -1,0 +1,1 @@
+"""Outside witnesses: what is asked of a time stamp authority and of OpenTimestamps calendars."""

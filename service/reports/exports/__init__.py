@@ -1,0 +1,1 @@
+"""Records in the formats of others, so that tools that exist can read them."""

@@ -1,0 +1,48 @@
+"""Signed checkpoints of the ledger. They are added and never change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from service.store.tables import ledger_checkpoints
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCheckpoint:
+    """A signed note of the log at one size."""
+
+    size: int
+    signer: int
+    note: str
+
+
+def latest(session: Session) -> StoredCheckpoint | None:
+    """The newest one."""
+    return _first(session, sa.select(*_COLUMNS).order_by(_BY.size.desc(), _BY.signer.desc()))
+
+
+def covering(session: Session, sequence: int) -> StoredCheckpoint | None:
+    """The first one that holds a leaf: it stays the same, whatever is signed later."""
+    return _first(session, sa.select(*_COLUMNS).where(_BY.size > sequence).order_by(_BY.size, _BY.signer))
+
+
+def insert(session: Session, checkpoint: StoredCheckpoint, now: datetime) -> None:
+    """Keep one."""
+    session.execute(
+        sa.insert(ledger_checkpoints).values(
+            size=checkpoint.size, signer=checkpoint.signer, note=checkpoint.note, created_at=now
+        )
+    )
+
+
+_BY = ledger_checkpoints.c
+_COLUMNS = _BY.size, _BY.signer, _BY.note
+
+
+def _first(session: Session, statement: sa.Select[tuple[int, int, str]]) -> StoredCheckpoint | None:
+    row = session.execute(statement.limit(1)).one_or_none()
+    return None if row is None else StoredCheckpoint(size=row.size, signer=row.signer, note=row.note)

@@ -1,0 +1,17 @@
+"""The items of a record, and what lint reads of them."""
+
+from __future__ import annotations
+
+from service.actions.manifests import facts_of, manifests_of
+from tests.journeys.plans import items
+
+from .conftest import World
+
+
+def test_a_draft_tells_what_was_noted_and_a_locked_record_what_its_items_say(world: World) -> None:
+    draft = world.draft()
+    noted = world.write(facts_of, draft)
+    locked = world.lock(draft)
+    (manifest,) = world.write(manifests_of, locked).values()
+    assert manifest.item_ids == tuple(items(10))
+    assert world.write(facts_of, locked) == {"p": manifest.facts()} == noted

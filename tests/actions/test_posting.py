@@ -1,0 +1,84 @@
+"""What one transaction stores of batches: each taken or refused as if it had come alone."""
+
+from __future__ import annotations
+
+from service.actions.posting import BatchReceipt
+from service.errors import ForelockError, NotFound
+from service.store import batches, coverage, jobs
+from tests.journeys.plans import small_plan
+
+from .conftest import N, World
+
+
+def test_batches_of_a_group_see_those_taken_before_them(world: World) -> None:
+    record = world.locked()
+    outcomes = world.store(
+        world.posted(record, "A", [1] * 4),
+        world.posted(record, "A", [0] * 4),
+        world.posted(record, "A", [1] * 6, on_duplicate="skip"),
+        world.posted(record, "B", [0]),
+    )
+    first, again, rest, last = outcomes
+    assert isinstance(first, BatchReceipt)
+    assert (first.batch, first.n, first.received, first.expected, first.state) == (
+        1,
+        4,
+        4,
+        2 * N,
+        "collecting",
+    )
+    assert isinstance(again, ForelockError)
+    assert isinstance(rest, BatchReceipt)
+    assert (rest.batch, rest.n, rest.skipped) == (2, 2, 4)
+    assert isinstance(last, BatchReceipt)
+    assert (last.batch, last.received) == (3, 7)
+    assert first.receipt is not None
+    assert last.receipt is not None
+    assert last.receipt.sequence == first.receipt.sequence + 2
+
+
+def test_a_refused_batch_leaves_no_trace(world: World) -> None:
+    record = world.locked()
+    world.post(record, "A", [1])
+    (refused,) = world.store(world.posted(record, "A", [0, 0]))
+    assert isinstance(refused, ForelockError)
+    assert world.write(batches.count, record.id) == 1
+    assert [each.received for each in world.write(coverage.counts, record.id)] == [1]
+
+
+def test_rows_that_are_all_in_are_no_batch(world: World) -> None:
+    record = world.locked()
+    world.post(record, "A", [1, 0])
+    idle = world.post(record, "A", [0, 1], on_duplicate="skip")
+    assert (idle.batch, idle.n, idle.skipped, idle.receipt) == (None, 0, 2, None)
+
+
+def test_the_batch_that_completes_the_plan_queues_its_verdict(world: World) -> None:
+    record = world.complete()
+    assert record.state == "complete"
+    job = world.write(jobs.latest, "project", kind="verdict", subject=record.id)
+    assert job is not None
+    (late,) = world.store(world.posted(record, "A", [1]))
+    assert isinstance(late, ForelockError)
+    assert "complete" in late.detail
+
+
+def test_another_project_s_record_is_none(world: World) -> None:
+    record = world.locked()
+    stranger = world.key("stranger", project_id="other")
+    theirs = world.posted(record, "A", [1])
+    submission = theirs.submission
+    moved = type(submission)(stranger, record.id, submission.checked, submission.job_id, submission.salts)
+    (refused,) = world.store(type(theirs)(moved, theirs.attempt))
+    assert isinstance(refused, NotFound)
+
+
+def test_statuses_are_counted_where_the_policy_allows_it(world: World) -> None:
+    counted = {}
+    for missing in ("fail", "exclude_pair"):
+        record = world.locked(small_plan(N, missing=missing))
+        world.post(record, "A", [1, None], status=["ok", "missing"])
+        with world.database.read() as session:
+            counted[missing] = list(batches.status_counts(session, record.id))
+    assert counted["fail"] == []
+    assert counted["exclude_pair"] == [{"ok": 1, "error": 0, "missing": 1}]

@@ -1,0 +1,64 @@
+"""Opening, judging and recording: what may be opened when, and by whom."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from service.actions import verdicts as actions
+from service.domain.plans.preregistration import Preregistration
+from service.errors import Conflict, RecordAltered
+from service.store import batches, ledger, plan_keys, verdicts
+
+from .conftest import BASELINE, CANDIDATE, NOW, SALT, World
+
+
+def open_(world: World, record: Preregistration) -> actions.Inputs:
+    private = world.keyring.opener()
+    return world.write(actions.inputs, "project", record.id, seal_private=private, now=NOW)
+
+
+def test_nothing_is_opened_before_the_plan_is_complete(world: World) -> None:
+    record = world.locked()
+    world.post(record, "A", BASELINE)
+    with pytest.raises(Conflict):
+        open_(world, record)
+
+
+def test_what_is_opened_is_what_was_posted(world: World) -> None:
+    found = open_(world, world.complete())
+    arms = {
+        arm: cell.values[:, 0].tolist()
+        for (_population, arm, _endpoint), cell in found.outcomes.cells.items()
+    }
+    assert arms == {"A": BASELINE, "B": CANDIDATE}
+    assert "1." not in repr(found.outcomes), "its repr tells no outcome"
+
+
+def test_a_verdict_is_recorded_once_with_its_leaf_and_the_key(world: World) -> None:
+    record = world.complete()
+    found, private = actions.compute(open_(world, record)), world.keyring.opener()
+
+    def store() -> object:
+        return world.write(actions.record, "project", found, seal_private=private, salt=SALT, now=NOW)
+
+    with pytest.raises(Conflict):
+        world.write(plan_keys.released, record.id)
+    assert store() == {"preregistration_id": record.id}
+    assert world.read(record).state == "judged"
+    assert world.write(verdicts.get, "project", record.id) == found
+    assert len(world.write(ledger.receipts, record.id, kind="verdict")) == 1
+    assert world.write(plan_keys.released, record.id)
+    with pytest.raises(Conflict) as again:
+        store()
+    assert again.value.problem_code == "already_judged"
+
+
+def test_rows_that_are_not_those_of_the_commitment_are_not_opened(world: World) -> None:
+    record = world.judged()
+    private = world.write(plan_keys.released, record.id)
+    batch = world.write(batches.get, record.id, 2)
+    assert actions.open_batch(batch, record.plan_sha256, private).values.tolist() == CANDIDATE
+    with pytest.raises(RecordAltered):
+        actions.open_batch(replace(batch, commitment_sha256="0" * 64), record.plan_sha256, private)

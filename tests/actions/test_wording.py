@@ -1,0 +1,30 @@
+"""What a text may lean on: the analyses that are sent, the plan, and the verdict once there is one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from service.actions.wording import shown
+
+from .conftest import World
+
+ONE_SIDED: dict[str, Any] = {"test": "mcnemar", "analysis": {"alternative": "greater"}}
+EQUIVALENT: dict[str, Any] = {"test": "equivalence", "analysis": {"equivalent": True}}
+ADJUSTED: dict[str, Any] = {"test": "multiple-comparisons", "analysis": {}}
+
+
+def test_analyses_show_what_they_hold(world: World) -> None:
+    nothing = world.write(shown, None, [])
+    assert (nothing.equivalent, nothing.corrected, nothing.one_sided) == (False, False, False)
+    assert world.write(shown, None, [ONE_SIDED]).one_sided
+    assert world.write(shown, None, [EQUIVALENT]).equivalent
+    assert world.write(shown, None, [ADJUSTED]).corrected
+    assert world.write(shown, None, [{"test": "mcnemar", "analysis": "text"}]) == nothing
+
+
+def test_a_record_shows_its_plan_before_the_verdict_and_its_outcomes_after(world: World) -> None:
+    record = world.complete()
+    before = world.write(shown, record, [])
+    assert (before.primary, before.outcomes, before.sentences) == (["accuracy"], {}, {})
+    (outcome,) = world.write(shown, world.judge(record), []).outcomes.values()
+    assert outcome == "supported"

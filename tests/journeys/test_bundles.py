@@ -1,0 +1,147 @@
+"""Bundles through HTTP, checked by the client alone and judged again from their rows."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+
+from forelock.bundles.container import Reader
+from forelock.bundles.findings import Report
+from forelock.bundles.verifying import Kept, exit_status, verify
+from service.actions.recomputing import recompute
+
+from .conftest import Service
+from .plans import locked, post, small_plan
+
+IDS = [f"item {number}" for number in range(30)]
+BASELINE = [int(number % 3 == 0) for number in range(30)]
+CANDIDATE = [int(number % 3 != 1) for number in range(30)]
+
+
+def judged(service: Service) -> str:
+    """A record with a verdict."""
+    prereg_id = locked(service.client, small_plan(len(IDS)), {"p": {"item_ids": IDS}})
+    for arm, values in (("A", BASELINE), ("B", CANDIDATE)):
+        for half in (slice(0, 15), slice(15, 30)):
+            assert post(service.client, prereg_id, arm, IDS[half], values[half]).status_code == 201
+    service.run_jobs()
+    return prereg_id
+
+
+def bundle(service: Service, prereg_id: str, *sizes: int) -> bytes:
+    parameters: Any = {"checkpoint": [str(size) for size in sizes]}
+    answer = service.client.get(f"/v1/preregistrations/{prereg_id}/bundle", params=parameters)
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["Content-Type"] == "application/zip"
+    assert int(answer.headers["Content-Length"]) == len(answer.content)
+    return answer.content
+
+
+def checked(data: bytes, **options: Any) -> Report:
+    return verify(io.BytesIO(data), recompute=recompute, **options)
+
+
+def failures(report: Report) -> list[str]:
+    return [each.sentence for each in report.checks if each.state in ("fail", "differs")]
+
+
+def test_a_judged_record_s_bundle_holds_and_is_judged_again(service: Service) -> None:
+    prereg_id = judged(service)
+    report = checked(bundle(service, prereg_id))
+    assert failures(report) == []
+    verdict = service.client.get(f"/v1/preregistrations/{prereg_id}/verdict")
+    assert report.verdict == verdict.json()
+    assert exit_status(report) == 0
+    assert {each.name: each.state for each in report.checks}["recomputed"] == "pass"
+
+
+def test_the_same_record_gives_the_same_bytes(service: Service) -> None:
+    prereg_id = judged(service)
+    first = bundle(service, prereg_id)
+    judged(service)
+    assert bundle(service, prereg_id) == first
+
+
+def test_before_the_verdict_a_bundle_holds_what_was_locked_alone(service: Service) -> None:
+    prereg_id = locked(service.client, small_plan(len(IDS)), {"p": {"item_ids": IDS}})
+    before = bundle(service, prereg_id)
+    assert exit_status(checked(before)) == 1
+    assert post(service.client, prereg_id, "A", IDS, BASELINE).status_code == 201
+    after = bundle(service, prereg_id)
+    assert set(Reader(io.BytesIO(after)).members) - {
+        "checkpoints/1.note",
+        "checkpoints/1.consistency",
+    } == set(Reader(io.BytesIO(before)).members)
+    assert exit_status(checked(after)) == 1
+
+
+def test_a_draft_has_no_bundle(service: Service) -> None:
+    draft = service.client.post("/v1/preregistrations", json=small_plan(4)).json()
+    answer = service.client.get(f"/v1/preregistrations/{draft['id']}/bundle")
+    assert (answer.status_code, answer.json()["code"]) == (409, "conflict")
+
+
+def test_another_project_s_record_is_not_found(service: Service) -> None:
+    prereg_id = locked(service.client, small_plan(len(IDS)), {"p": {"item_ids": IDS}})
+    stranger = service.key(project_id=service.project("other"))
+    headers = {"Authorization": f"Bearer {stranger}"}
+    assert service.client.get(f"/v1/preregistrations/{prereg_id}/bundle", headers=headers).status_code == 404
+
+
+def test_deviations_and_struck_batches_are_in_it(service: Service) -> None:
+    prereg_id = locked(service.client, small_plan(len(IDS)), {"p": {"item_ids": IDS}})
+    assert post(service.client, prereg_id, "A", IDS, CANDIDATE).status_code == 201
+    struck = service.client.post(
+        f"/v1/preregistrations/{prereg_id}/batches/1/void",
+        json={"reason": "the wrong arm's file"},
+        headers={"Idempotency-Key": "void-1"},
+    )
+    assert struck.status_code == 200, struck.text
+    for arm, values in (("A", BASELINE), ("B", CANDIDATE)):
+        assert post(service.client, prereg_id, arm, IDS, values).status_code == 201
+    service.run_jobs()
+    report = checked(bundle(service, prereg_id))
+    assert failures(report) == []
+    assert "Batch 1 was struck: the wrong arm's file" in report.marks
+    assert any(each.sentence.startswith("90 rows in 3 batches") for each in report.checks)
+
+
+@pytest.mark.parametrize("moment", ["lock", "collecting", "judged", "later"])
+def test_a_checkpoint_kept_at_any_time_leads_to_the_bundle(service: Service, moment: str) -> None:
+    def keep(now: str) -> None:
+        if now == moment:
+            kept.append(service.client.get("/v1/ledger/checkpoint").content)
+
+    kept: list[bytes] = []
+    judged(service)  # entries of another record
+    prereg_id = locked(service.client, small_plan(len(IDS)), {"p": {"item_ids": IDS}})
+    keep("lock")
+    assert post(service.client, prereg_id, "A", IDS, BASELINE).status_code == 201
+    keep("collecting")
+    assert post(service.client, prereg_id, "B", IDS, CANDIDATE).status_code == 201
+    service.run_jobs()
+    bundle(service, prereg_id)
+    keep("judged")
+    judged(service)
+    keep("later")
+    size = int(kept[0].split(b"\n")[1])
+    report = checked(bundle(service, prereg_id, size), kept=[Kept("kept", kept[0])])
+    assert failures(report) == []
+
+
+def test_the_checkpoint_of_the_lock_needs_no_asking(service: Service) -> None:
+    prereg_id = locked(service.client, small_plan(len(IDS)), {"p": {"item_ids": IDS}})
+    note = service.client.get("/v1/ledger/checkpoint").content
+    for arm, values in (("A", BASELINE), ("B", CANDIDATE)):
+        assert post(service.client, prereg_id, arm, IDS, values).status_code == 201
+    service.run_jobs()
+    assert failures(checked(bundle(service, prereg_id), kept=[Kept("kept", note)])) == []
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "x", "9223372036854775808"])
+def test_a_size_that_is_none_is_refused(service: Service, value: str) -> None:
+    prereg_id = locked(service.client, small_plan(len(IDS)), {"p": {"item_ids": IDS}})
+    answer = service.client.get(f"/v1/preregistrations/{prereg_id}/bundle", params={"checkpoint": value})
+    assert answer.status_code == 422
