@@ -47,12 +47,9 @@ def seals(session: Session, record: Preregistration) -> Seals:
     if record.state == "draft":
         return Seals((), None)
     opened = [
-        Unblinding.model_validate(_said(each))
-        for each in ledger.entries(session, record.id, kind="unblinding")
+        Unblinding.model_validate(_said(each)) for each in ledger.entries(session, record.id, "unblinding")
     ]
-    erased = [
-        Erasure.model_validate(_said(each)) for each in ledger.entries(session, record.id, kind="erasure")
-    ]
+    erased = [Erasure.model_validate(_said(each)) for each in ledger.entries(session, record.id, "erasure")]
     return Seals(tuple(opened), erased[0] if erased else None)
 
 
