@@ -245,12 +245,19 @@ def read_verdict(reader: Reader, record: Record, plan_sha256: str) -> dict[str, 
     return found
 
 
-def check_unblinding(record: Record, verdict: dict[str, Any]) -> None:
-    """Compare what the verdict says of an early look at outcomes with the entries of it.
+def check_marks(record: Record, verdict: dict[str, Any]) -> None:
+    """Compare what the verdict says of an early end and of an early look at outcomes with the entries of them.
 
     Raises:
-        Broken: outcomes were opened before the verdict, and it does not say so, or not which batches came after.
+        Broken: the collection was closed, or outcomes were opened, and the verdict does not say so as it was.
     """
+    closed = [each for each in _objects(verdict.get("marks")) if each.get("code") == "closed_early"]
+    if len(closed) != len(record.of_kind("close")):
+        raise Broken(f"{VERDICT} says something else of an early end than the log")
+    _check_unblinding(record, verdict)
+
+
+def _check_unblinding(record: Record, verdict: dict[str, Any]) -> None:
     openings = [each.index for each in record.of_kind("unblinding") if each.index < record.verdicts[0].index]
     marks = [each for each in _objects(verdict.get("marks")) if each.get("code") == "unblinded"]
     if not openings and not marks:
