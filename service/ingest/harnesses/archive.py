@@ -28,6 +28,8 @@ STORED, DEFLATED, ZSTANDARD = 0, 8, 93
 _LOCAL = struct.Struct("<4s5H3L2H")
 _END = struct.Struct("<4s4H2LH")
 _PIECE = 1024 * 1024
+_AT_ONCE = 256 * 1024
+_OPTIONS = {int(zstd.DecompressionParameter.window_log_max): limits.WINDOW_LOG}
 _FAULTS = (zipfile.BadZipFile, ValueError, NotImplementedError, struct.error, OSError, EOFError, IndexError)
 
 
@@ -71,6 +73,8 @@ class Archive:
     def read(self, name: str) -> bytes | mmap:
         """An entry: bytes when it is small, otherwise a file that has no name any more, mapped."""
         entry = self._entries[name]
+        if entry.file_size <= _AT_ONCE and entry.compress_size <= _AT_ONCE:
+            return self._small(entry)
         if entry.file_size <= limits.IN_MEMORY:
             return b"".join(self._inflated(entry))
         with tempfile.TemporaryFile(dir=self._scratch) as kept:
@@ -78,6 +82,30 @@ class Archive:
                 kept.write(piece)
             kept.flush()
             return mmap(kept.fileno(), 0, access=ACCESS_READ)
+
+    def _small(self, entry: zipfile.ZipInfo) -> bytes:
+        """An entry as most are, in one piece and a third of the time."""
+        name, extra = len(entry.orig_filename), len(entry.extra)
+        self._file.seek(entry.header_offset)
+        read = self._file.read(_LOCAL.size + 4 * name + extra + 64 + entry.compress_size)
+        try:
+            local = _LOCAL.unpack_from(read)
+            begin = _LOCAL.size + local[9] + local[10]
+            data = read[begin : begin + entry.compress_size]
+            if local[0] != b"PK\3\4" or local[3] != entry.compress_type or len(data) != entry.compress_size:
+                raise ValueError
+            if entry.compress_type == ZSTANDARD:
+                frame = zstd.ZstdDecompressor(options=_OPTIONS)
+                data = frame.decompress(data, entry.file_size + 1)
+            elif entry.compress_type == DEFLATED:
+                data = zlib.decompressobj(-15).decompress(data, entry.file_size + 1)
+        except (*_FAULTS, zlib.error, zstd.ZstdError):
+            data = b""
+        if len(data) != entry.file_size or zlib.crc32(data) != entry.CRC:
+            return b"".join(
+                self._inflated(entry)
+            )  # which says what is wrong, or reads what is merely unusual
+        return data
 
     def _inflated(self, entry: zipfile.ZipInfo) -> Iterator[bytes]:
         where = _shown(entry.filename)
@@ -125,12 +153,11 @@ def _pieces(method: int, compressed: Iterator[bytes]) -> Iterator[bytes]:
                 raise EOFError
             yield more
         return
-    options = {int(zstd.DecompressionParameter.window_log_max): limits.WINDOW_LOG}
-    frame = zstd.ZstdDecompressor(options=options)
+    frame = zstd.ZstdDecompressor(options=_OPTIONS)
     for piece in compressed:
         while piece or not (frame.eof or frame.needs_input):
             if frame.eof:  # frames may follow one another
-                frame = zstd.ZstdDecompressor(options=options)
+                frame = zstd.ZstdDecompressor(options=_OPTIONS)
             yield frame.decompress(piece, _PIECE)
             piece = frame.unused_data if frame.eof else b""
     if not frame.eof:

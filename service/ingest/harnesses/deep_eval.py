@@ -25,8 +25,7 @@ class DeepEvalRun(Reader):
         document = self._document = files.read(name)
         self.run = {}
         self._cases: list[int] = []
-        start = json_slices.whole(document, "the file")
-        outer = [(key, begin, end) for key, begin, end in json_slices.members(document, start, "the file")]
+        outer = [(key, begin, end) for key, begin, end in json_slices.top(document, "the file")]
         inner = next((each for each in outer if each[0] in ("testRunData", "test_run_data")), None)
         if inner is not None:
             outer += json_slices.members(document, inner[1], inner[0])

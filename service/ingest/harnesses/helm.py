@@ -81,7 +81,7 @@ def _requests(document: json_slices.Buffer) -> Iterator[tuple[tuple[str, int], t
     """Whether each request succeeded, in all its parts, and what it was about."""
     where = "scenario_state.json"
     failed: dict[tuple[str, int], bool] = {}
-    for key, begin, _ in json_slices.members(document, json_slices.whole(document, where), where):
+    for key, begin, _ in json_slices.top(document, where):
         if key != "request_states":
             continue
         for found in json_slices.each(document, begin, _STATE, where):

@@ -35,6 +35,7 @@ class InspectLog(Reader):
     def __init__(self, files: Files) -> None:
         self._files = files
         self._names: list[str] = []
+        self._all: frozenset[str] = frozenset()
         self._document: Buffer = b""
         self._samples_at: int | None = None
         header = self._archive_header() if files.archive is not None else self._document_header()
@@ -67,6 +68,7 @@ class InspectLog(Reader):
 
     def _archive_header(self) -> Mapping[str, Any]:
         names = self._files.names
+        self._all = frozenset(names)
         self._names = [
             name
             for name in names
@@ -85,7 +87,7 @@ class InspectLog(Reader):
     def _archived(self, name: str) -> Mapping[str, Any]:
         sample = json_slices.pick(self._files.read(name), _WANTED, name)
         metadata = name.removesuffix(_CHUNKED) + "/metadata.json"
-        if name.endswith(_CHUNKED) and "metadata" not in sample and metadata in self._files.names:
+        if name.endswith(_CHUNKED) and not sample.get("metadata") and metadata in self._all:
             sample["metadata"] = json_slices.loads(self._files.read(metadata), metadata)
         return sample
 
@@ -94,9 +96,8 @@ class InspectLog(Reader):
         if others:
             raise InvalidData.field("", "several files make no log of Inspect", "send one log at a time")
         self._document = self._files.read(name)
-        start = json_slices.whole(self._document, "the log")
         header: dict[str, Any] = {}
-        for key, begin, end in json_slices.members(self._document, start, "the log"):
+        for key, begin, end in json_slices.top(self._document, "the log"):
             if key in _HEADER:
                 header[key] = json_slices.loads(self._document[begin:end], key)
             elif key == "samples" and self._document[begin : begin + 1] == b"[":

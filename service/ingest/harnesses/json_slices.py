@@ -6,6 +6,7 @@ buffer here, a mapped file as a rule, so that memory holds the slice that is par
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections.abc import Collection, Iterator
@@ -23,6 +24,10 @@ _KEY = re.compile(rb"\s*+(" + _STRING + rb")\s*+:\s*+", re.DOTALL)
 _SCALAR = re.compile(_STRING + rb"|[^\s,:{}\[\]\"]++", re.DOTALL)
 _NEXT = re.compile(rb"\s*+([,}\]])")
 _SPACE = re.compile(rb"\s*+")
+_BETWEEN = re.compile(r"\s*+([,\]])\s*+")
+_DECODER = json.JSONDecoder()
+_UTF8 = codecs.getincrementaldecoder("utf-8")
+_WINDOW = 1024 * 1024
 _OPENING, _CLOSING = b"{[", b"}]"
 
 
@@ -72,6 +77,18 @@ def members(document: Buffer, position: int, where: str) -> Iterator[tuple[str, 
             return
 
 
+def top(document: Buffer, where: str) -> Iterator[tuple[str, int, int]]:
+    """Each member of the object that a document is; refuses one that is cut off, or has more after it."""
+    start, end = _space(document, 3 if document[:3] == b"\xef\xbb\xbf" else 0), 0
+    for member in members(document, start, where):
+        end = member[2]
+        yield member
+    if not end:  # it has none
+        whole(document, where)
+    elif _space(document, _after(document, end, where)) != len(document):
+        raise malformed(where, "has more than one JSON value")
+
+
 def elements(document: Buffer, position: int, where: str) -> Iterator[tuple[int, int]]:
     """Each element of the array at a position: from where to where it stands."""
     position = begin(document, position, b"[", where)
@@ -87,9 +104,54 @@ def elements(document: Buffer, position: int, where: str) -> Iterator[tuple[int,
 
 
 def each(document: Buffer, position: int, wanted: Collection[str], where: str) -> Iterator[dict[str, Any]]:
-    """The elements of an array of objects, or those members of them."""
-    for number, (start, end) in enumerate(elements(document, position, where), start=1):
-        yield pick_slice(document, start, end, wanted, f"{where}[{number}]")
+    """The elements of an array of objects, or those members of them.
+
+    Small ones are parsed straight from a window of text; one that does not fit is found by its brackets.
+    """
+    position = begin(document, position, b"[", where)
+    if _closed(document, position, b"]"):
+        return
+    number, text, at = 0, "", 0
+    while True:
+        number += 1
+        found, end = _parsed(text, at)
+        if not text or (end is None and at > 0):
+            position = _space(document, position + len(text[:at].encode()))
+            text, at = _window(document, position, where), 0
+            found, end = _parsed(text, at)
+        if end is None:  # longer than a window, or no JSON
+            ended = _end(document, position, where)
+            found = pick_slice(document, position, ended, wanted, f"{where}[{number}]")
+            position, text, at, end = ended, "", 0, 0
+        if not isinstance(found, dict):
+            raise malformed(f"{where}[{number}]", "is not an object")
+        yield found
+        following = _BETWEEN.match(text, end)
+        if following is None:
+            position = _after(document, position + len(text[:end].encode()), where)
+            if document[position - 1] == ord("]"):
+                return
+            text, at = "", 0
+        elif following[1] == "]":
+            return
+        else:
+            at = following.end()
+
+
+def _parsed(text: str, at: int) -> tuple[Any, int | None]:
+    """A value of a window and where it ends; None where it cannot be read as far as the window goes."""
+    try:
+        return _DECODER.raw_decode(text, at)
+    except (ValueError, RecursionError):
+        return None, None
+
+
+def _window(document: Buffer, position: int, where: str) -> str:
+    """Text from a position on; a character that the end cuts is left out."""
+    try:
+        return _UTF8().decode(document[position : position + _WINDOW])
+    except UnicodeDecodeError:
+        raise malformed(where, "is not UTF-8") from None
 
 
 def pick_slice(document: Buffer, start: int, end: int, wanted: Collection[str], where: str) -> dict[str, Any]:

@@ -64,8 +64,7 @@ class PromptfooResults(Reader):
 
     def _opened(self, document: Buffer) -> bool:
         """Whether the document has results in the place where promptfoo writes them."""
-        start = json_slices.whole(document, "the file")
-        for key, begin, end in json_slices.members(document, start, "the file"):
+        for key, begin, end in json_slices.top(document, "the file"):
             if key == "runtimeOptions":
                 options = loads(document[begin:end], key)
                 repeats = options.get("repeat") if isinstance(options, dict) else None
