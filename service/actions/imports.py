@@ -24,7 +24,7 @@ from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
 from service.domain.results.batches import OnDuplicate, ResultBatch, fingerprint_parts
-from service.errors import Conflict, Fault, InvalidData
+from service.errors import Fault, InvalidData
 from service.ingest.harnesses.opening import VERSION
 from service.ingest.imports import ImportedFile, ImportedRows
 from service.store import clock, idempotency, imports, ledger, plan_keys, preregistrations
@@ -242,16 +242,8 @@ def _facts(file: ImportedFile) -> dict[str, object]:
 def opened(
     session: Session, record: Preregistration, found: Sequence[StoredImport]
 ) -> Iterator[tuple[StoredImport, dict[str, object] | None]]:
-    """Imports, with what they held once the plan's key is released."""
-    key = _released(session, record) if found else None
+    """Imports, with what they held once the verdict has released the plan's key."""
+    key = None if record.judged_at is None else plan_keys.readable(session, record.id)
     for each in found:
         info = sealing.import_info(record.id, record.plan_sha256 or "", each.number)
         yield each, None if key is None else sealing.open_import(key, each.sealed, info)
-
-
-def _released(session: Session, record: Preregistration) -> bytes | None:
-    """The plan's key, once a verdict or an unblinding has released it and nobody has erased it."""
-    try:
-        return plan_keys.released(session, record.id)
-    except Conflict:
-        return None
