@@ -78,7 +78,9 @@ def _explained(other: list[str]) -> str:
 def _judged(opened: Opened, recorded: Mapping[str, Any]) -> str:
     plan = Plan.model_validate_json(opened.plan)
     manifests = {name: _manifest(text) for name, text in opened.manifests.items()}
-    outcomes = Outcomes.empty(plan)
+    # what the log says of them was compared before; times and runs are on record in the verdict alone
+    marks = tuple(Mark.model_validate(each) for each in recorded.get("marks") or ())
+    outcomes = Outcomes.empty(plan, closed=any(each.code == "closed_early" for each in marks))
     for batch in opened.batches():
         outcomes.place(_placed(batch))
     voided = tuple(VoidedBatch.model_validate(each) for each in recorded["voided_batches"])
@@ -90,8 +92,7 @@ def _judged(opened: Opened, recorded: Mapping[str, Any]) -> str:
         outcomes=outcomes,
         voided=voided,
         judged_at=datetime.fromisoformat(recorded["judged_at"]),
-        # what the log says of them was compared before; times and runs are on record in the verdict alone
-        marks=tuple(Mark.model_validate(each) for each in recorded.get("marks") or ()),
+        marks=marks,
     )
     return compute(inputs).model_dump_json()
 

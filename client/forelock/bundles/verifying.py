@@ -18,6 +18,7 @@ from forelock.bundles.receipts import BATCHES, Receipts
 from forelock.bundles.record import (
     CHECKPOINT,
     Record,
+    check_close,
     check_unblinding,
     damaged,
     read_deviations,
@@ -212,6 +213,7 @@ def _check_record(reader: Reader, record: Record, report: Report, recompute: Rec
     else:
         _check_rows(reader, record, plan, report)
     check_unblinding(record, verdict)
+    check_close(record, verdict)
     report.add("verdict", "pass", f"canonical, of this plan, and recorded as entry {place}")
     report.verdict = verdict
     if recompute is not None and not erased:
