@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from service.config import Settings
 from service.errors import ForelockError, Unavailable
@@ -24,17 +24,19 @@ from service.jobs.attempt import Attempt, LeaseLost, PutBack
 from service.jobs.calibrations import CalibrationJob
 from service.jobs.computations import kinds
 from service.jobs.looks import LookJob
-from service.jobs.pool import Pool, PoolUnavailable, WorkerDied
+from service.jobs.pool import AWAY, Pool, PoolUnavailable, WorkerDied
 from service.jobs.slots import Slots
 from service.jobs.unblinding import UnblindingJob
 from service.jobs.verdicts import VerdictJob
-from service.jobs.witnessing import Witnessing
 from service.keyring import Keyring
 from service.memory import give_back
 from service.store import clock, job_leases, jobs
 from service.store.engine import Database
 from service.store.jobs import Job
 from service.wake import Alarm
+
+if TYPE_CHECKING:
+    from service.jobs.witnessing import Witnessing
 
 log = logging.getLogger("forelock.runner")
 
@@ -205,6 +207,9 @@ class Runner:
         except PutBack:
             self._put_back(job, counts=False)
             return "was put back"
+        except PoolUnavailable:
+            self._put_back(job, counts=False, why=AWAY)
+            raise
         except Unavailable:
             self._put_back(job, counts=False)
             raise
@@ -226,9 +231,9 @@ class Runner:
         with self._database.read() as session:
             return job_leases.outranked(session, job, tuple(self._handlers))
 
-    def _put_back(self, job: Job, *, counts: bool) -> None:
+    def _put_back(self, job: Job, *, counts: bool, why: Mapping[str, Any] | None = None) -> None:
         with self._database.write() as session:
-            job_leases.release(session, job, counts=counts)
+            job_leases.release(session, job, counts=counts, why=why)
 
     def _failed(self, job: Job, error: Exception) -> str:
         with self._database.write() as session:
