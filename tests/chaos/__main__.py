@@ -22,7 +22,7 @@ behind.
 A verdict that is due begins once the runner and its pool are up again. The runner is started after 15 seconds at most, a
 scheduler elsewhere is asked again after 5 at most, one of this machine after 60 at most; what a dead runner held is free
 once its lease has run out (here 3 s), and jobs of records go first in their project, tests making room after the shard
-they are at. To that comes what the starts take: of runner and local pool together about 6 s of a core.
+they are at. To that comes what the starts take.
 
 | world | kills | of them | jobs | verdicts | last begun after | seconds | faults |
 |---|--:|---|--:|--:|--:|--:|---|
