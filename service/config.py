@@ -135,6 +135,17 @@ class Settings(BaseSettings):
         return self
 
     @property
+    def calls_out(self) -> bool:
+        """Whether anybody outside is to be called."""
+        asked = (
+            self.witness_tsa_url,
+            self.witness_tsa_ca_file,
+            self.witness_ots_calendars,
+            self.outgoing_allow,
+        )
+        return any(each is not None for each in asked)
+
+    @property
     def workers_of_pool(self) -> int:
         """How many calls the pool computes side by side."""
         return self.pool_workers or _cores()

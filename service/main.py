@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from service.actions.coverage import Rebuilt
     from service.actions.signer import Signer
     from service.jobs.runner import Runner
+    from service.jobs.witnessing import Witnessing
 
 
 def settings_of(given: Mapping[str, object]) -> Settings:
@@ -137,6 +138,10 @@ def prepare_embedded(settings: Settings, *, runner: bool) -> Path | None:
     Postgres is never touched here: its operator runs `forelock init` and `forelock migrate`. With a `runner`,
     the key that opens rows has to be there too. Returns the first key's file when it was just made.
     """
+    if settings.calls_out:
+        from service.jobs.witnesses import witnesses_of
+
+        witnesses_of(settings)  # a setting that cannot be used is told before anything starts
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     secret = settings.seal_private_key
     Keyring.require_given(
@@ -165,13 +170,10 @@ def build_runner(settings: Settings) -> Runner:
     """A runner with its executor; the only process that loads the key which opens rows."""
     from service.jobs.dask_pool import DaskPool
     from service.jobs.runner import Runner
-    from service.jobs.witnesses import witnesses_of
-    from service.jobs.witnessing import Witnessing
     from service.wake import Alarm
 
-    witnesses = witnesses_of(settings)
     threads = settings.runner_threads or settings.workers_of_pool + 2
-    database = Database(settings.runner_url, pool_size=threads + 2 + bool(witnesses))
+    database = Database(settings.runner_url, pool_size=threads + 2 + settings.calls_out)
     wait_for(database, sys.stderr.write)
     schema.require_current(database.engine)
     keyring = _keyring(settings, private=True)
@@ -193,8 +195,19 @@ def build_runner(settings: Settings) -> Runner:
         ),
         alarm=Alarm(settings.runner_socket),
         settings=settings,
-        witnessing=Witnessing(database, witnesses) if witnesses else None,
+        witnessing=_witnessing(settings, database),
     )
+
+
+def _witnessing(settings: Settings, database: Database) -> Witnessing | None:
+    """Who asks outside witnesses, if any are named; what that takes is loaded then alone."""
+    if not settings.calls_out:
+        return None
+    from service.jobs.witnesses import witnesses_of
+    from service.jobs.witnessing import Witnessing
+
+    witnesses = witnesses_of(settings)
+    return Witnessing(database, witnesses) if witnesses else None
 
 
 def withhold_settings() -> None:

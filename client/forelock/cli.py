@@ -9,7 +9,19 @@ from importlib.metadata import entry_points, version
 from io import TextIOWrapper
 
 from forelock import text
-from forelock.commands import bundles, exports, imports, keys, log, plans, results, seals, tests, verdicts
+from forelock.commands import (
+    bundles,
+    exports,
+    imports,
+    keys,
+    log,
+    plans,
+    results,
+    seals,
+    states,
+    tests,
+    verdicts,
+)
 from forelock.commands.common import EPILOG
 from forelock.problem import FileFault, ForelockError, ForelockProblem
 
@@ -20,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that cannot print ± says so in ASCII
-    options = _parser(arguments).parse_args(arguments)
+    options = _parsed(_parser(arguments), arguments)
     try:
         status: int = options.handler(options)
     except ForelockProblem as problem:
@@ -40,6 +52,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
+def _parsed(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
+    """Options may stand between the inputs of a command that takes any number of them."""
+    options, rest = parser.parse_known_args(arguments)
+    inputs = getattr(options, "inputs", None)
+    if rest and (inputs is None or any(each.startswith("-") for each in rest)):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if rest:
+        options.inputs = [*options.inputs, *rest]
+    return options
+
+
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="forelock",
@@ -49,7 +72,8 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"forelock {version('forelock')}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for noun in (tests, plans, results, imports, verdicts, seals, bundles, exports, keys, log):
+    nouns = (tests, plans, states, results, imports, verdicts, seals, bundles, exports, keys, log)
+    for noun in nouns:
         noun.add(commands)
     if not arguments or arguments[0] not in commands.choices:
         for entry in entry_points(group="forelock.commands"):  # an eval job never pays for loading the server

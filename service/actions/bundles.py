@@ -25,6 +25,7 @@ from forelock.transparency.checkpoints import Checkpoint, read_checkpoint
 from forelock.transparency.encoding import base64_text
 from forelock.transparency.faults import TransparencyFault
 from forelock.transparency.tlog_proofs import TlogProof
+from forelock.witness import Stamp
 from service.actions import deviations as deviation_actions
 from service.actions import evidence
 from service.actions.manifests import manifests_of
@@ -48,10 +49,12 @@ from service.store import (
     ledger_tree,
     plan_keys,
     plans,
+    stamps,
     verdicts,
 )
 from service.store.checkpoints import StoredCheckpoint
 from service.store.ledger_signers import LogSigner
+from service.store.stamps import StoredStamp
 
 LOCKS = ("plan_locked", "plan_amended")
 MOST_KEPT = 16
@@ -105,7 +108,7 @@ def write(session: Session, record: Preregistration, file: BinaryIO, *, kept: Se
 
 
 def _write(session: Session, record: Preregistration, file: BinaryIO, kept: Sequence[int]) -> int:
-    log = _log(session, last_entry(session, record), newest=bool(kept))
+    log = _log(session, record, newest=bool(kept))
     open_now = _is_open(session, record, log)
     writer = Writer(file)
     writer.add("VERIFY.md", print_guide(record.id).encode())
@@ -123,8 +126,10 @@ def _write(session: Session, record: Preregistration, file: BinaryIO, kept: Sequ
     return writer.end()
 
 
-def _log(session: Session, last: int, *, newest: bool) -> _Log:
-    stored = checkpoints.latest(session) if newest else checkpoints.covering(session, last)
+def _log(session: Session, record: Preregistration, *, newest: bool) -> _Log:
+    last = last_entry(session, record)
+    stamped = [each.checkpoint.size - 1 for each in _stamps(session, record)]
+    stored = checkpoints.latest(session) if newest else checkpoints.covering(session, max([last, *stamped]))
     if stored is None or stored.size <= last:
         raise NotFound("the ledger's checkpoint does not cover this record yet: ask again shortly")
     with integrity.reading("checkpoint", str(stored.size), (TransparencyFault,)):
@@ -132,6 +137,18 @@ def _log(session: Session, last: int, *, newest: bool) -> _Log:
     integrity.require("checkpoint", str(stored.size), holds=checkpoint.size == stored.size)
     signers = tuple(each for each in ledger_signers.every(session) if each.number <= stored.signer)
     return _Log(stored, checkpoint, signers)
+
+
+def _stamps(session: Session, record: Preregistration) -> list[StoredStamp]:
+    """What outside witnesses gave for the checkpoints of its locks and its verdict."""
+    wanted = (*LOCKS, "verdict")
+    entries = [each.sequence for each in ledger.receipts(session, record.id) if each.kind in wanted]
+    found = {
+        (each.checkpoint.size, each.kind): each
+        for entry in entries
+        for each in stamps.covering(session, entry)
+    }
+    return [found[key] for key in sorted(found)]
 
 
 def _is_open(session: Session, record: Preregistration, log: _Log) -> bool:
@@ -206,9 +223,8 @@ def _add_log(
         ]
         writer.add(BATCHES, b"".join(text))
     writer.add(CHECKPOINT, log.stored.note.encode())
-    _add_old(
-        session, writer, log, [each.sequence for each in single if each.kind in (*LOCKS, "verdict")], kept
-    )
+    entries = [each.sequence for each in single if each.kind in (*LOCKS, "verdict")]
+    _add_old(session, writer, log, entries, _stamps(session, record), kept)
 
 
 def _handovers(session: Session, log: _Log) -> list[Receipt]:
@@ -239,17 +255,29 @@ def _proven(
 
 
 def _add_old(
-    session: Session, writer: Writer, log: _Log, entries: Sequence[int], kept: Sequence[int]
+    session: Session,
+    writer: Writer,
+    log: _Log,
+    entries: Sequence[int],
+    stamped: Sequence[StoredStamp],
+    kept: Sequence[int],
 ) -> None:
-    """The checkpoints that were given out with the lock and the verdict, and proofs from these and from kept ones."""
+    """Checkpoints that were given out with the lock and the verdict, or stamped, and proofs from them and kept ones."""
     newest = log.checkpoint
-    given = [checkpoints.covering(session, entry) for entry in entries]
-    notes = {each.size: each.note for each in given if each is not None and each.size < newest.size}
+    given = [each for entry in entries if (each := checkpoints.covering(session, entry)) is not None]
+    notes = {each.size: each.note for each in given if each.size < newest.size}
+    # the bytes that were stamped: another signer may have signed the same size
+    notes |= {each.checkpoint.size: each.checkpoint.note for each in stamped}
     for size in sorted({*notes, *(each for each in kept if 0 < each < newest.size)}):
+        if size in notes:
+            writer.add(f"checkpoints/{size}.note", notes[size].encode())
+        if size == newest.size:
+            continue
         path = ledger_tree.consistency(session, size, newest.size)
         with integrity.reading("ledger proof", f"{size} to {newest.size}", (TransparencyFault,)):
             old = ledger_tree.root(session, size)
             merkle.verify_consistency(size1=size, root1=old, size2=newest.size, root2=newest.root, proof=path)
-        if size in notes:
-            writer.add(f"checkpoints/{size}.note", notes[size].encode())
         writer.add(f"checkpoints/{size}.consistency", path_text(path))
+    for stamp in stamped:
+        suffix = Stamp(stamp.kind, stamp.content).suffix
+        writer.add(f"checkpoints/{stamp.checkpoint.size}{suffix}", stamp.content)

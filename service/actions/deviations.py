@@ -7,6 +7,7 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
+from service.actions import endings
 from service.actions.results import expected_total, manifests_of
 from service.actions.verdicts import open_batch
 from service.domain.access import Key
@@ -111,9 +112,14 @@ def file(session: Session, caller: Key, prepared: Prepared, *, salt: bytes, now:
         filed_at=now,
     )
     deviation = deviations.insert(session, deviation, caller.id, now)
-    said = {"deviation": number, "deviation_sha256": deviation.sha256(), "classification": classification}
-    _audit(session, caller, record, "deviation.file", number, now)
-    return Filed(deviation, _ledgered(session, record, said, salt, now))
+    said = {
+        "plan_sha256": record.plan_sha256,
+        "deviation": number,
+        "deviation_sha256": deviation.sha256(),
+        "classification": classification,
+    }
+    audit.record_act(session, caller, "deviation.file", record.id, {"deviation": number}, now=now)
+    return Filed(deviation, ledger.append_of(session, record, "deviation", said, salt=salt, now=now))
 
 
 def decide(
@@ -147,14 +153,19 @@ def decide(
         decided_at=now,
     )
     decision = deviations.decide(session, deviation, decision, caller.id, now)
-    _audit(session, caller, record, "deviation.decide", number, now)
+    audit.record_act(session, caller, "deviation.decide", record.id, {"deviation": number}, now=now)
     said = {
+        "plan_sha256": record.plan_sha256,
         "deviation": number,
         "decision": decision.number,
         "decision_sha256": decision.sha256(),
         "classification": wanted,
     }
-    return deviation, (*made, decision), _ledgered(session, record, said, salt, now)
+    return (
+        deviation,
+        (*made, decision),
+        ledger.append_of(session, record, "deviation", said, salt=salt, now=now),
+    )
 
 
 def effects_on_verdict(session: Session, record: Preregistration) -> Consequences | None:
@@ -186,7 +197,7 @@ def open_rows(session: Session, record: Preregistration) -> Rows:
     private, total = plan_keys.released(session, record.id), expected_total(record.plan)
     if total > MAX_ROWS:
         raise Conflict(f"the record has {total} results, and a request computes with {MAX_ROWS} at most")
-    outcomes = Outcomes.empty(record.plan)
+    outcomes = Outcomes.empty(record.plan, closed=endings.closed(session, record))
     for batch in batches.every(session, record.id):
         outcomes.place(open_batch(batch, record.plan_sha256 or "", private))
     manifests = manifests_of(session, record)
@@ -224,32 +235,4 @@ def _facts(session: Session, record: Preregistration, *, outcomes_seen: bool) ->
         judged=record.judged_at is not None,
         unblinded=any(ledger.receipts(session, record.id, kind=kind) for kind in UNBLINDING),
         outcomes_seen=outcomes_seen,
-    )
-
-
-def _ledgered(
-    session: Session, record: Preregistration, said: dict[str, object], salt: bytes, now: datetime
-) -> Receipt:
-    return ledger.append(
-        session,
-        "deviation",
-        {"preregistration_id": record.id, "plan_sha256": record.plan_sha256, **said},
-        project_id=record.project_id,
-        preregistration_id=record.id,
-        salt=salt,
-        now=now,
-    )
-
-
-def _audit(
-    session: Session, caller: Key, record: Preregistration, action: str, number: int, now: datetime
-) -> None:
-    audit.record(
-        session,
-        project_id=record.project_id,
-        key_id=caller.id,
-        action=action,
-        subject=record.id,
-        facts={"deviation": number},
-        now=now,
     )

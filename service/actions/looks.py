@@ -120,15 +120,7 @@ def record(
         ],
     )
     for (kind, body), salt in zip(bodies, salts, strict=False):
-        ledger.append(
-            session,
-            kind,
-            {"preregistration_id": found.id, **body},
-            project_id=found.project_id,
-            preregistration_id=found.id,
-            salt=salt,
-            now=now,
-        )
+        ledger.append_of(session, found, kind, body, salt=salt, now=now)
     answer: dict[str, Any] = {"preregistration_id": found.id, "stop": seen.stop}
     if seen.reading is not None:
         return answer | {"reading": seen.reading.model_dump(mode="json")}

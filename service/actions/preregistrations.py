@@ -48,7 +48,7 @@ def create(session: Session, caller: Key, plan: Plan, *, prereg_id: str, now: da
         created_at=now,
     )
     preregistrations.insert(session, record)
-    _audit(session, caller, "preregistration.create", prereg_id, {}, now)
+    audit.record_act(session, caller, "preregistration.create", prereg_id, {}, now=now)
     return record
 
 
@@ -67,7 +67,9 @@ def replace_plan(
     record.require("draft")
     changed = preregistrations.replace_draft(session, record, plan)
     populations.remove_others(session, record.id, {each.id for each in plan.populations or ()})
-    _audit(session, caller, "preregistration.edit", record.id, {"revision": changed.revision}, now)
+    audit.record_act(
+        session, caller, "preregistration.edit", record.id, {"revision": changed.revision}, now=now
+    )
     return changed
 
 
@@ -75,7 +77,7 @@ def delete(session: Session, caller: Key, record: Preregistration, *, now: datet
     """Remove a draft."""
     record.require("draft")
     preregistrations.delete_draft(session, record)
-    _audit(session, caller, "preregistration.delete", record.id, {}, now)
+    audit.record_act(session, caller, "preregistration.delete", record.id, {}, now=now)
 
 
 def require_population(record: Preregistration, population: str) -> None:
@@ -100,7 +102,9 @@ def put_items(
     facts = populations.put(session, record.id, population, manifest)
     if earlier not in (None, facts):  # what somebody may have reviewed is another list now: another ETag
         record = preregistrations.replace_draft(session, record, record.plan)
-    _audit(session, caller, "preregistration.items", record.id, {"population": population, "n": facts.n}, now)
+    audit.record_act(
+        session, caller, "preregistration.items", record.id, {"population": population, "n": facts.n}, now=now
+    )
     return record, facts
 
 
@@ -156,8 +160,8 @@ def lock(
     """
     record.require("draft")
     found, facts = linted.findings, linted.facts
-    _refuse_errors(found)
-    acknowledged = _acknowledged(found, acknowledge)
+    refuse_errors(found)
+    read = acknowledged(found, acknowledge)
     plan = record.plan.with_items(facts)
     public, private = sealing.new_keypair()
     locked = preregistrations.lock(
@@ -167,25 +171,18 @@ def lock(
         canonical_text=plan.canonical_text(),
         sha256=plan.sha256(),
         findings=found,
-        acknowledged=acknowledged,
+        acknowledged=read,
         plan_public_key=public,
         wrapped_private_key=sealing.wrap_key(
             private, material.seal_public, sealing.key_info(record.id, plan.sha256())
         ),
         now=now,
     )
-    _audit(session, caller, "preregistration.lock", record.id, {"acknowledged": list(acknowledged)}, now)
-    receipt = ledger.append(
-        session,
-        "plan_locked",
-        {"preregistration_id": record.id, "version": locked.version, "plan_sha256": plan.sha256()}
-        | _clock(session, now),
-        project_id=record.project_id,
-        preregistration_id=record.id,
-        salt=material.salt,
-        now=now,
+    audit.record_act(
+        session, caller, "preregistration.lock", record.id, {"acknowledged": list(read)}, now=now
     )
-    return locked, receipt
+    said = {"version": locked.version, "plan_sha256": plan.sha256()} | _clock(session, now)
+    return locked, ledger.append_of(session, record, "plan_locked", said, salt=material.salt, now=now)
 
 
 def _clock(session: Session, now: datetime) -> dict[str, bool]:
@@ -203,7 +200,8 @@ def _clock(session: Session, now: datetime) -> dict[str, bool]:
     return {"clock_set_back": True}
 
 
-def _refuse_errors(found: Sequence[Finding]) -> None:
+def refuse_errors(found: Sequence[Finding]) -> None:
+    """Refuse a plan with lint errors."""
     errors = [finding for finding in found if finding.severity == "error"]
     if errors:
         raise InvalidData(
@@ -213,7 +211,8 @@ def _refuse_errors(found: Sequence[Finding]) -> None:
         )
 
 
-def _acknowledged(found: Sequence[Finding], acknowledge: Sequence[str] | str) -> tuple[str, ...]:
+def acknowledged(found: Sequence[Finding], acknowledge: Sequence[str] | str) -> tuple[str, ...]:
+    """The warnings that were acknowledged; refuses those that had to be and were not."""
     warnings = {finding.code: finding for finding in found if finding.severity == "warning"}
     if acknowledge == "all":
         return tuple(sorted(warnings))
@@ -230,20 +229,6 @@ def _acknowledged(found: Sequence[Finding], acknowledge: Sequence[str] | str) ->
             code="warnings_not_acknowledged",
         )
     return tuple(sorted(named & set(warnings)))
-
-
-def _audit(
-    session: Session, caller: Key, action: str, subject: str, facts: Mapping[str, Any], now: datetime
-) -> None:
-    audit.record(
-        session,
-        project_id=caller.project_id,
-        key_id=caller.id,
-        action=action,
-        subject=subject,
-        facts=dict(facts),
-        now=now,
-    )
 
 
 def _names(plan: Plan) -> str:

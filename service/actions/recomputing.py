@@ -24,6 +24,7 @@ from service.domain.plans.population import Manifest
 from service.domain.results.batches import PlacedBatch
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.records import VoidedBatch
+from service.domain.verdicts.validity import Mark
 from service.errors import ForelockError
 from service.stats.shared.registry import library_versions
 
@@ -77,18 +78,20 @@ def _explained(other: list[str]) -> str:
 def _judged(opened: Opened, recorded: Mapping[str, Any]) -> str:
     plan = Plan.model_validate_json(opened.plan)
     manifests = {name: _manifest(text) for name, text in opened.manifests.items()}
-    outcomes = Outcomes.empty(plan)
+    outcomes = Outcomes.empty(plan, closed=opened.closed)
     for batch in opened.batches():
         outcomes.place(_placed(batch))
     voided = tuple(VoidedBatch.model_validate(each) for each in recorded["voided_batches"])
     inputs = Inputs(
-        recorded["preregistration_id"],
-        recorded["plan_sha256"],
-        plan,
-        manifests,
-        outcomes,
-        voided,
-        datetime.fromisoformat(recorded["judged_at"]),
+        preregistration_id=recorded["preregistration_id"],
+        plan_sha256=recorded["plan_sha256"],
+        plan=plan,
+        manifests=manifests,
+        outcomes=outcomes,
+        voided=voided,
+        judged_at=datetime.fromisoformat(recorded["judged_at"]),
+        # what the log says of them was compared before; times and runs are on record in the verdict alone
+        marks=tuple(Mark.model_validate(each) for each in recorded.get("marks") or ()),
     )
     return compute(inputs).model_dump_json()
 

@@ -7,12 +7,11 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from service.actions.results import expected_total
+from service.actions.results import enqueue, expected_total
 from service.domain.access import Key
 from service.domain.deviations.deviation import require_person
-from service.domain.ledger import Kind, Receipt
+from service.domain.ledger import Receipt
 from service.domain.plans.preregistration import Preregistration
-from service.domain.results import sealing
 from service.domain.results.unblinding import (
     Erasure,
     ErasureRequest,
@@ -23,7 +22,7 @@ from service.domain.results.unblinding import (
     require_more,
 )
 from service.errors import Conflict
-from service.store import audit, coverage, jobs, ledger, plan_keys
+from service.store import audit, coverage, ledger, plan_keys
 from service.store.jobs import Job
 
 KIND = "unblinding"
@@ -48,12 +47,9 @@ def seals(session: Session, record: Preregistration) -> Seals:
     if record.state == "draft":
         return Seals((), None)
     opened = [
-        Unblinding.model_validate(_said(each))
-        for each in ledger.entries(session, record.id, kind="unblinding")
+        Unblinding.model_validate(_said(each)) for each in ledger.entries(session, record.id, "unblinding")
     ]
-    erased = [
-        Erasure.model_validate(_said(each)) for each in ledger.entries(session, record.id, kind="erasure")
-    ]
+    erased = [Erasure.model_validate(_said(each)) for each in ledger.entries(session, record.id, "erasure")]
     return Seals(tuple(opened), erased[0] if erased else None)
 
 
@@ -93,17 +89,9 @@ def unblind(
         received=sum(count.received for count in coverage.counts(session, record.id)),
         expected=expected_total(record.plan),
     )
-    _audit(session, caller, record, "preregistration.unblind", now)
-    job = None if released else _queue(session, record, job_id, now)
-    return made, _ledgered(session, record, "unblinding", facts(made), salt, now), job
-
-
-def release(session: Session, record: Preregistration, *, seal_private: bytes) -> None:
-    """Let the plan's key go, as its unblinding asks. Only the runner holds `seal_private`."""
-    record.require("locked", "collecting", "complete", "judged", action="unblinding")
-    info = sealing.key_info(record.id, record.plan_sha256 or "")
-    private = sealing.unwrap_key(plan_keys.wrapped(session, record.id), seal_private, info)
-    plan_keys.release(session, record.id, private)
+    audit.record_act(session, caller, "preregistration.unblind", record.id, {}, now=now)
+    job = None if released else enqueue(session, record, KIND, job_id=job_id, now=now)
+    return made, ledger.append_of(session, record, "unblinding", facts(made), salt=salt, now=now), job
 
 
 def erase(
@@ -125,52 +113,14 @@ def erase(
     record.require("locked", "collecting", "complete", "judged", "withdrawn", action="erasing rows")
     plan_keys.wrapped(session, record.id)
     made = Erasure(at=now, by=caller.name, by_key=caller.id, reason=asked.reason)
-    _audit(session, caller, record, "preregistration.erase", now)
-    receipt = _ledgered(session, record, "erasure", facts(made), salt, now)
+    audit.record_act(session, caller, "preregistration.erase", record.id, {}, now=now)
+    receipt = ledger.append_of(session, record, "erasure", facts(made), salt=salt, now=now)
     plan_keys.erase(
         session, record.id
     )  # its guard wants the entry; nobody waits for this row with a lock in hand
     return made, receipt
 
 
-def _queue(session: Session, record: Preregistration, job_id: str, now: datetime) -> Job:
-    new = jobs.NewJob(
-        id=job_id,
-        project_id=record.project_id,
-        kind=KIND,
-        params={"preregistration_id": record.id},
-        subject=record.id,
-        created_at=now,
-    )
-    return jobs.enqueue(session, new)
-
-
 def _said(entry: ledger.Entry) -> dict[str, object]:
     body = {name: value for name, value in entry.body.items() if name != "preregistration_id"}
     return body | {"at": entry.created_at}
-
-
-def _ledgered(
-    session: Session, record: Preregistration, kind: Kind, said: dict[str, object], salt: bytes, now: datetime
-) -> Receipt:
-    return ledger.append(
-        session,
-        kind,
-        {"preregistration_id": record.id, **said},
-        project_id=record.project_id,
-        preregistration_id=record.id,
-        salt=salt,
-        now=now,
-    )
-
-
-def _audit(session: Session, caller: Key, record: Preregistration, action: str, now: datetime) -> None:
-    audit.record(
-        session,
-        project_id=record.project_id,
-        key_id=caller.id,
-        action=action,
-        subject=record.id,
-        facts={},
-        now=now,
-    )

@@ -34,21 +34,6 @@ def void(
     replicates = np.unique(np.frombuffer(facts.replicates, dtype="<u2"))
     cells = [(facts.population, facts.arm, facts.endpoint, int(each)) for each in replicates]
     save(session, record, held(session, record), cells)
-    audit.record(
-        session,
-        project_id=record.project_id,
-        key_id=caller.id,
-        action="batch.void",
-        subject=record.id,
-        facts={"batch": sequence},
-        now=now,
-    )
-    return ledger.append(
-        session,
-        "batch_voided",
-        {"preregistration_id": record.id, "batch": sequence, "reason": reason},
-        project_id=record.project_id,
-        preregistration_id=record.id,
-        salt=salt,
-        now=now,
-    )
+    audit.record_act(session, caller, "batch.void", record.id, {"batch": sequence}, now=now)
+    said = {"batch": sequence, "reason": reason}
+    return ledger.append_of(session, record, "batch_voided", said, salt=salt, now=now)

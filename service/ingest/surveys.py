@@ -26,9 +26,9 @@ from service.ingest.harnesses.samples import Reader, Sample, look_up, look_up_id
 Json = dict[str, Any]
 MOST_PATHS, MOST_SHOWN, MOST_DEPTH = 200, 20, 4
 _SKIPPED = frozenset({"scores", "messages", "resps", "filtered_resps", "arguments", "target", "gradingResult"}) | {
-    "namedScores", "metricsData", "assessments", "input", "response", "error", "limit", "traceback", "stats",
+    "namedScores", "metricsData", "assessments", "input", "response", "output", "error", "limit", "traceback", "stats",
 }  # fmt: skip
-_ID_NAMES = ("item_id", "id", "instance_id", "question_id", "sample_id", "doc_id", "qid", "name")
+_ID_NAMES = ("item_id", "id", "instance_id", "question_id", "sample_id", "doc_hash", "qid", "name")
 _CLUSTER_NAMES = (
     "cluster",
     "conversation",

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from service.config import Settings
 from service.errors import ForelockError, Unavailable
@@ -29,13 +29,15 @@ from service.jobs.pool import AWAY, Pool, PoolUnavailable, WorkerDied
 from service.jobs.slots import Slots
 from service.jobs.unblinding import UnblindingJob
 from service.jobs.verdicts import VerdictJob
-from service.jobs.witnessing import Witnessing
 from service.keyring import Keyring
 from service.memory import give_back
 from service.store import clock, job_leases, jobs
 from service.store.engine import Database
 from service.store.jobs import Job
 from service.wake import Alarm
+
+if TYPE_CHECKING:
+    from service.jobs.witnessing import Witnessing
 
 log = logging.getLogger("forelock.runner")
 

@@ -12,7 +12,8 @@ from forelock.witness.found import WitnessFault
 from service.config import Settings, UnusableSetting
 from service.jobs.witnessing import Witness
 from service.publish.addresses import UnusableEntry, read_allowed
-from service.publish.http import Forbidden, Outgoing, require_url
+from service.publish.faults import Forbidden
+from service.publish.http import Outgoing, require_url
 from service.publish.witness.authority import TimeStampAuthority
 from service.publish.witness.calendars import Calendars
 

@@ -17,7 +17,7 @@ from typing import Protocol
 from forelock.transparency.checkpoints import read_checkpoint
 from forelock.witness.found import Kind, WitnessFault
 from service.errors import Unavailable
-from service.publish.http import OutgoingFault
+from service.publish.faults import OutgoingFault
 from service.store import clock, stamps
 from service.store.checkpoints import StoredCheckpoint
 from service.store.engine import Database

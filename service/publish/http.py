@@ -18,22 +18,11 @@ import httpcore
 import httpx
 
 from service.publish.addresses import Address, Allowed, UnusableEntry, require_allowed
+from service.publish.faults import Forbidden, Unanswered
 
 USER_AGENT = "forelock"
 
 Resolve = Callable[[str, int], Sequence[str]]
-
-
-class OutgoingFault(Exception):
-    """A call that got no usable answer, in one sentence that holds nothing of what was sent."""
-
-
-class Forbidden(OutgoingFault):
-    """The call was not made: its address is not one that may be called."""
-
-
-class Unanswered(OutgoingFault):
-    """Nobody answered, or not in time, or too much. Asking again later may help."""
 
 
 @dataclass(frozen=True, slots=True)

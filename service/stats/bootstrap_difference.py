@@ -32,6 +32,7 @@ from service.stats.shared.common import (
     disagreement,
     level_text,
 )
+from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import PlanUse
 from service.stats.shared.registry import Blocks, Drawn, stat_test
 from service.stats.shared.samples import (
@@ -39,7 +40,6 @@ from service.stats.shared.samples import (
     CONSTANT_DATA,
     TwoSamples,
     bootstrap_seconds,
-    floored,
     how_obtained,
     type_one_error_at,
 )

@@ -24,7 +24,8 @@ from service.stats.shared.common import (
     level_text,
     require_equal_lengths,
 )
-from service.stats.shared.ecs_strict import P_FLOOR, Strict, floored, strict_scores, z_differences
+from service.stats.shared.ecs_strict import Strict, floored, strict_scores, z_differences
+from service.stats.shared.pairs import P_FLOOR
 from service.stats.shared.registry import stat_test
 from service.stats.shared.warnings import define
 

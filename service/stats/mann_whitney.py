@@ -24,9 +24,10 @@ from service.stats.shared.common import (
     disagreement,
     level_text,
 )
+from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import Extent, Least, PlanUse, least_of_normal, sides_of
 from service.stats.shared.registry import stat_test
-from service.stats.shared.samples import TwoSamples, floored
+from service.stats.shared.samples import TwoSamples
 from service.stats.shared.shows import Covers, Parameter, PValue, Shows, against_zero, by_level, no_meaning
 from service.stats.shared.warnings import FLOOR_ABOVE_ALPHA, define
 

@@ -193,12 +193,7 @@ def _analysis(request: PowerRequest, drawn: Drawn) -> PowerAnalysis:
         reasons=reasons,
         warnings=tuple(warnings),
         resampling=(
-            Resampling(
-                exact=False,
-                n_resamples=request.n_simulations,
-                seed=request.seed,
-                bit_generator="PCG64",
-            )
+            Resampling.drawn(request.n_simulations, request.seed)
             if simulated
             else Resampling(exact=True, error_bound=1e-9)
         ),

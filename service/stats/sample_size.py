@@ -184,9 +184,7 @@ def sample_size(request: SampleSizeRequest) -> SampleSizeAnalysis:
         reasons=reasons,
         warnings=tuple(warnings),
         resampling=(
-            Resampling(
-                exact=False, n_resamples=request.n_simulations, seed=request.seed, bit_generator="PCG64"
-            )
+            Resampling.drawn(request.n_simulations, request.seed)
             if simulated
             else Resampling(exact=True, error_bound=1e-9)
         ),

@@ -25,6 +25,7 @@ from service.stats.shared.common import (
     disagreement,
     level_text,
 )
+from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import PlanUse
 from service.stats.shared.registry import stat_test
 from service.stats.shared.samples import (
@@ -35,7 +36,6 @@ from service.stats.shared.samples import (
     TwoSamples,
     arms_of,
     effect_sizes,
-    floored,
 )
 from service.stats.shared.shows import (
     Covers,

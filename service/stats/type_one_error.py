@@ -279,7 +279,7 @@ def _analysis(request: TypeOneErrorRequest, drawn: Drawn) -> TypeOneErrorAnalysi
         reasons=reasons,
         warnings=tuple(warnings),
         resampling=(
-            Resampling(exact=False, n_resamples=request.n_splits, seed=request.seed, bit_generator="PCG64")
+            Resampling.drawn(request.n_splits, request.seed)
             if needs_draws
             else Resampling(exact=True, error_bound=1e-9)
         ),

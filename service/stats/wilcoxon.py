@@ -26,6 +26,7 @@ from service.stats.shared.common import (
     disagreement,
     level_text,
 )
+from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import (
     Extent,
     Least,
@@ -36,7 +37,7 @@ from service.stats.shared.plan_use import (
     least_of_signs,
 )
 from service.stats.shared.registry import stat_test
-from service.stats.shared.samples import floored, require_values
+from service.stats.shared.samples import require_values
 from service.stats.shared.shows import Covers, Parameter, PValue, Shows, against_zero, by_level, no_meaning
 from service.stats.shared.simulated import Asked, Floats, Simulated, Units
 from service.stats.shared.warnings import FLOOR_ABOVE_ALPHA, define

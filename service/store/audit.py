@@ -12,6 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from service.domain.access import Key
 from service.errors import InvalidData
 from service.records import StrictRecord
 from service.store import scope
@@ -57,6 +58,14 @@ def record(
         project_id=project_id, key_id=key_id, action=action, subject=subject, facts=facts, created_at=now
     )
     record_all(session, [done])
+
+
+def record_act(
+    session: Session, caller: Key, action: str, subject: str, facts: Mapping[str, Any], *, now: datetime
+) -> None:
+    """Add what somebody did in their own project."""
+    about = {"project_id": caller.project_id, "key_id": caller.id, "subject": subject}
+    record(session, **about, action=action, facts=facts, now=now)
 
 
 def record_all(session: Session, events: Sequence[Done]) -> None:

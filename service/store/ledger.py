@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from service.domain.ledger import Frontier, Kind, Receipt, leaf_bytes, leaf_hash
+from service.domain.plans.preregistration import Preregistration
 from service.store import integrity
 from service.store.pipeline import together
 from service.store.tables import ledger_entries, ledger_head, ledger_nodes
@@ -48,6 +49,20 @@ def append(
     leaves = next_leaves(session, [event], now=now)
     add(session, leaves)
     return leaves.receipts[0]
+
+
+def append_of(
+    session: Session,
+    record: Preregistration,
+    kind: Kind,
+    said: Mapping[str, Any],
+    *,
+    salt: bytes,
+    now: datetime,
+) -> Receipt:
+    """Add an event of a record, which its leaf names."""
+    where = {"preregistration_id": record.id, "project_id": record.project_id}
+    return append(session, kind, {"preregistration_id": record.id, **said}, **where, salt=salt, now=now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +134,8 @@ _GROW = sa.update(ledger_head).values(size=sa.bindparam("new_size"), peaks=sa.bi
 
 def receipts(session: Session, preregistration_id: str, *, kind: Kind | None = None) -> list[Receipt]:
     """The record's receipts in order. Reach it through a record that was read in its project."""
-    return [
-        Receipt(**{name: each[name] for name in _SHOWN if name != "created_at"})
-        for each in _entries(session, preregistration_id, kind)
-    ]
+    kinds = () if kind is None else (kind,)
+    return [_receipt(each) for each in _entries(session, preregistration_id, *kinds)]
 
 
 def bodies(session: Session, preregistration_id: str, *, kind: Kind, after: int = -1) -> list[dict[str, Any]]:
@@ -136,7 +149,7 @@ def numbered(
     """The same with the sequence of each leaf, of those after one."""
     return [
         (each["sequence"], json.loads(each["leaf"])["body"])
-        for each in _entries(session, preregistration_id, kind, after)
+        for each in _entries(session, preregistration_id, kind, after=after)
     ]
 
 
@@ -171,32 +184,41 @@ def newest(session: Session, preregistration_id: str) -> int | None:
 class Entry:
     """An event of a record: its place in the ledger, when it was added, and what it says."""
 
-    sequence: int
+    receipt: Receipt
     created_at: datetime
     body: Mapping[str, Any]
 
+    @property
+    def sequence(self) -> int:
+        """Of its leaf."""
+        return self.receipt.sequence
 
-def entries(session: Session, preregistration_id: str, *, kind: Kind) -> list[Entry]:
-    """The record's entries of a kind, in order. Reach it through a record that was read in its project."""
+
+def entries(session: Session, preregistration_id: str, *kinds: Kind) -> list[Entry]:
+    """The record's entries of these kinds, in order. Reach it through a record that was read in its project."""
     return [
-        Entry(each["sequence"], each["created_at"], json.loads(each["leaf"])["body"])
-        for each in _entries(session, preregistration_id, kind)
+        Entry(_receipt(each), each["created_at"], json.loads(each["leaf"])["body"])
+        for each in _entries(session, preregistration_id, *kinds)
     ]
+
+
+def _receipt(entry: Mapping[str, Any]) -> Receipt:
+    return Receipt(**{name: entry[name] for name in _SHOWN if name != "created_at"})
 
 
 _SHOWN = ("sequence", "kind", "leaf", "leaf_sha256", "created_at")
 
 
 def _entries(
-    session: Session, preregistration_id: str, kind: Kind | None, after: int = -1
+    session: Session, preregistration_id: str, *kinds: Kind, after: int = -1
 ) -> list[dict[str, Any]]:
-    """Entries whose leaves are what was hashed."""
+    """Entries whose leaves are what was hashed; of every kind where none is named."""
     wanted = [ledger_entries.c[name] for name in _SHOWN]
     statement = sa.select(*wanted).where(
         ledger_entries.c.preregistration_id == preregistration_id, ledger_entries.c.sequence > after
     )
-    if kind is not None:
-        statement = statement.where(ledger_entries.c.kind == kind)
+    if kinds:
+        statement = statement.where(ledger_entries.c.kind.in_(kinds))
     found = [dict(row) for row in session.execute(statement.order_by(ledger_entries.c.sequence)).mappings()]
     for each in found:
         holds = leaf_hash(each["leaf"].encode()).hex() == each["leaf_sha256"]

@@ -31,7 +31,8 @@ from service.store.idempotency import Attempt, StoredResponse
 from tests.journeys.plans import items, small_plan
 
 T = TypeVar("T")
-NOW = datetime(2027, 1, 4, 12, tzinfo=UTC)
+NOW = datetime(2025, 1, 4, 12, tzinfo=UTC)
+"""Before anything that the database says is now."""
 SALT = bytes(16)
 N = 10
 BASELINE = [1, 1, 0, 0, 0, 0, 0, 0, 0, 0]

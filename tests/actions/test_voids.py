@@ -24,7 +24,7 @@ def test_the_cells_of_a_struck_batch_take_other_results(world: World) -> None:
     assert (again.batch, again.received) == (3, 3)
     shown, _cursor = world.write(batches.page, record.id)
     assert [(each.batch, each.void_reason) for each in shown] == [(3, None), (2, None), (1, "the wrong arm")]
-    assert world.audited(record.id)[-1] == "batch.void"
+    assert "batch.void" in world.audited(record.id)
 
 
 def test_nothing_is_struck_before_the_first_batch_nor_after_the_last(world: World) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
 
+from forelock.bundles.verifying import verify
+from service.actions.recomputing import recompute
 from tests.stats.oracle import family, table
 
 from .conftest import Service
@@ -96,8 +99,8 @@ def plan_for(n: int, n_clusters: int) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("case", FROM_FILES, ids=[case["id"] for case in FROM_FILES])
-def test_real_evaluations_are_judged_as_computed_elsewhere(service: Service, case: dict[str, Any]) -> None:
+def judged(service: Service, case: dict[str, Any]) -> str:
+    """A record of the case, with its verdict."""
     ids, clusters, baseline, candidate = rows(case)
     plan = plan_for(len(ids), len(set(clusters)))
     prereg_id = locked(
@@ -107,6 +110,26 @@ def test_real_evaluations_are_judged_as_computed_elsewhere(service: Service, cas
         for arm, values in (("A", baseline), ("B", candidate)):
             assert post(service.client, prereg_id, arm, ids, values, population=population).status_code == 201
     service.run_jobs()
+    return prereg_id
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("case", FROM_FILES, ids=[case["id"] for case in FROM_FILES])
+def test_bundles_of_real_evaluations_hold_and_are_judged_again(
+    service: Service, case: dict[str, Any]
+) -> None:
+    prereg_id = judged(service, case)
+    bundle = service.client.get(f"/v1/preregistrations/{prereg_id}/bundle").content
+    report = verify(io.BytesIO(bundle), recompute=recompute)
+    assert [each.sentence for each in report.checks if each.state != "pass"] == []
+    verdict = service.client.get(f"/v1/preregistrations/{prereg_id}/verdict").json()
+    assert report.verdict == verdict
+
+
+@pytest.mark.parametrize("case", FROM_FILES, ids=[case["id"] for case in FROM_FILES])
+def test_real_evaluations_are_judged_as_computed_elsewhere(service: Service, case: dict[str, Any]) -> None:
+    prereg_id = judged(service, case)
     verdict = service.client.get(f"/v1/preregistrations/{prereg_id}/verdict").json()
     found = {hypothesis["id"]: hypothesis for hypothesis in verdict["hypotheses"]}
     expected = case["expected"]

@@ -13,7 +13,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from service.publish.addresses import Allowed, UnusableEntry, is_public, read_allowed
-from service.publish.http import Forbidden, Outgoing, Unanswered, require_url
+from service.publish.faults import Forbidden, Unanswered
+from service.publish.http import Outgoing, require_url
 from tests.authority import certificate
 from tests.loopback import Loopback, serving
 

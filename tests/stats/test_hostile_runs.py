@@ -143,7 +143,7 @@ def test_flips_of_hostile_items(name, candidate):
 def test_extreme_designs(body):
     simulations = {"n_simulations": 100} if body["test"] == "sign-flip" else {}
     sound(ask("power", body, n=[2, 30, 1000], **simulations))
-    sound(ask("sample-size", body, max_n=2_000, **simulations))
+    sound(ask("sample-size", body, max_n=400, **simulations))
 
 
 @pytest.mark.parametrize("name", ["describe", "outliers"])

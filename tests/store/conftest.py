@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -17,6 +18,7 @@ from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
+from service.domain.results.runs import Run
 from service.domain.results.sealing import BatchFacts, SecretRows
 from service.domain.verdicts.records import Verdict
 from service.store import (
@@ -32,12 +34,14 @@ from service.store import (
     populations,
     preregistrations,
     projects,
+    runs,
     stamps,
     verdicts,
 )
 from service.store.batches import NewBatch
 from service.store.checkpoints import StoredCheckpoint
 from service.store.engine import Database
+from tests.store.attacker import Attacker
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SALT = bytes(16)
@@ -168,12 +172,31 @@ class World:
         self.leaf(session, record, "batch", **said)
         return batch
 
+    def bind(self, session: Session, record: Preregistration, name: str = "first") -> Run:
+        run = Run(
+            preregistration_id=record.id,
+            run=name,
+            number=runs.next_number(session, record.id),
+            arm="C1",
+            models={},
+            environment={},
+            judges={},
+            started_at=None,
+            plan_sha256=record.plan_sha256 or "",
+            bound_by=self.key.name,
+            bound_at=NOW,
+        )
+        runs.insert(session, run, self.key.id)
+        self.leaf(session, record, "run", run=name, arm="C1", run_sha256=run.sha256())
+        return run
+
     def void(self, session: Session, record: Preregistration, sequence: int, reason: str) -> None:
         batches.void(session, record.id, sequence, reason, self.key.id, NOW)
         self.leaf(session, record, "batch_voided", batch=sequence, reason=reason)
 
     def complete(self, session: Session) -> Preregistration:
         record = self.locked(session)
+        self.bind(session, record)
         record = preregistrations.move(session, record, "collecting", NOW)
         for arm in ("C1", "C2", "C2"):
             self.batch(session, record, arm)
@@ -287,3 +310,18 @@ class World:
 @pytest.fixture
 def world(database: Database) -> World:
     return World(database)
+
+
+@pytest.fixture
+def attacker(database: Database) -> Iterator[Attacker]:
+    attacker = Attacker(database)
+    yield attacker
+    for connection in attacker.connections:
+        connection.close()
+
+
+@pytest.fixture
+def judged(world: World) -> Preregistration:
+    with world.database.write() as session:
+        world.draft(session)
+        return world.judged(session)

@@ -156,9 +156,13 @@ def check_kept(reader: Reader, log: Log, name: str, note: bytes, report: Report,
     except TransparencyFault as fault:
         report.add("kept checkpoint", "fail", f"{name}: {fault}")
         return
-    what = "the bundle's log" if new is newest else "this one"
-    said = "it is the bundle's own" if old.size == new.size else f"{what} is the other one with entries added"
-    report.add("kept checkpoint", "pass", f"{name}: of {kept.size} entries, and {said}")
+    if old.size == new.size:
+        said = "and it is the bundle's own"
+    elif new is newest:
+        said = "and the bundle's log goes on from it"
+    else:
+        said = "and it goes on from the bundle's log"
+    report.add("kept checkpoint", "pass", f"{name}: the first {kept.size} entries, {said}")
 
 
 def _way_out(name: str, kept: int, newest: int) -> str:

@@ -245,6 +245,36 @@ def read_verdict(reader: Reader, record: Record, plan_sha256: str) -> dict[str, 
     return found
 
 
+def check_marks(record: Record, verdict: dict[str, Any]) -> None:
+    """Compare what the verdict says of an early end and of an early look at outcomes with the entries of them.
+
+    Raises:
+        Broken: the collection was closed, or outcomes were opened, and the verdict does not say so as it was.
+    """
+    closed = [each for each in _objects(verdict.get("marks")) if each.get("code") == "closed_early"]
+    if len(closed) != len(record.of_kind("close")):
+        raise Broken(f"{VERDICT} says something else of an early end than the log")
+    _check_unblinding(record, verdict)
+
+
+def _check_unblinding(record: Record, verdict: dict[str, Any]) -> None:
+    openings = [each.index for each in record.of_kind("unblinding") if each.index < record.verdicts[0].index]
+    marks = [each for each in _objects(verdict.get("marks")) if each.get("code") == "unblinded"]
+    if not openings and not marks:
+        return
+    late = [
+        batch.sequence
+        for index, batch in record.batches
+        if openings and index > openings[0] and batch.sequence not in record.voids
+    ]
+    wanted = [("invalid" if late else "flag", late)] if openings else []
+    if [(each.get("effect"), each.get("batches")) for each in marks] != wanted:
+        raise Broken(f"{VERDICT} says something else of an early look at outcomes than the log")
+    outcomes = {each["outcome"] for each in verdict["hypotheses"]}
+    if late and outcomes != {"invalid"}:
+        raise Broken(f"{VERDICT} is not invalid, and results came in after outcomes had been opened")
+
+
 def _objects(values: Any) -> list[dict[str, Any]]:
     """The objects of a list; none where it holds anything else."""
     whole = isinstance(values, list) and all(isinstance(each, dict) for each in values)

@@ -18,6 +18,7 @@ from forelock.bundles.receipts import BATCHES, Receipts
 from forelock.bundles.record import (
     CHECKPOINT,
     Record,
+    check_marks,
     damaged,
     read_deviations,
     read_index,
@@ -26,6 +27,7 @@ from forelock.bundles.record import (
     read_verdict,
 )
 from forelock.bundles.rows import ROWS, Blocks, OpenBatch
+from forelock.bundles.stamps import Witnesses, check_stamps
 from forelock.text import exit_code
 from forelock.transparency.checkpoints import read_checkpoint
 from forelock.transparency.faults import TransparencyFault
@@ -47,6 +49,8 @@ class Opened:
     plan: bytes
     manifests: Mapping[str, bytes]
     verdict: bytes
+    closed: bool
+    """The collection was closed by hand before every planned result was in."""
     batches: Callable[[], Iterable[OpenBatch]] = field(repr=False)
     """Those that count, in order."""
 
@@ -71,6 +75,7 @@ def verify(
     keys: Sequence[VerifierKey] = (),
     ask: Prover | None = None,
     recompute: Recompute | None = None,
+    witnesses: Witnesses | None = None,
 ) -> Report:
     """Check a bundle.
 
@@ -79,6 +84,7 @@ def verify(
         kept: checkpoints of its log that the caller kept.
         keys: those that the caller trusts to sign for its log; without any the bundle names its own, which is told.
         ask: where to get a consistency proof that the bundle does not hold.
+        witnesses: whose word on times the caller takes; None takes nobody's.
         recompute: how to judge again; None where the statistical tests are not installed.
 
     Returns:
@@ -86,7 +92,7 @@ def verify(
     """
     report = Report()
     try:
-        _verify(Reader(file), report, kept, keys, ask, recompute)
+        _verify(Reader(file), report, kept, keys, ask, recompute, witnesses or Witnesses())
     except Broken as fault:
         report.add("bundle", "fail", str(fault))
     except TransparencyFault as fault:
@@ -112,6 +118,7 @@ def _verify(
     keys: Sequence[VerifierKey],
     ask: Prover | None,
     recompute: Recompute | None,
+    witnesses: Witnesses,
 ) -> None:
     index = read_index(reader)
     report.preregistration_id = index.preregistration_id
@@ -143,9 +150,8 @@ def _verify(
     old = dict(check_old(reader, log))
     if old:
         sizes = ", ".join(str(size) for size in sorted(old))
-        report.add(
-            "consistency", "pass", f"the log goes on from its own earlier checkpoints of {sizes} entries"
-        )
+        report.add("consistency", "pass", f"the log goes on from its earlier checkpoints, of {sizes} entries")
+    check_stamps(reader, old, record.locks[-1].index if record.locks else 0, witnesses, report)
     for each in kept:
         check_kept(reader, log, each.name, each.note, report, ask)
     _check_record(reader, record, report, recompute)
@@ -207,6 +213,7 @@ def _check_record(reader: Reader, record: Record, report: Report, recompute: Rec
         report.add("rows", "differs", "the rows were erased: nobody can judge them again")
     else:
         _check_rows(reader, record, plan, report)
+    check_marks(record, verdict)
     report.add("verdict", "pass", f"canonical, of this plan, and recorded as entry {place}")
     report.verdict = verdict
     if recompute is not None and not erased:
@@ -220,7 +227,14 @@ def _check_record(reader: Reader, record: Record, report: Report, recompute: Rec
 
 
 def _mark(record: Record, report: Report) -> None:
+    runs = len(record.of_kind("run"))
+    if runs:
+        report.marks.append(
+            f"{runs} runs were bound to the record; what the verdict says of them is not checked here."
+        )
     for entry in record.others:
+        if entry.kind == "run":
+            continue
         said = {
             "unblinding": "Outcomes were made readable before the end, by hand",
             "withdrawal": "The preregistration was withdrawn; what was judged stays",
@@ -275,6 +289,7 @@ def _judge_again(
                 for place, each in enumerate(plan["populations"])
             },
             verdict=reader.read("verdict.json", 1 << 32),
+            closed=bool(record.of_kind("close")),
             batches=lambda: (
                 each for each in _batches(reader, record) if each.facts.sequence not in record.voids
             ),

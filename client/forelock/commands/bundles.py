@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from forelock import settings, text
+from forelock.bundles.stamps import Witnesses
 from forelock.bundles.verifying import Kept, Recompute, exit_status, verify
 from forelock.bundles.words import as_json, as_text
 from forelock.client import Client
@@ -23,6 +24,7 @@ from forelock.transparency import merkle
 from forelock.transparency.checkpoints import open_checkpoint, read_checkpoint
 from forelock.transparency.faults import TransparencyFault
 from forelock.transparency.notes import MAX_BYTES, VerifierKey
+from forelock.witness import WitnessFault, read_certificates
 
 VERIFY_EPILOG = """\
 exit status:
@@ -55,6 +57,16 @@ def add(commands: Any) -> None:
     parser.add_argument("file", help="the bundle")
     _add_kept(parser, "a checkpoint that you kept: the bundle's ledger has to be the same one")
     _add_keys(parser)
+    parser.add_argument(
+        "--roots", metavar="FILE", help="PEM file of roots of time stamp authorities that you trust"
+    )
+    parser.add_argument(
+        "--bitcoin-header",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a block header that you got yourself, 80 bytes or in hexadecimal; repeatable",
+    )
     parser.add_argument(
         "--url", help="service to ask for proofs that the bundle does not hold (default: none)"
     )
@@ -126,6 +138,7 @@ def _require_grown(options: argparse.Namespace, client: Client, note: str) -> No
 
 def _verify(options: argparse.Namespace) -> int:
     kept = [Kept(each, _kept_bytes(each)) for each in options.checkpoint]
+    witnesses = _witnesses(options)
     client = Client(options.url, settings.api_key(None, None)) if options.url else None
     try:
         with open(options.file, "rb") as file:
@@ -135,6 +148,7 @@ def _verify(options: argparse.Namespace) -> int:
                 keys=options.key,
                 ask=None if client is None else lambda first, second: _proof(client, first, second),
                 recompute=_recompute(),
+                witnesses=witnesses,
             )
     except OSError as error:
         raise FileFault(f"{options.file}: {error.strerror or 'cannot be read'}") from None
@@ -147,6 +161,15 @@ def _verify(options: argparse.Namespace) -> int:
     else:
         print(as_text(report, options.file, status))
     return status
+
+
+def _witnesses(options: argparse.Namespace) -> Witnesses:
+    headers = [read_bytes(each) for each in options.bitcoin_header]
+    try:
+        roots = read_certificates(read_bytes(options.roots)) if options.roots else []
+    except WitnessFault as fault:
+        raise FileFault(f"{options.roots}: {fault}") from None
+    return Witnesses(roots, headers)
 
 
 def _recompute() -> Recompute | None:

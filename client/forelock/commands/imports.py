@@ -93,7 +93,7 @@ def _ids(n: int, ids: list[str], what: str) -> str:
     if not n:
         return ""
     shown = ", ".join(text.plain(each) for each in ids[:5])
-    return f", {n} {what} ({shown}{', …' if len(ids) > 5 or n > len(ids) else ''})"
+    return f", {n} {what} ({shown}{', …' if len(ids) > 5 else ''})"
 
 
 def _check(options: argparse.Namespace, client: Client) -> int:

@@ -40,8 +40,7 @@ Kept = Annotated[
 @routes.get(
     "/preregistrations/{prereg_id}/bundle",
     response_class=BundleResponse,
-    responses=refuses(409, 503)
-    | {200: {"content": {ZIP: {"schema": {"type": "string", "format": "binary"}}}}},
+    responses=SHOWN | refuses(409, 503),
 )
 @audited("bundle.read")
 def get_bundle(caller: Reader, shared: Shared, prereg_id: RecordId, checkpoint: Kept = []) -> Response:  # noqa: B006

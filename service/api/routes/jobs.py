@@ -87,15 +87,7 @@ def queued(
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
         now = clock.now(session)
         job = enqueue(session, record, job_id=uuid.uuid4().hex, now=now)
-        audit.record(
-            session,
-            project_id=record.project_id,
-            key_id=caller.id,
-            action=action,
-            subject=record.id,
-            facts={},
-            now=now,
-        )
+        audit.record_act(session, caller, action, record.id, {}, now=now)
         return answer(job_view(job), 202, {"Location": f"/v1/jobs/{job.id}"})
 
     response = once.run(work)

@@ -8,7 +8,7 @@ from typing import Any
 from service.errors import InvalidData
 from service.ingest.harnesses import json_slices
 from service.ingest.harnesses.files import Files
-from service.ingest.harnesses.limits import malformed
+from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
 _STATS = frozenset({"instance_id", "train_trial_index", "stats", "perturbation"})
@@ -48,7 +48,7 @@ class HelmRun(Reader):
             trial = found.get("train_trial_index", 0)
             instance = found.get("instance_id")
             if type(trial) is not int or not isinstance(found.get("stats"), list):
-                raise malformed(where, "is no instance of HELM")
+                raise unreadable(where, "is no instance of HELM")
             if found.get("perturbation"):
                 continue
             ok, about = (self._instances or {}).get((str(instance), trial), (True, None))
@@ -81,7 +81,7 @@ def _requests(document: json_slices.Buffer) -> Iterator[tuple[tuple[str, int], t
     """Whether each request succeeded, in all its parts, and what it was about."""
     where = "scenario_state.json"
     failed: dict[tuple[str, int], bool] = {}
-    for key, begin, _ in json_slices.members(document, json_slices.whole(document, where), where):
+    for key, begin, _ in json_slices.top(document, where):
         if key != "request_states":
             continue
         for found in json_slices.each(document, begin, _STATE, where):

@@ -13,7 +13,7 @@ from service.errors import InvalidData
 from service.ingest.harnesses import json_slices
 from service.ingest.harnesses.files import Files
 from service.ingest.harnesses.json_slices import Buffer
-from service.ingest.harnesses.limits import malformed, unmapped
+from service.ingest.harnesses.limits import unmapped, unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
 _WANTED = frozenset(
@@ -35,6 +35,7 @@ class InspectLog(Reader):
     def __init__(self, files: Files) -> None:
         self._files = files
         self._names: list[str] = []
+        self._all: frozenset[str] = frozenset()
         self._document: Buffer = b""
         self._samples_at: int | None = None
         header = self._archive_header() if files.archive is not None else self._document_header()
@@ -67,6 +68,7 @@ class InspectLog(Reader):
 
     def _archive_header(self) -> Mapping[str, Any]:
         names = self._files.names
+        self._all = frozenset(names)
         self._names = [
             name
             for name in names
@@ -78,14 +80,14 @@ class InspectLog(Reader):
         if "_journal/start.json" in names:
             start = json_slices.pick(self._files.read("_journal/start.json"), _HEADER, "_journal/start.json")
             return {**start, "status": "killed"}
-        raise malformed(
+        raise unreadable(
             "", "the archive is no log of Inspect: it has neither header.json nor _journal/start.json"
         )
 
     def _archived(self, name: str) -> Mapping[str, Any]:
         sample = json_slices.pick(self._files.read(name), _WANTED, name)
         metadata = name.removesuffix(_CHUNKED) + "/metadata.json"
-        if name.endswith(_CHUNKED) and "metadata" not in sample and metadata in self._files.names:
+        if name.endswith(_CHUNKED) and not sample.get("metadata") and metadata in self._all:
             sample["metadata"] = json_slices.loads(self._files.read(metadata), metadata)
         return sample
 
@@ -94,15 +96,14 @@ class InspectLog(Reader):
         if others:
             raise InvalidData.field("", "several files make no log of Inspect", "send one log at a time")
         self._document = self._files.read(name)
-        start = json_slices.whole(self._document, "the log")
         header: dict[str, Any] = {}
-        for key, begin, end in json_slices.members(self._document, start, "the log"):
+        for key, begin, end in json_slices.top(self._document, "the log"):
             if key in _HEADER:
                 header[key] = json_slices.loads(self._document[begin:end], key)
             elif key == "samples" and self._document[begin : begin + 1] == b"[":
                 self._samples_at = begin
         if "eval" not in header:
-            raise malformed("", "the file is no log of Inspect: it has no `eval`")
+            raise unreadable("", "the file is no log of Inspect: it has no `eval`")
         return header
 
 

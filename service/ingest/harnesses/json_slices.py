@@ -6,6 +6,7 @@ buffer here, a mapped file as a rule, so that memory holds the slice that is par
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections.abc import Collection, Iterator
@@ -14,7 +15,7 @@ from typing import Any
 
 from service.errors import MalformedBody
 from service.ingest.harnesses import limits
-from service.ingest.harnesses.limits import malformed
+from service.ingest.harnesses.limits import unreadable
 
 Buffer = bytes | mmap
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
@@ -23,6 +24,10 @@ _KEY = re.compile(rb"\s*+(" + _STRING + rb")\s*+:\s*+", re.DOTALL)
 _SCALAR = re.compile(_STRING + rb"|[^\s,:{}\[\]\"]++", re.DOTALL)
 _NEXT = re.compile(rb"\s*+([,}\]])")
 _SPACE = re.compile(rb"\s*+")
+_BETWEEN = re.compile(r"\s*+([,\]])\s*+")
+_DECODER = json.JSONDecoder()
+_UTF8 = codecs.getincrementaldecoder("utf-8")
+_WINDOW = 1024 * 1024
 _OPENING, _CLOSING = b"{[", b"}]"
 
 
@@ -38,7 +43,7 @@ def loads(piece: Buffer, where: str) -> Any:
         fault = "is not JSON, or is cut off"
     except ValueError:
         fault = "holds a number of too many digits"
-    raise malformed(where, fault)
+    raise unreadable(where, fault)
 
 
 def pick(document: Buffer, wanted: Collection[str], where: str) -> dict[str, Any]:
@@ -46,7 +51,7 @@ def pick(document: Buffer, wanted: Collection[str], where: str) -> dict[str, Any
     if len(document) <= limits.IN_MEMORY:
         found = loads(document, where)
         if not isinstance(found, dict):
-            raise malformed(where, "is not an object")
+            raise unreadable(where, "is not an object")
         return found
     return {
         key: loads(_slice(document, start, end, where), where)
@@ -72,6 +77,18 @@ def members(document: Buffer, position: int, where: str) -> Iterator[tuple[str, 
             return
 
 
+def top(document: Buffer, where: str) -> Iterator[tuple[str, int, int]]:
+    """Each member of the object that a document is; refuses one that is cut off, or has more after it."""
+    start, end = _space(document, 3 if document[:3] == b"\xef\xbb\xbf" else 0), 0
+    for member in members(document, start, where):
+        end = member[2]
+        yield member
+    if not end:  # it has none
+        whole(document, where)
+    elif _space(document, _after(document, end, where)) != len(document):
+        raise unreadable(where, "has more than one JSON value")
+
+
 def elements(document: Buffer, position: int, where: str) -> Iterator[tuple[int, int]]:
     """Each element of the array at a position: from where to where it stands."""
     position = begin(document, position, b"[", where)
@@ -87,9 +104,54 @@ def elements(document: Buffer, position: int, where: str) -> Iterator[tuple[int,
 
 
 def each(document: Buffer, position: int, wanted: Collection[str], where: str) -> Iterator[dict[str, Any]]:
-    """The elements of an array of objects, or those members of them."""
-    for number, (start, end) in enumerate(elements(document, position, where), start=1):
-        yield pick_slice(document, start, end, wanted, f"{where}[{number}]")
+    """The elements of an array of objects, or those members of them.
+
+    Small ones are parsed straight from a window of text; one that does not fit is found by its brackets.
+    """
+    position = begin(document, position, b"[", where)
+    if _closed(document, position, b"]"):
+        return
+    number, text, at = 0, "", 0
+    while True:
+        number += 1
+        found, end = _parsed(text, at)
+        if not text or (end is None and at > 0):
+            position = _space(document, position + len(text[:at].encode()))
+            text, at = _window(document, position, where), 0
+            found, end = _parsed(text, at)
+        if end is None:  # longer than a window, or no JSON
+            ended = _end(document, position, where)
+            found = pick_slice(document, position, ended, wanted, f"{where}[{number}]")
+            position, text, at, end = ended, "", 0, 0
+        if not isinstance(found, dict):
+            raise unreadable(f"{where}[{number}]", "is not an object")
+        yield found
+        following = _BETWEEN.match(text, end)
+        if following is None:
+            position = _after(document, position + len(text[:end].encode()), where)
+            if document[position - 1] == ord("]"):
+                return
+            text, at = "", 0
+        elif following[1] == "]":
+            return
+        else:
+            at = following.end()
+
+
+def _parsed(text: str, at: int) -> tuple[Any, int | None]:
+    """A value of a window and where it ends; None where it cannot be read as far as the window goes."""
+    try:
+        return _DECODER.raw_decode(text, at)
+    except (ValueError, RecursionError):
+        return None, None
+
+
+def _window(document: Buffer, position: int, where: str) -> str:
+    """Text from a position on; a character that the end cuts is left out."""
+    try:
+        return _UTF8().decode(document[position : position + _WINDOW])
+    except UnicodeDecodeError:
+        raise unreadable(where, "is not UTF-8") from None
 
 
 def pick_slice(document: Buffer, start: int, end: int, wanted: Collection[str], where: str) -> dict[str, Any]:
@@ -107,7 +169,7 @@ def whole(document: Buffer, where: str) -> int:
     """Where a document's only value begins; refuses a document that is cut off, or holds another after it."""
     start = _space(document, 3 if document[:3] == b"\xef\xbb\xbf" else 0)
     if _space(document, _end(document, start, where)) != len(document):
-        raise malformed(where, "has more than one JSON value")
+        raise unreadable(where, "has more than one JSON value")
     return start
 
 
@@ -127,13 +189,15 @@ def begin(document: Buffer, position: int, bracket: bytes, where: str) -> int:
     """The position after an opening bracket."""
     position = _space(document, position)
     if document[position : position + 1] != bracket:
-        raise malformed(where, "is not an object" if bracket == b"{" else "is not an array")
+        raise unreadable(where, "is not an object" if bracket == b"{" else "is not an array")
     return position + 1
 
 
 def _slice(document: Buffer, start: int, end: int, where: str) -> bytes:
     if end - start > 8 * limits.IN_MEMORY:
-        raise malformed(where, f"has a part of more than {8 * limits.IN_MEMORY >> 20} MiB that is to be read")
+        raise unreadable(
+            where, f"has a part of more than {8 * limits.IN_MEMORY >> 20} MiB that is to be read"
+        )
     return document[start:end]
 
 
@@ -176,4 +240,4 @@ def _space(document: Buffer, position: int) -> int:
 
 
 def _cut_off(where: str) -> MalformedBody:
-    return malformed(where, "is not JSON, or is cut off")
+    return unreadable(where, "is not JSON, or is cut off")

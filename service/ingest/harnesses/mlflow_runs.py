@@ -28,8 +28,7 @@ class MlflowRun(Reader):
         for name in files.matching("*.json"):
             document = files.read(name)
             token = False
-            start = json_slices.whole(document, name)
-            for key, begin, end in json_slices.members(document, start, name):
+            for key, begin, end in json_slices.top(document, name):
                 if key == "run":
                     if found is not None:
                         raise InvalidData.field("", "the import has several runs", "send one run at a time")

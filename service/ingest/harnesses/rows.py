@@ -14,7 +14,7 @@ from typing import Any
 from service.domain.faults import SHOWN
 from service.domain.plans.imports import HelmImport, OpenAIEvalsImport, Readable, TableImport
 from service.errors import Fault, InvalidData, TooLarge
-from service.ingest.columns import MAX_REPLICATE, text_fault
+from service.ingest.columns import MAX_REPLICATE, MAX_TEXT, text_fault
 from service.ingest.harnesses.limits import unmapped
 from service.ingest.harnesses.samples import Measured, Reader, Sample, look_up, look_up_id
 
@@ -87,6 +87,8 @@ class Collector:
         self._others: set[str] = set()
         self._n = 0
         self._prompts: set[Any] = set()
+        self._clusters: set[str] = set()
+        """Those that are known to be fine."""
 
     def read(self, reader: Reader) -> Imported:
         """Every sample of a file, as rows.
@@ -212,6 +214,8 @@ class Collector:
 
     def _id(self, sample: Sample) -> str:
         found = look_up_id(sample.fields, self._item_path)
+        if type(found) is str and found.isascii() and 0 < len(found) <= MAX_TEXT and "\0" not in found:
+            return found
         if type(found) is int:
             if self._mapping.INTEGER_IDS or getattr(self._mapping, "integer_ids", None) == "text":
                 found = str(found) if abs(found) < 10**18 else None
@@ -235,12 +239,16 @@ class Collector:
         if self._cluster_path is None:
             return None
         found = look_up(sample.fields, self._cluster_path)
+        if type(found) is str and found in self._clusters:
+            return found
         if type(found) is int:
             found = str(found)
         normal = unicodedata.normalize("NFC", found) if isinstance(found, str) else None
         if text_fault(normal):
             fix = "write where the cluster stands, such as metadata.topic"
             self._fault("import.cluster", "have no cluster there", fix, sample.where)
+        elif normal == found and len(self._clusters) < 10_000:
+            self._clusters.add(normal or "")
         return normal
 
     def _replicate(self, sample: Sample) -> int:

@@ -61,9 +61,12 @@ def look_up(fields: Any, path: str) -> Any:
     Example:
         `look_up({"doc": {"a.b": 1}}, "doc.a.b")` is 1.
     """
-    if isinstance(fields, Mapping):
+    if isinstance(fields, (dict, Mapping)):
         if path in fields:
             return fields[path]
+        head, dot, rest = path.partition(".")
+        if dot and head in fields and "." not in rest:
+            return look_up(fields[head], rest)
         end = path.rfind(".")
         while end > 0:
             if path[:end] in fields:

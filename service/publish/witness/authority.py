@@ -10,7 +10,8 @@ from cryptography.x509 import Certificate
 
 from forelock.witness import rfc3161
 from forelock.witness.found import MAX_STAMP_BYTES, Kind
-from service.publish.http import Outgoing, Unanswered
+from service.publish.faults import Unanswered
+from service.publish.http import Outgoing
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from forelock.witness import opentimestamps
 from forelock.witness.found import Kind, WitnessFault
 from forelock.witness.proof_tree import parse_tree
-from service.publish.http import Outgoing, OutgoingFault, Unanswered
+from service.publish.faults import OutgoingFault, Unanswered
+from service.publish.http import Outgoing
 
 MAX_ANSWER = 10_000
 NONCE_BYTES = 16

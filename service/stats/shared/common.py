@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, model_validator
 
 from service.errors import Fault, InvalidData
+from service.kernels.streams import BIT_GENERATOR
 from service.records import Record, StrictRecord
 
 MAX_ITEMS = 1_000_000
@@ -76,6 +77,11 @@ class Resampling(Record):
     n_resamples: int | None = Field(None, description="Draws; null when exact.")
     seed: int | None = None
     bit_generator: str | None = None
+
+    @classmethod
+    def drawn(cls, n: int, seed: int) -> Resampling:
+        """So many draws from this seed."""
+        return cls(exact=False, n_resamples=n, seed=seed, bit_generator=BIT_GENERATOR)
 
 
 class Analysis(Record):

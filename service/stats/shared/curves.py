@@ -13,7 +13,6 @@ from scipy import special
 from service.kernels import confidence_sequence, cumulative, tango
 from service.kernels.clusters import robust_errors
 from service.kernels.e_process import running_counts
-from service.kernels.streams import BIT_GENERATOR
 from service.kernels.t_distribution import t_quantile
 from service.records import Record
 from service.stats.shared.clustering import LEAST_DF, LOW_DF
@@ -126,12 +125,7 @@ def of_seed(data: Ordered, units: Counts, start: int) -> Curve:
     ends = cumulative.seed_intervals(data.baseline, data.candidate, start)
     low, high = (side[units - start] for side in ends)
     facts = _fixed("percentile bootstrap of independently resampled arms (wrong for pairs)", 0.95, 0.0)
-    drawn = Resampling(
-        exact=False,
-        n_resamples=cumulative.SEED_DRAWS,
-        seed=cumulative.SEED,
-        bit_generator=BIT_GENERATOR,
-    )
+    drawn = Resampling.drawn(cumulative.SEED_DRAWS, cumulative.SEED)
     return Curve(low, high, facts, drawn, (INDEPENDENT_ARMS(),))
 
 

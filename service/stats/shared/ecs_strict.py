@@ -12,9 +12,10 @@ from pydantic import Field
 from service.kernels.agreement import strict_agreement
 from service.kernels.effect_conversion import two_sided, z_difference
 from service.records import Record
+from service.stats.shared.pairs import P_FLOOR
 
 Column = Sequence[float | None]
-P_FLOOR = 1e-300
+
 """Tails below this are given as it, and `bounds` says so."""
 
 

@@ -18,7 +18,6 @@ from service.kernels.inversion import SmoothMean, smooth_mean
 from service.kernels.metric_bootstrap import bca_ends, studentized_ends
 from service.kernels.paired_bootstrap import BinaryPairs
 from service.kernels.ratio_bootstrap import Inverted, on_grid, ratio_bootstrap
-from service.kernels.streams import BIT_GENERATOR
 from service.stats.shared import certainty
 from service.stats.shared.certainty import Range, Support
 from service.stats.shared.common import (
@@ -295,12 +294,7 @@ def resampling_of(found: BootstrapDistribution, seed: int | None) -> Resampling:
     """Exact with its error, or drawn with its seed."""
     if not isinstance(found, Draws):
         return Resampling(exact=True, error_bound=found.error)
-    return Resampling(
-        exact=False,
-        n_resamples=len(found.estimates),
-        seed=DEFAULT_SEED if seed is None else seed,
-        bit_generator=BIT_GENERATOR,
-    )
+    return Resampling.drawn(len(found.estimates), DEFAULT_SEED if seed is None else seed)
 
 
 def resolution_of(found: BootstrapDistribution, n_units: int) -> float:

@@ -33,7 +33,6 @@ BOOTSTRAP_FEW_RUNS = define(
     "(.19 at 3 runs, .12 at 5, .09 at 10, .06 at 20); use Welch's test or 20 runs and more.",
     "Colas, Sigaud & Oudeyer (2018), arXiv:1806.08295",
 )
-P_FLOOR = 1e-300
 LARGEST = 1e150
 """Values beyond this overflow when squared."""
 
@@ -204,7 +203,7 @@ def how_obtained(distribution: BootstrapDistribution, seed: int) -> Resampling:
     """Provenance of a bootstrap distribution."""
     if not isinstance(distribution, Drawn):
         return Resampling(exact=True, error_bound=distribution.error)
-    return Resampling(exact=False, n_resamples=distribution.values.size, seed=seed, bit_generator="PCG64")
+    return Resampling.drawn(distribution.values.size, seed)
 
 
 def bootstrap_seconds(samples: Sequence[Sequence[float]], n_resamples: int) -> float:
@@ -212,14 +211,6 @@ def bootstrap_seconds(samples: Sequence[Sequence[float]], n_resamples: int) -> f
     several, n = resamples(samples), sum(map(len, samples))
     listed = 3e-7 * several if several <= MOST else 0.0
     return 0.002 + listed + n * (8e-7 + 8e-9 * n_resamples) + 5e-7 * n_resamples
-
-
-def floored(p: float, path: str, bounds: dict[str, str]) -> float:
-    """p, or the least number we print, with the bound said in `bounds`."""
-    if p < P_FLOOR:
-        bounds[path] = f"< {P_FLOOR:g}"
-        return P_FLOOR
-    return p
 
 
 def _interval(effect: Effect | None, level: float) -> Interval | None:

@@ -17,6 +17,8 @@ from forelock.bundles.verifying import Kept, Opened, Recomputed, exit_status, ve
 from forelock.bundles.words import as_text
 from forelock.transparency.handovers import Handover
 from forelock.transparency.notes import Signer
+from forelock.witness.opentimestamps import new_proof
+from forelock.witness.proof_tree import PENDING
 
 from .making import (
     ID,
@@ -399,11 +401,80 @@ def test_an_amended_plan_is_the_one_that_counts() -> None:
 
 def test_what_the_log_says_beside_is_told() -> None:
     world = collected()
-    world.log("unblinding", {"preregistration_id": ID})
     world.log("run", {"preregistration_id": ID})
+    world.log("withdrawal", {"preregistration_id": ID})
     marks = " ".join(checked(judged(world=world).bundle()).marks)
-    assert "made readable before the end" in marks
-    assert "of the kind 'run'" in marks
+    assert "was withdrawn" in marks
+    assert "1 runs were bound" in marks
+
+
+def test_an_early_end_by_hand_is_in_the_verdict() -> None:
+    def ended(**more: Any) -> Report:
+        world = collected(arms="A")
+        world.log("close", {"preregistration_id": ID, "received": 4, "expected": 8})
+        said = verdict(sha256(world.members["plans/1.json"]), "invalid") | more
+        world.members["verdict.json"] = text(said)
+        body = {
+            "preregistration_id": ID,
+            "plan_sha256": said["plan_sha256"],
+            "verdict_sha256": sha256(text(said)),
+        }
+        world.log("verdict", body)
+        return checked(world.bundle())
+
+    assert exit_status(ended(marks=[{"code": "closed_early", "effect": "invalid"}])) == 4
+    assert "early end" in failures(ended())
+
+
+def opened_early(*, late: bool, mark: dict[str, Any] | None, outcome: str = "invalid") -> Report:
+    """A record whose outcomes somebody read before the verdict: after everything was in, or in between."""
+    world = collected(arms="A" if late else "AB")
+    world.log("unblinding", {"preregistration_id": ID})
+    if late:
+        data = block(bytes([2] * 16), range(4), [1, 0, 1, 1])
+        world.log("batch", batch_body(2, "B", data, 4))
+        world.members["rows.bin"] += data
+    said = verdict(sha256(world.members["plans/1.json"]), outcome) | ({"marks": [mark]} if mark else {})
+    world.members["verdict.json"] = text(said)
+    body = {
+        "preregistration_id": ID,
+        "plan_sha256": said["plan_sha256"],
+        "verdict_sha256": sha256(text(said)),
+    }
+    world.log("verdict", body)
+    return checked(world.bundle())
+
+
+def test_an_early_look_at_outcomes_is_in_the_verdict() -> None:
+    flag, invalid = (
+        {"code": "unblinded", "effect": "flag", "batches": []},
+        {"code": "unblinded", "effect": "invalid"},
+    )
+    assert exit_status(opened_early(late=False, mark=flag, outcome="supported")) == 0
+    assert exit_status(opened_early(late=True, mark=invalid | {"batches": [2]})) == 4
+    for report in (
+        opened_early(late=False, mark=None, outcome="supported"),
+        opened_early(late=True, mark=None),
+        opened_early(late=True, mark=flag),
+        opened_early(late=True, mark=invalid | {"batches": [1]}),
+        opened_early(late=True, mark=invalid | {"batches": [2]}, outcome="supported"),
+        checked(judged_with_a_mark_for_nothing(flag)),
+    ):
+        assert exit_status(report) == 3
+        assert "early look" in failures(report) or "not invalid" in failures(report)
+
+
+def judged_with_a_mark_for_nothing(mark: dict[str, Any]) -> bytes:
+    world = collected()
+    said = verdict(sha256(world.members["plans/1.json"])) | {"marks": [mark]}
+    world.members["verdict.json"] = text(said)
+    body = {
+        "preregistration_id": ID,
+        "plan_sha256": said["plan_sha256"],
+        "verdict_sha256": sha256(text(said)),
+    }
+    world.log("verdict", body)
+    return world.bundle()
 
 
 def test_erased_rows_are_told_and_cannot_be_judged_again() -> None:
@@ -645,6 +716,38 @@ def test_odd_values_end_in_a_sentence_and_no_traceback(what: str) -> None:
 def recompute_nothing(opened: Opened) -> Recomputed:
     assert [len(each.values) for each in opened.batches()]
     return Recomputed(True, False, "the same")
+
+
+# Time stamps
+
+
+def stamped(note: bytes, of: bytes | None = None, size: int = 10) -> bytes:
+    """A calendar promised to put the note into a block."""
+    uri = b"https://calendar.example"
+    promise = bytes([len(uri)]) + uri
+    answer = b"\x00" + PENDING + bytes([len(promise)]) + promise
+    proof = new_proof(of or note, bytes(16), [answer])
+    return judged().bundle(**{f"checkpoints/{size}.note": note, f"checkpoints/{size}.ots": proof})
+
+
+def test_a_stamp_nobody_vouches_for_yet_is_told() -> None:
+    report = checked(stamped(judged().note().encode()))
+    (found,) = [each for each in report.checks if each.name == "time stamp"]
+    assert found.state == "not_checked"
+    assert "the lock and everything before entry 10" in found.sentence
+    assert exit_status(report) == 0
+
+
+def test_a_stamp_of_something_else_fails() -> None:
+    report = checked(stamped(judged().note().encode(), b"another checkpoint"))
+    assert [each.state for each in report.checks if each.name == "time stamp"] == ["fail"]
+    assert exit_status(report) == 3
+
+
+def test_a_stamp_without_its_checkpoint_is_no_bundle() -> None:
+    whole = members(stamped(judged().note().encode()))
+    del whole["checkpoints/10.note"]
+    assert "does not hold" in failures(checked(packed(whole, keys=judged().keys)))
 
 
 # Judging again

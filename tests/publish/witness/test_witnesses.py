@@ -11,8 +11,10 @@ from forelock.witness import opentimestamps, rfc3161
 from forelock.witness.found import WitnessFault
 from service.config import Settings, UnusableSetting
 from service.jobs.witnesses import witnesses_of
+from service.main import prepare_embedded
 from service.publish.addresses import read_allowed
-from service.publish.http import Outgoing, OutgoingFault, Unanswered
+from service.publish.faults import OutgoingFault, Unanswered
+from service.publish.http import Outgoing
 from service.publish.witness.authority import TimeStampAuthority
 from service.publish.witness.calendars import Calendars
 from tests.authority import Authority
@@ -162,3 +164,10 @@ def test_witnesses_of_the_settings(authority: Authority) -> None:
 def test_a_setting_that_cannot_be_used_is_named(given: dict[str, str], named: str) -> None:
     with pytest.raises(UnusableSetting, match=named):
         witnesses_of(Settings(**given))
+
+
+def test_such_a_setting_is_told_before_anything_starts(tmp_path: Path) -> None:
+    place = tmp_path / "data"
+    with pytest.raises(UnusableSetting, match="WITNESS_TSA_URL"):
+        prepare_embedded(Settings(data_dir=place, witness_tsa_url="tsa.example"), runner=True)
+    assert not place.exists()

@@ -1,0 +1,143 @@
+"""`forelock import` and `forelock plan from`: from two files of yesterday to a locked plan, and on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+
+from forelock import Client, cli
+from forelock.commands import common
+from tests.ingest.truth import folder, truth
+
+from .conftest import Service
+
+Run = Callable[..., int]
+BASELINE, CANDIDATE = (str(folder("inspect") / f"{arm}.eval") for arm in ("baseline", "candidate"))
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+@pytest.fixture
+def forelock(service: Service, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run the command; it dies with its request `dies_at`, before the service got it or before the answer came."""
+
+    def run(*arguments: str, dies_at: int = 0, answered: bool = False) -> int:
+        sent = 0
+
+        def handle(request: httpx.Request) -> httpx.Response:
+            nonlocal sent
+            sent += 1
+            if sent == dies_at and not answered:
+                raise Killed
+            kept = {
+                name: value
+                for name, value in request.headers.items()
+                if name not in ("host", "authorization", "content-length", "transfer-encoding")
+            }
+            answer = service.client.request(
+                request.method, request.url.raw_path.decode(), content=request.read(), headers=kept
+            )
+            if sent == dies_at:
+                raise Killed
+            passed = {name: answer.headers[name] for name in ("ETag",) if name in answer.headers}
+            return httpx.Response(answer.status_code, content=answer.content, headers=passed)
+
+        monkeypatch.setattr(
+            common, "Client", lambda *_: Client("http://s", "flk_k", transport=httpx.MockTransport(handle))
+        )
+        return cli.main(arguments)
+
+    return run
+
+
+@pytest.fixture
+def locked_plan(forelock: Run, tmp_path: Path, monkeypatch, capsys) -> str:
+    """A plan that `plan from` drafted, locked as it stands."""
+    monkeypatch.chdir(tmp_path)
+    assert forelock("plan", "from", BASELINE, CANDIDATE) == 0
+    assert forelock("plan", "create", "plan.json", "--items", "items=plan.items.csv") == 0
+    prereg_id = capsys.readouterr().out.split()[-1]
+    assert forelock("plan", "lock", prereg_id, "--acknowledge", "all") == 0, capsys.readouterr().err
+    return prereg_id
+
+
+def stored(service: Service, prereg_id: str):
+    service.run_jobs()
+    found = service.client.get(f"/v1/preregistrations/{prereg_id}/results", params={"limit": 200}).json()
+    return {
+        (row["item_id"], row["arm"], row["replicate"]): (row["value"], row["status"])
+        for row in found["items"]
+    }
+
+
+def wanted():
+    rows = {}
+    for arm in ("baseline", "candidate"):
+        there, absent = truth("inspect", f"{arm}.eval", arm, "match")
+        rows |= {place: row[:2] for place, row in (there | absent).items()}
+    return rows
+
+
+def test_power_of_the_drafted_plan_is_told_from_its_pilot(
+    forelock: Run, tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    forelock("plan", "from", BASELINE, CANDIDATE)
+    told = "plan", "power", "plan.json", "--items", "items=plan.items.csv", "--pilot", "plan.pilot.csv"
+    assert forelock(*told) == 0
+    assert "H1" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("answered", [False, True])
+@pytest.mark.parametrize("dies_at", [1, 2])
+def test_import_that_is_killed_and_run_again_loses_and_doubles_nothing(
+    service: Service, forelock: Run, locked_plan: str, dies_at: int, answered: bool
+) -> None:
+    command = "import", locked_plan, "--complete", BASELINE, CANDIDATE
+    with pytest.raises(Killed):
+        forelock(*command, dies_at=dies_at, answered=answered)
+    assert forelock(*command) == 0
+    assert stored(service, locked_plan) == wanted()
+
+
+def test_report_of_an_import_counts_rows_and_names_ids(forelock: Run, locked_plan: str, capsys) -> None:
+    capsys.readouterr()
+    assert forelock("import", locked_plan, CANDIDATE) == 0
+    said = capsys.readouterr().out
+    assert "candidate / match: 94 of 94 rows stored, 2 not in the file (item-044)" in said
+    assert "94 of 192 results are in (collecting)" in said
+
+
+def test_check_says_what_an_import_would_be_refused_for(forelock: Run, tmp_path: Path, capsys) -> None:
+    plan = tmp_path / "plan.json"
+    limited = str(folder("inspect") / "candidate_limit.eval")
+    plan.write_text('{"import": {"format": "inspect", "scorer": "match"}}')
+    assert forelock("import", "--check", str(plan), limited, "--arm", "candidate") == 1
+    assert "import.limit: 6 samples were stopped at a limit" in capsys.readouterr().out
+    plan.write_text("{}")
+    assert forelock("import", "--check", str(plan), limited) == 0
+    section = json.loads("{" + capsys.readouterr().out.partition("\n\n")[2].rpartition("\npaste")[0] + "}")
+    plan.write_text(json.dumps(section))
+    assert forelock("import", "--check", str(plan), limited, "--arm", "candidate") == 0
+
+
+def test_check_by_the_service_says_the_same_as_here(
+    forelock: Run, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    from forelock import reading
+
+    plan = tmp_path / "plan.json"
+    plan.write_text('{"import": {"format": "mlflow", "metric": "grade", "item_id": "inputs.item_id"}}')
+    files = [str(folder("mlflow") / f"baseline_{name}.json") for name in ("run", "traces_1", "traces_2")]
+    command = "import", "--check", str(plan), *files, "--arm", "baseline", "--json"
+    here = forelock(*command), json.loads(capsys.readouterr().out)
+    monkeypatch.setattr(reading, "entry_points", lambda **_: [])
+    there = forelock(*command), json.loads(capsys.readouterr().out)
+    assert here == there
+    assert here[1][0]["problem"]["errors"][0]["path"] == "import.values"
