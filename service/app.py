@@ -26,13 +26,16 @@ from service.api.http.shared import Services
 from service.api.http.watch import Watch
 from service.api.parsing import faults
 from service.api.routes import (
+    amendments,
     audit,
     bundles,
     calibration,
     deviations,
     docs,
+    endings,
     evidence,
     exports,
+    families,
     health,
     imports,
     jobs,
@@ -45,6 +48,7 @@ from service.api.routes import (
     preregistrations,
     projects,
     results,
+    runs,
     service,
     stats,
     unblinding,
@@ -62,7 +66,11 @@ from service.web import pages
 ROUTERS: tuple[APIRouter, ...] = (
     stats.routes,
     preregistrations.routes,
+    amendments.routes,
+    endings.routes,
+    families.routes,
     populations.routes,
+    runs.routes,
     results.routes,
     imports.routes,
     unblinding.routes,

@@ -9,7 +9,19 @@ from importlib.metadata import entry_points, version
 from io import TextIOWrapper
 
 from forelock import text
-from forelock.commands import bundles, exports, imports, keys, log, plans, results, seals, tests, verdicts
+from forelock.commands import (
+    bundles,
+    exports,
+    imports,
+    keys,
+    log,
+    plans,
+    results,
+    seals,
+    states,
+    tests,
+    verdicts,
+)
 from forelock.commands.common import EPILOG
 from forelock.problem import FileFault, ForelockError, ForelockProblem
 
@@ -60,7 +72,8 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"forelock {version('forelock')}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for noun in (tests, plans, results, imports, verdicts, seals, bundles, exports, keys, log):
+    nouns = (tests, plans, states, results, imports, verdicts, seals, bundles, exports, keys, log)
+    for noun in nouns:
         noun.add(commands)
     if not arguments or arguments[0] not in commands.choices:
         for entry in entry_points(group="forelock.commands"):  # an eval job never pays for loading the server

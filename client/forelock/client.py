@@ -180,7 +180,57 @@ class Client:
         body = {"acknowledge": codes}
         return self._json("POST", f"{record}/lock", json=body, headers={"If-Match": etag}, key=_new_key())
 
+    def amend(
+        self,
+        preregistration_id: str,
+        changes: Mapping[str, Any],
+        reason: str,
+        acknowledge: Iterable[str] | Literal["all"] = (),
+        *,
+        etag: str | None = None,
+    ) -> Json:
+        """Amend a locked plan without results by a merge patch; answers the record. Without `etag`, its newest one."""
+        record = _record(preregistration_id)
+        codes = acknowledge if isinstance(acknowledge, str) else list(acknowledge)
+        body = {"changes": dict(changes), "reason": reason, "acknowledge": codes}
+        headers = {"If-Match": etag or self._etag(record)}
+        return self._json("POST", f"{record}/amendments", json=body, headers=headers, key=_new_key())
+
+    def versions(self, preregistration_id: str) -> list[Json]:
+        """Every version of a locked plan, the first one first."""
+        found: list[Json] = self._json("GET", f"{_record(preregistration_id)}/versions")["items"]
+        return found
+
+    def close_early(self, preregistration_id: str, reason: str, deviation: int) -> Json:
+        """Close the collection before the planned n, under a filed deviation of kind `n`; answers the record."""
+        body = {"reason": reason, "deviation": deviation}
+        return self._json("POST", f"{_record(preregistration_id)}/close", json=body, key=_new_key())
+
+    def withdraw(self, preregistration_id: str, reason: str) -> Json:
+        """Withdraw a locked record for good; answers it."""
+        path = f"{_record(preregistration_id)}/withdrawal"
+        return self._json("POST", path, json={"reason": reason}, key=_new_key())
+
+    def family(self, family_id: str) -> Json:
+        """Every registration of the project on the same items: the first page, with all of them under `items`."""
+        path = f"/v1/families/{_part(family_id)}"
+        found = self._json("GET", path)
+        found["items"] = list(self._pages(path))
+        return found
+
     # Results
+
+    def bind_run(self, preregistration_id: str, binding: Mapping[str, Any]) -> Json:
+        """Bind a run before it begins; its answer has the name that results give as `run`."""
+        path = f"{_record(preregistration_id)}/runs"
+        return self._json("POST", path, json=dict(binding), key=_new_key())
+
+    def runs(self, preregistration_id: str) -> Json:
+        """The runs that were bound, and what would stand against a verdict as things are."""
+        path = f"{_record(preregistration_id)}/runs"
+        found = self._json("GET", path)
+        found["items"] = list(self._pages(path))
+        return found
 
     def submit(
         self,

@@ -14,8 +14,17 @@ from forelock.problem import FileFault
 TOGETHER = frozenset({"lm_eval", "openai_evals", "helm", "mlflow"})
 """Formats of which one run is several files."""
 FORMATS = (
-    *("inspect", "lm_eval", "promptfoo", "deepeval", "openai_evals", "helm", "swe_bench", "mlflow"),
-    *("csv", "ndjson", "parquet"),
+    "inspect",
+    "lm_eval",
+    "promptfoo",
+    "deepeval",
+    "openai_evals",
+    "helm",
+    "swe_bench",
+    "mlflow",
+    "csv",
+    "ndjson",
+    "parquet",
 )
 _PIECE = 1024 * 1024
 _MARKS = (

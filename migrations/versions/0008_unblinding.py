@@ -10,7 +10,7 @@ from alembic import op
 from service.store.guards import run_script
 
 revision = "0008"
-down_revision = "0006"
+down_revision = "0007"
 branch_labels = None
 depends_on = None
 

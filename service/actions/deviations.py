@@ -7,6 +7,7 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
+from service.actions import endings
 from service.actions.results import expected_total, manifests_of
 from service.actions.verdicts import open_batch
 from service.domain.access import Key
@@ -196,7 +197,7 @@ def open_rows(session: Session, record: Preregistration) -> Rows:
     private, total = plan_keys.released(session, record.id), expected_total(record.plan)
     if total > MAX_ROWS:
         raise Conflict(f"the record has {total} results, and a request computes with {MAX_ROWS} at most")
-    outcomes = Outcomes.empty(record.plan)
+    outcomes = Outcomes.empty(record.plan, closed=endings.closed(session, record))
     for batch in batches.every(session, record.id):
         outcomes.place(open_batch(batch, record.plan_sha256 or "", private))
     manifests = manifests_of(session, record)

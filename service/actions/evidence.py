@@ -23,7 +23,7 @@ def card(session: Session, record: Preregistration) -> EvidenceCard:
     """The five pieces of evidence of a record. Before the verdict nothing in it follows from outcomes."""
     verdict = _verdict(session, record)
     powers = _powers(session, record)
-    locks = ledger.receipts(session, record.id, kind="plan_locked")
+    locks = [each.receipt for each in ledger.entries(session, record.id, "plan_locked", "plan_amended")]
     received = ledger.receipts(session, record.id, kind="batch")
     first = batches.first_received(session, record.id)
     return of_record(
@@ -31,7 +31,7 @@ def card(session: Session, record: Preregistration) -> EvidenceCard:
             record=record,
             received=sum(count.received for count in coverage.counts(session, record.id)),
             expected=_expected(record),
-            lock_sequence=locks[0].sequence if locks else None,
+            lock_sequence=locks[-1].sequence if locks else None,
             first_batch_sequence=received[0].sequence if received else None,
             first_result_at=first,
             unblindings=seals(session, record).unblindings,

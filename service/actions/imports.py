@@ -243,7 +243,7 @@ def opened(
     session: Session, record: Preregistration, found: Sequence[StoredImport]
 ) -> Iterator[tuple[StoredImport, dict[str, object] | None]]:
     """Imports, with what they held once the verdict has released the plan's key."""
-    key = plan_keys.released(session, record.id) if record.state == "judged" else None
+    key = None if record.judged_at is None else plan_keys.readable(session, record.id)
     for each in found:
         info = sealing.import_info(record.id, record.plan_sha256 or "", each.number)
         yield each, None if key is None else sealing.open_import(key, each.sealed, info)

@@ -271,6 +271,10 @@ class Group:
         intake.require_open()
         if isinstance(checked, ForelockError):
             raise checked
+        if checked.plan_sha256 != intake.record.plan_sha256:
+            raise Conflict(
+                "the plan was amended while this batch was on its way: post it again", code="plan_amended"
+            )
         self._claim(submission.preregistration_id, checked)
         placed = checked.placed
         sequence = intake.add(placed.n, submission.job_id)

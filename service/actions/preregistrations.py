@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,6 +24,8 @@ from service.domain.results import sealing
 from service.errors import Fault, InvalidData, NotFound, TooMany
 from service.store import audit, ledger, populations, preregistrations
 from service.store.populations import Packed
+
+log = logging.getLogger("forelock.ledger")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +160,8 @@ def lock(
     """
     record.require("draft")
     found, facts = linted.findings, linted.facts
-    _refuse_errors(found)
-    acknowledged = _acknowledged(found, acknowledge)
+    refuse_errors(found)
+    read = acknowledged(found, acknowledge)
     plan = record.plan.with_items(facts)
     public, private = sealing.new_keypair()
     locked = preregistrations.lock(
@@ -168,7 +171,7 @@ def lock(
         canonical_text=plan.canonical_text(),
         sha256=plan.sha256(),
         findings=found,
-        acknowledged=acknowledged,
+        acknowledged=read,
         plan_public_key=public,
         wrapped_private_key=sealing.wrap_key(
             private, material.seal_public, sealing.key_info(record.id, plan.sha256())
@@ -176,13 +179,29 @@ def lock(
         now=now,
     )
     audit.record_act(
-        session, caller, "preregistration.lock", record.id, {"acknowledged": list(acknowledged)}, now=now
+        session, caller, "preregistration.lock", record.id, {"acknowledged": list(read)}, now=now
     )
-    said = {"version": locked.version, "plan_sha256": plan.sha256()}
+    said = {"version": locked.version, "plan_sha256": plan.sha256()} | _clock(session, now)
     return locked, ledger.append_of(session, record, "plan_locked", said, salt=material.salt, now=now)
 
 
-def _refuse_errors(found: Sequence[Finding]) -> None:
+def _clock(session: Session, now: datetime) -> dict[str, bool]:
+    """What the leaf says where the clock was set back: the lock is dated before entries that are older.
+
+    How far it was set back would tell when another project wrote last: only the log has it.
+    """
+    behind = ledger.set_back(session, now)
+    if behind is None:
+        return {}
+    log.warning(
+        "the clock stands %.0f s before the newest entry of the ledger: what is locked now is dated too early",
+        behind.total_seconds(),
+    )
+    return {"clock_set_back": True}
+
+
+def refuse_errors(found: Sequence[Finding]) -> None:
+    """Refuse a plan with lint errors."""
     errors = [finding for finding in found if finding.severity == "error"]
     if errors:
         raise InvalidData(
@@ -192,7 +211,8 @@ def _refuse_errors(found: Sequence[Finding]) -> None:
         )
 
 
-def _acknowledged(found: Sequence[Finding], acknowledge: Sequence[str] | str) -> tuple[str, ...]:
+def acknowledged(found: Sequence[Finding], acknowledge: Sequence[str] | str) -> tuple[str, ...]:
+    """The warnings that were acknowledged; refuses those that had to be and were not."""
     warnings = {finding.code: finding for finding in found if finding.severity == "warning"}
     if acknowledge == "all":
         return tuple(sorted(warnings))

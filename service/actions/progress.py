@@ -36,14 +36,13 @@ def progress(session: Session, record: Preregistration, *, now: datetime) -> Pro
     counted: Counter[tuple[str, str, str]] = Counter()
     for count in coverage.counts(session, record.id):
         counted[count.population, count.arm, count.endpoint] += count.received
-    due = record.plan.results_due
     return Progress(
         cells=tuple(
             (cell, counted[cell.population, cell.arm, cell.endpoint]) for cell in expected_cells(record.plan)
         ),
         status_counts=_status_counts(session, record),
         batches=batches.count(session, record.id),
-        overdue=due is not None and record.state in ("locked", "collecting") and now.date() > due,
+        overdue=record.overdue(now.date()),
     )
 
 

@@ -38,6 +38,8 @@ class Prepared:
     parts: Parts = field(repr=False)
     item_ids: tuple[str, ...] = field(repr=False)
     """Of the population, by position."""
+    plan_sha256: str = ""
+    """Of the plan that it was checked against."""
     skips: bool = False
     """Rows that are in already are left out; otherwise one of them refuses the batch."""
 
@@ -49,9 +51,10 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What batches of one record are checked against: a locked plan never changes, nor do its items."""
+    """What batches of one record are checked against. Its items stay; its plan may change while there is no result."""
 
     plan: Plan
+    plan_sha256: str
     manifests: Mapping[str, Manifest] = field(repr=False)
 
     @property
@@ -64,44 +67,47 @@ class Terms:
         placed = check(batch, self.plan, self.manifests)
         parts = tuple(placed.by_replicate())
         item_ids = self.manifests[placed.population].item_ids
-        return Prepared(placed, parts, item_ids, skips=batch.on_duplicate == "skip")
+        return Prepared(placed, parts, item_ids, self.plan_sha256, skips=batch.on_duplicate == "skip")
 
 
 class LockedPlans:
     """Plans that batches were checked against a moment ago, by project and record.
 
-    Whether a record still takes results is asked when the batch is stored.
+    Whether a record still takes results is asked when the batch is stored. A plan that can still be amended is read
+    every time.
     """
 
     ROOM = 4_000_000
     """Characters of their text."""
 
     def __init__(self) -> None:
-        self._known: Recent[tuple[str, str], Plan] = Recent(self.ROOM, MOST_RECORDS)
+        self._known: Recent[tuple[str, str], tuple[Plan, str]] = Recent(self.ROOM, MOST_RECORDS)
 
     def at_hand(self, caller: Key, prereg_id: str) -> Terms | None:
         """The terms, when nothing has to be read or indexed for them."""
-        plan = self._known.get((caller.project_id, prereg_id))
-        if plan is None:
+        known = self._known.get((caller.project_id, prereg_id))
+        if known is None:
             return None
+        plan, sha256 = known
         manifests: dict[str, Manifest] = {}
         for population in plan.populations or ():
             manifest = populations.at_hand(population.items_sha256 or "")
             if manifest is None or not manifest.indexed:
                 return None
             manifests[population.id] = manifest
-        return Terms(plan, manifests)
+        return Terms(plan, sha256, manifests)
 
     def read(self, session: Session, caller: Key, prereg_id: str) -> Terms:
         """The terms from the database, for a record that is locked, whether or not it still takes results."""
         record = preregistrations.get(session, caller.project_id, prereg_id)
         if record.state in ("draft", "withdrawn"):
             record.require("locked", "collecting")
-        terms = Terms(record.plan, manifests_of(session, record))
+        terms = Terms(record.plan, record.plan_sha256 or "", manifests_of(session, record))
         for manifest in terms.manifests.values():
             manifest.index()
-        if self._known.get((caller.project_id, prereg_id)) is None:
-            self._known.add((caller.project_id, prereg_id), record.plan, len(record.plan.model_dump_json()))
+        if record.state != "locked" and self._known.get((caller.project_id, prereg_id)) is None:
+            known = record.plan, terms.plan_sha256
+            self._known.add((caller.project_id, prereg_id), known, len(record.plan.model_dump_json()))
         return terms
 
 

@@ -12,7 +12,6 @@ from service.domain.access import Key
 from service.domain.deviations.deviation import require_person
 from service.domain.ledger import Receipt
 from service.domain.plans.preregistration import Preregistration
-from service.domain.results import sealing
 from service.domain.results.unblinding import (
     Erasure,
     ErasureRequest,
@@ -48,12 +47,9 @@ def seals(session: Session, record: Preregistration) -> Seals:
     if record.state == "draft":
         return Seals((), None)
     opened = [
-        Unblinding.model_validate(_said(each))
-        for each in ledger.entries(session, record.id, kind="unblinding")
+        Unblinding.model_validate(_said(each)) for each in ledger.entries(session, record.id, "unblinding")
     ]
-    erased = [
-        Erasure.model_validate(_said(each)) for each in ledger.entries(session, record.id, kind="erasure")
-    ]
+    erased = [Erasure.model_validate(_said(each)) for each in ledger.entries(session, record.id, "erasure")]
     return Seals(tuple(opened), erased[0] if erased else None)
 
 
@@ -96,14 +92,6 @@ def unblind(
     audit.record_act(session, caller, "preregistration.unblind", record.id, {}, now=now)
     job = None if released else enqueue(session, record, KIND, job_id=job_id, now=now)
     return made, ledger.append_of(session, record, "unblinding", facts(made), salt=salt, now=now), job
-
-
-def release(session: Session, record: Preregistration, *, seal_private: bytes) -> None:
-    """Let the plan's key go, as its unblinding asks. Only the runner holds `seal_private`."""
-    record.require("locked", "collecting", "complete", "judged", action="unblinding")
-    info = sealing.key_info(record.id, record.plan_sha256 or "")
-    private = sealing.unwrap_key(plan_keys.wrapped(session, record.id), seal_private, info)
-    plan_keys.release(session, record.id, private)
 
 
 def erase(

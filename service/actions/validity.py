@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
 from sqlalchemy.orm import Session
 
 from service.domain.plans.preregistration import Preregistration
-from service.domain.verdicts.validity import Mark, unblinded
-from service.store import batches, ledger
+from service.domain.results.runs import NamedBatch, concerned, violations
+from service.domain.verdicts.validity import Effect, Mark, closed_early, of_runs, unblinded
+from service.store import batches, ledger, runs
 
 
-def marks(session: Session, record: Preregistration) -> tuple[Mark, ...]:
-    """Every mark of a record, in the order in which the codes stand in `validity`."""
-    found = [_unblinded(session, record)]
-    return tuple(mark for mark in found if mark is not None)
+def marks(
+    session: Session, record: Preregistration, observed: Mapping[str | None, int] | None = None
+) -> tuple[Mark, ...]:
+    """Every mark of a record, in the order in which the codes stand in `validity`.
+
+    Args:
+        observed: the earliest time of a row by run, once rows are open.
+    """
+    found = [_unblinded(session, record), _closed(session, record)]
+    return (*(mark for mark in found if mark is not None), *_runs(session, record, observed or {}))
 
 
 def _unblinded(session: Session, record: Preregistration) -> Mark | None:
     """Outcomes were opened; batches that count and stand after that in the ledger came too late."""
-    openings = ledger.entries(session, record.id, kind="unblinding")
+    openings = ledger.entries(session, record.id, "unblinding")
     if not openings:
         return None
     first = openings[0]
@@ -28,3 +38,35 @@ def _unblinded(session: Session, record: Preregistration) -> Mark | None:
         if body["batch"] in counting
     ]
     return unblinded(first.created_at, late)
+
+
+def _runs(session: Session, record: Preregistration, observed: Mapping[str | None, int]) -> Iterator[Mark]:
+    """What batches that count say of their runs, held against the plan."""
+    bound = {
+        name: replace(each, observed=observed.get(name))
+        for name, each in runs.bound(session, record.id).items()
+    }
+    if record.locked_at is None or (record.plan.runs is None and not bound):
+        return
+    counting = set(batches.sequences(session, record.id))
+    named = [
+        NamedBatch(
+            batch=body["batch"],
+            sequence=sequence,
+            **{name: body[name] for name in ("population", "arm", "endpoint", "run")},
+        )
+        for sequence, body in ledger.numbered(session, record.id, kind="batch")
+        if body["batch"] in counting
+    ]
+    effect: Effect = "flag" if record.plan.runs is None else record.plan.runs.on_violation
+    for code, broken in violations(record.plan, record.locked_at, named, bound).items():
+        yield of_runs(code, effect, broken, concerned(record.plan, broken))
+
+
+def _closed(session: Session, record: Preregistration) -> Mark | None:
+    """The collection was closed before the planned n."""
+    closing = ledger.entries(session, record.id, "close")
+    if not closing:
+        return None
+    said = closing[0].body
+    return closed_early(closing[0].created_at, said["received"], said["expected"], said["deviation"])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy.orm import Session
 
-from service.actions import validity
+from service.actions import endings, validity
 from service.actions.results import manifests_of
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
@@ -23,7 +23,7 @@ from service.domain.verdicts.records import VoidedBatch
 from service.domain.verdicts.stopping import is_sequential, up_to_stop
 from service.domain.verdicts.validity import Mark
 from service.errors import Conflict, RecordAltered
-from service.store import audit, batches, ledger, plan_keys, preregistrations, verdicts
+from service.store import audit, batches, ledger, plan_keys, plans, preregistrations, verdicts
 from service.store.batches import StoredBatch
 
 
@@ -58,7 +58,7 @@ def inputs(
         outcomes=outcomes,
         voided=voided,
         judged_at=now,
-        marks=validity.marks(session, record),
+        marks=validity.marks(session, record, outcomes.observed),
     )
 
 
@@ -77,7 +77,7 @@ def opened(
     """What is in of a locked plan, in the open, and the batches that do not count."""
     sha256 = record.plan_sha256 or ""
     plan_private = _plan_private(session, record, seal_private)
-    outcomes, voided = Outcomes.empty(record.plan), []
+    outcomes, voided = Outcomes.empty(record.plan, closed=endings.closed(session, record)), []
     for batch in batches.every(session, record.id, include_void=True):
         if batch.void:
             voided.append(VoidedBatch(batch=batch.sequence, reason=batch.void_reason or ""))
@@ -127,6 +127,12 @@ def compute(inputs: Inputs) -> Verdict:
     )
 
 
+def release_key(session: Session, record: Preregistration, *, seal_private: bytes) -> None:
+    """Let a plan's key go before its verdict, as an unblinding on record asks. Only the runner holds `seal_private`."""
+    record.require("locked", "collecting", "complete", "judged", action="unblinding")
+    plan_keys.release(session, record.id, _plan_private(session, record, seal_private))
+
+
 def record(
     session: Session, project_id: str, verdict: Verdict, *, seal_private: bytes, salt: bytes, now: datetime
 ) -> Mapping[str, Any]:
@@ -154,5 +160,5 @@ def record(
 
 
 def _plan_private(session: Session, record: Preregistration, seal_private: bytes) -> bytes:
-    info = sealing.key_info(record.id, record.plan_sha256 or "")
+    info = sealing.key_info(record.id, plans.first_sha256(session, record.id))
     return sealing.unwrap_key(plan_keys.wrapped(session, record.id), seal_private, info)

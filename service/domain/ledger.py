@@ -17,6 +17,7 @@ Kind = Literal[
     "plan_amended",
     "batch",
     "batch_voided",
+    "run",
     "deviation",
     "look",
     "reading",

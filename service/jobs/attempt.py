@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -130,11 +131,23 @@ class Attempt:
     def _start(self, waiting: deque[Call]) -> None:
         call = waiting.popleft()
         try:
-            future = self._pool.submit(call.function, *call.arguments)
+            future = self._submitted(call)
         except BaseException:
             self._slots.give(self.job.project_id)
             raise
         self._flying[future] = _Flight(call, time.monotonic())
+
+    def _submitted(self, call: Call) -> Future[Any]:
+        """Hand the call to the pool. To start one, or to send much, takes longer than a lease: it is kept meanwhile."""
+        handed: Future[Future[Any]] = Future()
+        threading.Thread(target=_hand, args=(handed, self._pool, call), name="submit", daemon=True).start()
+        try:
+            while not wait([handed], TICK_SECONDS).done:
+                self._keep()
+        except BaseException:
+            handed.add_done_callback(_forget)
+            raise
+        return handed.result()
 
     def _land(self, future: Future[Any]) -> _Flight:
         self._slots.give(self.job.project_id)
@@ -162,3 +175,16 @@ class Attempt:
             with self.database.read() as session:
                 if not jobs.holds(session, self.job):
                     raise LeaseLost
+
+
+def _hand(handed: Future[Future[Any]], pool: Pool, call: Call) -> None:
+    try:
+        handed.set_result(pool.submit(call.function, *call.arguments))
+    except BaseException as error:  # noqa: BLE001 - whoever waits for it raises it
+        handed.set_exception(error)
+
+
+def _forget(handed: Future[Future[Any]]) -> None:
+    """What was handed over for nobody."""
+    if handed.exception() is None:
+        handed.result().cancel()

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("forelock.pool")
 
 CONNECT_SECONDS = 20
+CLOSE_SECONDS = 1.0
+"""How long an end waits for a pool that is being started."""
 RESTARTS, RESTART_SECONDS = 3, 10
 RETRIES = (0.0, 1.0, 5.0, 15.0, 60.0)
 """Seconds before a pool that could not be started is tried again."""
@@ -124,11 +126,16 @@ class DaskPool:
             log.warning("an abandoned call could not be ended: %s", type(error).__name__)
 
     def close(self) -> None:
-        """End the local cluster, or leave the remote one."""
-        with self._lock:
+        """End the local cluster, or leave the remote one. One that is being started ends with this process."""
+        if not self._lock.acquire(timeout=CLOSE_SECONDS):
+            _disown()
+            return
+        try:
             client, cluster = self._client, self._cluster
             self._client = self._cluster = None
             self._sent.clear()
+        finally:
+            self._lock.release()
         if cluster is not None:
             _kill(cluster)
         for part in (client, cluster):
@@ -241,6 +248,13 @@ def _kill(cluster: LocalCluster) -> None:
         if nanny.pid is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(nanny.pid, signal.SIGKILL)
+
+
+def _disown() -> None:
+    """Dask would wait for its clusters when the process ends."""
+    from distributed.deploy.spec import SpecCluster
+
+    SpecCluster._instances.clear()
 
 
 def _stop_pages(cluster: LocalCluster) -> None:

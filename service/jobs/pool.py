@@ -16,6 +16,10 @@ class PoolUnavailable(Unavailable):
     code, title = "pool_unavailable", "The worker pool cannot be reached"
 
 
+AWAY = PoolUnavailable("the worker pool does not answer: the job waits for it").document()
+"""What stands on a job meanwhile. Where the pool is, and what it said, is in the runner's log."""
+
+
 class PoolLost(Exception):
     """What was submitted is gone, because the pool or the data it held is; submit it again."""
 

@@ -24,7 +24,7 @@ from service.jobs.attempt import Attempt, LeaseLost, PutBack
 from service.jobs.calibrations import CalibrationJob
 from service.jobs.computations import kinds
 from service.jobs.looks import LookJob
-from service.jobs.pool import Pool, PoolUnavailable, WorkerDied
+from service.jobs.pool import AWAY, Pool, PoolUnavailable, WorkerDied
 from service.jobs.slots import Slots
 from service.jobs.unblinding import UnblindingJob
 from service.jobs.verdicts import VerdictJob
@@ -207,6 +207,9 @@ class Runner:
         except PutBack:
             self._put_back(job, counts=False)
             return "was put back"
+        except PoolUnavailable:
+            self._put_back(job, counts=False, why=AWAY)
+            raise
         except Unavailable:
             self._put_back(job, counts=False)
             raise
@@ -228,9 +231,9 @@ class Runner:
         with self._database.read() as session:
             return job_leases.outranked(session, job, tuple(self._handlers))
 
-    def _put_back(self, job: Job, *, counts: bool) -> None:
+    def _put_back(self, job: Job, *, counts: bool, why: Mapping[str, Any] | None = None) -> None:
         with self._database.write() as session:
-            job_leases.release(session, job, counts=counts)
+            job_leases.release(session, job, counts=counts, why=why)
 
     def _failed(self, job: Job, error: Exception) -> str:
         with self._database.write() as session:

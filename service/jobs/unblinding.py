@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from sqlalchemy.orm import Session
 
-from service.actions import unblinding
+from service.actions import verdicts
 from service.jobs.attempt import Attempt
 from service.keyring import Keyring
 from service.store import job_leases, preregistrations
@@ -26,7 +26,7 @@ class UnblindingJob:
             record = preregistrations.get(
                 session, job.project_id, job.params["preregistration_id"], for_update=True
             )
-            unblinding.release(session, record, seal_private=self._seal_private)
+            verdicts.release_key(session, record, seal_private=self._seal_private)
             return job_leases.finish(session, job, {"preregistration_id": record.id})
 
         attempt.write(store)

@@ -167,6 +167,7 @@ def _claim_of(kinds: Kinds, records: bool) -> sa.sql.dml.ReturningUpdate[Any]:
             lease_expires_at=sa.bindparam("new_expiry"),
             started_at=sa.func.coalesce(jobs.c.started_at, _AT),
             claimed_at=_AT,
+            error=sa.null(),
         )
         .returning(jobs)
     )
@@ -207,9 +208,13 @@ def store_shard(session: Session, job: Job, shard: Shard, progress: float | None
     return True
 
 
-def release(session: Session, job: Job, *, counts: bool) -> bool:
-    """Put the job back for any runner; `counts` says whether this attempt counts against it."""
+def release(session: Session, job: Job, *, counts: bool, why: Mapping[str, Any] | None = None) -> bool:
+    """Put the job back for any runner; `counts` says whether this attempt counts against it.
+
+    `why`, a problem document, stands on the job until it is claimed again.
+    """
     values = {"state": "queued", "attempts": jobs.c.attempts - (0 if counts else 1)} | RELEASED
+    values["error"] = None if why is None else dict(why)
     return _held(session, job, values)
 
 

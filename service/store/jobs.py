@@ -85,10 +85,18 @@ def enqueue(session: Session, new: NewJob) -> Job:
     return enqueue(session, new)
 
 
+def any_without_pool(session: Session) -> bool:
+    """Whether a job of any project was put back because no pool answered."""
+    waits = sa.select(jobs.c.id).where(
+        jobs.c.state == "queued", jobs.c.error.is_not(None), sa.text(UNFINISHED_SQL)
+    )
+    return session.execute(waits.limit(1)).first() is not None
+
+
 def cancel(session: Session, job: Job) -> bool:
     """End an unfinished job without an answer, whoever holds it; false when it has ended."""
     unfinished = sa.and_(jobs.c.id == job.id, jobs.c.state.in_(UNFINISHED))
-    values = {"state": "cancelled", "finished_at": clock.now(session)} | RELEASED
+    values = {"state": "cancelled", "error": None, "finished_at": clock.now(session)} | RELEASED
     ended = session.execute(sa.update(jobs).where(unfinished).values(**values).returning(jobs.c.id)).first()
     job_work.forget(session, [job.id])
     return ended is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,6 +16,9 @@ from service.domain.plans.preregistration import Preregistration
 from service.store import integrity
 from service.store.pipeline import together
 from service.store.tables import ledger_entries, ledger_head, ledger_nodes
+
+APART = timedelta(seconds=60)
+"""Entries that are written at once may be dated this far before one another: a write waits for another's lock."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +76,12 @@ class Leaves:
     log: Frontier
 
 
+def set_back(session: Session, now: datetime) -> timedelta | None:
+    """How far the clock stands before the newest entry, where writes at once cannot be that far apart."""
+    newest = session.scalar(_NEWEST)
+    return newest - now if newest is not None and newest - now >= APART else None
+
+
 def next_leaves(session: Session, events: Sequence[Event], *, now: datetime) -> Leaves:
     """The leaves that events become, in this order; takes the ledger's lock. `add` must follow."""
     leaves = [leaf_bytes(event.kind, event.body, event.salt) for event in events]
@@ -118,16 +127,15 @@ def head(session: Session, *, for_update: bool = False) -> Frontier:
 _HEAD = sa.select(ledger_head.c.size, ledger_head.c.peaks)
 _HELD_HEAD = _HEAD.with_for_update()
 _APPEND = sa.insert(ledger_entries)
+_NEWEST = sa.select(ledger_entries.c.created_at).order_by(ledger_entries.c.sequence.desc()).limit(1)
 _COMPLETE = sa.insert(ledger_nodes)
 _GROW = sa.update(ledger_head).values(size=sa.bindparam("new_size"), peaks=sa.bindparam("new_peaks"))
 
 
 def receipts(session: Session, preregistration_id: str, *, kind: Kind | None = None) -> list[Receipt]:
     """The record's receipts in order. Reach it through a record that was read in its project."""
-    return [
-        Receipt(**{name: each[name] for name in _SHOWN if name != "created_at"})
-        for each in _entries(session, preregistration_id, kind)
-    ]
+    kinds = () if kind is None else (kind,)
+    return [_receipt(each) for each in _entries(session, preregistration_id, *kinds)]
 
 
 def bodies(session: Session, preregistration_id: str, *, kind: Kind, after: int = -1) -> list[dict[str, Any]]:
@@ -141,7 +149,7 @@ def numbered(
     """The same with the sequence of each leaf, of those after one."""
     return [
         (each["sequence"], json.loads(each["leaf"])["body"])
-        for each in _entries(session, preregistration_id, kind, after)
+        for each in _entries(session, preregistration_id, kind, after=after)
     ]
 
 
@@ -176,32 +184,41 @@ def newest(session: Session, preregistration_id: str) -> int | None:
 class Entry:
     """An event of a record: its place in the ledger, when it was added, and what it says."""
 
-    sequence: int
+    receipt: Receipt
     created_at: datetime
     body: Mapping[str, Any]
 
+    @property
+    def sequence(self) -> int:
+        """Of its leaf."""
+        return self.receipt.sequence
 
-def entries(session: Session, preregistration_id: str, *, kind: Kind) -> list[Entry]:
-    """The record's entries of a kind, in order. Reach it through a record that was read in its project."""
+
+def entries(session: Session, preregistration_id: str, *kinds: Kind) -> list[Entry]:
+    """The record's entries of these kinds, in order. Reach it through a record that was read in its project."""
     return [
-        Entry(each["sequence"], each["created_at"], json.loads(each["leaf"])["body"])
-        for each in _entries(session, preregistration_id, kind)
+        Entry(_receipt(each), each["created_at"], json.loads(each["leaf"])["body"])
+        for each in _entries(session, preregistration_id, *kinds)
     ]
+
+
+def _receipt(entry: Mapping[str, Any]) -> Receipt:
+    return Receipt(**{name: entry[name] for name in _SHOWN if name != "created_at"})
 
 
 _SHOWN = ("sequence", "kind", "leaf", "leaf_sha256", "created_at")
 
 
 def _entries(
-    session: Session, preregistration_id: str, kind: Kind | None, after: int = -1
+    session: Session, preregistration_id: str, *kinds: Kind, after: int = -1
 ) -> list[dict[str, Any]]:
-    """Entries whose leaves are what was hashed."""
+    """Entries whose leaves are what was hashed; of every kind where none is named."""
     wanted = [ledger_entries.c[name] for name in _SHOWN]
     statement = sa.select(*wanted).where(
         ledger_entries.c.preregistration_id == preregistration_id, ledger_entries.c.sequence > after
     )
-    if kind is not None:
-        statement = statement.where(ledger_entries.c.kind == kind)
+    if kinds:
+        statement = statement.where(ledger_entries.c.kind.in_(kinds))
     found = [dict(row) for row in session.execute(statement.order_by(ledger_entries.c.sequence)).mappings()]
     for each in found:
         holds = leaf_hash(each["leaf"].encode()).hex() == each["leaf_sha256"]

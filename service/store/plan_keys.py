@@ -27,7 +27,7 @@ def wrapped(session: Session, preregistration_id: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class WrappedKey:
-    """A private half as it is stored, and the plan it belongs to."""
+    """A private half as it is stored, and the plan it belongs to: as it was first locked."""
 
     preregistration_id: str
     plan_sha256: str
@@ -39,7 +39,7 @@ def newest(session: Session) -> WrappedKey | None:
     statement = (
         sa.select(plan_keys.c.preregistration_id, plans.c.sha256, plan_keys.c.wrapped_key)
         .join(plans, plans.c.preregistration_id == plan_keys.c.preregistration_id)
-        .where(plan_keys.c.wrapped_key.is_not(None))
+        .where(plan_keys.c.wrapped_key.is_not(None), plans.c.version == 1)
         .order_by(plans.c.locked_at.desc(), plan_keys.c.preregistration_id)
         .limit(1)
     )
@@ -62,6 +62,12 @@ def released(session: Session, preregistration_id: str) -> bytes:
     if row.released_key is None:
         raise Blinded(f"the rows of preregistration {preregistration_id} stay sealed until its verdict")
     return bytes(row.released_key)
+
+
+def readable(session: Session, preregistration_id: str) -> bytes | None:
+    """The private half where it was released and is not erased."""
+    found = _row(session, preregistration_id).released_key
+    return None if found is None else bytes(found)
 
 
 def is_released(session: Session, preregistration_id: str) -> bool:

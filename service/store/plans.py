@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import datetime
+
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
@@ -10,16 +13,44 @@ from service.store import integrity
 from service.store.tables import plans
 
 
-def canonical(session: Session, preregistration_id: str) -> tuple[str, str]:
-    """The text of the newest locked version and its SHA-256."""
+@dataclass(frozen=True, slots=True)
+class LockedVersion:
+    """One version of a locked plan."""
+
+    version: int
+    sha256: str
+    locked_at: datetime
+
+
+def canonical(session: Session, preregistration_id: str, version: int | None = None) -> tuple[str, str]:
+    """The text of a locked version and its SHA-256; by default of the newest."""
     statement = sa.select(plans.c.canonical, plans.c.sha256).where(
         plans.c.preregistration_id == preregistration_id
     )
+    if version is not None:
+        statement = statement.where(plans.c.version == version)
     row = session.execute(statement.order_by(plans.c.version.desc()).limit(1)).one_or_none()
     if row is None:
-        raise NotFound(f"preregistration {preregistration_id} has no locked plan")
+        which = "locked plan" if version is None else f"locked version {version}"
+        raise NotFound(f"preregistration {preregistration_id} has no {which}")
     integrity.require("plan", preregistration_id, holds=integrity.same(row.canonical, row.sha256))
     return row.canonical, row.sha256
+
+
+def versions(session: Session, preregistration_id: str) -> list[LockedVersion]:
+    """Every locked version, the first one first."""
+    wanted = [plans.c[name] for name in LockedVersion.__dataclass_fields__]
+    statement = sa.select(*wanted).where(plans.c.preregistration_id == preregistration_id)
+    return [LockedVersion(*row) for row in session.execute(statement.order_by(plans.c.version))]
+
+
+def first_sha256(session: Session, preregistration_id: str) -> str:
+    """The hash of the plan as it was first locked, which the plan's key is bound to whatever was amended since."""
+    statement = sa.select(plans.c.sha256).where(plans.c.preregistration_id == preregistration_id)
+    found = session.scalar(statement.order_by(plans.c.version).limit(1))
+    if found is None:
+        raise NotFound(f"preregistration {preregistration_id} has no locked plan")
+    return str(found)
 
 
 def texts(session: Session, preregistration_id: str) -> list[str]:

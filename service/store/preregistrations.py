@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -59,7 +59,9 @@ _plans: Recent[str, tuple[Plan, str]] = Recent(CACHED_CHARACTERS, MOST_RECORDS)
 """The plan and the hash of its text, by canonical text."""
 _texts: Recent[str, str] = Recent(CACHED_CHARACTERS, MOST_RECORDS)
 """By hash."""
-_titles: Recent[str, tuple[str | None]] = Recent(2_000)
+Shown = tuple[str | None, date | None]
+"""Title and `results_due`."""
+_shown: Recent[str, Shown] = Recent(2_000)
 """Of locked plans, by hash of their text."""
 
 
@@ -75,8 +77,15 @@ class Line:
     created_at: datetime
     locked_at: datetime | None
     judged_at: datetime | None
+    results_due: date | None
+    """Of a locked plan; a draft promises nothing yet."""
     altered: bool
     """The locked plan is not what was locked; nothing here is shown of it."""
+
+    def overdue(self, today: date) -> bool:
+        """As of the record."""
+        due = self.results_due
+        return due is not None and self.state in ("locked", "collecting") and today > due
 
 
 def insert(session: Session, record: Preregistration) -> Preregistration:
@@ -122,7 +131,8 @@ def project_of(session: Session, preregistration_id: str) -> str:
 
 def locked_text(session: Session, record: Preregistration) -> str:
     """The text of a locked plan, whose hash the record has."""
-    return _texts.get(record.plan_sha256 or "") or plans_store.canonical(session, record.id)[0]
+    known = _texts.get(record.plan_sha256 or "")
+    return known or plans_store.canonical(session, record.id, record.version)[0]
 
 
 def unknown(preregistration_id: str) -> NotFound:
@@ -190,30 +200,45 @@ def page(
         statement = statement.where(preregistrations.c.state == state)
     order = (preregistrations.c.created_at, preregistrations.c.id)
     rows, following = paging.page(session, statement, order, dict, cursor=cursor, limit=limit)
+    return _lines(session, rows), following
+
+
+def lines(session: Session, project_id: str, preregistration_ids: Collection[str]) -> dict[str, Line]:
+    """The same of the project's records of these ids."""
+    statement = scope.of_project(_LINES, preregistrations, project_id)
+    wanted = statement.where(preregistrations.c.id.in_(sorted(preregistration_ids)))
+    rows = [dict(row) for row in session.execute(wanted).mappings()]
+    return {each.id: each for each in _lines(session, rows)}
+
+
+def _lines(session: Session, rows: Sequence[Mapping[str, Any]]) -> list[Line]:
     locked = [row["id"] for row in rows if row["state"] != "draft"]
-    titles = dict(_titles_of(session, locked)) if locked else {}
-    lines = []
+    known = dict(_shown_of(session, locked)) if locked else {}
+    found = []
     for row in rows:
         draft = row["state"] == "draft"
-        shown = row if draft else row | {"title": titles.get(row["id"], row["title"])}
-        lines.append(Line(**shown, altered=not draft and row["id"] not in titles))
-    return lines, following
+        title, due = known.get(row["id"], (row["title"], None))
+        shown = {**row, "title": title, "results_due": due}
+        found.append(Line(**shown, altered=not draft and row["id"] not in known))
+    return found
 
 
-def _titles_of(session: Session, locked: Sequence[str]) -> Iterator[tuple[str, str | None]]:
-    """The titles of locked plans, by record; none of one that is not what was locked, which is noted."""
+def _shown_of(session: Session, locked: Sequence[str]) -> Iterator[tuple[str, Shown]]:
+    """What a list shows of locked plans, by record; nothing of one that is not what was locked, which is noted."""
     for row in session.execute(_LOCKED_TEXTS.where(preregistrations.c.id.in_(locked))):
         try:
             with integrity.reading("plan", row.id):
                 integrity.require("plan", row.id, holds=integrity.same(row.canonical, row.plan_sha256))
-                found = _titles.get(row.plan_sha256)
+                found = _shown.get(row.plan_sha256)
                 if found is None:
-                    found = (json.loads(row.canonical).get("title"),)
-                    _titles.add(row.plan_sha256, found, 1)
+                    content = json.loads(row.canonical)
+                    due = content.get("results_due")
+                    found = content.get("title"), None if due is None else date.fromisoformat(due)
+                    _shown.add(row.plan_sha256, found, 1)
         except RecordAltered as error:
             integrity.note(session, error)
         else:
-            yield row.id, found[0]
+            yield row.id, found
 
 
 def replace_draft(session: Session, record: Preregistration, plan: Plan) -> Preregistration:
@@ -270,6 +295,44 @@ def lock(
         record,
         plan=plan,
         state="locked",
+        plan_sha256=sha256,
+        lint=tuple(findings),
+        acknowledged=tuple(acknowledged),
+        locked_at=now,
+    )
+
+
+def amend(
+    session: Session,
+    record: Preregistration,
+    *,
+    plan: Plan,
+    findings: Sequence[Finding],
+    acknowledged: Sequence[str],
+    now: datetime,
+) -> Preregistration:
+    """Give a locked record without results the next version of its plan, on the items that it was locked to.
+
+    Raises:
+        Conflict: it is locked no more: a result came in, or it was withdrawn.
+        PreconditionFailed: it has been amended since it was read.
+    """
+    _hold(session, record, "locked")
+    text, sha256 = plan.canonical_text(), plan.sha256()
+    session.execute(
+        sa.insert(plans).values(
+            preregistration_id=record.id,
+            version=record.version + 1,
+            canonical=text,
+            sha256=sha256,
+            locked_at=now,
+        )
+    )
+    return _write(
+        session,
+        record,
+        plan=plan,
+        version=record.version + 1,
         plan_sha256=sha256,
         lint=tuple(findings),
         acknowledged=tuple(acknowledged),
@@ -374,7 +437,21 @@ def _locked(prereg_id: str, canonical: str, sha256: str) -> Plan:
 
 def _on_record(session: Session, record: Preregistration) -> bool:
     """The ledger says that this plan was locked, and that there is a verdict where the record has one."""
-    locks = ledger.bodies(session, record.id, kind="plan_locked")
-    said = {"preregistration_id": record.id, "version": record.version, "plan_sha256": record.plan_sha256}
     judged = record.judged_at is None or bool(ledger.bodies(session, record.id, kind="verdict"))
-    return said in locks and judged
+    return judged and _versions(session, record) == (record.version, record.plan_sha256)
+
+
+def _versions(session: Session, record: Preregistration) -> tuple[int, str] | None:
+    """The version that the ledger leads to, each amendment following from the one before; None where they do not."""
+    found = None
+    for entry in ledger.entries(session, record.id, "plan_locked", "plan_amended"):
+        said = entry.body
+        follows = (
+            found is None
+            if entry.receipt.kind == "plan_locked"
+            else (found is not None and (said["version"], said["prior_sha256"]) == (found[0] + 1, found[1]))
+        )
+        if not follows or said["preregistration_id"] != record.id:
+            return None
+        found = said["version"], said["plan_sha256"]
+    return found

@@ -37,6 +37,7 @@ GRANTS: Mapping[str, tuple[str, str]] = {
     "plans": ("SELECT, INSERT", "SELECT"),
     "preregistrations": ("SELECT, INSERT, UPDATE, DELETE", "SELECT, UPDATE"),
     "projects": ("SELECT, INSERT", ""),
+    "runs": ("SELECT, INSERT", "SELECT"),
     "stamps": ("SELECT", "SELECT, INSERT"),
     "verdict_hypotheses": ("SELECT", "INSERT"),
     "verdicts": ("SELECT", "SELECT, INSERT"),

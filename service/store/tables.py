@@ -97,6 +97,20 @@ manifests = Table(
     Column("n_clusters", Integer),
     Column("cluster_sizes", LargeBinary, nullable=False),  # int32, little endian
     Column("content", LargeBinary, nullable=False),  # columns as JSON, compressed
+    Index(None, "items_sha256"),
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("preregistration_id", Words, ForeignKey(preregistrations.c.id), primary_key=True),
+    Column("run", Words, primary_key=True),
+    Column("number", Integer, nullable=False),
+    Column("canonical", Words, nullable=False),
+    Column("sha256", Words, nullable=False),
+    Column("key_id", Words, ForeignKey(keys.c.id), nullable=False),
+    Column("bound_at", Moment, nullable=False),
+    sa.UniqueConstraint("preregistration_id", "number"),
 )
 
 batches = Table(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 from sqlalchemy.orm import Session
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from service.actions import unblinding
+from service.actions import families, unblinding
 from service.actions.results import expected_total
 from service.api.http.body import read_content
 from service.api.http.deps import ReadSession, require_scope
@@ -26,7 +26,7 @@ from service.domain.access import Key
 from service.domain.plans.preregistration import Preregistration
 from service.domain.verdicts.records import HypothesisVerdict, Verdict
 from service.errors import Forbidden, ForelockError, InvalidData, NotFound, RecordAltered, Unauthorized
-from service.store import coverage, integrity, jobs, keys, preregistrations, verdicts
+from service.store import clock, coverage, integrity, jobs, keys, ledger, preregistrations, verdicts
 from service.store.verdicts import StoredVerdict
 from service.web import session as sessions
 from service.web import view
@@ -119,7 +119,8 @@ def listed(request: Request, session: ReadSession, visitor: Visitor, cursor: str
     found = verdicts.several(session, visitor.project_id, judged) if judged else {}
     if judged:
         services(request).reads.note(visitor, "verdicts.list", None)
-    lines = [view.line_of(each, _outcomes(session, found.get(each.id))) for each in records]
+    today = clock.now(session).date()
+    lines = [view.line_of(each, _outcomes(session, found.get(each.id)), today) for each in records]
     return _html("list.html", signed_in=True, lines=lines, next_cursor=next_cursor)
 
 
@@ -140,6 +141,9 @@ def preregistration(
         _verdict(session, record),
         _progress(session, record),
         failed=failed,
+        overdue=record.state != "draft" and record.overdue(clock.now(session).date()),
+        family=families.place_of(session, record),
+        happened=tuple(_happened(session, record)),
         unblindings=sealed.unblindings,
         erasure=sealed.erasure,
     )
@@ -209,6 +213,15 @@ def _verdict(session: Session, record: Preregistration) -> Verdict | None:
     if record.judged_at is None:
         return None
     return verdicts.get(session, record.project_id, record.id)
+
+
+def _happened(session: Session, record: Preregistration) -> Iterator[view.Happened]:
+    """What people did to a locked record, in order, each with its reason."""
+    words = {"plan_amended": "Amended", "close": "Closed early", "withdrawal": "Withdrawn"}
+    if record.state == "draft":
+        return
+    for entry in ledger.entries(session, record.id, "plan_amended", "close", "withdrawal"):
+        yield view.Happened(view.moment(words[entry.receipt.kind], entry.created_at), entry.body["reason"])
 
 
 def _verdict_failed(session: Session, record: Preregistration) -> bool:

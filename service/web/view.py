@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 
 from service.domain.notes.next_steps import next_step
 from service.domain.notes.notes import marks_in_words
+from service.domain.plans.family import FamilyPlace
 from service.domain.plans.plan import Hypothesis, Plan
 from service.domain.plans.preregistration import Preregistration, State
 from service.domain.results.unblinding import Erasure, Unblinding, erased_sentence, sentences
@@ -101,6 +102,14 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
+class Happened:
+    """Something that somebody did to a locked record, and why."""
+
+    what: Moment
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """How many results are in; never what they are."""
 
@@ -126,6 +135,11 @@ class Page:
     timeline: tuple[Moment, ...]
     voided: tuple[tuple[int, str], ...]
     marks: tuple[str, ...]
+    overdue: bool
+    family: str
+    """Which registration on its items it is; empty in a draft."""
+    happened: tuple[Happened, ...]
+    """How it was amended, closed or withdrawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +153,7 @@ class Line:
     outcomes: tuple[tuple[str, str, str], ...]
     """Hypothesis, outcome and its label."""
     altered: bool
+    overdue: bool
 
 
 def page_of(
@@ -147,6 +162,9 @@ def page_of(
     progress: Progress | None,
     *,
     failed: bool = False,
+    overdue: bool = False,
+    family: FamilyPlace | None = None,
+    happened: tuple[Happened, ...] = (),
     unblindings: Sequence[Unblinding] = (),
     erasure: Erasure | None = None,
 ) -> Page:
@@ -171,6 +189,9 @@ def page_of(
         progress=progress,
         timeline=tuple(_timeline(record)),
         voided=() if verdict is None else tuple((each.batch, each.reason) for each in verdict.voided_batches),
+        overdue=overdue,
+        family="" if family is None else f"This is {family.says()}.",
+        happened=happened,
         marks=tuple(_marks(verdict, unblindings, erasure)),
     )
 
@@ -187,7 +208,7 @@ def _marks(
         yield erased_sentence(erasure)
 
 
-def line_of(record: Listed, judged: tuple[HypothesisVerdict, ...] | None) -> Line:
+def line_of(record: Listed, judged: tuple[HypothesisVerdict, ...] | None, today: date | None = None) -> Line:
     """The record's line in the list; `judged` is None when its verdict was altered."""
     return Line(
         id=record.id,
@@ -196,6 +217,7 @@ def line_of(record: Listed, judged: tuple[HypothesisVerdict, ...] | None) -> Lin
         created=moment("Created", record.created_at),
         outcomes=tuple((each.id, each.outcome, OUTCOMES[each.outcome]) for each in judged or ()),
         altered=record.altered or judged is None,
+        overdue=today is not None and record.overdue(today),
     )
 
 

@@ -213,9 +213,8 @@ class Stream:
         if isinstance(body, str):
             return content(media, hostile.raw(rng, body) if kind < 0.6 else body[: rng.randrange(len(body))])
         if kind < 0.85:
-            changed = hostile.altered(
-                rng, body, rng.randint(1, 3)
-            )  # lone surrogates are the service's to refuse
+            changed = hostile.altered(rng, body, rng.randint(1, 3))
+            # as JSON, whatever it became: lone surrogates are the service's to refuse, not the client's
             return content(media, json.dumps(changed).encode())
         return {"content": hostile.raw(rng, body), "headers": {"Content-Type": media}}
 

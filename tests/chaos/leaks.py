@@ -179,17 +179,21 @@ class Comparison:
             if ENOUGH.is_set():
                 return
             if number % 40 == 39:
-                for world in self._worlds:
-                    world.work()
+                self.work()
             if not turns:
                 turns = self._rng.sample(self._turns, len(self._turns))
-            self._call(number, turns.pop())
+            self.step(number, turns.pop(), self._rng.random())
 
-    def _call(self, number: int, operation: Operation) -> None:
+    def work(self) -> None:
+        """The runners, until nothing waits."""
+        for world in self._worlds:
+            world.work()
+
+    def step(self, number: int, operation: Operation, seed: float) -> None:
+        """One call."""
         if operation.id == "getJobEvents":  # a stream of one that waits would not end
-            for world in self._worlds:
-                world.work()
-        seed, headers = self._rng.random(), operation.headers()
+            self.work()
+        headers = operation.headers()
         answers = []
         for world in self._worlds:
             url, options = self._request(world, operation, random.Random(seed))
@@ -246,11 +250,15 @@ class Comparison:
             "state": rng.choice(("draft", "locked", "collecting")),
             "lang": rng.choice(("en", "zh")),
             "since": "2026-01-01T00:00:00Z",
+            "subject": ids["prereg_id"],
+            "action": rng.choice(("results.post", "batch.void", "results.read.refused")),
             "outcome": "supported",
         }
         known = {name: params[name] for name in operation.query() if name in params and rng.random() < 0.5}
         if known:
             options["params"] = known
+        if operation.id == "postResults" and rng.random() < 0.2:  # a retry, with other values as often as not
+            options.setdefault("headers", {})["Idempotency-Key"] = f"again-{rng.randint(1, 4)}"
         if operation.id == "lockPreregistration" or rng.random() < 0.02:
             options.setdefault("headers", {})["If-Match"] = rng.choice(("*", '"0"'))
         return operation.url(ids), options
@@ -270,8 +278,8 @@ class Comparison:
         }
         if media == "application/json" and operation.id in make and rng.random() < 0.9:
             body = make[operation.id]()
-        if operation.id == "voidBatch" and rng.random() < 0.7:
-            body = {"reason": ""}  # refused: most batches stay
+        if operation.id in ("voidBatch", "erase") and rng.random() < 0.7:
+            body = {"reason": ""}  # refused: most batches stay, and most rows can be read one day
         if broken:
             if isinstance(body, str):
                 return {"content": hostile.raw(rng, body), "headers": {"Content-Type": media}}
@@ -376,57 +384,85 @@ def _locked(world: World) -> list[Locked]:
     return found
 
 
-@contextmanager
-def three(database: str) -> Iterator[tuple[list[World], list[Locked]]]:
-    """The worlds, and the records that all of them have."""
-    with ExitStack() as stack:
-        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fll")))
-        Keyring.create(directory / "keys")
+class Origin:
+    """Records that are locked once, and copies of their database, however many are asked for."""
+
+    def __init__(self, database: str, stack: ExitStack) -> None:
+        self._stack = stack
+        self._directory = self._new_directory()
+        Keyring.create(self._directory / "keys")
+        self._server: Postgres | None = None
         if database == "SQLite":
-            url = f"sqlite:///{directory / 'first.db'}"
+            url = f"sqlite:///{self._directory / 'forelock.db'}"
         else:
-            server = Postgres()
-            server.start()
-            stack.callback(server.stop)
-            name = server.create()
-            url = server.url(name)
+            self._server = Postgres()
+            self._server.start()
+            stack.callback(self._server.stop)
+            self._name = self._server.create()
+            url = self._server.url(self._name)
         opened = Database(url)
         schema.upgrade(opened.engine)
         scopes = tuple(scope for scope in SCOPES if scope != "unblind")
-        headers = bearer(add_key(opened, add_project(opened, "compared"), scopes)[1])
+        self._headers = bearer(add_key(opened, add_project(opened, "compared"), scopes)[1])
         opened.dispose()
-        first = World(directory, url, headers, 1)
-        records = _locked(first)
+        first = World(self._directory, url, self._headers, 1)
+        self.records = _locked(first)
         first.close()
-        urls = [url]
-        for number in (2, 3):
-            if database == "SQLite":
-                shutil.copyfile(directory / "first.db", directory / f"{number}.db")
-                urls.append(f"sqlite:///{directory / f'{number}.db'}")
-            else:
-                urls.append(server.url(server.create(name)))
-        worlds = [
-            World(directory, each, headers, outcomes) for each, outcomes in zip(urls, (1, 1, 2), strict=True)
-        ]
-        for world in worlds:
-            stack.callback(world.close)
-            stack.enter_context(world.client)
-        yield worlds, records
+
+    @contextmanager
+    def three(self) -> Iterator[list[World]]:
+        """The worlds: two with the same outcomes, and one with others."""
+        with ExitStack() as stack:
+            worlds = [self._copy(stack, outcomes) for outcomes in (1, 1, 2)]
+            for world in worlds:
+                stack.callback(world.close)
+                stack.enter_context(world.client)
+            yield worlds
+
+    def _copy(self, stack: ExitStack, outcomes: int) -> World:
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fll")))
+        shutil.copytree(self._directory, directory, dirs_exist_ok=True)
+        if self._server is None:
+            return World(directory, f"sqlite:///{directory / 'forelock.db'}", self._headers, outcomes)
+        name = self._server.create(self._name)
+        stack.callback(self._server.drop, name)
+        return World(directory, self._server.url(name), self._headers, outcomes)
+
+    def _new_directory(self) -> Path:
+        return Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="fll")))
+
+
+@contextmanager
+def origin(database: str) -> Iterator[Origin]:
+    """Locked records on a database of that kind, while nothing is written beside requests."""
+    held = housekeeping.EVERY_SECONDS, housekeeping.READS_SECONDS, housekeeping.SIGN_SECONDS
+    # times of last uses would come and go, and so would counts of reads and checkpoints
+    housekeeping.EVERY_SECONDS = housekeeping.READS_SECONDS = housekeeping.SIGN_SECONDS = 1e9
+    try:
+        with ExitStack() as stack:
+            yield Origin(database, stack)
+    finally:
+        housekeeping.EVERY_SECONDS, housekeeping.READS_SECONDS, housekeeping.SIGN_SECONDS = held
 
 
 def run(database: str, calls: int, seed: int) -> Found:
     """One comparison."""
     found, began = Found(database), time.monotonic()
-    every, housekeeping.EVERY_SECONDS = (
-        housekeeping.EVERY_SECONDS,
-        1e9,
-    )  # times of last uses would come and go
-    try:
-        with three(database) as (worlds, records):
-            Comparison(found, worlds, records, seed).run(calls)
-    finally:
-        housekeeping.EVERY_SECONDS = every
+    with origin(database) as locked, locked.three() as worlds:
+        Comparison(found, worlds, locked.records, seed).run(calls)
     found.seconds = time.monotonic() - began
+    return found
+
+
+def follow(origin: Origin, steps: Sequence[tuple[Operation, int]]) -> Found:
+    """One sequence of calls, each with what its seed makes of it, on fresh copies."""
+    found = Found("a sequence")
+    with origin.three() as worlds:
+        comparison = Comparison(found, worlds, origin.records, 0)
+        for number, (operation, seed) in enumerate(steps):
+            comparison.step(number, operation, seed)
+            if number % 8 == 7:
+                comparison.work()
     return found
 
 

@@ -8,17 +8,21 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from distributed import Worker
+from distributed.deploy.spec import SpecCluster
 from pydantic import ValidationError
 
 from service.config import Settings
 from service.errors import InvalidData
+from service.jobs import dask_pool
 from service.jobs.dask_pool import DaskPool
 from service.jobs.pool import Data, PoolUnavailable, WorkerDied
 from service.jobs.scheduler import NoSpans
@@ -325,6 +329,32 @@ def test_a_cluster_that_cannot_start_is_not_tried_at_every_call(monkeypatch: pyt
             pool.submit(divmod, 7, 2)
         seconds += 0.5
     assert tries == [0.0, 0.5, 1.5, 6.5, 21.5, 81.5]
+
+
+def test_a_pool_that_is_being_started_keeps_nobody_from_ending(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dask_pool, "CLOSE_SECONDS", 0.01)
+    monkeypatch.setattr(SpecCluster, "_instances", weakref.WeakSet(SpecCluster._instances))
+    begun, may = threading.Event(), threading.Event()
+    pool = DaskPool(1)
+
+    def start() -> None:
+        begun.set()
+        may.wait(60)
+        raise OSError
+
+    def submit() -> None:
+        with contextlib.suppress(PoolUnavailable):
+            pool.submit(divmod, 7, 2)
+
+    monkeypatch.setattr(pool, "_start", start)
+    starting = threading.Thread(target=submit)
+    starting.start()
+    assert begun.wait(60)
+    pool.close()
+    assert starting.is_alive()
+    assert not SpecCluster._instances
+    may.set()
+    starting.join(60)
 
 
 def test_a_scheduler_that_does_not_answer_is_said(tmp_path: Path) -> None:

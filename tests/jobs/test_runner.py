@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import threading
+import time
 from collections import Counter
 from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta
@@ -12,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from service.errors import Unavailable
+from service.jobs import attempt as attempts
 from service.jobs import tasks
 from service.jobs.attempt import Attempt
 from service.jobs.computations import cuts
@@ -390,9 +392,15 @@ def test_a_pool_that_is_away_is_said_once(world, caplog):
     runner._no_pool._wait = lambda _seconds: None
     for _ in range(3):
         runner._hold(runner._claim())
+    waiting = world.read(job)
+    assert (waiting.state, waiting.attempts, waiting.error["code"]) == ("queued", 0, "pool_unavailable")
+    assert "tls" not in str(waiting.error)
+    assert world.change(jobs.any_without_pool)
     runner._pool = InlinePool()
     runner._hold(runner._claim())
-    assert world.read(job).state == "succeeded"
+    done = world.read(job)
+    assert (done.state, done.error) == ("succeeded", None)
+    assert not world.change(jobs.any_without_pool)
     said = [record.getMessage() for record in caplog.records if "pool" in record.getMessage()]
     assert said[0] == "the worker pool at tls://h:1 does not answer (refused); waiting for it"
     assert said[1].startswith("the worker pool answers again after ")
@@ -409,3 +417,49 @@ def test_a_runner_gives_memory_back_now_and_then(world, monkeypatch):
     runner._tidy()
     runner._tidy()
     assert given == [1]
+
+
+class Starting(InlinePool):
+    """A pool that takes its first call only when it is told to."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked, self.may, self.handed = threading.Event(), threading.Event(), []
+
+    def submit(self, function, *arguments):
+        self.asked.set()
+        assert self.may.wait(60)
+        self.handed.append(super().submit(function, *arguments))
+        return self.handed[-1]
+
+
+def test_a_job_keeps_its_lease_while_its_pool_is_started(world, monkeypatch):
+    monkeypatch.setattr(attempts, "TICK_SECONDS", 0.01)
+    pool, job = Starting(), world.enqueue(blocks=1, seconds=1.0)
+    runner = world.runner(pool, job_lease_seconds=0.09)
+    working = threading.Thread(target=runner.step)
+    working.start()
+    assert pool.asked.wait(60)
+    seen = set()
+    until = time.monotonic() + 60
+    while len(seen) < 4 and time.monotonic() < until:
+        seen.add(world.read(job).lease_expires_at)
+    pool.may.set()
+    working.join(60)
+    assert len(seen) == 4
+    done = world.read(job)
+    assert (done.state, done.attempts) == ("succeeded", 1)
+
+
+def test_a_runner_that_stops_does_not_wait_for_a_pool_that_is_being_started(world, monkeypatch):
+    monkeypatch.setattr(attempts, "TICK_SECONDS", 0.01)
+    pool, job = Starting(), world.enqueue()
+    runner = world.runner(pool)
+    working = threading.Thread(target=runner.step)
+    working.start()
+    assert pool.asked.wait(60)
+    runner.stop()
+    working.join(60)
+    assert not working.is_alive()
+    assert (world.read(job).state, world.read(job).attempts) == ("queued", 0)
+    pool.may.set()

@@ -24,10 +24,17 @@ WITHOUT_OUTCOMES = {
     "get_preregistration",
     "get_prereg_markdown",
     "get_items",
+    "get_plan_version",
+    "list_plan_versions",
+    "list_runs",
     "get_progress",
     "get_receipt",
     "list_batches",
     "list_order",
+    "list_stamps",
+    "get_lock_statement",
+    "get_signed_lock_statement",
+    "get_prml_manifest",
 }
 """Reads of a record whose answer follows from no outcome, at any time: they are not in the log."""
 

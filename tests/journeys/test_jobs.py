@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from service.errors import InvalidData
+from service.jobs.pool import PoolUnavailable
 from service.stats.shared import registry
+from tests.pools import InlinePool
 
 from .conftest import Service
 from .plans import items, locked, post, small_plan
@@ -215,3 +217,31 @@ def test_a_project_with_as_many_jobs_as_it_may_is_told_so(service: Service) -> N
     assert run(service, ASYNC, BODY | {"both_wrong": 2}).status_code == 202  # joins the one that waits
     other = {"Authorization": f"Bearer {service.key(project_id=service.project('other'))}"}
     assert run(service, ASYNC | other, BODY | {"both_wrong": 3}).status_code == 202
+
+
+def test_a_job_that_waits_for_a_pool_says_so_and_so_does_readiness(service: Service) -> None:
+    class Away(InlinePool):
+        def submit(self, function: Callable[..., Any], *arguments: object) -> Any:
+            raise PoolUnavailable("the worker pool at tls://secret:1 does not answer (TimeoutError)")
+
+    service.runner._pool = Away()
+    job = run(service, ASYNC).json()
+    with pytest.raises(PoolUnavailable):
+        service.runner.step()
+    prereg_id = locked(service.client, small_plan(10))
+    for arm in ("A", "B"):
+        post(service.client, prereg_id, arm, items(10), [1] * 10)
+    with pytest.raises(PoolUnavailable):
+        service.runner.step()
+    waiting = service.client.get(f"/v1/jobs/{job['id']}").json()
+    assert (waiting["state"], waiting["error"]["code"]) == ("queued", "pool_unavailable")
+    assert "secret" not in str(waiting)
+    sealed = service.client.get(f"/v1/jobs/{verdict_job(service, prereg_id)}").json()
+    assert (sealed["state"], sealed["error"]) == ("queued", None)
+    ready = service.client.get("/health/ready")
+    assert (ready.status_code, ready.json()["jobs"]) == (200, "wait for the worker pool")
+    service.runner._pool = InlinePool()
+    assert service.run_jobs() == 2
+    done = service.client.get(f"/v1/jobs/{job['id']}").json()
+    assert (done["state"], done["error"]) == ("succeeded", None)
+    assert service.client.get("/health/ready").json()["jobs"] == "ok"

@@ -81,3 +81,67 @@ def test_a_hundred_overlapping_batches_at_once_lose_and_double_nothing(service: 
     assert sorted((row["arm"], row["item_id"]) for row in rows) == sorted(
         (arm, item) for arm in "AB" for item in ids
     )
+
+
+def test_of_an_amendment_and_a_first_batch_at_once_no_batch_is_judged_by_another_plan(
+    service: Service,
+) -> None:
+    """The first batch ends amendments, and what was taken was checked against the plan that stands."""
+    client = service.client
+    for number in range(6):
+        prereg_id = locked(client, small_plan(6))
+        path = f"/v1/preregistrations/{prereg_id}"
+        etag = client.get(path).headers["ETag"]
+
+        def amend(at: str = path, tag: str = etag, title: str = f"Amended {number}") -> int:
+            body = {"reason": "r", "changes": {"title": title}, "acknowledge": "all"}
+            headers = idempotent(**{"If-Match": tag})
+            return client.post(f"{at}/amendments", json=body, headers=headers).status_code
+
+        def submit(record: str = prereg_id) -> tuple[int, str]:
+            answer = post(client, record, "A", items(6), [1] * 6)
+            return answer.status_code, answer.json().get("code", "")
+
+        with ThreadPoolExecutor(2) as pool:
+            amended, posted = (each.result() for each in [pool.submit(amend), pool.submit(submit)])
+        assert (amended, posted) in [
+            (200, (201, "")),
+            (200, (409, "plan_amended")),
+            (409, (201, "")),
+            (412, (201, "")),
+        ]
+        record = client.get(path).json()
+        assert record["version"] == (2 if amended == 200 else 1)
+        if posted[0] == 409:
+            assert submit()[0] == 201
+        assert post(client, prereg_id, "B", items(6), [1] * 6).json()["state"] == "complete"
+        assert service.run_jobs() == 1
+        assert client.get(f"{path}/verdict").json()["plan_sha256"] == record["plan_sha256"]
+
+
+def test_a_record_is_withdrawn_once_and_takes_nothing_afterwards(service: Service) -> None:
+    client = service.client
+    prereg_id = locked(client, small_plan(200))
+    path = f"/v1/preregistrations/{prereg_id}"
+
+    def withdraw(_number: int) -> int:
+        return client.post(f"{path}/withdrawal", json={"reason": "r"}).status_code
+
+    def bind(number: int) -> int:
+        return client.post(f"{path}/runs", json={"arm": "A", "run": f"r{number}"}).status_code
+
+    def submit(number: int) -> int:
+        return post(client, prereg_id, "A", items(200)[5 * number : 5 * number + 5], [1] * 5).status_code
+
+    with ThreadPoolExecutor(16) as pool:
+        posted = [pool.submit(submit, number) for number in range(8)]
+        bound = [pool.submit(bind, number) for number in range(8)]
+        withdrawn = sorted(pool.map(withdraw, range(4)))
+        statuses = [each.result() for each in (*posted, *bound)]
+    assert withdrawn == [200, 409, 409, 409]
+    assert set(statuses) <= {201, 409}
+    runs = client.get(f"{path}/runs").json()["items"]
+    assert len(runs) == [each.result() for each in bound].count(201)
+    assert sorted(each["number"] for each in runs) == list(range(1, len(runs) + 1))
+    batches = client.get(f"{path}/batches", params={"limit": 200}).json()["items"]
+    assert len(batches) == [each.result() for each in posted].count(201)

@@ -20,7 +20,7 @@ CANARY = "canaryofanother"
 """In every text that the other project wrote, so that its way into an answer is seen."""
 N = 6
 SMALLER = {"kind": "n", "population": "p", "n": 4, "dropped_favour": "neither"}
-OF_PROJECTS = {"prereg_id", "job_id", "id"}
+OF_PROJECTS = {"prereg_id", "job_id", "id", "family_id"}
 """Names in a path that stand for a record of one project; the others stand for a part of it."""
 
 
@@ -145,11 +145,20 @@ def _others(service: Service) -> list[dict[str, str]]:
         assert filed.status_code == 201, filed.text
     service.run_jobs()
     assert client.get(f"/v1/preregistrations/{judged}/verdict").status_code == 200
-    common = {"id": key_id, "job_id": job_id, "population": "p", "batch": "1", "deviation": "1"}
+    for record in (looked, read):
+        bound = client.post(
+            f"/v1/preregistrations/{record}/runs", json={"arm": "A", "environment": {"in": CANARY}}
+        )
+        assert bound.status_code == 201, bound.text
+    parts = {"population": "p", "batch": "1", "deviation": "1", "version": "1"}
     return [
-        {"prereg_id": draft_id, **common},
+        {"prereg_id": draft_id, "id": key_id, "job_id": job_id, **parts},
         *(
-            {"prereg_id": each, "population": "p", "batch": "1", "deviation": "1"}
+            {
+                "prereg_id": each,
+                "family_id": client.get(f"/v1/preregistrations/{each}").json()["family"]["id"],
+                **parts,
+            }
             for each in (collecting, judged, looked, read)
         ),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from datetime import UTC, datetime, timedelta
@@ -10,10 +11,11 @@ from typing import Any
 import pytest
 
 from service.api.routes import jobs as api_jobs
+from service.store import clock
 from tests.api.conftest import add_key, bearer
 
 from .conftest import Service
-from .plans import locked, small_plan
+from .plans import items, locked, post, small_plan
 from .test_deviations import deviations, file, filing
 from .test_jobs import ASYNC, events
 from .test_jobs import run as start
@@ -131,3 +133,23 @@ def test_times_of_a_look_do_not_tell_how_long_it_took(service: Service) -> None:
     for name in ("created_at", "finished_at"):
         moment = datetime.fromisoformat(job[name])
         assert (moment.second, moment.microsecond) == (0, 0)
+
+
+def test_a_lock_that_is_dated_before_an_older_one_says_so(
+    service: Service, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def said(prereg_id: str) -> Any:
+        receipt = service.client.get(f"/v1/preregistrations/{prereg_id}/receipt").json()
+        return json.loads(receipt["leaf"])["body"].get("clock_set_back")
+
+    usual = locked(service.client, small_plan(10))
+    with monkeypatch.context() as patched:
+        patched.setattr(clock, "now", lambda _session: datetime.now(UTC) - timedelta(hours=1))
+        early = locked(service.client, small_plan(10))
+    assert (said(usual), said(early)) == (None, True)
+    assert "the clock stands 36" in caplog.text
+    for arm, value in (("A", 0), ("B", 1)):
+        assert post(service.client, early, arm, items(10), [value] * 10).status_code == 201
+    assert service.run_jobs() == 1
+    verdict = service.client.get(f"/v1/preregistrations/{early}/verdict")
+    assert verdict.status_code == 200, verdict.text

@@ -223,6 +223,8 @@ def test_erased_rows_are_never_read_again_and_the_verdict_stays(service: Service
     assert "erased" in str(told["reasons"]), "it does not come from what was computed before"
     assert client.get(path(prereg_id, "/verdict")).content == verdict.content
     assert client.get(path(prereg_id)).json()["erasure"]["reason"] == "Personal data."
+    for part in ("/imports", "/bundle", "/evidence", "/batches"):
+        assert client.get(path(prereg_id, part)).status_code == 200, part
     again = erase(service, prereg_id)
     assert (again.status_code, again.json()["code"]) == (409, "erased")
 

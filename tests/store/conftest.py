@@ -18,6 +18,7 @@ from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
+from service.domain.results.runs import Run
 from service.domain.results.sealing import BatchFacts, SecretRows
 from service.domain.verdicts.records import Verdict
 from service.store import (
@@ -33,6 +34,7 @@ from service.store import (
     populations,
     preregistrations,
     projects,
+    runs,
     stamps,
     verdicts,
 )
@@ -170,12 +172,31 @@ class World:
         self.leaf(session, record, "batch", **said)
         return batch
 
+    def bind(self, session: Session, record: Preregistration, name: str = "first") -> Run:
+        run = Run(
+            preregistration_id=record.id,
+            run=name,
+            number=runs.next_number(session, record.id),
+            arm="C1",
+            models={},
+            environment={},
+            judges={},
+            started_at=None,
+            plan_sha256=record.plan_sha256 or "",
+            bound_by=self.key.name,
+            bound_at=NOW,
+        )
+        runs.insert(session, run, self.key.id)
+        self.leaf(session, record, "run", run=name, arm="C1", run_sha256=run.sha256())
+        return run
+
     def void(self, session: Session, record: Preregistration, sequence: int, reason: str) -> None:
         batches.void(session, record.id, sequence, reason, self.key.id, NOW)
         self.leaf(session, record, "batch_voided", batch=sequence, reason=reason)
 
     def complete(self, session: Session) -> Preregistration:
         record = self.locked(session)
+        self.bind(session, record)
         record = preregistrations.move(session, record, "collecting", NOW)
         for arm in ("C1", "C2", "C2"):
             self.batch(session, record, arm)

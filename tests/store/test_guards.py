@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 import sqlalchemy as sa
 
@@ -44,6 +46,7 @@ CHANGES = {
     "stamps": "waiting = 0",
     "deviations": "canonical = '{}'",
     "deviation_decisions": "canonical = '{}'",
+    "runs": "canonical = '{}'",
 }
 KEYED_BY_ROWID = ("ledger_entries", "ledger_head", "ledger_nodes", "ledger_signers", "audit_events")
 LOCKED_ROWS = {"manifests": "WHERE preregistration_id = 'r2'"}
@@ -399,3 +402,52 @@ def test_a_kept_answer_stays_as_it_was_given(database, world, attacker):
     for change in ("body = body", "status = 200", "fingerprint = 'x'", "sha256 = NULL"):
         attacker.try_to(f"UPDATE idempotency SET {change}")
     attacker.succeed("DELETE FROM idempotency")
+
+
+def amended(session, record, plan):
+    return preregistrations.amend(
+        session, record, plan=plan, findings=(), acknowledged=(), now=NOW + timedelta(hours=2)
+    )
+
+
+def test_a_plan_without_results_takes_the_next_version_and_no_other(world, attacker):
+    with world.database.write() as session:
+        record = world.locked(session)
+    for version in (1, 3):
+        attacker.try_to(
+            f"INSERT INTO plans (preregistration_id, version, canonical, sha256, locked_at) "
+            f"SELECT preregistration_id, {version}, canonical, sha256, locked_at FROM plans"
+        )
+    attacker.try_to("UPDATE preregistrations SET revision = revision + 1, version = version + 1")
+    attacker.try_to("UPDATE preregistrations SET revision = revision + 1, title = 'x'")
+    with world.database.write() as session:
+        plan = record.plan.model_copy(update={"title": "Second"})
+        changed = amended(session, record, plan)
+        assert (changed.version, changed.plan_sha256) == (2, plan.sha256())
+    attacker.try_to("UPDATE preregistrations SET revision = revision + 1, version = 1")
+
+
+def test_a_plan_with_a_batch_takes_no_further_version(world, attacker):
+    with world.database.write() as session:
+        record = world.locked(session)
+        world.batch(session, record)
+        world.void(session, record, 1, "posted by mistake")
+    insert = (
+        "INSERT INTO plans (preregistration_id, version, canonical, sha256, locked_at) "
+        "SELECT preregistration_id, 2, canonical, sha256, locked_at FROM plans"
+    )
+    attacker.try_to(insert)
+
+
+def test_runs_are_numbered_without_gaps_while_results_are_taken(world, attacker):
+    with world.database.write() as session:
+        record = world.locked(session)
+        world.bind(session, record)
+    copied = (
+        "SELECT preregistration_id, '{}', {}, canonical, sha256, key_id, bound_at FROM runs WHERE number = 1"
+    )
+    for name, number in (("other", 1), ("other", 3)):
+        attacker.try_to("INSERT INTO runs " + copied.format(name, number))
+    with world.database.write() as session:
+        preregistrations.move(session, record, "withdrawn", NOW)
+    attacker.try_to("INSERT INTO runs " + copied.format("other", 2))

@@ -17,7 +17,7 @@ from forelock.client import Client
 from forelock.commands.common import bare, command, group
 from forelock.files import read_bytes
 from forelock.problem import FileFault, ForelockProblem
-from forelock.witness import Found, Stamp, WitnessFault, read_certificates, verify
+from forelock.witness import Found, Kind, Stamp, WitnessFault, read_certificates, verify
 from forelock.witness.found import KINDS, require_size
 from forelock.witness.opentimestamps import MAGIC
 
@@ -130,8 +130,8 @@ def _check(options: argparse.Namespace) -> int:
         require_size(data, "stamp")
         require_size(checkpoint, "checkpoint")
         roots = read_certificates(read_bytes(options.roots)) if options.roots else []
-        stamp = Stamp("opentimestamps" if data.startswith(MAGIC) else "rfc3161", data)
-        found: Found = verify(stamp, checkpoint, roots, headers)
+        kind: Kind = "opentimestamps" if data.startswith(MAGIC) else "rfc3161"
+        found: Found = verify(Stamp(kind, data), checkpoint, roots, headers)
     except WitnessFault as fault:
         print(f"forelock: {text.plain(str(fault))}", file=sys.stderr)
         return BROKEN

@@ -71,13 +71,19 @@ DRAFT: dict[str, Any] = {
     "complete_at": None,
     "judged_at": None,
     "results_due": None,
+    "overdue": False,
+    "closed": None,
+    "withdrawn": None,
+    "family": None,
     "receipt": None,
 }
+FAMILY_PLACE: dict[str, Any] = {"id": "4f1c2a90b7d84c6e8a3f5d1207c9be64", "registration": 7, "of": 9}
 LOCKED: dict[str, Any] = DRAFT | {
     "state": "locked",
     "plan_sha256": _SHA,
     "lint": [],
     "locked_at": _AT,
+    "family": FAMILY_PLACE,
     "receipt": RECEIPT,
 }
 RECORDS: dict[str, Any] = {
@@ -91,6 +97,8 @@ RECORDS: dict[str, Any] = {
             "created_at": _AT,
             "locked_at": _AT,
             "judged_at": None,
+            "results_due": "2027-03-31",
+            "overdue": False,
         }
     ],
     "next_cursor": None,

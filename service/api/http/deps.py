@@ -62,6 +62,7 @@ def require_scope(key: Key, *needed: Scope) -> None:
 AnyCaller = Annotated[Key, Depends(scope())]
 Tester = Annotated[Key, Depends(scope("tests:run"))]
 Reader = Annotated[Key, Depends(scope("read"))]
+Submitter = Annotated[Key, Depends(scope("results:write"))]
 Planner = Annotated[Key, Depends(scope("plans:write"))]
 Locker = Annotated[Key, Depends(scope("plans:lock"))]
 Admin = Annotated[Key, Depends(scope("admin"))]

@@ -25,11 +25,6 @@ SPOOLED = 4 << 20
 """Bytes up to which a bundle stays in memory."""
 
 
-SHOWN: dict[int | str, dict[str, Any]] = {
-    200: {"content": {ZIP: {"schema": {"type": "string", "format": "binary"}}}}
-}
-
-
 class BundleResponse(Response):
     """A bundle."""
 

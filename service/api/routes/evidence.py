@@ -8,6 +8,7 @@ from fastapi import Response
 from pydantic import Field
 
 from service.actions import evidence as actions
+from service.actions import families
 from service.api.examples import evidence as examples
 from service.api.http.answers import View, answer, shows
 from service.api.http.body import StrictBody
@@ -16,7 +17,8 @@ from service.api.http.route import audited, refuses, router
 from service.api.routes.verdicts import require_verdict
 from service.domain.evidence.paper import PaperCard, PaperChecklist, of_paper
 from service.domain.evidence.record import EvidenceCard
-from service.domain.notes.notes import HypothesisSentences
+from service.domain.notes.notes import HypothesisSentences, Words, marks_in_words
+from service.domain.plans.family import FamilyPlace
 from service.store import preregistrations
 
 routes = router("evidence")
@@ -28,6 +30,10 @@ class VerdictInWords(View):
     preregistration_id: str
     verdict_sha256: str = Field(description="Of the stored verdict, which these words leave as it is.")
     hypotheses: list[HypothesisSentences]
+    marks: list[Words] = Field([], description="What stands against the verdict, for good.")
+    family: FamilyPlace | None = Field(
+        None, description="Which registration on these items in this project it is."
+    )
 
 
 @routes.get(
@@ -74,5 +80,7 @@ def get_verdict_sentences(caller: Reader, session: ReadSession, prereg_id: Recor
             preregistration_id=record.id,
             verdict_sha256=verdict.sha256,
             hypotheses=list(actions.in_words(session, record, verdict.read())),
+            marks=list(marks_in_words(verdict.read())),
+            family=families.place_of(session, record),
         )
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from fastapi import Request
+from pydantic import Field
 
 from service.api.http.answers import shows
 from service.api.http.route import refuses, router
@@ -12,7 +13,7 @@ from service.api.http.shared import services
 from service.errors import Fault, ForelockError, Unavailable
 from service.logs import location
 from service.records import Record
-from service.store import guards, integrity, schema
+from service.store import guards, integrity, jobs, schema
 
 routes = router("service", prefix="")
 
@@ -23,6 +24,14 @@ class Health(Record):
     status: Literal["ok"] = "ok"
 
 
+class Readiness(Health):
+    """The service can work."""
+
+    jobs: Literal["ok", "wait for the worker pool"] = Field(
+        "ok", description="Without a pool jobs wait, and everything else goes on. The runner's log says why."
+    )
+
+
 @routes.get("/health/live", responses=shows({"status": "ok"}))
 async def get_liveness() -> Health:
     """Say that the process is alive."""
@@ -31,9 +40,9 @@ async def get_liveness() -> Health:
 
 @routes.get(
     "/health/ready",
-    responses=shows({"status": "ok"}) | refuses(503),
+    responses=shows({"status": "ok", "jobs": "ok"}) | refuses(503),
 )
-def get_readiness(request: Request) -> Health:
+def get_readiness(request: Request) -> Readiness:
     """Say whether the service can work.
 
     200 when the database answers and has room, its schema is this version's, every guard is as the migrations made it,
@@ -48,6 +57,7 @@ def get_readiness(request: Request) -> Health:
         changed = guards.faults(database.engine)
         with database.read() as session:
             altered = len(integrity.standing(session))
+            waiting = jobs.any_without_pool(session)
         refused = shared.signer.why_refused()
     except ForelockError as error:
         raise Unavailable(error.detail, code="not_ready") from error
@@ -64,4 +74,4 @@ def get_readiness(request: Request) -> Health:
         raise Unavailable("stored records were altered", [fault], code="not_ready")
     if refused is not None:
         raise Unavailable(refused, code="ledger_refused")
-    return Health()
+    return Readiness(jobs="wait for the worker pool" if waiting else "ok")

@@ -19,7 +19,7 @@ from service.api.examples import imports as examples
 from service.api.http.answers import Page, View, answer, shows
 from service.api.http.deps import MAX_ID, Cursor, Limit, Planner, Reader, ReadSession, RecordId, Shared, scope
 from service.api.http.idempotency import Once, RequiredOnce, sent, to_store
-from service.api.http.route import refuses, router
+from service.api.http.route import audited, refuses, router
 from service.api.http.shared import Services
 from service.api.http.uploads import Upload, receive, takes_file
 from service.domain.access import Key
@@ -298,6 +298,7 @@ async def check_file(
     response_model=Page[ImportView],
     responses=shows(examples.IMPORTS),
 )
+@audited("imports.read")
 def list_imports(
     caller: Reader, session: ReadSession, prereg_id: RecordId, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:

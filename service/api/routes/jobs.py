@@ -57,7 +57,9 @@ class JobView(View):
     result: dict[str, Any] | None = Field(
         description="What the test answers when it is computed at once. Null until it succeeded."
     )
-    error: dict[str, Any] | None = Field(description="Null unless it failed.")
+    error: dict[str, Any] | None = Field(
+        description="Null unless it failed, or waits for a worker pool that is away."
+    )
     created_at: datetime = Field(description="To the minute where the job works on sealed results.")
     finished_at: datetime | None = Field(description="Likewise.")
 
@@ -67,6 +69,8 @@ def job_view(job: jobs.Job, now: datetime | None = None) -> JobView:
     shown = {name: getattr(job, name) for name in JobView.model_fields if name != "eta_seconds"}
     if job.kind in jobs.OF_RECORDS:  # how long sealed rows took may follow from what they hold
         shown |= {name: _coarse(shown[name]) for name in ("created_at", "finished_at")}
+        if job.state != "failed":
+            shown["error"] = None
     return JobView(**shown, eta_seconds=_eta(job, now or datetime.now(UTC)))
 
 

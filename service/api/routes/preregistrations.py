@@ -7,15 +7,16 @@ import secrets
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from datetime import date, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import Depends, Query, Request, Response
 from pydantic import Field, JsonValue, TypeAdapter
 from sqlalchemy.orm import Session
 
+from service.actions import families, proofs, unblinding
 from service.actions import preregistrations as actions
-from service.actions import proofs, unblinding
 from service.actions.manifests import facts_of
 from service.api.examples import common as examples
 from service.api.examples import markdown as markdown_examples
@@ -34,14 +35,16 @@ from service.api.http.deps import (
     Shared,
     not_modified,
 )
+from service.api.http.headers import header
 from service.api.http.idempotency import OptionalOnce, RequiredOnce
 from service.api.http.route import refuses, router
 from service.api.http.shared import Services
 from service.api.parsing.markdown import MARKDOWN, markdown_text
 from service.api.parsing.models import validate
 from service.domain.access import Key
-from service.domain.ledger import Receipt
+from service.domain.ledger import Kind, Receipt
 from service.domain.merge_patch import apply
+from service.domain.plans.family import FamilyPlace
 from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State
@@ -63,6 +66,32 @@ MAX_PLAN = 1024 * 1024
 NOT_MODIFIED: dict[int | str, dict[str, Any]] = {304: {"description": "`If-None-Match` names this revision."}}
 
 
+class Closing(View):
+    """An early close: the verdict carries it as a mark."""
+
+    at: datetime
+    reason: str
+    deviation: int = Field(description="The deviation about the sample size.")
+    received: int = Field(description="Results that were in.")
+    expected: int = Field(description="Results that were planned.")
+    receipt: Receipt
+
+
+class Withdrawal(View):
+    """A withdrawal: what was locked stays on record."""
+
+    at: datetime
+    state: State = Field(description="Before it.")
+    reason: str
+    receipt: Receipt
+
+
+class LockReceipt(Receipt):
+    """The receipt of a plan, and which registration on its items the record is."""
+
+    family: FamilyPlace | None = Field(description="Not part of the leaf: it may grow.")
+
+
 class PreregistrationView(View):
     """A preregistration as its project sees it. Nothing in it is derived from outcomes."""
 
@@ -81,7 +110,17 @@ class PreregistrationView(View):
     complete_at: datetime | None
     judged_at: datetime | None
     results_due: date | None
-    receipt: Receipt | None = Field(description="Of the lock, in the ledger; null in a draft.")
+    overdue: bool = Field(
+        description="True when `results_due` has passed and the plan is not complete; changes no state."
+    )
+    closed: Closing | None = Field(description="How the collection was closed early; null: it was not.")
+    withdrawn: Withdrawal | None = Field(description="How it was withdrawn; null: it was not.")
+    family: FamilyPlace | None = Field(
+        description="Which registration on these items in this project it is; null in a draft."
+    )
+    receipt: Receipt | None = Field(
+        description="Of the lock, or of the last amendment, in the ledger; null in a draft."
+    )
     unblindings: list[Unblinding] = Field(
         [], description="Results were opened before the verdict: when, by whom and why."
     )
@@ -105,6 +144,10 @@ class PreregistrationItem(View):
     created_at: datetime
     locked_at: datetime | None
     judged_at: datetime | None
+    results_due: date | None = Field(None, description="Of a locked plan.")
+    overdue: bool = Field(
+        False, description="True when `results_due` has passed and the plan is not complete."
+    )
     altered: bool = Field(
         False, description="The stored plan is not what was locked: it is neither used nor shown."
     )
@@ -143,7 +186,11 @@ def view(session: Session, record: Preregistration) -> PreregistrationView:
 
 
 def _fields(session: Session, record: Preregistration) -> dict[str, Any]:
-    receipts = ledger.receipts(session, record.id, kind="plan_locked") if record.state != "draft" else []
+    draft = record.state == "draft"
+    happened = (
+        {} if draft else {each.receipt.kind: each for each in ledger.entries(session, record.id, *_TOLD)}
+    )
+    lock = happened.get("plan_amended") or happened.get("plan_locked")
     seals = unblinding.seals(session, record)
     return {
         "id": record.id,
@@ -158,26 +205,45 @@ def _fields(session: Session, record: Preregistration) -> dict[str, Any]:
         "complete_at": record.complete_at,
         "judged_at": record.judged_at,
         "results_due": record.plan.results_due,
-        "receipt": proofs.proven(session, receipts[-1:])[0] if receipts else None,
+        "overdue": not draft and record.overdue(clock.now(session).date()),
+        "closed": _happened(Closing, happened.get("close")),
+        "withdrawn": _happened(Withdrawal, happened.get("withdrawal")),
+        "family": families.place_of(session, record),
+        "receipt": None if lock is None else proofs.proven(session, [lock.receipt])[0],
         "unblindings": list(seals.unblindings),
         "erasure": seals.erasure,
     }
 
 
+_TOLD: tuple[Kind, ...] = ("plan_locked", "plan_amended", "close", "withdrawal")
+V = TypeVar("V", Closing, Withdrawal)
+
+
+def _happened(view: type[V], entry: ledger.Entry | None) -> V | None:
+    """What an entry of the ledger says of a record."""
+    if entry is None:
+        return None
+    said = {name: entry.body[name] for name in view.model_fields if name in entry.body}
+    return view(at=entry.created_at, receipt=entry.receipt, **said)
+
+
 def respond(session: Session, record: Preregistration, status: int = 200, **headers: str) -> Response:
     """The record's view with its ETag; a locked plan as it was locked."""
-    tagged = {"ETag": _etag(session, record), **headers}
+    shown = view(session, record)
+    tagged = {"ETag": _etag(record, unblinding.Seals(tuple(shown.unblindings), shown.erasure)), **headers}
     if record.state == "draft":
-        return answer(view(session, record), status, tagged)
-    return embedding(
-        view(session, record), "plan", preregistrations.locked_text(session, record), status, tagged
-    )
+        return answer(shown, status, tagged)
+    return embedding(shown, "plan", preregistrations.locked_text(session, record), status, tagged)
 
 
-def _etag(session: Session, record: Preregistration) -> str:
+def etag_of(session: Session, record: Preregistration) -> str:
+    """Of the record as it is shown."""
+    return _etag(record, unblinding.seals(session, record))
+
+
+def _etag(record: Preregistration, seals: unblinding.Seals) -> str:
     """Of the record as it is shown: what became of its seals changes the view, and not the record."""
-    changes = unblinding.seals(session, record).changes
-    return f'{record.etag[:-1]}.{changes}"' if changes else record.etag
+    return f'{record.etag[:-1]}.{seals.changes}"' if seals.changes else record.etag
 
 
 @contextmanager
@@ -233,10 +299,11 @@ def create_preregistration(
 def _read(content: Content) -> tuple[Plan, tuple[Gap, ...] | None]:
     if content.media_type == MARKDOWN:
         return parse_plan(markdown_text(content.body))
-    return _plan(content.body), None
+    return read_plan(content.body), None
 
 
-def _plan(body: bytes) -> Plan:
+def read_plan(body: bytes) -> Plan:
+    """A plan from JSON, within bounds."""
     if len(body) > MAX_PLAN:
         raise TooLarge(f"a plan has at most {MAX_PLAN} bytes of JSON; name fewer things, or split it")
     return validate(_PLAN, body)
@@ -254,7 +321,8 @@ def list_preregistrations(
     records, following = preregistrations.page(
         session, caller.project_id, state=state, cursor=cursor, limit=limit
     )
-    items = [PreregistrationItem.model_validate(each, from_attributes=True) for each in records]
+    today = clock.now(session).date()
+    items = [PreregistrationItem(**asdict(each), overdue=each.overdue(today)) for each in records]
     return answer(Page[PreregistrationItem](items=items, next_cursor=following))
 
 
@@ -268,7 +336,17 @@ def get_preregistration(
 ) -> Response:
     """Read a preregistration. Its ETag names this revision of the plan and state."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    return not_modified(request, _etag(session, record)) or respond(session, record)
+    if header(request, b"if-none-match") is not None:
+        unchanged = not_modified(request, etag_of(session, record))
+        if unchanged is not None and _as_it_was(session, record):
+            return unchanged
+    return respond(session, record)
+
+
+def _as_it_was(session: Session, record: Preregistration) -> bool:
+    """True when nothing has changed that no revision tells: both grow, so their least is what was seen before."""
+    place = families.place_of(session, record)
+    return not record.overdue(clock.now(session).date()) and (place is None or place.of == 1)
 
 
 @routes.patch(
@@ -293,7 +371,7 @@ def edit_preregistration(
         record.require("draft")
         if_match.check(record.etag)
         # before the write, which refuses a record that has changed meanwhile: others wait for whoever writes
-        plan = _plan(json.dumps(apply(record.plan.as_dict(), patch), ensure_ascii=False).encode())
+        plan = read_plan(json.dumps(apply(record.plan.as_dict(), patch), ensure_ascii=False).encode())
         with shared.database.write() as session:
             return respond(
                 session, actions.replace_plan(session, caller, record, plan, now=clock.now(session))
@@ -399,14 +477,16 @@ def _linted(shared: Services, caller: Key, prereg_id: str) -> actions.Linted | N
 
 @routes.get(
     "/preregistrations/{prereg_id}/receipt",
-    response_model=Receipt,
-    responses=shows(examples.RECEIPT) | refuses(409),
+    response_model=LockReceipt,
+    responses=shows(examples.RECEIPT | {"family": examples.FAMILY_PLACE}) | refuses(409),
 )
 def get_receipt(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
-    """Read the receipt of the lock: its place in the ledger, and what proves it.
+    """Read the receipt of the plan: of its lock or its last amendment, and which registration on its items it is.
 
     `proof` is a file of its own (C2SP tlog-proof): with the leaf and the log's verifier key it is checked offline.
     """
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    record.require("locked", "collecting", "complete", "judged", "withdrawn")
-    return answer(proofs.proven(session, ledger.receipts(session, record.id, kind="plan_locked")[-1:])[0])
+    record.require("locked", "collecting", "complete", "judged", "withdrawn", action="a receipt")
+    last = ledger.entries(session, record.id, "plan_locked", "plan_amended")[-1].receipt
+    (proven,) = proofs.proven(session, [last])
+    return answer(LockReceipt(**proven.model_dump(), family=families.place_of(session, record)))

@@ -9,6 +9,7 @@ from fastapi import Query, Request, Response
 from pydantic import AwareDatetime, Field
 from sqlalchemy.orm import Session
 
+from service.actions import families
 from service.actions import results as actions
 from service.api.examples import common as examples
 from service.api.http.answers import Page, View, answer, shows
@@ -59,15 +60,22 @@ def get_verdict(request: Request, caller: Reader, shared: Shared, prereg_id: Rec
     """Read the verdict: every clause with what was observed, and the analyses behind it.
 
     The answer is the stored text, byte for byte: its SHA-256 is its ETag, and what the ledger has of it. Before it is
-    there: 409 with code `blinded` until the planned n is in, then `verdict_pending` or `verdict_failed`. The header
+    there: 409 with code `blinded` until the planned n is in, then `verdict_pending` or `verdict_failed`; `withdrawn`
+    where none will come. Beside the text the header `Forelock-Family` says which registration on its items this is, and
     `Forelock-Checkpoint` is base64 of a signed note: a checkpoint of the ledger that holds this verdict.
     """
     with shared.database.read() as session:
-        verdict = require_verdict(session, preregistrations.get(session, caller.project_id, prereg_id))
+        record = preregistrations.get(session, caller.project_id, prereg_id)
+        verdict = require_verdict(session, record)
         receipt = ledger.receipts(session, prereg_id, kind="verdict")[-1]
-    etag = f'"{verdict.sha256}"'
-    unchanged = not_modified(request, etag)
-    response = unchanged or Response(verdict.text, 200, {"ETag": etag}, "application/json")
+        place = families.place_of(session, record)
+    headers = {"ETag": f'"{verdict.sha256}"'}
+    if place is not None:
+        headers["Forelock-Family"] = f"{place.id}; registration={place.registration}; of={place.of}"
+    unchanged = not_modified(request, headers["ETag"])
+    if unchanged is not None:
+        unchanged.headers.update(headers)
+    response = unchanged or Response(verdict.text, 200, headers, "application/json")
     return attested(shared, response, receipt.sequence)
 
 
@@ -75,7 +83,7 @@ def require_verdict(session: Session, record: Preregistration) -> StoredVerdict:
     """The record's verdict.
 
     Raises:
-        Conflict: `blinded`, `verdict_pending` or `verdict_failed`.
+        Conflict: `blinded`, `verdict_pending`, `verdict_failed` or `withdrawn`.
         RecordAltered: it is not what was judged.
     """
     verdict = verdicts.stored(session, record.project_id, record.id)
@@ -133,6 +141,12 @@ def list_verdicts(
 
 
 def _not_there(record: Preregistration, job: jobs.Job | None) -> Conflict:
+    if record.state == "withdrawn":
+        return Conflict(
+            f"preregistration {record.id} was withdrawn before it was judged: no verdict will come, and its rows stay "
+            "sealed",
+            code="withdrawn",
+        )
     if record.state != "complete":
         return Blinded(
             f"preregistration {record.id} is {record.state}: its verdict comes when every planned result is in"

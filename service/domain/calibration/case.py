@@ -129,7 +129,7 @@ def case_of(
     """The case of a plan and its outcomes.
 
     Raises:
-        Conflict: rows are lacking because a stopping rule ended the collection early.
+        Conflict: rows are lacking because the collection ended early.
     """
     apart, own = [], dict[Key, Cell]()
     for index, each in enumerate(plan.hypotheses or ()):
@@ -139,7 +139,7 @@ def case_of(
         apart.append(renamed)
     if any(np.any(cell.statuses == NOT_RECEIVED) for cell in own.values()):
         raise Conflict(
-            "the stopping rule ended the collection early: flipped, the plan may go on where there are no rows"
+            "a stopping rule or a close ended the collection early: flipped, the plan may go on where there are no rows"
         )
     return Case(plan.model_copy(update={"hypotheses": tuple(apart)}), manifests, own, runs, seed, about)
 

@@ -25,6 +25,8 @@ MissingPolicy = Literal["fail", "exclude_pair", "worst_case"]
 MultiplicityPolicy = Literal["none", "bonferroni", "holm", "hochberg", "hommel", "bh", "by", "fixed_sequence"]
 MAX_LIST = 200
 MAX_RULE_LENGTH = 2000
+MAX_ENVIRONMENT = 50
+"""Entries that a run tells of its environment, or of its models."""
 
 
 def _exact_json(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
@@ -211,6 +213,21 @@ class Multiplicity(StrictRecord):
     family: tuple[Name, ...] = Field((), max_length=MAX_LIST, description="Hypotheses of the family.")
 
 
+class Runs(StrictRecord):
+    """What results have to say of the runs that made them, and what it does to the verdict where they do not."""
+
+    required: bool = Field(True, description="Every batch that counts names a run that was bound before it.")
+    on_violation: Literal["invalid", "flag"] = Field(
+        description="What a violation does to the outcomes of the hypotheses whose results it concerns."
+    )
+    environment: dict[Token, Line] | None = Field(
+        None,
+        min_length=1,
+        max_length=MAX_ENVIRONMENT,
+        description="What every run's environment must say: names and values.",
+    )
+
+
 T = TypeVar("T")
 E = TypeVar("E", Population, Hypothesis, Endpoint, TestUse)
 
@@ -255,6 +272,9 @@ class Plan(StrictRecord):
     )
     import_mapping: ImportMapping | None = Field(
         None, alias="import", description="How result files of an eval harness are read."
+    )
+    runs: Runs | None = Field(
+        None, description="What is asked of the runs behind the results; null: nothing, and `run` is a label."
     )
     results_due: date | None = Field(
         None, description="Day by which results are expected, such as 2027-03-31."

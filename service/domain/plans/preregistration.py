@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from types import MappingProxyType
 from typing import Literal
 
@@ -30,14 +31,42 @@ MOVES: Mapping[State, tuple[State, ...]] = MappingProxyType(
 ALLOWED: Mapping[State, tuple[str, ...]] = MappingProxyType(
     {
         "draft": ("edit", "put items", "lint", "lock", "delete"),
-        "locked": ("submit results", "file a deviation"),
-        "collecting": ("submit results", "void a batch", "file a deviation"),
-        "complete": ("wait for the verdict", "file a deviation"),
-        "judged": ("read the verdict and the results", "file a deviation"),
+        "locked": ("submit results", "bind a run", "amend the plan", "file a deviation", "withdraw"),
+        "collecting": (
+            "submit results",
+            "bind a run",
+            "void a batch",
+            "close early",
+            "file a deviation",
+            "withdraw",
+        ),
+        "complete": ("wait for the verdict", "queue it again if it failed", "file a deviation", "withdraw"),
+        "judged": ("read the verdict", "read the results", "file a deviation", "withdraw"),
         "withdrawn": (),
     }
 )
 """What a person may do in each state, for sentences."""
+OPERATIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "edit": "PATCH",
+        "put items": "PUT /populations/{population}/items",
+        "lint": "POST /lint",
+        "lock": "POST /lock",
+        "delete": "DELETE",
+        "submit results": "POST /results",
+        "bind a run": "POST /runs",
+        "void a batch": "POST /batches/{batch}/void",
+        "amend the plan": "POST /amendments",
+        "close early": "POST /close",
+        "file a deviation": "POST /deviations",
+        "withdraw": "POST /withdrawal",
+        "wait for the verdict": "GET /verdict",
+        "queue it again if it failed": "POST /verdict",
+        "read the verdict": "GET /verdict",
+        "read the results": "GET /results",
+    }
+)
+"""How each is asked for, below `/v1/preregistrations/{prereg_id}`: a sentence names no move that there is not."""
 
 
 class Preregistration(Record):
@@ -70,11 +99,17 @@ class Preregistration(Record):
         """
         if self.state in states:
             return
-        allowed = ", ".join(ALLOWED[self.state]) or "nothing but reading"
+        moves = (f"{each} (`{OPERATIONS[each]}`)" for each in ALLOWED[self.state])
+        allowed = ", ".join(moves) or "nothing but reading"
         raise Conflict(
             f"preregistration {self.id} is {self.state}, and {action} needs one that is "
             f"{' or '.join(states)}; allowed now: {allowed}"
         )
+
+    def overdue(self, today: date) -> bool:
+        """True when the day by which results are expected has passed and they are not all in; changes no state."""
+        due = self.plan.results_due
+        return due is not None and self.state in ("locked", "collecting") and today > due
 
     def require_move(self, to: State) -> None:
         """Refuse a move that `MOVES` does not list.

@@ -18,7 +18,7 @@ from pydantic import Field
 from service.domain.exact_sums import exact_sum
 from service.domain.plans.plan import Collapse, Endpoint, Hypothesis, Plan, Population
 from service.domain.plans.population import Manifest
-from service.domain.results.batches import PlacedBatch, expected_cells
+from service.domain.results.batches import NO_TIME, PlacedBatch, expected_cells
 from service.domain.verdicts.worst_case import Way, against, extremes, favoured, fill
 from service.errors import ForelockError
 from service.records import Record
@@ -53,6 +53,10 @@ class Outcomes:
     cells: Mapping[tuple[str, str, str], Cell]
     judged: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     """By population, shape (items,): those that count where a stopping rule ended it early; else all do."""
+    closed: bool = False
+    """The collection was closed before every planned result was in."""
+    observed: dict[str | None, int] = field(default_factory=dict, repr=False)
+    """The earliest time of a row by run, in microseconds since 1970 UTC, where rows have one."""
 
     def counting(self, population: str, n_items: int) -> NDArray[np.bool_]:
         """Which of a population's items are judged."""
@@ -60,16 +64,17 @@ class Outcomes:
         return np.ones(n_items, dtype=np.bool_) if found is None else found
 
     @classmethod
-    def empty(cls, plan: Plan) -> Outcomes:
+    def empty(cls, plan: Plan, *, closed: bool = False) -> Outcomes:
         """Every cell the plan expects, with nothing received."""
         return cls(
-            {
+            closed=closed,
+            cells={
                 (each.population, each.arm, each.endpoint): Cell(
                     np.full((each.n_items, each.replicates), np.nan),
                     np.full((each.n_items, each.replicates), NOT_RECEIVED, dtype=np.uint8),
                 )
                 for each in expected_cells(plan)
-            }
+            },
         )
 
     def place(self, batch: PlacedBatch) -> None:
@@ -80,9 +85,15 @@ class Outcomes:
             raise PlanViolatedError("two batches hold a result for the same item, arm and endpoint")
         cell.values[batch.positions, column] = batch.values
         cell.statuses[batch.positions, column] = batch.statuses
+        times = batch.observed_at
+        if times is not None and np.any(known := times != NO_TIME):
+            first = int(times[known].min())
+            self.observed[batch.run] = min(first, self.observed.get(batch.run, first))
 
     def require_complete(self) -> None:
-        """Refuse to go on while a planned result is not in, whatever the record's state says."""
+        """Refuse to go on while a planned result is not in, whatever the record's state says; closed ones go on."""
+        if self.closed:
+            return
         lacking = sum(int(np.count_nonzero(cell.statuses == NOT_RECEIVED)) for cell in self.cells.values())
         if lacking:
             raise PlanViolatedError(f"{lacking} planned results are not in")
@@ -155,6 +166,11 @@ def pair_up(
         if lacking and plan.missing == "fail":
             raise PlanViolatedError(
                 f"{lacking} results of arm '{arm}' are not ok, and the plan's missing policy is `fail`"
+            )
+        unseen = int(np.count_nonzero(cell.statuses == NOT_RECEIVED))
+        if unseen and plan.missing != "worst_case":  # whoever holds them could have chosen which to post
+            raise PlanViolatedError(
+                f"{unseen} results of arm '{arm}' were never posted, and `exclude_pair` leaves out posted results alone"
             )
         _check_values(cell, endpoint, arm)
     baseline, candidate = cells

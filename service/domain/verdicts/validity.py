@@ -7,15 +7,25 @@ can be computed again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal
 
 from pydantic import AwareDatetime, Field
 
+from service.domain.results.runs import NamedBatch, Violation
 from service.records import Record
 
-Code = Literal["unblinded"]
+Code = Literal[
+    "unblinded",
+    "closed_early",
+    "run_missing",
+    "run_unknown",
+    "run_of_another_arm",
+    "run_before_lock",
+    "judge_differs",
+    "environment_differs",
+]
 """In the order in which their reasons are given. Words of each: `english` here, `words/chinese_reasons.py`."""
 Effect = Literal["invalid", "flag"]
 
@@ -28,6 +38,7 @@ class Mark(Record):
     says: str = Field(description="What happened, as part of a sentence.")
     at: AwareDatetime | None = Field(None, description="When; null where it is not one moment.")
     batches: tuple[int, ...] = Field((), description="Batches that it concerns; empty: the whole record.")
+    runs: tuple[str, ...] = Field((), description="Runs that it concerns.")
     hypotheses: tuple[str, ...] | None = Field(
         None, description="Hypotheses whose outcome it concerns; null: all."
     )
@@ -62,6 +73,43 @@ def unblinded(at: datetime, after: Sequence[int]) -> Mark:
         says=f"{_batches(after)} came in after outcomes had been opened",
         at=at,
         batches=tuple(after),
+    )
+
+
+OF_RUNS: Mapping[Violation, str] = {
+    "run_missing": "came in without a run, and the plan asks for one",
+    "run_unknown": "came in under a run that was not bound before",
+    "run_of_another_arm": "came in under a run of another arm",
+    "run_before_lock": "came from a run that began before the plan was locked",
+    "judge_differs": "came from a run with another judge than the locked one",
+    "environment_differs": "came from a run in another environment than the locked one",
+}
+
+
+def of_runs(
+    code: Violation, effect: Effect, batches: Sequence[NamedBatch], hypotheses: tuple[str, ...] | None
+) -> Mark:
+    """Batches that break what the plan asks of runs."""
+    numbers = tuple(each.batch for each in batches)
+    runs = tuple(dict.fromkeys(each.run for each in batches if each.run is not None))
+    return Mark(
+        code=code,
+        effect=effect,
+        says=f"{_batches(numbers)} {OF_RUNS[code]}",
+        batches=numbers,
+        runs=runs,
+        hypotheses=hypotheses,
+    )
+
+
+def closed_early(at: datetime, received: int, expected: int, deviation: int) -> Mark:
+    """The collection ended before the planned n: what lacks is for the missing-item policy to carry, or nobody."""
+    return Mark(
+        code="closed_early",
+        effect="flag",
+        says=f"the collection was closed early, with {received} of {expected} planned results in "
+        f"(deviation {deviation})",
+        at=at,
     )
 
 

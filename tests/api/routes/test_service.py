@@ -25,7 +25,7 @@ def test_the_version_names_what_numbers_depend_on(client):
 
 def test_alive_and_ready_without_a_key(anonymous):
     assert anonymous.get("/health/live").json() == {"status": "ok"}
-    assert anonymous.get("/health/ready").json() == {"status": "ok"}
+    assert anonymous.get("/health/ready").json() == {"status": "ok", "jobs": "ok"}
 
 
 def test_readiness_can_be_asked_for_ever_and_nothing_more_is_kept(anonymous, database):

@@ -102,11 +102,15 @@ def test_fail_refuses_any_result_that_is_not_ok():
     assert paired(results).n == 1
 
 
-def test_what_was_never_received_counts_as_not_ok():
-    lacking = cell([1, np.nan], [0, NOT_RECEIVED])
-    assert paired(outcomes([1, 1], lacking)).excluded.candidate.not_received == 1
-    with pytest.raises(PlanViolatedError):
-        paired(outcomes([1, 1], lacking), {"missing": "fail"})
+def test_what_was_never_received_is_carried_by_the_worst_case_alone():
+    lacking = outcomes([1, 1], cell([1, np.nan], [0, NOT_RECEIVED]))
+    found = paired(lacking, {"missing": "worst_case"})
+    assert (found.excluded.candidate.not_received, found.excluded.filled) == (1, 1)
+    assert float(found.delta) == -0.5
+    with pytest.raises(PlanViolatedError, match="are not ok"):
+        paired(lacking, {"missing": "fail"})
+    with pytest.raises(PlanViolatedError, match="never posted"):
+        paired(lacking, {"missing": "exclude_pair"})
 
 
 @pytest.mark.parametrize(

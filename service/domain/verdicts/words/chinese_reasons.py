@@ -97,6 +97,22 @@ _WHOLE = {
 }
 
 _PARTS = {
+    r"(\d+) results of arm '([^']+)' were never posted, and `exclude_pair` leaves out posted results alone": (
+        r"臂“\2”有 \1 个结果从未提交,而 `exclude_pair` 只剔除已提交的结果"
+    ),
+    r"(\d+) batch(?:es)? came in without a run, and the plan asks for one": r"有 \1 个批次未注明运行,而计划要求注明",
+    r"(\d+) batch(?:es)? came in under a run that was not bound before": r"有 \1 个批次所注明的运行此前并未登记",
+    r"(\d+) batch(?:es)? came in under a run of another arm": r"有 \1 个批次注明的是另一臂的运行",
+    r"(\d+) batch(?:es)? came from a run that began before the plan was locked": (
+        r"有 \1 个批次来自计划锁定之前已开始的运行"
+    ),
+    r"(\d+) batch(?:es)? came from a run with another judge than the locked one": r"有 \1 个批次的评审与锁定的不同",
+    r"(\d+) batch(?:es)? came from a run in another environment than the locked one": (
+        r"有 \1 个批次的运行环境与锁定的不同"
+    ),
+    r"the collection was closed early, with (\d+) of (\d+) planned results in \(deviation (\d+)\)": (
+        r"收集提前结束,计划的 \2 个结果只收到 \1 个(偏离 \3)"
+    ),
     r"(\d+) batch(?:es)? came in after outcomes had been opened": r"有 \1 个批次在结果被打开之后才收到",
     r"(\d+) planned results are not in": r"有 \1 个计划中的结果尚未收到",
     r"(\d+) results of arm '([^']+)' are not ok, and the plan's missing policy is `fail`": (

@@ -1,0 +1,133 @@
+"""`forelock amend`, `close`, `withdraw`, `run-token`, `runs` and `family`: what happens to a locked plan."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from forelock import text
+from forelock.client import Client
+from forelock.commands.common import command, positive, show
+from forelock.files import read_object
+
+
+def add(commands: Any) -> None:
+    """Add the parsers."""
+    parser = command(commands, "amend", _amend, "Amend a locked plan while no result exists.")
+    parser.add_argument("id", help="the preregistration")
+    parser.add_argument("changes", metavar="FILE", help="a JSON merge patch of the plan")
+    parser.add_argument("--reason", required=True, help="why, in a sentence")
+    parser.add_argument(
+        "--acknowledge", action="append", default=[], metavar="CODE", help="a lint warning, or `all`"
+    )
+
+    parser = command(commands, "close", _close, "Close a collection before the planned n, for good.")
+    parser.add_argument("id", help="the preregistration")
+    parser.add_argument("--deviation", type=positive, required=True, help="the filed deviation of kind `n`")
+    parser.add_argument("--reason", required=True, help="why, in a sentence")
+
+    parser = command(commands, "withdraw", _withdraw, "Withdraw a locked preregistration, for good.")
+    parser.add_argument("id", help="the preregistration")
+    parser.add_argument("--reason", required=True, help="why, in a sentence")
+
+    parser = command(
+        commands, "run-token", _bind, "Bind a run before it begins; prints what results call it."
+    )
+    parser.add_argument("id", help="the preregistration")
+    parser.add_argument("--arm", required=True, help="the arm that it runs")
+    parser.add_argument("--name", help="what results will call it (default: made by the service)")
+    for name, what in (("model", "a model by its role"), ("environment", "whatever tells it from others")):
+        parser.add_argument(
+            f"--{name}", action="append", default=[], metavar="NAME=VALUE", type=_pair, help=what
+        )
+    parser.add_argument("--judges", metavar="FILE", help="JSON: the judge of each endpoint")
+    parser.add_argument("--started-at", metavar="TIME", help="when it began, if it has, with its UTC offset")
+
+    parser = command(commands, "runs", _runs, "List the runs that were bound, and what stands against them.")
+    parser.add_argument("id", help="the preregistration")
+
+    parser = command(commands, "family", _family, "List every registration of the project on the same items.")
+    parser.add_argument("id", help="a preregistration of the family")
+
+
+def _amend(options: argparse.Namespace, client: Client) -> int:
+    codes = "all" if "all" in options.acknowledge else options.acknowledge
+    record = client.amend(options.id, read_object(options.changes), options.reason, codes)
+    show(options, record, text.record_text(record))
+    return 0
+
+
+def _close(options: argparse.Namespace, client: Client) -> int:
+    record = client.close_early(options.id, options.reason, options.deviation)
+    closed = record["closed"]
+    said = f"closed with {closed['received']} of {closed['expected']} results in; the verdict will say so"
+    show(options, record, said)
+    return 0
+
+
+def _withdraw(options: argparse.Namespace, client: Client) -> int:
+    record = client.withdraw(options.id, options.reason)
+    show(options, record, text.record_text(record))
+    return 0
+
+
+def _bind(options: argparse.Namespace, client: Client) -> int:
+    binding: dict[str, Any] = {
+        "arm": options.arm,
+        "models": dict(options.model),
+        "environment": dict(options.environment),
+    }
+    if options.name:
+        binding["run"] = options.name
+    if options.judges:
+        binding["judges"] = read_object(options.judges)
+    if options.started_at:
+        binding["started_at"] = options.started_at
+    run = client.bind_run(options.id, binding)
+    show(options, run, text.plain(run["run"]))
+    return 0
+
+
+def _runs(options: argparse.Namespace, client: Client) -> int:
+    found = client.runs(options.id)
+    lines = [
+        f"{text.plain(each['run'])}  {text.plain(each['arm'])}, bound {text.plain(each['bound_at'])} "
+        f"by {text.plain(each['bound_by'])}"
+        for each in found["items"]
+    ]
+    lines += [
+        f"{text.MARKED.get(each['effect'], text.plain(each['effect']))}: {text.plain(each['says'])}"
+        for each in found["marks"]
+    ]
+    show(options, found, "\n".join(lines) or "no runs")
+    return 0
+
+
+def _family(options: argparse.Namespace, client: Client) -> int:
+    place = client.preregistration(options.id)["family"]
+    if place is None:
+        show(options, None, "a draft belongs to no family: it promises nothing yet")
+        return 0
+    found = client.family(place["id"])
+    lines = [
+        f"registration {place['registration']} of {place['of']} on these items in this project",
+        *(
+            f"{each['registration']:>4}  {text.plain(each['preregistration_id'])}  {text.plain(each['state'])}  "
+            f"{text.plain(each['title'] or 'without title')}{_outcomes(each)}"
+            for each in found["items"]
+        ),
+    ]
+    show(options, found, "\n".join(lines))
+    return 0
+
+
+def _outcomes(registration: text.Json) -> str:
+    said = registration["outcomes"] or {}
+    return "".join(f"  {text.plain(name)}: {text.plain(outcome)}" for name, outcome in said.items())
+
+
+def _pair(argument: str) -> tuple[str, str]:
+    name, found, value = argument.partition("=")
+    if not found or not name or not value:
+        raise argparse.ArgumentTypeError("must be NAME=VALUE")
+    return name, value

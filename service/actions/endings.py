@@ -1,0 +1,118 @@
+"""Ending a record before its verdict: closing the collection early, and withdrawing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from service.actions.coverage import require_covered
+from service.actions.results import enqueue_verdict, expected_total
+from service.domain.access import Key
+from service.domain.deviations.changes import SampleSize
+from service.domain.ledger import Kind, Receipt
+from service.domain.plans.preregistration import Preregistration
+from service.domain.verdicts import stopping
+from service.errors import Conflict, NotFound
+from service.store import audit, coverage, deviations, ledger, preregistrations
+
+
+def closed(session: Session, record: Preregistration) -> bool:
+    """The collection was closed before every planned result was in."""
+    return bool(ledger.bodies(session, record.id, kind="close"))
+
+
+def close(
+    session: Session,
+    caller: Key,
+    record: Preregistration,
+    reason: str,
+    deviation: int,
+    *,
+    job_id: str,
+    salt: bytes,
+    now: datetime,
+) -> tuple[Preregistration, Receipt]:
+    """End the collection with what is in, and queue the verdict, which says so for good.
+
+    Raises:
+        Conflict: nothing is in yet, or no more is taken; `sequential_plan`; `deviation_required` when the deviation is
+            not one of this record about its sample size.
+    """
+    record.require("collecting", action="an early close")
+    if stopping.is_sequential(record.plan):
+        raise Conflict(
+            "the locked stopping rule says when this plan ends, so it cannot be closed: post the rest, or withdraw it",
+            code="sequential_plan",
+        )
+    _require_filed(session, record, deviation)
+    require_covered(session, record, full=False)
+    received = sum(count.received for count in coverage.counts(session, record.id))
+    moved = preregistrations.move(session, record, "complete", now)
+    enqueue_verdict(session, moved, job_id=job_id, now=now)
+    _audit(session, caller, record, "preregistration.close", {"deviation": deviation}, now)
+    body = {"deviation": deviation, "received": received, "expected": expected_total(record.plan)}
+    return moved, _ledgered(session, record, "close", body | {"reason": reason}, salt, now)
+
+
+def withdraw(
+    session: Session, caller: Key, record: Preregistration, reason: str, *, salt: bytes, now: datetime
+) -> tuple[Preregistration, Receipt]:
+    """Withdraw a record: what was locked, and a verdict that is there, stay; rows that nobody read stay sealed."""
+    record.require("locked", "collecting", "complete", "judged", action="a withdrawal")
+    moved = preregistrations.move(session, record, "withdrawn", now)
+    _audit(session, caller, record, "preregistration.withdraw", {"state": record.state}, now)
+    body = {"state": record.state, "reason": reason}
+    return moved, _ledgered(session, record, "withdrawal", body, salt, now)
+
+
+def _require_filed(session: Session, record: Preregistration, deviation: int) -> None:
+    try:
+        change = deviations.get(session, record.id, deviation).filing.change
+    except NotFound:
+        change = None
+    if not isinstance(change, SampleSize):
+        raise Conflict(
+            f"closing early departs from the planned n, and deviation {deviation} does not say so: file a deviation of "
+            "kind `n` first, and name its number here",
+            code="deviation_required",
+        )
+
+
+def _audit(
+    session: Session,
+    caller: Key,
+    record: Preregistration,
+    action: str,
+    facts: dict[str, object],
+    now: datetime,
+) -> None:
+    audit.record(
+        session,
+        project_id=record.project_id,
+        key_id=caller.id,
+        action=action,
+        subject=record.id,
+        facts=facts,
+        now=now,
+    )
+
+
+def _ledgered(
+    session: Session,
+    record: Preregistration,
+    kind: Kind,
+    body: Mapping[str, object],
+    salt: bytes,
+    now: datetime,
+) -> Receipt:
+    return ledger.append(
+        session,
+        kind,
+        {"preregistration_id": record.id, "plan_sha256": record.plan_sha256, **body},
+        project_id=record.project_id,
+        preregistration_id=record.id,
+        salt=salt,
+        now=now,
+    )

@@ -1,0 +1,173 @@
+"""Runs: what an eval job binds before it runs, and what of it contradicts the locked plan.
+
+A run is bound to its arm, its environment, its models and the judges of its endpoints, and the ledger has when. Batches
+name it. What a run says is its author's word; that it was said before the results came in is on record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from pydantic import AwareDatetime, Field
+
+from service.domain.canonical import canonical, sha256_hex
+from service.domain.plans.plan import MAX_ENVIRONMENT, MAX_LIST, Judge, Plan
+from service.domain.plans.strings import Line, Token
+from service.records import Record, StrictRecord
+
+Violation = Literal[
+    "run_missing",
+    "run_unknown",
+    "run_of_another_arm",
+    "run_before_lock",
+    "judge_differs",
+    "environment_differs",
+]
+VIOLATIONS: tuple[Violation, ...] = (
+    "run_missing",
+    "run_unknown",
+    "run_of_another_arm",
+    "run_before_lock",
+    "judge_differs",
+    "environment_differs",
+)
+MAX_RUNS = 10_000
+"""Of one record."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Binding(StrictRecord):
+    """What a run is bound to before it begins."""
+
+    run: Token | None = Field(None, description="What results will call it; made here when left out.")
+    arm: Token = Field(description="The arm of the plan that it runs.")
+    models: dict[Token, Line] = Field(
+        default_factory=dict,
+        max_length=MAX_ENVIRONMENT,
+        description='Models by their role, each with its version, such as `{"generator": "m-2027-01-04"}`.',
+    )
+    environment: dict[Token, Line] = Field(
+        default_factory=dict,
+        max_length=MAX_ENVIRONMENT,
+        description="Whatever else tells this run from others: harness, commit, image.",
+    )
+    judges: dict[Token, Judge] = Field(
+        default_factory=dict, max_length=MAX_LIST, description="Who judges, by endpoint."
+    )
+    started_at: AwareDatetime | None = Field(
+        None, description="When it began, with its UTC offset; null: it has not begun."
+    )
+
+
+class Run(Record):
+    """A run as it was bound; what is stored and hashed."""
+
+    preregistration_id: str
+    run: str
+    number: int = Field(description="Of the run in its preregistration, from 1.")
+    arm: str
+    models: dict[str, str]
+    environment: dict[str, str]
+    judges: dict[str, Judge]
+    started_at: AwareDatetime | None
+    plan_sha256: str = Field(description="Of the plan as it was locked when the run was bound.")
+    bound_by: str = Field(description="Name of the key that bound it.")
+    bound_at: AwareDatetime
+
+    def sha256(self) -> str:
+        """SHA-256 of its canonical text."""
+        return sha256_hex(canonical(self.model_dump(mode="json")))
+
+
+@dataclass(frozen=True, slots=True)
+class NamedBatch:
+    """A batch that counts, and the run that it names."""
+
+    batch: int
+    sequence: int
+    """Of its leaf."""
+    population: str
+    arm: str
+    endpoint: str
+    run: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class BoundRun:
+    """A run, the leaf that bound it, and the earliest time of a row that names it, where rows have one."""
+
+    run: Run
+    sequence: int
+    observed: int | None = None
+    """Microseconds since 1970 UTC."""
+
+
+def violations(
+    plan: Plan, locked_at: datetime, batches: Sequence[NamedBatch], runs: Mapping[str, BoundRun]
+) -> dict[Violation, list[NamedBatch]]:
+    """The batches that break what the plan asks of runs, by what they break, in the order of `VIOLATIONS`.
+
+    Without a section `runs` nothing is asked, and only what a bound run says itself can contradict the plan.
+    """
+    found: dict[Violation, list[NamedBatch]] = {}
+    for batch in batches:
+        for each in _broken(plan, locked_at, batch, runs):
+            found.setdefault(each, []).append(batch)
+    return {each: found[each] for each in VIOLATIONS if each in found}
+
+
+def concerned(plan: Plan, batches: Iterable[NamedBatch]) -> tuple[str, ...] | None:
+    """The hypotheses that rest on these batches; None where all of the plan do."""
+    cells = {(each.population, each.arm, each.endpoint) for each in batches}
+    hypotheses = plan.hypotheses or ()
+    named = tuple(
+        each.id
+        for each in hypotheses
+        if cells & {(each.population, arm, each.endpoint) for arm in (each.baseline, each.candidate)}
+    )
+    return None if len(named) == len(hypotheses) else named
+
+
+def _broken(
+    plan: Plan, locked_at: datetime, batch: NamedBatch, runs: Mapping[str, BoundRun]
+) -> Iterator[Violation]:
+    asked = plan.runs
+    if batch.run is None:
+        if asked is not None and asked.required:
+            yield "run_missing"
+        return
+    bound = runs.get(batch.run)
+    if bound is None or bound.sequence > batch.sequence:
+        if asked is not None:
+            yield "run_unknown"
+        if bound is None:
+            return
+    run = bound.run
+    if run.arm != batch.arm:
+        yield "run_of_another_arm"
+    if _began(bound) is not None and _began(bound) < locked_at:  # type: ignore[operator]
+        yield "run_before_lock"
+    if _other_judge(plan, run, batch.endpoint):
+        yield "judge_differs"
+    locked = {} if asked is None else asked.environment or {}
+    if any(run.environment.get(name) != value for name, value in locked.items()):
+        yield "environment_differs"
+
+
+def _began(bound: BoundRun) -> datetime | None:
+    """When a run began, by its own word and by its rows."""
+    said = [] if bound.run.started_at is None else [bound.run.started_at]
+    seen = [] if bound.observed is None else [_EPOCH + timedelta(microseconds=bound.observed)]
+    return min([*said, *seen], default=None)
+
+
+def _other_judge(plan: Plan, run: Run, endpoint_id: str) -> bool:
+    """The run names another judge than the locked one, or none where the plan asks for runs."""
+    endpoint = plan.endpoint(endpoint_id)
+    locked = None if endpoint is None else endpoint.judge
+    if endpoint_id in run.judges:
+        return run.judges[endpoint_id] != locked
+    return locked is not None and plan.runs is not None and plan.runs.required
