@@ -275,6 +275,23 @@ def _check_unblinding(record: Record, verdict: dict[str, Any]) -> None:
         raise Broken(f"{VERDICT} is not invalid, and results came in after outcomes had been opened")
 
 
+def check_close(record: Record, verdict: dict[str, Any]) -> None:
+    """Compare what the verdict says of an early close with the entry of it.
+
+    Raises:
+        Broken: the collection was closed early, and the verdict does not say so; or it says so, and the log does not.
+    """
+    closings = [each.body for each in record.of_kind("close")]
+    said = [each.get("says") for each in _objects(verdict.get("marks")) if each.get("code") == "closed_early"]
+    wanted = [
+        f"the collection was closed early, with {each.get('received')} of {each.get('expected')} planned results in "
+        f"(deviation {each.get('deviation')})"
+        for each in closings
+    ]
+    if said != wanted:
+        raise Broken(f"{VERDICT} says something else of an early close than the log")
+
+
 def _objects(values: Any) -> list[dict[str, Any]]:
     """The objects of a list; none where it holds anything else."""
     whole = isinstance(values, list) and all(isinstance(each, dict) for each in values)

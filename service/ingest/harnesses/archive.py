@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from service.ingest.harnesses import limits
-from service.ingest.harnesses.limits import malformed, too_large
+from service.ingest.harnesses.limits import too_large, unreadable
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -45,7 +45,7 @@ class Archive:
             with zipfile.ZipFile(file) as listed:
                 entries = listed.infolist()
         except _FAULTS:
-            raise malformed(
+            raise unreadable(
                 "", "the archive is cut off or damaged: its list of entries cannot be read"
             ) from None
         if len(entries) > limits.MOST_ENTRIES:
@@ -54,10 +54,10 @@ class Archive:
         for entry in entries:
             _check(entry)
             if entry.filename in self._entries:
-                raise malformed("", "the archive has two entries of one name")
+                raise unreadable("", "the archive has two entries of one name")
             self._entries[entry.filename] = entry
         if sum(entry.compress_size for entry in entries) > size:
-            raise malformed("", "entries of the archive overlap")
+            raise unreadable("", "entries of the archive overlap")
         if sum(entry.file_size for entry in entries) > limits.MOST_INFLATED:
             raise too_large("the archive is larger once it is inflated", f"{limits.MOST_INFLATED >> 20} MiB")
 
@@ -114,12 +114,12 @@ class Archive:
             for piece in _pieces(entry.compress_type, self._compressed(entry)):
                 size, checksum = size + len(piece), zlib.crc32(piece, checksum)
                 if size > entry.file_size:
-                    raise malformed(where, "is larger than the archive says")
+                    raise unreadable(where, "is larger than the archive says")
                 yield piece
         except (*_FAULTS, zlib.error, zstd.ZstdError):
-            raise malformed(where, "is cut off or damaged") from None
+            raise unreadable(where, "is cut off or damaged") from None
         if size != entry.file_size or checksum != entry.CRC:
-            raise malformed(where, "is cut off or damaged")
+            raise unreadable(where, "is cut off or damaged")
 
     def _compressed(self, entry: zipfile.ZipInfo) -> Iterator[bytes]:
         self._file.seek(entry.header_offset)
@@ -167,11 +167,11 @@ def _pieces(method: int, compressed: Iterator[bytes]) -> Iterator[bytes]:
 def _check(entry: zipfile.ZipInfo) -> None:
     name = entry.filename
     if name.startswith("/") or ".." in name.split("/") or "\0" in entry.orig_filename:
-        raise malformed("", "an entry of the archive has a name that leads out of it")
+        raise unreadable("", "an entry of the archive has a name that leads out of it")
     if entry.flag_bits & 1:
-        raise malformed("", "the archive is encrypted")
+        raise unreadable("", "the archive is encrypted")
     if entry.compress_type not in (STORED, DEFLATED, ZSTANDARD):
-        raise malformed("", "the archive is compressed by a method other than deflate and Zstandard")
+        raise unreadable("", "the archive is compressed by a method other than deflate and Zstandard")
     if entry.file_size > limits.MOST_ENTRY:
         raise too_large("an entry of the archive is larger", f"{limits.MOST_ENTRY >> 20} MiB in one")
     if entry.file_size > max(limits.SMALL_ENTRY, limits.MOST_RATIO * entry.compress_size):
@@ -185,14 +185,14 @@ def _require_short_list(file: BinaryIO, size: int) -> None:
     ending = file.read(tail)
     at = ending.rfind(b"PK\5\6")
     if at < 0 or len(ending) - at < _END.size:
-        raise malformed("", "the archive is cut off or damaged: it has no list of entries")
+        raise unreadable("", "the archive is cut off or damaged: it has no list of entries")
     entries, listed = _END.unpack_from(ending, at)[4:6]
     if at >= 20 and ending[at - 20 : at - 16] == b"PK\6\7":
         (record,) = struct.unpack_from("<Q", ending, at - 12)
         file.seek(min(record, size))
         whole = file.read(56)
         if len(whole) < 56 or whole[:4] != b"PK\6\6":
-            raise malformed("", "the archive is cut off or damaged: it has no list of entries")
+            raise unreadable("", "the archive is cut off or damaged: it has no list of entries")
         entries, listed = struct.unpack_from("<QQ", whole, 32)
     if entries > limits.MOST_ENTRIES:
         raise too_large("the archive has more entries", f"{limits.MOST_ENTRIES:,} entries")

@@ -8,7 +8,7 @@ from typing import Any
 from service.ingest.harnesses import json_slices
 from service.ingest.harnesses.files import Files
 from service.ingest.harnesses.json_slices import loads
-from service.ingest.harnesses.limits import malformed
+from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
 _WANTED = frozenset(
@@ -35,7 +35,7 @@ class DeepEvalRun(Reader):
             elif key in ("testCases", "test_cases"):
                 self._cases.append(begin)
         if len(self._cases) != 1:
-            raise malformed("", "the file holds no test run of DeepEval: it has no `testCases`")
+            raise unreadable("", "the file holds no test run of DeepEval: it has no `testCases`")
 
     def samples(self) -> Iterator[Sample]:
         """Every test case."""

@@ -13,7 +13,7 @@ from service.errors import InvalidData
 from service.ingest.harnesses import limits
 from service.ingest.harnesses.archive import Archive
 from service.ingest.harnesses.json_slices import Buffer
-from service.ingest.harnesses.limits import malformed, too_large
+from service.ingest.harnesses.limits import too_large, unreadable
 
 _ZIP = b"PK"
 
@@ -88,7 +88,7 @@ class Files:
             end = document.find(b"\n", position)
             end = len(document) if end < 0 else end
             if end - position > limits.MOST_ENTRY:
-                raise malformed(f"line {number}", "is too long")
+                raise unreadable(f"line {number}", "is too long")
             line = document[position:end]
             if line.strip():
                 yield number, line

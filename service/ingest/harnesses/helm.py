@@ -8,7 +8,7 @@ from typing import Any
 from service.errors import InvalidData
 from service.ingest.harnesses import json_slices
 from service.ingest.harnesses.files import Files
-from service.ingest.harnesses.limits import malformed
+from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
 _STATS = frozenset({"instance_id", "train_trial_index", "stats", "perturbation"})
@@ -48,7 +48,7 @@ class HelmRun(Reader):
             trial = found.get("train_trial_index", 0)
             instance = found.get("instance_id")
             if type(trial) is not int or not isinstance(found.get("stats"), list):
-                raise malformed(where, "is no instance of HELM")
+                raise unreadable(where, "is no instance of HELM")
             if found.get("perturbation"):
                 continue
             ok, about = (self._instances or {}).get((str(instance), trial), (True, None))

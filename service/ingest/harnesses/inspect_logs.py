@@ -13,7 +13,7 @@ from service.errors import InvalidData
 from service.ingest.harnesses import json_slices
 from service.ingest.harnesses.files import Files
 from service.ingest.harnesses.json_slices import Buffer
-from service.ingest.harnesses.limits import malformed, unmapped
+from service.ingest.harnesses.limits import unmapped, unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
 _WANTED = frozenset(
@@ -80,7 +80,7 @@ class InspectLog(Reader):
         if "_journal/start.json" in names:
             start = json_slices.pick(self._files.read("_journal/start.json"), _HEADER, "_journal/start.json")
             return {**start, "status": "killed"}
-        raise malformed(
+        raise unreadable(
             "", "the archive is no log of Inspect: it has neither header.json nor _journal/start.json"
         )
 
@@ -103,7 +103,7 @@ class InspectLog(Reader):
             elif key == "samples" and self._document[begin : begin + 1] == b"[":
                 self._samples_at = begin
         if "eval" not in header:
-            raise malformed("", "the file is no log of Inspect: it has no `eval`")
+            raise unreadable("", "the file is no log of Inspect: it has no `eval`")
         return header
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from service.errors import MalformedBody
 from service.ingest.harnesses import limits
-from service.ingest.harnesses.limits import malformed
+from service.ingest.harnesses.limits import unreadable
 
 Buffer = bytes | mmap
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
@@ -43,7 +43,7 @@ def loads(piece: Buffer, where: str) -> Any:
         fault = "is not JSON, or is cut off"
     except ValueError:
         fault = "holds a number of too many digits"
-    raise malformed(where, fault)
+    raise unreadable(where, fault)
 
 
 def pick(document: Buffer, wanted: Collection[str], where: str) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def pick(document: Buffer, wanted: Collection[str], where: str) -> dict[str, Any
     if len(document) <= limits.IN_MEMORY:
         found = loads(document, where)
         if not isinstance(found, dict):
-            raise malformed(where, "is not an object")
+            raise unreadable(where, "is not an object")
         return found
     return {
         key: loads(_slice(document, start, end, where), where)
@@ -86,7 +86,7 @@ def top(document: Buffer, where: str) -> Iterator[tuple[str, int, int]]:
     if not end:  # it has none
         whole(document, where)
     elif _space(document, _after(document, end, where)) != len(document):
-        raise malformed(where, "has more than one JSON value")
+        raise unreadable(where, "has more than one JSON value")
 
 
 def elements(document: Buffer, position: int, where: str) -> Iterator[tuple[int, int]]:
@@ -124,7 +124,7 @@ def each(document: Buffer, position: int, wanted: Collection[str], where: str) -
             found = pick_slice(document, position, ended, wanted, f"{where}[{number}]")
             position, text, at, end = ended, "", 0, 0
         if not isinstance(found, dict):
-            raise malformed(f"{where}[{number}]", "is not an object")
+            raise unreadable(f"{where}[{number}]", "is not an object")
         yield found
         following = _BETWEEN.match(text, end)
         if following is None:
@@ -151,7 +151,7 @@ def _window(document: Buffer, position: int, where: str) -> str:
     try:
         return _UTF8().decode(document[position : position + _WINDOW])
     except UnicodeDecodeError:
-        raise malformed(where, "is not UTF-8") from None
+        raise unreadable(where, "is not UTF-8") from None
 
 
 def pick_slice(document: Buffer, start: int, end: int, wanted: Collection[str], where: str) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def whole(document: Buffer, where: str) -> int:
     """Where a document's only value begins; refuses a document that is cut off, or holds another after it."""
     start = _space(document, 3 if document[:3] == b"\xef\xbb\xbf" else 0)
     if _space(document, _end(document, start, where)) != len(document):
-        raise malformed(where, "has more than one JSON value")
+        raise unreadable(where, "has more than one JSON value")
     return start
 
 
@@ -189,13 +189,15 @@ def begin(document: Buffer, position: int, bracket: bytes, where: str) -> int:
     """The position after an opening bracket."""
     position = _space(document, position)
     if document[position : position + 1] != bracket:
-        raise malformed(where, "is not an object" if bracket == b"{" else "is not an array")
+        raise unreadable(where, "is not an object" if bracket == b"{" else "is not an array")
     return position + 1
 
 
 def _slice(document: Buffer, start: int, end: int, where: str) -> bytes:
     if end - start > 8 * limits.IN_MEMORY:
-        raise malformed(where, f"has a part of more than {8 * limits.IN_MEMORY >> 20} MiB that is to be read")
+        raise unreadable(
+            where, f"has a part of more than {8 * limits.IN_MEMORY >> 20} MiB that is to be read"
+        )
     return document[start:end]
 
 
@@ -238,4 +240,4 @@ def _space(document: Buffer, position: int) -> int:
 
 
 def _cut_off(where: str) -> MalformedBody:
-    return malformed(where, "is not JSON, or is cut off")
+    return unreadable(where, "is not JSON, or is cut off")

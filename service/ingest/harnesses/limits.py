@@ -26,7 +26,7 @@ def too_large(what: str, limit: str) -> TooLarge:
     return TooLarge(f"{what}: an import takes at most {limit}; split the run", code="import_too_large")
 
 
-def malformed(where: str, fault: str) -> MalformedBody:
+def unreadable(where: str, fault: str) -> MalformedBody:
     """The refusal of a file that is not what its format says; `where` is a part of it, never a value."""
     return MalformedBody(f"{where}: {fault}" if where else fault, code="malformed_import")
 

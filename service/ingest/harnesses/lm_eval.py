@@ -9,7 +9,7 @@ from service.errors import InvalidData
 from service.ingest.harnesses import json_slices
 from service.ingest.harnesses.files import Files
 from service.ingest.harnesses.json_slices import loads
-from service.ingest.harnesses.limits import malformed
+from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
 _RESULTS = frozenset({"config", "configs", "n-samples", "results", "model_name", "lm_eval_version"})
@@ -53,7 +53,7 @@ class LmEvalRun(Reader):
             where = f"line {number}"
             found = loads(line, where)
             if not isinstance(found, dict) or "doc" not in found:
-                raise malformed(where, "is no sample of lm-evaluation-harness: it has no `doc`")
+                raise unreadable(where, "is no sample of lm-evaluation-harness: it has no `doc`")
             used = found.get("filter", "none")
             names = found.get("metrics")
             if not isinstance(names, list):  # files of older versions do not list them

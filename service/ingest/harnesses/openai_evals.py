@@ -8,7 +8,7 @@ from typing import Any
 from service.errors import InvalidData
 from service.ingest.harnesses.files import Files
 from service.ingest.harnesses.json_slices import loads
-from service.ingest.harnesses.limits import malformed
+from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
 
@@ -40,7 +40,7 @@ class OpenAIEvalsLog(Reader):
 
     def _take(self, event: Any, number: int) -> None:
         if not isinstance(event, dict):
-            raise malformed(f"line {number}", "is not an object")
+            raise unreadable(f"line {number}", "is not an object")
         if isinstance(event.get("spec"), dict):
             self.run = event["spec"]
         elif "final_report" in event:

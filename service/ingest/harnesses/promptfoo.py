@@ -11,7 +11,7 @@ from service.errors import InvalidData
 from service.ingest.harnesses import json_slices
 from service.ingest.harnesses.files import Files
 from service.ingest.harnesses.json_slices import Buffer, loads
-from service.ingest.harnesses.limits import malformed
+from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
 _WANTED = frozenset(
@@ -78,7 +78,7 @@ class PromptfooResults(Reader):
 
 def _sample(found: Any, where: str) -> Sample:
     if not isinstance(found, dict) or "testIdx" not in found:
-        raise malformed(where, "is no result of promptfoo: it has no `testIdx`")
+        raise unreadable(where, "is no result of promptfoo: it has no `testIdx`")
     grading = found.get("gradingResult")
     parts = grading.get("componentResults") if isinstance(grading, dict) else None
     threw = {_metric(part) for part in (parts if isinstance(parts, list) else ()) if _threw(part)}
@@ -132,12 +132,12 @@ def _table(document: Buffer) -> Iterator[Sample]:
             if not cells:
                 continue
             if len(cells) != len(header):
-                raise malformed(f"row {number}", "has another number of cells than the header")
+                raise unreadable(f"row {number}", "has another number of cells than the header")
             yield from _row(header, cells, blocks, number)
     except csv.Error:
-        raise malformed("", "the file is not CSV") from None
+        raise unreadable("", "the file is not CSV") from None
     except UnicodeDecodeError:
-        raise malformed("", "the file is not UTF-8") from None
+        raise unreadable("", "the file is not UTF-8") from None
 
 
 def _blocks(header: list[str]) -> list[tuple[int, int, Mapping[str, int]]]:
@@ -194,7 +194,7 @@ def _row(
 def _named(cell: str, where: str) -> Iterator[tuple[str, Any]]:
     found = loads(cell.encode(), where) if cell else {}
     if not isinstance(found, dict):
-        raise malformed(where, "has named scores that are no object")
+        raise unreadable(where, "has named scores that are no object")
     yield from found.items()
 
 

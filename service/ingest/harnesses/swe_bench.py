@@ -7,7 +7,7 @@ from typing import Any
 
 from service.ingest.harnesses import json_slices
 from service.ingest.harnesses.files import Files
-from service.ingest.harnesses.limits import malformed
+from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
 _EVENTS = (
@@ -27,9 +27,9 @@ class SweBenchReport(Reader):
         name = files.only("*.json", what="a report of SWE-bench", of="one MODEL.RUN_ID.json")
         report = json_slices.loads(files.read(name), "the report")
         if not isinstance(report, dict) or not isinstance(report.get("resolved_ids"), list):
-            raise malformed("", "the file is no report of SWE-bench: it has no `resolved_ids`")
+            raise unreadable("", "the file is no report of SWE-bench: it has no `resolved_ids`")
         if report.get("schema_version") != 2:
-            raise malformed("", "the report is not of schema_version 2; write it with a newer SWE-bench")
+            raise unreadable("", "the report is not of schema_version 2; write it with a newer SWE-bench")
         self._report = report
         model, _, run = name.rpartition("/")[2].removesuffix(".json").rpartition(".")
         self.run = {"model": model or run, "run_id": run}
@@ -40,7 +40,7 @@ class SweBenchReport(Reader):
         for name, right in (("unresolved_ids", False), ("resolved_ids", True)):
             for instance in _ids(self._report, name):
                 if outcomes.setdefault(instance, (None, right)) != (None, right):
-                    raise malformed("", "the report has an instance that is both resolved and unresolved")
+                    raise unreadable("", "the report has an instance that is both resolved and unresolved")
         submitted = set(_ids(self._report, "submitted_ids"))
         for name, event in reversed(_EVENTS):
             for instance in _ids(self._report, name):
@@ -48,7 +48,7 @@ class SweBenchReport(Reader):
                     continue
                 resolved = outcomes.get(instance, (None, None))[1]
                 if resolved:
-                    raise malformed("", f"the report has an instance that is both resolved and in {name}")
+                    raise unreadable("", f"the report has an instance that is both resolved and in {name}")
                 outcomes[instance] = event, resolved
         for instance, (happened, resolved) in outcomes.items():
             fields = {"id": instance, "repository": instance.rpartition("-")[0]}
@@ -65,5 +65,5 @@ def _ids(report: Mapping[str, Any], name: str) -> Iterator[str]:
     if found is None:
         return
     if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-        raise malformed("", f"`{name}` of the report is not a list of ids")
+        raise unreadable("", f"`{name}` of the report is not a list of ids")
     yield from found

@@ -12,7 +12,7 @@ from typing import Any
 from service.errors import InvalidData
 from service.ingest.harnesses.files import Files
 from service.ingest.harnesses.json_slices import Buffer, loads
-from service.ingest.harnesses.limits import malformed
+from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
 
@@ -47,25 +47,27 @@ class TableFile(Reader):
             reader = csv.reader(text, strict=True)
             header = next(reader, [])
             if len(set(header)) != len(header):
-                raise malformed("", "the header of the table names a column twice")
+                raise unreadable("", "the header of the table names a column twice")
             for cells in reader:
                 if not cells:
                     continue
                 where = f"line {reader.line_num}"
                 if len(cells) != len(header):
-                    raise malformed(where, f"has {len(cells)} cells where the header has {len(header)}")
+                    raise unreadable(where, f"has {len(cells)} cells where the header has {len(header)}")
                 yield where, dict(zip(header, cells, strict=True))
         except csv.Error:
-            raise malformed("", "the file is not CSV: check its quotes and the length of its cells") from None
+            raise unreadable(
+                "", "the file is not CSV: check its quotes and the length of its cells"
+            ) from None
         except UnicodeDecodeError:
-            raise malformed("", "the file is not UTF-8") from None
+            raise unreadable("", "the file is not UTF-8") from None
 
     def _ndjson(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         for number, line in self._files.lines(self._name):
             where = f"line {number}"
             row = loads(line, where)
             if not isinstance(row, dict):
-                raise malformed(where, "is not a JSON object")
+                raise unreadable(where, "is not a JSON object")
             yield where, row
 
     def _parquet(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -84,7 +86,7 @@ class TableFile(Reader):
                     number += 1
                     yield f"row {number}", row
         except (arrow.ArrowException, OSError):
-            raise malformed("", "the file is not Parquet, or is cut off") from None
+            raise unreadable("", "the file is not Parquet, or is cut off") from None
 
 
 class _Cells(Mapping[str, Measured]):
