@@ -251,9 +251,7 @@ def check_marks(record: Record, verdict: dict[str, Any]) -> None:
     Raises:
         Broken: the collection was closed, or outcomes were opened, and the verdict does not say so as it was.
     """
-    closed = [each for each in _objects(verdict.get("marks")) if each.get("code") == "closed_early"]
-    if len(closed) != len(record.of_kind("close")):
-        raise Broken(f"{VERDICT} says something else of an early end than the log")
+    _check_close(record, verdict)
     _check_unblinding(record, verdict)
 
 
@@ -267,20 +265,18 @@ def _check_unblinding(record: Record, verdict: dict[str, Any]) -> None:
         for index, batch in record.batches
         if openings and index > openings[0] and batch.sequence not in record.voids
     ]
-    wanted = [("invalid" if late else "flag", late)] if openings else []
+    ended = any(openings and each.index > openings[0] for each in record.of_kind("close"))
+    wanted = [("invalid" if late or ended else "flag", late)] if openings else []
     if [(each.get("effect"), each.get("batches")) for each in marks] != wanted:
         raise Broken(f"{VERDICT} says something else of an early look at outcomes than the log")
     outcomes = {each["outcome"] for each in verdict["hypotheses"]}
-    if late and outcomes != {"invalid"}:
-        raise Broken(f"{VERDICT} is not invalid, and results came in after outcomes had been opened")
+    if (late or ended) and outcomes != {"invalid"}:
+        raise Broken(
+            f"{VERDICT} is not invalid, and results came in, or the collection ended, after outcomes had been opened"
+        )
 
 
-def check_close(record: Record, verdict: dict[str, Any]) -> None:
-    """Compare what the verdict says of an early close with the entry of it.
-
-    Raises:
-        Broken: the collection was closed early, and the verdict does not say so; or it says so, and the log does not.
-    """
+def _check_close(record: Record, verdict: dict[str, Any]) -> None:
     closings = [each.body for each in record.of_kind("close")]
     said = [each.get("says") for each in _objects(verdict.get("marks")) if each.get("code") == "closed_early"]
     wanted = [
