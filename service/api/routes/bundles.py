@@ -19,7 +19,7 @@ routes = router("ledger")
 ZIP = "application/zip"
 PIECE = 1 << 18
 SHOWN: dict[int | str, dict[str, Any]] = {
-    200: {"content": {ZIP: {"schema": {"type": "string", "format": "binary"}}}}
+    200: {"content": {ZIP: {"schema": {"type": "string", "format": "binary"}, "example": "PK\u0003\u0004…"}}}
 }
 SPOOLED = 4 << 20
 """Bytes up to which a bundle stays in memory."""

@@ -12,7 +12,9 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from forelock.bundles.container import Writer
+from forelock.bundles.container import Reader, Writer
+from forelock.bundles.findings import Report
+from forelock.bundles.verifying import exit_status, verify
 from forelock.transparency import merkle
 from forelock.transparency.checkpoints import Checkpoint
 from forelock.transparency.encoding import base64_text
@@ -212,4 +214,34 @@ def judged(outcome: str = "supported", voided: Sequence[int] = (), world: World 
     body = {"preregistration_id": ID, "plan_sha256": plan_sha256, "verdict_sha256": sha256(said)}
     world.log("verdict", body)
     world.log("plan_locked", {"preregistration_id": "another"}, own=False)
+    return world
+
+
+def checked(data: bytes, **options: Any) -> Report:
+    return verify(io.BytesIO(data), **options)
+
+
+def failures(report: Report) -> str:
+    return "; ".join(f"{each.name}: {each.sentence}" for each in report.checks if each.state == "fail")
+
+
+def status(data: bytes, **options: Any) -> int:
+    return exit_status(checked(data, **options))
+
+
+def members(data: bytes) -> dict[str, bytes]:
+    reader = Reader(io.BytesIO(data))
+    return {name: reader.read(name, 1 << 30) for name in reader.members if name != "bundle.json"}
+
+
+def with_deviation() -> World:
+    world = collected()
+    filed, decided = (
+        text({"number": 1, "title": "fewer items"}),
+        text({"number": 1, "classification": "accept"}),
+    )
+    world.members |= {"deviations/1.json": filed, "deviations/1-decision-1.json": decided}
+    world.log("deviation", {"preregistration_id": ID, "deviation": 1, "deviation_sha256": sha256(filed)})
+    said = {"preregistration_id": ID, "deviation": 1, "decision": 1, "decision_sha256": sha256(decided)}
+    world.log("deviation", said)
     return world

@@ -63,7 +63,7 @@ def test_the_names_of_rfc_8785_are_in_order() -> None:
     """Section 3.2.3: sorted by UTF-16, so that a pair of surrogates comes before U+FB33."""
     text = (
         '{"\\r":"Carriage Return","1":"One","\x80":"Control","ö":"Latin Small Letter O With Diaeresis",'
-        '"€":"Euro Sign","😀":"Emoji: Grinning Face","דּ":"Hebrew Letter Dalet With Dagesh"}'
+        '"€":"Euro Sign","😀":"Emoji: Grinning Face","\ufb33":"Hebrew Letter Dalet With Dagesh"}'
     )
     assert len(read(text.encode(), "it")) == 7
 
@@ -73,7 +73,7 @@ def test_the_names_of_rfc_8785_are_in_order() -> None:
     [
         '{"a":1,"a":1}',
         '{"b":1,"a":1}',
-        '{"דּ":1,"😀":2}',
+        '{"\ufb33":1,"😀":2}',
         '{"a": 1}',
         "[1,2]\n",
         "1.0",

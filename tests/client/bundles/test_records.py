@@ -1,0 +1,254 @@
+"""Struck batches, early ends, deviations, amendments, and whatever odd value stands in a signed text."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from forelock.bundles.findings import Report
+from forelock.bundles.verifying import Opened, Recomputed, exit_status
+from forelock.bundles.words import as_text
+
+from .making import (
+    ID,
+    World,
+    batch_body,
+    block,
+    checked,
+    collected,
+    failures,
+    judged,
+    locked,
+    plan,
+    sha256,
+    status,
+    text,
+    verdict,
+    with_deviation,
+)
+
+# Struck batches, early ends, deviations, amendments
+
+
+def test_a_struck_batch_counts_for_nothing_and_is_told() -> None:
+    world = locked()
+    rows = b""
+    for number, arm in enumerate("AAB", 1):
+        data = block(bytes([number] * 16), range(4), [0, 1, 0, 1])
+        world.log("batch", batch_body(number, arm, data, 4))
+        rows += data
+        if number == 1:
+            world.log("batch_voided", {"preregistration_id": ID, "batch": 1, "reason": "a wrong file"})
+    world.members["rows.bin"] = rows
+    report = checked(judged(voided=[1], world=world).bundle())
+    assert failures(report) == ""
+    assert "Batch 1 was struck: a wrong file" in report.marks
+
+
+def test_a_look_may_end_it_early() -> None:
+    world = collected(arms="A")
+    assert status(judged(world=collected(arms="A")).bundle()) == 3
+    world.log("look", {"preregistration_id": ID, "look": 1, "decision": "stop", "units": {"p": 4}})
+    report = checked(judged(world=world).bundle())
+    assert failures(report) == ""
+    assert any("ended early" in each.sentence for each in report.checks)
+
+
+def test_deviations_are_compared_with_their_entries() -> None:
+    world = judged(world=with_deviation())
+    assert any(each.name == "deviations" for each in checked(world.bundle()).checks)
+    assert status(world.bundle(**{"deviations/1.json": text({"number": 1, "title": "more items"})})) == 3
+    assert status(world.bundle(**{"deviations/1-decision-1.json": None})) == 3
+
+
+def test_an_amended_plan_is_the_one_that_counts() -> None:
+    world = locked()
+    amended = json.loads(world.members["plans/1.json"]) | {"title": "A smaller plan"}
+    world.members["plans/2.json"] = text(amended)
+    body = {"preregistration_id": ID, "version": 2, "plan_sha256": sha256(text(amended))}
+    world.log("plan_amended", body)
+    report = checked(world.bundle())
+    assert failures(report) == ""
+    assert report.title == "A smaller plan"
+    assert status(world.bundle(**{"plans/2.json": world.members["plans/1.json"]})) == 3
+
+
+def test_what_the_log_says_beside_is_told() -> None:
+    world = collected()
+    world.log("run", {"preregistration_id": ID})
+    world.log("withdrawal", {"preregistration_id": ID})
+    marks = " ".join(checked(judged(world=world).bundle()).marks)
+    assert "was withdrawn" in marks
+    assert "1 runs were bound" in marks
+
+
+def test_an_early_end_by_hand_is_in_the_verdict() -> None:
+    def ended(**more: Any) -> Report:
+        world = collected(arms="A")
+        world.log("close", {"preregistration_id": ID, "received": 4, "expected": 8})
+        said = verdict(sha256(world.members["plans/1.json"]), "invalid") | more
+        world.members["verdict.json"] = text(said)
+        body = {
+            "preregistration_id": ID,
+            "plan_sha256": said["plan_sha256"],
+            "verdict_sha256": sha256(text(said)),
+        }
+        world.log("verdict", body)
+        return checked(world.bundle())
+
+    assert exit_status(ended(marks=[{"code": "closed_early", "effect": "invalid"}])) == 4
+    assert "early end" in failures(ended())
+
+
+def opened_early(*, late: bool, mark: dict[str, Any] | None, outcome: str = "invalid") -> Report:
+    """A record whose outcomes somebody read before the verdict: after everything was in, or in between."""
+    world = collected(arms="A" if late else "AB")
+    world.log("unblinding", {"preregistration_id": ID})
+    if late:
+        data = block(bytes([2] * 16), range(4), [1, 0, 1, 1])
+        world.log("batch", batch_body(2, "B", data, 4))
+        world.members["rows.bin"] += data
+    said = verdict(sha256(world.members["plans/1.json"]), outcome) | ({"marks": [mark]} if mark else {})
+    world.members["verdict.json"] = text(said)
+    body = {
+        "preregistration_id": ID,
+        "plan_sha256": said["plan_sha256"],
+        "verdict_sha256": sha256(text(said)),
+    }
+    world.log("verdict", body)
+    return checked(world.bundle())
+
+
+def test_an_early_look_at_outcomes_is_in_the_verdict() -> None:
+    flag, invalid = (
+        {"code": "unblinded", "effect": "flag", "batches": []},
+        {"code": "unblinded", "effect": "invalid"},
+    )
+    assert exit_status(opened_early(late=False, mark=flag, outcome="supported")) == 0
+    assert exit_status(opened_early(late=True, mark=invalid | {"batches": [2]})) == 4
+    for report in (
+        opened_early(late=False, mark=None, outcome="supported"),
+        opened_early(late=True, mark=None),
+        opened_early(late=True, mark=flag),
+        opened_early(late=True, mark=invalid | {"batches": [1]}),
+        opened_early(late=True, mark=invalid | {"batches": [2]}, outcome="supported"),
+        checked(judged_with_a_mark_for_nothing(flag)),
+    ):
+        assert exit_status(report) == 3
+        assert "early look" in failures(report) or "not invalid" in failures(report)
+
+
+def judged_with_a_mark_for_nothing(mark: dict[str, Any]) -> bytes:
+    world = collected()
+    said = verdict(sha256(world.members["plans/1.json"])) | {"marks": [mark]}
+    world.members["verdict.json"] = text(said)
+    body = {
+        "preregistration_id": ID,
+        "plan_sha256": said["plan_sha256"],
+        "verdict_sha256": sha256(text(said)),
+    }
+    world.log("verdict", body)
+    return world.bundle()
+
+
+def test_erased_rows_are_told_and_cannot_be_judged_again() -> None:
+    world = judged()
+    world.log("erasure", {"preregistration_id": ID})
+    report = checked(world.bundle(**{"rows.bin": None}))
+    assert failures(report) == ""
+    assert exit_status(report) == 5
+
+
+# Whatever stands in the texts, whole and signed
+
+
+ODD = [
+    None,
+    True,
+    0,
+    -1,
+    1.5,
+    2**53 - 1,
+    "",
+    "x",
+    "\x1b[31m",
+    [],
+    [[]],
+    [None],
+    {},
+    {"a": []},
+    [{}],
+    "9" * 40,
+]
+
+
+def places(value: Any) -> list[tuple[Any, ...]]:
+    """Every place of a value, as a path."""
+    if isinstance(value, dict):
+        return [(), *((name, *rest) for name, inner in value.items() for rest in places(inner))]
+    if isinstance(value, list):
+        return [(), *((index, *rest) for index, inner in enumerate(value) for rest in places(inner))]
+    return [()]
+
+
+def put(value: Any, path: tuple[Any, ...], odd: Any) -> Any:
+    if not path:
+        return odd
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy[path[0]] = put(copy[path[0]], path[1:], odd)
+    return copy
+
+
+@pytest.mark.parametrize("what", ["plan", "items", "verdict", "entries"])
+def test_odd_values_end_in_a_sentence_and_no_traceback(what: str) -> None:
+    """Somebody who holds the signing key writes whatever he likes into texts that fit their hashes."""
+
+    def world_of(change: Callable[[str, Any], Any]) -> World:
+        world = World()
+        items = text(change("items", {"item_ids": [f"item {number}" for number in range(4)]}))
+        plan_text = text(change("plan", plan(sha256(items))))
+        world.members |= {"plans/1.json": plan_text, "manifests/0.json": items}
+        world.log("plan_locked", {"preregistration_id": ID, "version": 1, "plan_sha256": sha256(plan_text)})
+        rows = b""
+        for number, arm in enumerate("AAB", 1):
+            data = block(bytes([number] * 16), range(4), [1, 0, 1, 1])
+            world.log("batch", batch_body(number, arm, data, 4))
+            rows += data
+        world.log("batch_voided", {"preregistration_id": ID, "batch": 1, "reason": "wrong"})
+        filed = text({"number": 1})
+        for more in ({"deviation_sha256": sha256(filed)}, {"decision": 1, "decision_sha256": sha256(filed)}):
+            world.log("deviation", {"preregistration_id": ID, "deviation": 1, **more})
+        world.log("look", {"preregistration_id": ID, "decision": "continue"})
+        said = text(change("verdict", verdict(sha256(plan_text), voided=[1])))
+        named = {"deviations/1.json": filed, "deviations/1-decision-1.json": filed, "verdict.json": said}
+        world.members |= {"rows.bin": rows, **named}
+        body = {"preregistration_id": ID, "plan_sha256": sha256(plan_text), "verdict_sha256": sha256(said)}
+        world.log("verdict", body)
+        leaves = [json.loads(each) for each in world.leaves]
+        world.leaves = [text(each) for each in change("entries", leaves)]
+        return world
+
+    seen: dict[str, Any] = {}
+    world = world_of(lambda name, value: seen.setdefault(name, value))
+    assert failures(checked(world.bundle())) == ""
+    chosen = random.Random(what)
+    for path in places(seen[what]):
+        if not path or (what == "entries" and path[-1] == "kind") or (len(path) == 1 and what == "entries"):
+            continue
+        for odd in chosen.sample(ODD, 5):
+
+            def change(name: str, value: Any, path: Any = path, odd: Any = odd) -> Any:
+                return put(value, path, odd) if name == what else value
+
+            report = checked(world_of(change).bundle(), recompute=recompute_nothing)
+            assert exit_status(report) in (0, 3, 4, 10, 11, 12), (path, odd)
+            assert "\x1b" not in as_text(report, "bundle.zip", 3)
+
+
+def recompute_nothing(opened: Opened) -> Recomputed:
+    assert [len(each.values) for each in opened.batches()]
+    return Recomputed(True, False, "the same")
