@@ -20,7 +20,7 @@ usage: ./do COMMAND [ARGUMENTS]
   test --alone [FILE ...]         run every test file, or those named, in a process of its own
   quick                           format, lint, types, and the tests of what was changed: seconds
   coverage [--python 3.x] [PYTEST ARGUMENTS]
-                                  how much of the service the tests run that need no other process; fails below the floor
+                                  how much of the service the tests run that need no other process
   check                           format, lint, types, layers, OpenAPI, Dockerfile
   openapi                         write openapi/openapi.json from the code
   pages                           write every generated page and the API's description from the code

@@ -22,6 +22,9 @@ class InlinePool:
         self.calls: list[tuple[object, ...]] = []
         self.abandoned = 0
 
+    def start(self) -> None:
+        pass
+
     def submit(self, function: Callable[..., Any], *arguments: object) -> Future[Any]:
         self.calls.append((function, *arguments))
         future: Future[Any] = Future()

@@ -111,14 +111,19 @@ def leaves(session: Session, start: int, limit: int) -> list[str]:
 
 
 def _proven(session: Session, receipt: Receipt) -> Receipt:
-    stored = checkpoints.covering(session, receipt.sequence)
-    if stored is None:
-        return receipt
-    checkpoint = _read(stored)
-    found = _inclusion(session, receipt.sequence, checkpoint.size, checkpoint.root)
-    integrity.require("ledger entry", str(receipt.sequence), holds=found.leaf.hex() == receipt.leaf_sha256)
-    proof = str(TlogProof(found.index, found.hashes, stored.note))
-    return receipt.model_copy(update={"checkpoint": stored.note, "proof": proof})
+    kept, key = integrity.known(session).proofs, (receipt.sequence, receipt.leaf_sha256)
+    proof = kept.get(key)
+    if proof is None:
+        stored = checkpoints.covering(session, receipt.sequence)
+        if stored is None:
+            return receipt
+        checkpoint = _read(stored)
+        found = _inclusion(session, receipt.sequence, checkpoint.size, checkpoint.root)
+        holds = found.leaf.hex() == receipt.leaf_sha256
+        integrity.require("ledger entry", str(receipt.sequence), holds=holds)
+        proof = stored.note, str(TlogProof(found.index, found.hashes, stored.note))
+        kept.add(key, proof, 1)
+    return receipt.model_copy(update={"checkpoint": proof[0], "proof": proof[1]})
 
 
 def _inclusion(session: Session, index: int, size: int, root: bytes) -> Inclusion:

@@ -78,7 +78,7 @@ def _explained(other: list[str]) -> str:
 def _judged(opened: Opened, recorded: Mapping[str, Any]) -> str:
     plan = Plan.model_validate_json(opened.plan)
     manifests = {name: _manifest(text) for name, text in opened.manifests.items()}
-    outcomes = Outcomes.empty(plan)
+    outcomes = Outcomes.empty(plan, closed=opened.closed)
     for batch in opened.batches():
         outcomes.place(_placed(batch))
     voided = tuple(VoidedBatch.model_validate(each) for each in recorded["voided_batches"])

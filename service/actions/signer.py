@@ -64,6 +64,8 @@ class Seen:
     by: notes.Signer
     remembered: Remembered | None
     checkpoint: Checkpoint
+    note: str
+    """The checkpoint as it is signed: the same for the same tree, whoever signs it."""
     stored: StoredCheckpoint | None
 
 
@@ -156,11 +158,12 @@ class Signer:
         if remembered is not None:
             self._require_grown(session, self._base(session, remembered.checkpoint, signers), found)
         at = None if stored is None else (stored.size, stored.signer)
-        if stored is not None and at == (found.size, signers[-1].number) and stored.note != found.sign(by):
+        note = found.sign(by)
+        if stored is not None and at == (found.size, signers[-1].number) and stored.note != note:
             raise CheckpointRefused(
                 f"the stored checkpoint of {stored.size} is not the one that was signed: {RESUME}"
             )
-        return Seen(signers[-1], by, remembered, found, stored)
+        return Seen(signers[-1], by, remembered, found, note, stored)
 
     def signing_as(self, signer: LogSigner) -> notes.Signer:
         """The private key of a signer.
@@ -202,10 +205,11 @@ class Signer:
         return known if covers is not None and known is not None and known.size >= covers else None
 
     def _sign(self) -> Signed | None:
-        with self.database.read() as session:
-            if ledger.head(session).size == 0 and self.state.read() is None:
-                return None
-        self.found()
+        if self._latest is None:  # afterwards there is a log, and it has a name
+            with self.database.read() as session:
+                if ledger.head(session).size == 0 and self.state.read() is None:
+                    return None
+            self.found()
         with self.turn() as turn:
             self.step("taken")
             remembered = self.state.read()
@@ -213,7 +217,7 @@ class Signer:
                 seen = self.look(session, remembered)
             self.step("read")
             size = seen.checkpoint.size
-            note = seen.checkpoint.sign(seen.by)  # the same for the same tree, whoever signs it
+            note = seen.note
             self.step("signed")
             if remembered is None or remembered.note != note:
                 self.state.keep(note, self.step)

@@ -26,7 +26,7 @@ def marks(
 
 
 def _unblinded(session: Session, record: Preregistration) -> Mark | None:
-    """Outcomes were opened; batches that count and stand after that in the ledger came too late."""
+    """Outcomes were opened; batches that count and stand after that in the ledger came too late, and so did a close."""
     openings = ledger.entries(session, record.id, "unblinding")
     if not openings:
         return None
@@ -37,7 +37,8 @@ def _unblinded(session: Session, record: Preregistration) -> Mark | None:
         for _, body in ledger.numbered(session, record.id, kind="batch", after=first.sequence)
         if body["batch"] in counting
     ]
-    return unblinded(first.created_at, late)
+    closed = bool(ledger.numbered(session, record.id, kind="close", after=first.sequence))
+    return unblinded(first.created_at, late, closed=closed)
 
 
 def _runs(session: Session, record: Preregistration, observed: Mapping[str | None, int]) -> Iterator[Mark]:

@@ -39,6 +39,8 @@ CLOSE_SECONDS = 1.0
 RESTARTS, RESTART_SECONDS = 3, 10
 RETRIES = (0.0, 1.0, 5.0, 15.0, 60.0)
 """Seconds before a pool that could not be started is tried again."""
+REACHES = (0.0, 1.0, 2.0, 5.0)
+"""The same for one elsewhere: to ask costs little, and its scheduler may be back at any moment."""
 SETTINGS = {
     # Outcomes stay in memory: nothing is spilled to a disk, and no page shows what runs.
     "distributed.worker.memory.target": False,
@@ -94,6 +96,15 @@ class DaskPool:
         self._cluster: LocalCluster | None = None
         self._sent: weakref.WeakKeyDictionary[Data, Remote] = weakref.WeakKeyDictionary()
         self._running: weakref.WeakKeyDictionary[Future[Any], Remote] = weakref.WeakKeyDictionary()
+
+    def start(self) -> None:
+        """Reach the scheduler, or start a cluster, if that has not been done.
+
+        Raises:
+            PoolUnavailable: no scheduler answers.
+        """
+        with self._reaching():
+            self._live()
 
     def submit(self, function: Callable[..., Any], *arguments: object) -> Future[Any]:
         """Start `function(*arguments)` on a worker.
@@ -166,7 +177,8 @@ class DaskPool:
 
     def _give_up(self) -> None:
         """One try at a time, with growing pauses: a cluster that cannot start costs threads and files."""
-        self._not_before = self._clock() + RETRIES[min(self._failed, len(RETRIES) - 1)]
+        pauses = RETRIES if self._scheduler is None else REACHES
+        self._not_before = self._clock() + pauses[min(self._failed, len(pauses) - 1)]
         self._failed += 1
         cluster, self._cluster = self._cluster, None
         if cluster is not None:

@@ -42,6 +42,13 @@ class Pool(Protocol):
 
     workers: int
 
+    def start(self) -> None:
+        """Be up for calls, which may take a while.
+
+        Raises:
+            PoolUnavailable: it cannot be.
+        """
+
     def submit(self, function: Callable[..., Any], *arguments: object) -> Future[Any]:
         """Start `function(*arguments)`; the future raises what the function raised."""
 

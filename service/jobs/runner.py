@@ -6,6 +6,7 @@ shards, and a runner that lost a lease writes nothing, so every job is recorded 
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from service.config import Settings
 from service.errors import ForelockError, Unavailable
 from service.jobs.absence import Absence
-from service.jobs.attempt import Attempt, LeaseLost, PutBack
+from service.jobs.attempt import TICK_SECONDS, Attempt, LeaseLost, PutBack
 from service.jobs.calibrations import CalibrationJob
 from service.jobs.computations import kinds
 from service.jobs.looks import LookJob
@@ -147,7 +148,7 @@ class Runner:
 
     def _start(self, threads: ThreadPoolExecutor) -> bool:
         """Hand a job to a free thread; False when either is missing."""
-        if self._busy >= self._threads or (job := self._claim()) is None:
+        if self._busy >= self._threads or (job := self._claim(self._have_pool)) is None:
             return False
         with self._count:
             self._busy += 1
@@ -169,12 +170,31 @@ class Runner:
                 self._busy -= 1
             self._alarm.ring()
 
-    def _claim(self) -> Job | None:
+    def _have_pool(self) -> None:
+        """Have the pool up before a job is taken: no lease runs meanwhile, and whatever dies dies of no job.
+
+        What keeps it away is said by the job's own call.
+        """
+        started = threading.Event()
+
+        def start() -> None:
+            with contextlib.suppress(Exception):
+                self._pool.start()
+            started.set()
+
+        threading.Thread(target=start, name="start-pool", daemon=True).start()
+        while not started.wait(TICK_SECONDS) and not self._stopping.is_set():
+            pass
+
+    def _claim(self, prepare: Callable[[], None] = lambda: None) -> Job | None:
         kinds = tuple(self._handlers)
         with self._database.read() as session:
             abandoned = self._watch.abandoned(session)
             if not job_leases.claimable(session, kinds, abandoned):
                 return None
+        prepare()
+        if self._stopping.is_set():
+            return None
         with self._database.write() as session:
             return job_leases.claim(
                 session,

@@ -24,7 +24,7 @@ from service.store.tables import alterations
 log = logging.getLogger("forelock.integrity")
 FOUND, KNOWN = "altered", "known"
 """Where a session has what was found in it, and what is known of its database."""
-MOST_COMPARED, MOST_LEAVES = 4_000, 20_000
+MOST_COMPARED, MOST_LEAVES, MOST_PROOFS = 4_000, 20_000, 2_000
 
 
 class Alteration(NamedTuple):
@@ -42,6 +42,8 @@ class Known:
         """Rows that agreed with it, by everything that was compared."""
         self.leaves: Recent[str, Any] = Recent(MOST_LEAVES, MOST_RECORDS)
         """What it says of the batches of a record."""
+        self.proofs: Recent[tuple[int, str], tuple[str, str]] = Recent(MOST_PROOFS)
+        """Of leaves, by number and hash: the first checkpoint that holds them, and the proof, as they were verified."""
 
 
 def known(session: Session) -> Known:

@@ -460,6 +460,11 @@ def test_a_receipt_gets_the_first_checkpoint_that_holds_it(replica, database):
     assert read.checkpoint == proven.checkpoint
     checkpoint = read.verify(leaf_hash(receipt.leaf.encode()), replica.keys(), origin="log.example")
     assert (checkpoint.size, read.index) == (1, 0)
+    other = receipt.model_copy(update={"leaf_sha256": "00" * 32})
+    with database.read() as session:
+        assert proofs.proven(session, [receipt]) == [proven]  # remembered, for this very leaf
+    with pytest.raises(RecordAltered), database.read() as session:
+        proofs.proven(session, [other])
 
 
 def test_a_proof_that_does_not_hold_is_not_given(replica, database):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import io
 import json
 import random
 import re
@@ -20,6 +21,7 @@ import sys
 import tempfile
 import time
 import uuid
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -215,7 +217,7 @@ class Comparison:
         elif answers[0][0].status_code >= 500:
             found.differences.append(Difference(number, operation.id, sent, texts[0], "a 5xx"))
         hashes = [
-            world.drawn(answer.text) for world, (answer, _, _) in zip(self._worlds, answers, strict=True)
+            world.drawn(text_of(answer)) for world, (answer, _, _) in zip(self._worlds, answers, strict=True)
         ]
         for same, again, other in zip(*hashes, strict=False):
             if same == again != other:
@@ -326,12 +328,20 @@ class Comparison:
         return world.value(record.id, "AB"[arm == "A"], record.order[at - 1], "value")
 
 
+def text_of(answer: Any) -> str:
+    """The text of an answer; of an archive the names and texts of its members: its own bytes hold sums of them."""
+    if answer.headers.get("content-type") != "application/zip":
+        return str(answer.text)
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        return "\n".join(f"{each.filename} {archive.read(each)!r}" for each in archive.infolist())
+
+
 def _whole(world: World, answer: Any) -> str:
     headers = sorted((k, v) for k, v in answer.headers.items() if k not in NOT_COMPARED)
     length = answer.headers.get("content-length")
     if length is not None and answer.status_code != 304 and int(length) != len(answer.content):
         headers.append(("content-length", "wrong"))
-    return world.masked(f"{answer.status_code} {headers} {answer.text}")
+    return world.masked(f"{answer.status_code} {headers} {text_of(answer)}")
 
 
 def _filing(rng: random.Random) -> dict[str, Any]:

@@ -314,9 +314,15 @@ def test_a_cluster_that_fails_to_start_is_said_and_started_again(monkeypatch: py
     pool.close()
 
 
-def test_a_cluster_that_cannot_start_is_not_tried_at_every_call(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("scheduler", "tried"),
+    [(None, [0.0, 0.5, 1.5, 6.5, 21.5, 81.5]), ("tls://h:1", [0.0, 0.5, 1.5, 3.5, 8.5, 13.5])],
+)
+def test_a_pool_that_cannot_be_had_is_not_tried_at_every_call(
+    monkeypatch: pytest.MonkeyPatch, scheduler: str | None, tried: list[float]
+) -> None:
     seconds = 0.0
-    pool = DaskPool(1, clock=lambda: seconds)
+    pool = DaskPool(1, scheduler, clock=lambda: seconds)
     tries = []
 
     def fail() -> None:
@@ -328,7 +334,7 @@ def test_a_cluster_that_cannot_start_is_not_tried_at_every_call(monkeypatch: pyt
         with pytest.raises(PoolUnavailable):
             pool.submit(divmod, 7, 2)
         seconds += 0.5
-    assert tries == [0.0, 0.5, 1.5, 6.5, 21.5, 81.5]
+    assert tries[:6] == tried
 
 
 def test_a_pool_that_is_being_started_keeps_nobody_from_ending(monkeypatch: pytest.MonkeyPatch) -> None:

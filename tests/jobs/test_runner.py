@@ -362,7 +362,7 @@ def test_a_runner_names_the_database_that_is_away_once_and_its_return_once(world
     caplog.set_level(logging.INFO, "forelock.runner")
     runner, asked = world.runner(), itertools.count()
 
-    def claim():
+    def claim(_prepare):
         if (number := next(asked)) < 4:
             raise Unavailable("the database is busy or away: repeat the request shortly") from OSError(
                 "refused"
@@ -463,3 +463,44 @@ def test_a_runner_that_stops_does_not_wait_for_a_pool_that_is_being_started(worl
     assert not working.is_alive()
     assert (world.read(job).state, world.read(job).attempts) == ("queued", 0)
     pool.may.set()
+
+
+def test_no_job_is_taken_before_the_pool_is_up(world):
+    begun, may = threading.Event(), threading.Event()
+
+    class Slow(InlinePool):
+        def start(self):
+            begun.set()
+            assert may.wait(60)
+
+    runner, job = world.runner(Slow()), world.enqueue()
+    running = threading.Thread(target=runner.run)
+    running.start()
+    assert begun.wait(60)
+    assert (world.read(job).state, world.read(job).attempts) == ("queued", 0)
+    may.set()
+    until = time.monotonic() + 60
+    while world.read(job).state != "succeeded" and time.monotonic() < until:
+        time.sleep(0.01)
+    runner.stop()
+    running.join(60)
+    assert (world.read(job).state, world.read(job).attempts) == ("succeeded", 1)
+
+
+def test_a_runner_that_stops_while_its_pool_comes_up_takes_no_job(world):
+    begun, may = threading.Event(), threading.Event()
+
+    class Slow(InlinePool):
+        def start(self):
+            begun.set()
+            assert may.wait(60)
+
+    runner, job = world.runner(Slow()), world.enqueue()
+    running = threading.Thread(target=runner.run)
+    running.start()
+    assert begun.wait(60)
+    runner.stop()
+    running.join(60)
+    assert not running.is_alive()
+    assert (world.read(job).state, world.read(job).attempts) == ("queued", 0)
+    may.set()

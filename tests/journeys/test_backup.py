@@ -79,10 +79,18 @@ def test_a_backup_of_a_running_service_is_judged_and_read_in_a_new_directory(
     environment |= {
         "DIR": str(tmp_path), "BACKUP": str(backup), "KEYS_BACKUP": str(keys_backup), "NEW": str(new), "PATH": path,
     }  # fmt: skip
+    lines.insert(0, command("umask 077"))
     done = subprocess.run(
-        ["sh", "-euc", "\n".join(lines)], env=environment, capture_output=True, text=True, check=False
+        ["sh", "-euc", "umask 022\n" + "\n".join(lines)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
+    written = [each for where in (backup, keys_backup, new) for each in where.rglob("*") if each.is_file()]
+    assert written
+    assert not [each for each in written if each.stat().st_mode & 0o077]
 
     shutil.rmtree(tmp_path / "keys")  # nothing of the old directory is needed
     url = restored or f"sqlite:///{new / 'forelock.db'}"

@@ -11,9 +11,10 @@ from forelock.bundles.container import Reader
 from forelock.bundles.findings import Report
 from forelock.bundles.verifying import Kept, exit_status, verify
 from service.actions.recomputing import recompute
+from service.api.examples.deviations import FILING
 
 from .conftest import Service
-from .plans import locked, post, small_plan
+from .plans import idempotent, locked, post, small_plan
 
 IDS = [f"item {number}" for number in range(30)]
 BASELINE = [int(number % 3 == 0) for number in range(30)]
@@ -145,3 +146,52 @@ def test_a_size_that_is_none_is_refused(service: Service, value: str) -> None:
     prereg_id = locked(service.client, small_plan(len(IDS)), {"p": {"item_ids": IDS}})
     answer = service.client.get(f"/v1/preregistrations/{prereg_id}/bundle", params={"checkpoint": value})
     assert answer.status_code == 422
+
+
+def test_an_amended_plan_and_a_look_at_outcomes_are_in_it(service: Service) -> None:
+    prereg_id = locked(service.client, small_plan(len(IDS)), {"p": {"item_ids": IDS}})
+    path = f"/v1/preregistrations/{prereg_id}"
+    etag = service.client.get(path).headers["ETag"]
+    amended = service.client.post(
+        f"{path}/amendments",
+        json={"reason": "a typing error", "changes": {"title": "Amended"}, "acknowledge": "all"},
+        headers=idempotent(**{"If-Match": etag}),
+    )
+    assert amended.status_code in (200, 201), amended.text
+    assert exit_status(checked(bundle(service, prereg_id))) == 1
+    assert post(service.client, prereg_id, "A", IDS, BASELINE).status_code == 201
+    seen = service.client.post(f"{path}/unblinding", json={"reason": "the judge was broken"})
+    assert seen.status_code == 201, seen.text
+    service.run_jobs()
+    assert exit_status(checked(bundle(service, prereg_id))) == 1
+    assert post(service.client, prereg_id, "B", IDS, CANDIDATE).status_code == 201
+    service.run_jobs()
+    report = checked(bundle(service, prereg_id))
+    assert failures(report) == []
+    assert report.title == "Amended"
+    assert any("made readable before the end" in each for each in report.marks)
+    assert exit_status(report) == 4
+
+
+def test_a_record_that_was_closed_early_and_one_that_was_erased(service: Service) -> None:
+    prereg_id = locked(service.client, small_plan(len(IDS)), {"p": {"item_ids": IDS}})
+    path = f"/v1/preregistrations/{prereg_id}"
+    for arm, values in (("A", BASELINE), ("B", CANDIDATE)):
+        assert post(service.client, prereg_id, arm, IDS[:20], values[:20]).status_code == 201
+    change = {"kind": "n", "population": "p", "n": 20, "dropped_favour": "neither"}
+    filed = service.client.post(f"{path}/deviations", json=FILING | {"change": change}, headers=idempotent())
+    assert filed.status_code == 201, filed.text
+    closed = service.client.post(
+        f"{path}/close", json={"reason": "no budget", "deviation": 1}, headers=idempotent()
+    )
+    assert closed.status_code in (200, 202), closed.text
+    service.run_jobs()
+    report = checked(bundle(service, prereg_id))
+    assert failures(report) == []
+    assert any("closed by hand" in each for each in report.marks)
+    assert any(each.sentence.startswith("40 of 60 results: ended early") for each in report.checks)
+    erased = service.client.post(f"{path}/erasure", json={"reason": "Personal data."}, headers=idempotent())
+    assert erased.status_code in (200, 201), erased.text
+    after = checked(bundle(service, prereg_id))
+    assert exit_status(after) == 5
+    assert not any(each.state == "fail" for each in after.checks)

@@ -32,6 +32,7 @@ from service.domain.results import sealing
 from service.domain.results.batches import PlacedBatch
 from service.domain.verdicts.outcomes import Outcomes
 from service.keyring import Keyring
+from service.starting import signer_of
 from service.store import batches, clock, ledger, plan_keys, preregistrations
 from service.store.engine import Database
 from service.store.tables import batches as batches_table
@@ -51,8 +52,8 @@ from .conftest import Service
 from .plans import idempotent, items, locked, post, small_plan
 
 N = 20
-BASELINE = [0] * 14 + [1] * 6
-CANDIDATE = [1] * 8 + [0] * 6 + [1] * 6
+BASELINE = [0] * 10 + [1] * 10
+CANDIDATE = [1] * 4 + [0] * 8 + [1] * 8  # four better, two worse: not supported
 Leaf = dict[str, Any]
 Start = Callable[..., "Attacked"]
 Change = Callable[[Leaf], Leaf | None]
@@ -168,10 +169,10 @@ def judged(service: Service) -> str:
 
 
 def keep(service: Service) -> bytes:
-    """The newest checkpoint, taken home."""
-    answer = service.client.get("/v1/ledger/checkpoint")
-    assert answer.status_code == 200
-    return answer.content
+    """A checkpoint of everything that is committed, taken home."""
+    signed = signer_of(service.settings, service.database, service.keyring).checkpoint()
+    assert signed is not None
+    return signed.note.encode()
 
 
 def checked(data: bytes, note: bytes | None = None) -> Report:
@@ -276,7 +277,9 @@ def test_a_dropped_entry_shows(service: Service, started_again: Start) -> None:
     """A deviation was filed, and is gone as if it had never been."""
     prereg_id = judged(service)
     filed = service.client.post(
-        f"/v1/preregistrations/{prereg_id}/deviations", json=FILING, headers=idempotent()
+        f"/v1/preregistrations/{prereg_id}/deviations",
+        json=FILING | {"change": {"kind": "other"}},
+        headers=idempotent(),
     )
     assert filed.status_code == 201, filed.text
     note = keep(service)

@@ -144,6 +144,17 @@ def test_the_api_and_the_runner_do_all_their_work(service: Service) -> None:
         "/v1/tests/mcnemar", json=EXAMPLE | {"both_wrong": 3}, headers={"Prefer": "respond-async"}
     )
     assert client.delete(again.headers["Location"]).status_code == 204
+    opened = locked(client, small_plan(N))
+    assert post(client, opened, "A", items(N), [1.0] * N).status_code == 201
+    reason = {"reason": "It broke."}
+    assert client.post(f"/v1/preregistrations/{opened}/unblinding", json=reason).status_code == 201
+    assert service.run_jobs() == 1
+    assert client.get(f"/v1/preregistrations/{opened}/results").status_code == 200
+    for each in (path, f"/v1/preregistrations/{opened}"):
+        assert client.post(f"{each}/erasure", json=reason).status_code == 201
+        assert client.get(f"{each}/results").json()["code"] == "erased"
+    actions = [each["action"] for each in client.get("/v1/audit?limit=200").json()["items"]]
+    assert {"verdict.record", "results.read", "preregistration.erase", "key.revoke"} <= set(actions)
     service.runner._tidied = 0
     service.runner._tidy()
 

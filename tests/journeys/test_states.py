@@ -12,6 +12,7 @@ from service.domain.plans.preregistration import ALLOWED, OPERATIONS
 from service.store import clock
 from tests.journeys.conftest import Service
 from tests.journeys.plans import draft, idempotent, items, lock, locked, post, small_plan
+from tests.journeys.test_bundles import bundle, checked, failures
 from tests.journeys.test_deviations import deviations, filing
 from tests.journeys.test_looks import plan as sequential
 
@@ -253,6 +254,26 @@ def test_a_sequential_plan_ends_by_its_own_rule(service: Service) -> None:
     post(service.client, prereg_id, "A", items(1), [1.0])
     refused = close(service, prereg_id)
     assert (refused.status_code, refused.json()["code"]) == (409, "sequential_plan")
+
+
+def test_a_record_to_which_all_of_it_happened_is_verified_offline(service: Service) -> None:
+    n = 40
+    plan = small_plan(n, missing="worst_case", runs={"on_violation": "flag", "required": True})
+    prereg_id = locked(service.client, plan)
+    assert amend(service, prereg_id, {"title": "Amended"}).status_code == 200
+    assert service.client.post(path(prereg_id, "runs"), json={"arm": "A", "run": "a"}).status_code == 201
+    post(service.client, prereg_id, "A", items(n)[:39], [0.0] * 39, run="a")
+    post(service.client, prereg_id, "B", items(n)[:39], [1.0] * 39)
+    service.client.post(deviations(prereg_id), json=filing(SMALLER | {"n": 39}))
+    assert close(service, prereg_id).status_code == 200
+    told = verdict(service, prereg_id)
+    assert [each["code"] for each in told["marks"]] == ["closed_early", "run_missing"]
+    assert withdraw(service, prereg_id).status_code == 200
+    report = checked(bundle(service, prereg_id))
+    assert failures(report) == []
+    assert report.verdict == told
+    states = {each.name: each.state for each in report.checks}
+    assert states["recomputed"] == states["coverage"] == "pass"
 
 
 # Due dates

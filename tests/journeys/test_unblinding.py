@@ -11,7 +11,8 @@ from service.store import ledger, plan_keys
 from service.store.tables import plan_keys as keys_table
 
 from .conftest import Service
-from .plans import draft, items, locked, post, small_plan
+from .plans import draft, idempotent, items, locked, post, small_plan
+from .test_deviations import filing
 
 N = 8
 REASON = {"reason": "The judge answered nonsense."}
@@ -270,3 +271,27 @@ def test_the_ledger_says_both(service: Service) -> None:
     with service.database.read() as session:
         kinds = [each.kind for each in ledger.receipts(session, prereg_id)]
     assert kinds == ["plan_locked", "unblinding", "erasure"]
+
+
+def test_an_early_close_after_an_unblinding_makes_the_verdict_invalid(service: Service) -> None:
+    """Whoever has seen outcomes could end where they please."""
+    client = service.client
+    change = {"kind": "n", "population": "p", "n": 4, "dropped_favour": "neither"}
+    outcomes = []
+    for opened in (False, True):
+        prereg_id = locked(client, small_plan(N, missing="exclude_pair"))
+        for arm in ("A", "B"):
+            post(client, prereg_id, arm, items(4), [float(arm == "B")] * 4)
+        assert not opened or unblind(service, prereg_id).status_code == 201
+        assert client.post(path(prereg_id, "/deviations"), json=filing(change)).status_code == 201
+        closed = client.post(
+            path(prereg_id, "/close"),
+            json={"reason": "The budget is gone.", "deviation": 1},
+            headers=idempotent(),
+        )
+        assert closed.status_code == 200, closed.text
+        service.run_jobs()
+        verdict = client.get(path(prereg_id, "/verdict")).json()
+        outcomes.append((verdict["hypotheses"][0]["outcome"], verdict["marks"][0]["effect"]))
+    assert outcomes[0][0] != "invalid"
+    assert outcomes[1] == ("invalid", "invalid")

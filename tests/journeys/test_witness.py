@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from forelock import witness
-from forelock.commands import exports
 from forelock.transparency.merkle import leaf_hash
 from forelock.transparency.notes import VerifierKey
 from forelock.transparency.tlog_proofs import TlogProof
@@ -220,41 +219,6 @@ def test_a_draft_and_a_stranger_see_no_stamps(service: Service, witnessing: Witn
         f"/v1/preregistrations/{prereg_id}/stamps", headers={"Authorization": f"Bearer {other}"}
     )
     assert answer.status_code == 404
-
-
-def test_saved_stamps_are_checked_with_a_record_in_hand(
-    service: Service, witnessing: Witnessing, authority: Authority, tmp_path: Path
-) -> None:
-    """What `forelock verify` needs: the leaves of the record, the log's keys, and what the reader trusts."""
-    prereg_id, other = locked(service.client, small_plan(N)), locked(service.client, small_plan(N))
-    witnessing.step()
-    keys = service.client.get("/.well-known/forelock-keys.json").json()
-    vkeys = [VerifierKey.parse(keys["vkey"])]
-    for each in stamps_of(service, prereg_id):
-        for path, content in exports._files(tmp_path, each).items():
-            path.write_bytes(content)
-    receipt, strange = (
-        service.client.get(f"/v1/preregistrations/{each}/receipt").json() for each in (prereg_id, other)
-    )
-    leaves = {receipt["sequence"]: bytes.fromhex(receipt["leaf_sha256"])}
-    found = witness.check_saved(tmp_path, leaves, vkeys, [authority.root])
-    assert [(each.fault, each.sequence) for each in found] == [(None, receipt["sequence"])] * 2
-    assert [each.found.state for each in found if each.found] == ["pending", "verified"]
-
-    others = {strange["sequence"]: bytes.fromhex(strange["leaf_sha256"])}
-    assert all(
-        "not this record's" in (each.fault or "") for each in witness.check_saved(tmp_path, others, vkeys)
-    )
-    wrong = {receipt["sequence"]: bytes.fromhex(strange["leaf_sha256"])}
-    assert all(each.fault for each in witness.check_saved(tmp_path, wrong, vkeys))
-    assert all(each.fault for each in witness.check_saved(tmp_path, leaves, []))
-    for path in tmp_path.glob("*.tlog-proof"):
-        path.unlink()
-    assert all(
-        "cannot be read" in (each.fault or "") for each in witness.check_saved(tmp_path, leaves, vkeys)
-    )
-    with pytest.raises(witness.WitnessFault, match="cannot be read"):
-        witness.check_saved(tmp_path / "nowhere", leaves, vkeys)
 
 
 def test_the_stamp_is_of_the_note_that_is_stored(

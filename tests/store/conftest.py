@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -40,6 +41,7 @@ from service.store import (
 from service.store.batches import NewBatch
 from service.store.checkpoints import StoredCheckpoint
 from service.store.engine import Database
+from tests.store.attacker import Attacker
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SALT = bytes(16)
@@ -308,3 +310,18 @@ class World:
 @pytest.fixture
 def world(database: Database) -> World:
     return World(database)
+
+
+@pytest.fixture
+def attacker(database: Database) -> Iterator[Attacker]:
+    attacker = Attacker(database)
+    yield attacker
+    for connection in attacker.connections:
+        connection.close()
+
+
+@pytest.fixture
+def judged(world: World) -> Preregistration:
+    with world.database.write() as session:
+        world.draft(session)
+        return world.judged(session)

@@ -245,12 +245,17 @@ def read_verdict(reader: Reader, record: Record, plan_sha256: str) -> dict[str, 
     return found
 
 
-def check_unblinding(record: Record, verdict: dict[str, Any]) -> None:
-    """Compare what the verdict says of an early look at outcomes with the entries of it.
+def check_marks(record: Record, verdict: dict[str, Any]) -> None:
+    """Compare what the verdict says of an early end and of an early look at outcomes with the entries of them.
 
     Raises:
-        Broken: outcomes were opened before the verdict, and it does not say so, or not which batches came after.
+        Broken: the collection was closed, or outcomes were opened, and the verdict does not say so as it was.
     """
+    _check_close(record, verdict)
+    _check_unblinding(record, verdict)
+
+
+def _check_unblinding(record: Record, verdict: dict[str, Any]) -> None:
     openings = [each.index for each in record.of_kind("unblinding") if each.index < record.verdicts[0].index]
     marks = [each for each in _objects(verdict.get("marks")) if each.get("code") == "unblinded"]
     if not openings and not marks:
@@ -260,12 +265,27 @@ def check_unblinding(record: Record, verdict: dict[str, Any]) -> None:
         for index, batch in record.batches
         if openings and index > openings[0] and batch.sequence not in record.voids
     ]
-    wanted = [("invalid" if late else "flag", late)] if openings else []
+    ended = any(openings and each.index > openings[0] for each in record.of_kind("close"))
+    wanted = [("invalid" if late or ended else "flag", late)] if openings else []
     if [(each.get("effect"), each.get("batches")) for each in marks] != wanted:
         raise Broken(f"{VERDICT} says something else of an early look at outcomes than the log")
     outcomes = {each["outcome"] for each in verdict["hypotheses"]}
-    if late and outcomes != {"invalid"}:
-        raise Broken(f"{VERDICT} is not invalid, and results came in after outcomes had been opened")
+    if (late or ended) and outcomes != {"invalid"}:
+        raise Broken(
+            f"{VERDICT} is not invalid, and results came in, or the collection ended, after outcomes had been opened"
+        )
+
+
+def _check_close(record: Record, verdict: dict[str, Any]) -> None:
+    closings = [each.body for each in record.of_kind("close")]
+    said = [each.get("says") for each in _objects(verdict.get("marks")) if each.get("code") == "closed_early"]
+    wanted = [
+        f"the collection was closed early, with {each.get('received')} of {each.get('expected')} planned results in "
+        f"(deviation {each.get('deviation')})"
+        for each in closings
+    ]
+    if said != wanted:
+        raise Broken(f"{VERDICT} says something else of an early close than the log")
 
 
 def _objects(values: Any) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from forelock.bundles.receipts import BATCHES, Receipts
 from forelock.bundles.record import (
     CHECKPOINT,
     Record,
-    check_unblinding,
+    check_marks,
     damaged,
     read_deviations,
     read_index,
@@ -49,6 +49,8 @@ class Opened:
     plan: bytes
     manifests: Mapping[str, bytes]
     verdict: bytes
+    closed: bool
+    """The collection was closed by hand before every planned result was in."""
     batches: Callable[[], Iterable[OpenBatch]] = field(repr=False)
     """Those that count, in order."""
 
@@ -211,7 +213,7 @@ def _check_record(reader: Reader, record: Record, report: Report, recompute: Rec
         report.add("rows", "differs", "the rows were erased: nobody can judge them again")
     else:
         _check_rows(reader, record, plan, report)
-    check_unblinding(record, verdict)
+    check_marks(record, verdict)
     report.add("verdict", "pass", f"canonical, of this plan, and recorded as entry {place}")
     report.verdict = verdict
     if recompute is not None and not erased:
@@ -225,7 +227,14 @@ def _check_record(reader: Reader, record: Record, report: Report, recompute: Rec
 
 
 def _mark(record: Record, report: Report) -> None:
+    runs = len(record.of_kind("run"))
+    if runs:
+        report.marks.append(
+            f"{runs} runs were bound to the record; what the verdict says of them is not checked here."
+        )
     for entry in record.others:
+        if entry.kind == "run":
+            continue
         said = {
             "unblinding": "Outcomes were made readable before the end, by hand",
             "withdrawal": "The preregistration was withdrawn; what was judged stays",
@@ -280,6 +289,7 @@ def _judge_again(
                 for place, each in enumerate(plan["populations"])
             },
             verdict=reader.read("verdict.json", 1 << 32),
+            closed=bool(record.of_kind("close")),
             batches=lambda: (
                 each for each in _batches(reader, record) if each.facts.sequence not in record.voids
             ),

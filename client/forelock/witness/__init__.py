@@ -5,17 +5,14 @@ from __future__ import annotations
 from forelock.witness.chain import read_certificates
 from forelock.witness.checking import verify
 from forelock.witness.found import KINDS, Found, Kind, Stamp, State, WitnessFault
-from forelock.witness.saved import Checked, check_saved
 
 __all__ = [
     "KINDS",
-    "Checked",
     "Found",
     "Kind",
     "Stamp",
     "State",
     "WitnessFault",
-    "check_saved",
     "read_certificates",
     "verify",
 ]

@@ -259,7 +259,7 @@ class FileRead(View):
 @routes.post(
     "/imports/check",
     response_model=FileRead,
-    responses=shows(examples.FILE),
+    responses=shows(examples.FILE) | refuses(400, 408),
     dependencies=[Depends(takes_file)],
 )
 async def check_file(

@@ -63,8 +63,11 @@ def flags(marks: Iterable[Mark], hypothesis: str) -> tuple[Mark, ...]:
     return tuple(each for each in marks if each.effect == "flag" and each.concerns(hypothesis))
 
 
-def unblinded(at: datetime, after: Sequence[int]) -> Mark:
-    """Outcomes were opened before the verdict: rows that came afterwards may have been chosen by them."""
+def unblinded(at: datetime, after: Sequence[int], *, closed: bool = False) -> Mark:
+    """Outcomes were opened before the verdict: rows that came afterwards, or an early end, may follow from them."""
+    if closed and not after:
+        says = "the collection was closed early after outcomes had been opened"
+        return Mark(code="unblinded", effect="invalid", says=says, at=at)
     if not after:
         return Mark(code="unblinded", effect="flag", says="outcomes were opened before the verdict", at=at)
     return Mark(

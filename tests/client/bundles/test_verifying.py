@@ -405,7 +405,25 @@ def test_what_the_log_says_beside_is_told() -> None:
     world.log("withdrawal", {"preregistration_id": ID})
     marks = " ".join(checked(judged(world=world).bundle()).marks)
     assert "was withdrawn" in marks
-    assert "of the kind 'run'" in marks
+    assert "1 runs were bound" in marks
+
+
+def test_an_early_end_by_hand_is_in_the_verdict() -> None:
+    def ended(**more: Any) -> Report:
+        world = collected(arms="A")
+        world.log("close", {"preregistration_id": ID, "received": 4, "expected": 8})
+        said = verdict(sha256(world.members["plans/1.json"]), "invalid") | more
+        world.members["verdict.json"] = text(said)
+        body = {
+            "preregistration_id": ID,
+            "plan_sha256": said["plan_sha256"],
+            "verdict_sha256": sha256(text(said)),
+        }
+        world.log("verdict", body)
+        return checked(world.bundle())
+
+    assert exit_status(ended(marks=[{"code": "closed_early", "effect": "invalid"}])) == 4
+    assert "early end" in failures(ended())
 
 
 def opened_early(*, late: bool, mark: dict[str, Any] | None, outcome: str = "invalid") -> Report:

@@ -23,6 +23,7 @@ from tests.domain.evidence.test_evidence import known as known_of
 MARKS: tuple[Mark, ...] = (
     unblinded(sample.NOW, ()),
     unblinded(sample.NOW, (3,)),
+    unblinded(sample.NOW, (), closed=True),
     unblinded(sample.NOW, (3, 4, 7)),
 )
 """One of every sentence that there is."""

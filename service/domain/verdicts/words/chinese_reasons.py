@@ -17,6 +17,7 @@ ELSEWHERE = "其原因以英文记录在判定中"
 _WHOLE = {
     # of marks
     "outcomes were opened before the verdict": "判定之前有人打开过结果",
+    "the collection was closed early after outcomes had been opened": "结果被打开之后,收集提前结束",
     # of the results
     "two batches hold a result for the same item, arm and endpoint": "两个批次含有同一题目、臂和终点的结果",
     "the plan names a population or an endpoint that it does not describe in full": "计划提到的总体或终点未被完整描述",
