@@ -6,9 +6,7 @@ what only the seal should know, and the same check has to fail then.
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable
@@ -18,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import sqlalchemy as sa
 
 from service import app as app_module
 from service.actions import posting, progress, voids
@@ -30,23 +27,32 @@ from service.api.routes import results as result_routes
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
 from service.errors import Conflict, InvalidData
-from service.store.tables import metadata
-from tests.chaos.leaks import DRAWN
-from tests.every_route import OPERATIONS
 
 from .conftest import Service
-from .plans import items, locked, post, small_plan
 
 N = 8
 ONE, OTHER = [1, 0, 1, 1, 0, 0, 1, 0], [0, 1, 1, 0, 0, 0, 0, 0]
 NEEDLE = 0.7310585786
-NUMBERS = re.compile(r'(?:"(?:sequence|tree_size|size)":|[(（](?=\d+ < ))\d+(?: < \d+)?')
-"""Places in the ledger, which others write to as well."""
-ELSEWHERE = {"getBundle"}
-"""Full of places in the ledger: copies of a database are compared for it (`tests/chaos`)."""
-UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-Sealed = Counter[str]
-"""What the sealed batches of each record sum to: what a plant tells."""
+from tests.journeys.channels import (
+    Sealed,
+    audit_log,
+    bodies,
+    counters,
+    database_reader,
+    duplicates,
+    files,
+    hashes,
+    idempotency,
+    imported,
+    job_rows,
+    lengths,
+    log_lines,
+    status_counts,
+    tags,
+    texts,
+    times,
+    voided,
+)
 
 
 @pytest.fixture
@@ -60,252 +66,6 @@ def sealed(monkeypatch: pytest.MonkeyPatch) -> Sealed:
 
     monkeypatch.setattr(sealing, "seal_rows", spy)
     return found
-
-
-# --- what is compared ---
-
-
-def record(service: Service, values: list[Any], **plan: Any) -> str:
-    """A locked record with all of one arm and none of the other: it stays incomplete."""
-    prereg_id = locked(service.client, small_plan(N, **plan))
-    assert post(service.client, prereg_id, "A", items(N), values).status_code == 201
-    return prereg_id
-
-
-def two(service: Service, **plan: Any) -> tuple[str, str]:
-    """Records that differ in outcomes alone."""
-    return record(service, ONE, **plan), record(service, OTHER, **plan)
-
-
-def masked(answer: Any, prereg_id: str) -> str:
-    """All of an answer but what is drawn or counts what others did."""
-    headers = {
-        k: v
-        for k, v in answer.headers.items()
-        if k not in ("x-request-id", "date", "content-length", "forelock-checkpoint")
-    }
-    text = re.sub(r'"(checkpoint|proof)":"[^"]*"', r'"\1":"…"', answer.text)
-    text = UUID.sub("UUID", NUMBERS.sub("PLACE", text))
-    text = f"{answer.status_code} {headers} {text}".replace(prereg_id, "ID")
-    return DRAWN.sub(lambda found: "DRAWN" + "." * (len(found[0]) if found["hex"] else 0), text)
-
-
-def seen(service: Service, prereg_id: str) -> dict[str, str]:
-    """Every answer to reading a record."""
-    ids = {"prereg_id": prereg_id, "population": "p", "batch": "1", "deviation": "1"}
-    return {
-        each.id: masked(service.client.get(each.url(ids)), prereg_id)
-        for each in OPERATIONS
-        if each.reads and "prereg_id" in each.names and each.id not in ELSEWHERE
-    }
-
-
-def stored(service: Service, table: str) -> list[dict[str, Any]]:
-    with service.database.read() as session:
-        return [dict(row) for row in session.execute(sa.select(metadata.tables[table])).mappings()]
-
-
-# --- the checks ---
-
-
-def bodies(service: Service) -> None:
-    one, other = two(service)
-    assert seen(service, one) == seen(service, other)
-
-
-def duplicates(service: Service) -> None:
-    one = record(service, ONE)
-    answers = {masked(post(service.client, one, "A", items(N), guess), one) for guess in (ONE, OTHER)}
-    assert len(answers) == 1
-
-
-def texts(service: Service) -> None:
-    prereg_id = locked(service.client, small_plan(N))
-    answers = {
-        masked(post(service.client, prereg_id, "A", items(N), [wrong] * N), prereg_id)
-        for wrong in (2.25, 7310585786, -1)
-    }
-    assert len(answers) == 1
-    assert next(iter(answers)).startswith("422")
-
-
-def idempotency(service: Service) -> None:
-    prereg_id = locked(service.client, small_plan(N))
-    answers = {
-        post(service.client, prereg_id, "A", items(N), guess, key="once").content
-        for guess in (ONE, OTHER, ONE)
-    }
-    assert len(answers) == 1
-
-
-def tags(service: Service) -> None:
-    one, other = two(service)
-    assert (
-        len({service.client.get(f"/v1/preregistrations/{each}").headers["ETag"] for each in (one, other)})
-        == 1
-    )
-
-
-def status_counts(service: Service) -> None:
-    failed = {
-        "values": [1, None, 0, None, 1, 1, 1, 1],
-        "status": ["ok", "error", "ok", "missing", *["ok"] * 4],
-    }
-    counts = []
-    for more in (failed, {"values": [1] * N}):
-        prereg_id = locked(service.client, small_plan(N))
-        assert post(service.client, prereg_id, "A", items(N), **more).status_code == 201
-        counts.append(service.client.get(f"/v1/preregistrations/{prereg_id}/progress").json())
-    assert counts[0] == counts[1]
-
-
-def voided(service: Service) -> None:
-    answers = set()
-    for each in two(service):
-        path = f"/v1/preregistrations/{each}/batches/1/void"
-        answers.add(masked(service.client.post(path, json={"reason": "wrong"}), each))
-    assert len(answers) == 1
-
-
-def log_lines(service: Service) -> None:
-    """The lines of requests that differ in what they hold, and in how long it is."""
-    found: list[dict[str, Any]] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(middleware, "log_access", found.append)
-        plan = small_plan(
-            N,
-            endpoints=[{"id": "accuracy", "kind": "continuous", "role": "primary"}],
-            sesoi={"accuracy": {"value": 2, "unit": "score"}},
-            hypotheses=[small_plan()["hypotheses"][0] | {"rule": "delta >= 0.5"}],
-        )
-        for values in ([0] * N, [NEEDLE] * N):
-            prereg_id = locked(service.client, plan)
-            found.clear()
-            post(service.client, prereg_id, "A", items(N), values)
-            (line,) = found
-            assert set(line) == {"method", "route", "status", "seconds", "request_id", "key", "project"}
-            assert str(NEEDLE) not in str(line)
-
-
-def counters(service: Service) -> None:
-    """What a batch adds to the metrics."""
-    added = []
-    for values in (ONE, OTHER):
-        prereg_id = locked(service.client, small_plan(N))
-        before = _samples(service)
-        post(service.client, prereg_id, "A", items(N), values)
-        after = _samples(service)
-        added.append({name: after[name] - before.get(name, 0) for name in after if "seconds" not in name})
-    assert added[0] == added[1]
-
-
-def _samples(service: Service) -> dict[str, float]:
-    lines = service.client.get("/metrics").text.splitlines()
-    pairs = [line.rpartition(" ") for line in lines if line and not line.startswith("#")]
-    return {name: float(value) for name, _, value in pairs if not re.search(r"_created|/metrics", name)}
-
-
-def hashes(service: Service) -> None:
-    """No hash of the same outcomes is the same: whoever guesses them has nothing to compare with."""
-    for each in (ONE, ONE):
-        record(service, each)
-    commitments = [row["commitment_sha256"] for row in stored(service, "batches")]
-    assert len(set(commitments)) == 2
-
-
-def job_rows(service: Service) -> None:
-    rows = []
-    for values in (ONE, OTHER):
-        prereg_id = record(service, values)
-        assert post(service.client, prereg_id, "B", items(N), values).status_code == 201
-        (row,) = [each for each in stored(service, "jobs") if prereg_id in str(each)]
-        kept = ("kind", "subject", "state", "params", "result", "error", "progress")
-        rows.append(str({name: row[name] for name in kept}).replace(prereg_id, "ID"))
-    assert rows[0] == rows[1]
-    assert stored(service, "job_inputs") == []
-
-
-def lengths(service: Service) -> None:
-    prereg_id = locked(service.client, small_plan(1000))
-    for arm, values in (("A", [0] * 1000), ("B", [i * i % 7 % 2 for i in range(999)])):
-        assert post(service.client, prereg_id, arm, items(1000)[: len(values)], values).status_code == 201
-    a, b = (row["sealed"] for row in stored(service, "batches"))
-    assert len(a) - len(b) == sealing.ROW_BYTES
-
-
-def files(service: Service) -> None:
-    """Nothing is opened for writing while results come in."""
-    written: list[str] = []
-    _WATCHED.append(written)
-    try:
-        record(service, ONE)
-    finally:
-        _WATCHED.remove(written)
-    own = str(service.settings.data_dir)
-    assert [path for path in written if not path.startswith((own, "/dev/"))] == []
-
-
-_WATCHED: list[list[str]] = []
-
-
-def _hook(event: str, arguments: Any) -> None:
-    if _WATCHED and event == "open" and isinstance(arguments[0], (str, bytes)):
-        path, _, flags = arguments
-        if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
-            _WATCHED[-1].append(os.fsdecode(path))
-
-
-sys.addaudithook(_hook)
-
-
-def imported(service: Service) -> None:
-    """The report of a file, the list of imports, and how long what is sealed of it is."""
-    answers, lengths = set(), set()
-    for outcomes in (ONE, [1] * N):
-        prereg_id = locked(service.client, small_plan(N) | {"import": {"format": "csv"}})
-        lines = ["item_id,value", *(f"item-{i},{value}" for i, value in enumerate(outcomes))]
-        report = service.client.post(
-            f"/v1/preregistrations/{prereg_id}/imports?arm=A",
-            content="\n".join(lines).encode(),
-            headers={"Idempotency-Key": prereg_id, "Content-Type": "text/csv"},
-        )
-        assert report.status_code == 201, report.text
-        listed = service.client.get(f"/v1/preregistrations/{prereg_id}/imports")
-        answers.add((masked(report, prereg_id), masked(listed, prereg_id)))
-        (row,) = [each for each in stored(service, "imports") if each["preregistration_id"] == prereg_id]
-        lengths.add(len(row["sealed"]))
-    assert len(answers) == 1
-    assert len(lengths) == 1
-
-
-def database_reader(service: Service) -> None:
-    plan = small_plan(
-        N,
-        endpoints=[{"id": "accuracy", "kind": "continuous", "role": "primary"}],
-        sesoi={"accuracy": {"value": 2, "unit": "score"}},
-        hypotheses=[small_plan()["hypotheses"][0] | {"rule": "delta >= 0.5"}],
-    )
-    prereg_id = locked(service.client, plan)
-    assert post(service.client, prereg_id, "A", items(N), [NEEDLE] * N).status_code == 201
-    needles = (np.float64(NEEDLE).tobytes(), str(NEEDLE).encode(), np.float32(NEEDLE).tobytes())
-    for table in metadata.tables:
-        for row in stored(service, table):
-            whole = b"".join(v if isinstance(v, bytes) else str(v).encode() for v in row.values())
-            assert not any(needle in whole for needle in needles), table
-
-
-def audit_log(service: Service) -> None:
-    logs = [masked(service.client.get(f"/v1/audit?subject={each}"), each) for each in two(service)]
-    assert logs[0] == logs[1]
-
-
-def times(service: Service) -> None:
-    prereg_id = record(service, ONE)
-    post(service.client, prereg_id, "B", items(N), OTHER)
-    (job,) = [each["id"] for each in stored(service, "jobs")]
-    service.run_jobs()
-    shown = service.client.get(f"/v1/jobs/{job}").json()
-    assert all(shown[name].endswith(":00Z") for name in ("created_at", "finished_at"))
 
 
 # --- the plants ---
