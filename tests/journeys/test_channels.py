@@ -27,12 +27,6 @@ from service.api.routes import results as result_routes
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
 from service.errors import Conflict, InvalidData
-
-from .conftest import Service
-
-N = 8
-ONE, OTHER = [1, 0, 1, 1, 0, 0, 1, 0], [0, 1, 1, 0, 0, 0, 0, 0]
-NEEDLE = 0.7310585786
 from tests.journeys.channels import (
     Sealed,
     audit_log,
@@ -53,6 +47,12 @@ from tests.journeys.channels import (
     times,
     voided,
 )
+
+from .conftest import Service
+
+N = 8
+ONE, OTHER = [1, 0, 1, 1, 0, 0, 1, 0], [0, 1, 1, 0, 0, 0, 0, 0]
+NEEDLE = 0.7310585786
 
 
 @pytest.fixture
