@@ -16,9 +16,9 @@ ASKED = {"required": True, "on_violation": "invalid", "environment": {"harness":
 
 
 def plan(**changes: Any) -> Any:
-    return sample.plan(
-        {"endpoints.0.judge": {"model": "judge-1", "version": "2027-01"}, "runs": ASKED, **changes}
-    )
+    judge = {"model": "judge-1", "version": "2027-01"}
+    found = {"endpoints.0.judge": judge, "runs": ASKED, **changes}
+    return sample.plan({name: each for name, each in found.items() if each is not None})
 
 
 def batch(run: str | None = "r", arm: str = "C1", sequence: int = 10, **more: Any) -> NamedBatch:
