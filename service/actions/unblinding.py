@@ -46,10 +46,9 @@ def seals(session: Session, record: Preregistration) -> Seals:
     """Every unblinding of a record in order, and its erasure."""
     if record.state == "draft":
         return Seals((), None)
-    opened = [
-        Unblinding.model_validate(_said(each)) for each in ledger.entries(session, record.id, "unblinding")
-    ]
-    erased = [Erasure.model_validate(_said(each)) for each in ledger.entries(session, record.id, "erasure")]
+    found = ledger.entries(session, record.id, "unblinding", "erasure")
+    opened = [Unblinding.model_validate(_said(each)) for each in found if each.receipt.kind == "unblinding"]
+    erased = [Erasure.model_validate(_said(each)) for each in found if each.receipt.kind == "erasure"]
     return Seals(tuple(opened), erased[0] if erased else None)
 
 

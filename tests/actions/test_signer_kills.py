@@ -40,6 +40,7 @@ def replicas(database_url, tmp_path):
         nursery.stdin.close()
 
 
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("rounds", [len(ALL_STEPS), pytest.param(210, marks=pytest.mark.slow)])
 def test_two_replicas_killed_at_any_step_never_fork_and_never_brick(database, tmp_path, replicas, rounds):
     """At least as many kills as there are rounds: each ends one replica at every step in turn, the other anywhere."""

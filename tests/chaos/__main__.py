@@ -19,10 +19,10 @@ two workers behind mutual TLS. Afterwards every job that was accepted must have 
 undisturbed run, every preregistration must have one verdict and one ledger leaf for it, and no process may be left
 behind.
 
-A verdict that is due begins once the runner and its pool are up again. The runner is started after 15 seconds at most, a
-scheduler elsewhere is asked again after 5 at most, one of this machine after 60 at most; what a dead runner held is free
-once its lease has run out (here 3 s), and jobs of records go first in their project, tests making room after the shard
-they are at. To that comes what the starts take.
+A verdict that is due begins once the runner and its pool are up again. The runner is started after 15 seconds at most,
+a scheduler elsewhere is asked again after 5 at most, one of this machine after 60 at most. What a dead runner held is
+free once its lease has run out (here 3 s), and jobs of records go first in their project, tests making room after the
+shard they are at. To that comes what the starts take.
 
 | world | kills | of them | jobs | verdicts | last begun after | seconds | faults |
 |---|--:|---|--:|--:|--:|--:|---|

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service.store import ledger_signers
+from service.store import ledger, ledger_signers
 from tests.store.conftest import NOW
 
 
@@ -17,23 +17,28 @@ def test_the_ledger_takes_the_next_leaf_only(database, judged, attacker):
     attacker.try_to("INSERT INTO ledger_head SELECT 2, size, peaks FROM ledger_head")
 
 
-def test_the_ledger_grows_with_the_hashes_of_its_subtrees_only(database, judged, attacker):
-    """Leaves 0 to 5 are there: the eighth makes subtrees of two, of four and of eight whole."""
+def test_the_ledger_grows_with_the_hashes_of_its_subtrees_only(database, world, judged, attacker):
+    """The leaf before the last one of eight is there: the eighth makes subtrees of two, of four and of eight whole."""
+    with database.write() as session:
+        while (size := ledger.head(session).size) % 8 != 6:
+            world.leaf(session, judged, "close")
+    eighth = size + 1
     leaf = (
         "INSERT INTO ledger_entries SELECT max(sequence) + 1, 'close', NULL, NULL, 'x', 'x', max(created_at) "
         "FROM ledger_entries"
     )
     some = "zeroblob({})" if database.dialect == "sqlite" else "decode(repeat('00', {}), 'hex')"
     nodes = "INSERT INTO ledger_nodes VALUES ({}, {})"
-    for sequence in (7, 6, 5, 4, 0):
-        attacker.try_to(nodes.format(sequence, some.format(96)))
+    whole = 32 * ((eighth + 1) & -(eighth + 1)).bit_length() - 32
+    for sequence in (eighth, eighth - 1, eighth - 2, 0):
+        attacker.try_to(nodes.format(sequence, some.format(whole)))
     attacker.succeed(leaf)
     attacker.succeed(leaf)
-    for size in (0, 32, 64, 95, 97, 128):
-        attacker.try_to(nodes.format(7, some.format(size)))
-    attacker.try_to("UPDATE ledger_head SET size = 8")  # without the hashes
-    attacker.succeed(nodes.format(7, some.format(96)))
-    attacker.succeed("UPDATE ledger_head SET size = 8")
+    for length in (0, 32, whole - 32, whole - 1, whole + 1, whole + 32):
+        attacker.try_to(nodes.format(eighth, some.format(length)))
+    attacker.try_to(f"UPDATE ledger_head SET size = {eighth + 1}")  # without the hashes
+    attacker.succeed(nodes.format(eighth, some.format(whole)))
+    attacker.succeed(f"UPDATE ledger_head SET size = {eighth + 1}")
 
 
 def test_a_signer_follows_from_a_leaf(database, world, judged, attacker):

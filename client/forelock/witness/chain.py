@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 
 from cryptography import x509
+from cryptography.utils import CryptographyDeprecationWarning
 from cryptography.x509 import verification
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
@@ -17,6 +20,15 @@ MAX_ROOTS_BYTES = 4 * 1024 * 1024
 Certificates = Sequence[x509.Certificate]
 
 
+@contextmanager
+def quietly() -> Iterator[None]:
+    """No warnings about certificates that are odd, such as old roots without a serial number, on a terminal."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CryptographyDeprecationWarning)
+        yield
+
+
+@quietly()
 def read_certificates(pem: bytes) -> list[x509.Certificate]:
     """Certificates of a PEM file: roots, and whatever leads to them.
 

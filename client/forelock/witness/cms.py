@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import warnings
 from collections.abc import Sequence
 
 from cryptography import x509
@@ -13,7 +12,6 @@ from cryptography.hazmat.asn1 import TLV
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
-from cryptography.utils import CryptographyDeprecationWarning
 from cryptography.x509 import ObjectIdentifier
 
 from forelock.witness import asn1
@@ -93,10 +91,7 @@ def _certificates(signed: asn1.SignedData) -> list[x509.Certificate]:
     if len(elements) > MAX_CERTIFICATES:
         raise WitnessFault(f"the time stamp brings more than {MAX_CERTIFICATES} certificates")
     try:
-        with warnings.catch_warnings():
-            # What is odd about a certificate shows when it is used; a terminal is no place to say it.
-            warnings.simplefilter("ignore", CryptographyDeprecationWarning)
-            return [x509.load_der_x509_certificate(asn1.whole(each)) for each in elements]
+        return [x509.load_der_x509_certificate(asn1.whole(each)) for each in elements]
     except ValueError as error:
         raise WitnessFault("a certificate in the time stamp cannot be read") from error
 

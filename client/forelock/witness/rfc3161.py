@@ -54,6 +54,7 @@ def make_request(data: bytes, nonce: int) -> bytes:
     return asn1.encode(asn1.Request(version=1, message_imprint=imprint, nonce=nonce, cert_req=True))
 
 
+@chain.quietly()
 def read(
     response: bytes, data: bytes, *, nonce: int | None = None, others: Sequence[x509.Certificate] = ()
 ) -> TimeStamp:
@@ -94,6 +95,7 @@ def read(
     )
 
 
+@chain.quietly()
 def verify(
     response: bytes, data: bytes, roots: Sequence[x509.Certificate] = (), *, nonce: int | None = None
 ) -> Found:

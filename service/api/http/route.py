@@ -220,7 +220,10 @@ def audited(action: str) -> Callable[[E], E]:
 
 
 def _note(request: Request, action: str) -> None:
-    services(request).reads.note(request.state.caller, action, request.scope["path_params"].get("prereg_id"))
+    ids = request.scope["path_params"]
+    services(request).reads.note(
+        request.state.caller, action, ids.get("prereg_id") or next(iter(ids.values()), None)
+    )
 
 
 def camel(name: str) -> str:

@@ -47,7 +47,7 @@ class Upload:
         return f"/proc/{os.getpid()}/fd/{self.file.fileno()}"
 
 
-@may_answer(413, 415)
+@may_answer(400, 413, 415, 422)
 async def takes_file() -> None:
     """What a route asks for that receives a file; `receive` reads it."""
 
