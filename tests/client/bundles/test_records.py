@@ -89,7 +89,7 @@ def test_what_the_log_says_beside_is_told() -> None:
 def test_an_early_end_by_hand_is_in_the_verdict() -> None:
     def ended(**more: Any) -> Report:
         world = collected(arms="A")
-        world.log("close", {"preregistration_id": ID, "received": 4, "expected": 8})
+        world.log("close", {"preregistration_id": ID, "received": 4, "expected": 8, "deviation": 1})
         said = verdict(sha256(world.members["plans/1.json"]), "invalid") | more
         world.members["verdict.json"] = text(said)
         body = {
@@ -100,8 +100,11 @@ def test_an_early_end_by_hand_is_in_the_verdict() -> None:
         world.log("verdict", body)
         return checked(world.bundle())
 
-    assert exit_status(ended(marks=[{"code": "closed_early", "effect": "invalid"}])) == 4
-    assert "early end" in failures(ended())
+    said = "the collection was closed early, with 4 of 8 planned results in (deviation 1)"
+    mark = {"code": "closed_early", "effect": "flag", "says": said}
+    assert exit_status(ended(marks=[mark])) == 4
+    assert "early close" in failures(ended())
+    assert "early close" in failures(ended(marks=[mark | {"says": said.replace("4 of 8", "8 of 8")}]))
 
 
 def opened_early(*, late: bool, mark: dict[str, Any] | None, outcome: str = "invalid") -> Report:
