@@ -63,7 +63,7 @@ def masked(answer: Any, prereg_id: str) -> str:
 
 def seen(service: Service, prereg_id: str) -> dict[str, str]:
     """Every answer to reading a record."""
-    ids = {"prereg_id": prereg_id, "population": "p", "batch": "1", "deviation": "1"}
+    ids = {"prereg_id": prereg_id, "population": "p", "batch": "1", "deviation": "1", "version": "1"}
     return {
         each.id: masked(service.client.get(each.url(ids)), prereg_id)
         for each in OPERATIONS

@@ -279,7 +279,7 @@ def test_an_early_close_after_an_unblinding_makes_the_verdict_invalid(service: S
     change = {"kind": "n", "population": "p", "n": 4, "dropped_favour": "neither"}
     outcomes = []
     for opened in (False, True):
-        prereg_id = locked(client, small_plan(N, missing="exclude_pair"))
+        prereg_id = locked(client, small_plan(N, missing="worst_case"))
         for arm in ("A", "B"):
             post(client, prereg_id, arm, items(4), [float(arm == "B")] * 4)
         assert not opened or unblind(service, prereg_id).status_code == 201
