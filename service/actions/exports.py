@@ -83,7 +83,8 @@ def stamped(session: Session, record: Preregistration) -> list[Stamped]:
 def _lock(session: Session, record: Preregistration) -> Receipt:
     """The receipt of the last lock, with the first checkpoint that holds it: it stays the same."""
     record.require("locked", "collecting", "complete", "judged", "withdrawn", action="exporting the lock")
-    (receipt,) = proofs.proven(session, ledger.receipts(session, record.id, kind="plan_locked")[-1:])
+    newest = ledger.entries(session, record.id, "plan_locked", "plan_amended")[-1]
+    (receipt,) = proofs.proven(session, [newest.receipt])
     if receipt.checkpoint is None:
         raise Conflict("the lock is in no signed checkpoint yet: ask again in a moment", code="lock_unsigned")
     return receipt

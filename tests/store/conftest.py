@@ -27,6 +27,7 @@ from service.store import (
     checkpoints,
     coverage,
     deviations,
+    imports,
     keys,
     ledger,
     ledger_signers,
@@ -41,6 +42,7 @@ from service.store import (
 from service.store.batches import NewBatch
 from service.store.checkpoints import StoredCheckpoint
 from service.store.engine import Database
+from service.store.imports import StoredImport
 from tests.store.attacker import Attacker
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -201,6 +203,19 @@ class World:
         for arm in ("C1", "C2", "C2"):
             self.batch(session, record, arm)
         self.void(session, record, 3, "uploaded twice")
+        imports.append(
+            session,
+            StoredImport(
+                preregistration_id=record.id,
+                number=1,
+                format="csv",
+                reader_version=1,
+                batches=(1, 2),
+                sealed=b"sealed",
+                received_at=NOW,
+                key_id=self.key.id,
+            ),
+        )
         for arm in ("C1", "C2"):
             coverage.save(session, record.id, "p", arm, "accuracy", 1, b"\x0f", 4)
         return preregistrations.move(session, record, "complete", NOW + timedelta(hours=2))

@@ -47,6 +47,7 @@ CHANGES = {
     "deviations": "canonical = '{}'",
     "deviation_decisions": "canonical = '{}'",
     "runs": "canonical = '{}'",
+    "imports": "sealed = sealed",
 }
 KEYED_BY_ROWID = ("ledger_entries", "ledger_head", "ledger_nodes", "ledger_signers", "audit_events")
 LOCKED_ROWS = {"manifests": "WHERE preregistration_id = 'r2'"}
