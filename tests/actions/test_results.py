@@ -6,12 +6,16 @@ import pytest
 
 from service.actions import results as actions
 from service.errors import Conflict, NotFound
+from service.store import preregistrations
 
 from .conftest import NOW, World
 
 
 def test_the_terms_of_a_record_are_at_hand_once_they_were_read(world: World) -> None:
-    record, plans = world.locked(), actions.LockedPlans()
+    record, plans = (
+        world.write(preregistrations.move, world.locked(), "collecting", NOW),
+        actions.LockedPlans(),
+    )
     assert plans.at_hand(world.ada, record.id) is None
     read = world.write(plans.read, world.ada, record.id)
     again = plans.at_hand(world.ada, record.id)

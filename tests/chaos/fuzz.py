@@ -89,6 +89,8 @@ class Project:
             "batch": str(rng.randint(1, 3)),
             "index": str(rng.randint(0, 30)),
             "deviation": str(rng.randint(1, 3)),
+            "version": str(rng.randint(1, 3)),
+            "family_id": rng.choice(("none", uuid.uuid4().hex)),
             "project_id": self.id,
         }
 

@@ -245,6 +245,8 @@ class Comparison:
             "batch": str(rng.randint(1, 30)),
             "index": str(rng.randint(0, 30)),
             "deviation": str(rng.randint(1, 6)),
+            "version": str(rng.randint(1, 3)),
+            "family_id": "none",
         }
         options = self._body(world, operation, record, rng)
         params = {

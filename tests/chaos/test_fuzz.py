@@ -13,7 +13,8 @@ from tests.every_route import OPERATIONS
 
 
 def project(client: httpx.Client, name: str) -> Any:
-    ids = {"prereg_id": name, "job_id": name, "id": name, "population": "p", "batch": "1", "deviation": "1"}
+    ids = dict.fromkeys(("prereg_id", "job_id", "id", "family_id"), name) | {"population": "p"}
+    ids |= dict.fromkeys(("batch", "deviation", "version", "index"), "1")
     return SimpleNamespace(
         client=client, id=name, secrets={name}, records=[], keys=[], jobs=[],
         ids=lambda _rng: ids | {"project_id": name},

@@ -24,7 +24,7 @@ from .plans import items, locked, post, small_plan
 N = 8
 ONE, OTHER = [1, 0, 1, 1, 0, 0, 1, 0], [0, 1, 1, 0, 0, 0, 0, 0]
 NEEDLE = 0.7310585786
-NUMBERS = re.compile(r'(?:"(?:sequence|tree_size|size)":|[(（](?=\d+ < ))\d+(?: < \d+)?')
+NUMBERS = re.compile(r'(?:"(?:sequence|tree_size|size|registration)":|[(（](?=\d+ < ))\d+(?: < \d+)?')
 """Places in the ledger, which others write to as well."""
 ELSEWHERE = {"getBundle"}
 """Full of places in the ledger: copies of a database are compared for it (`tests/chaos`)."""

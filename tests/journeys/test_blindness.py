@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import re
 import sqlite3
 
 import psycopg
@@ -13,6 +14,9 @@ from .conftest import Service
 from .plans import items, locked, post, small_plan
 
 N = 8
+
+PROOF = re.compile(rb'"(?:checkpoint|proof)":"[^"]*"|"of":\d+')
+"""They follow from the place in the ledger, and from how many records are on the same items."""
 
 
 def seen(answer) -> tuple[int, bytes, dict[str, str]]:
@@ -76,7 +80,10 @@ def test_nothing_readable_depends_on_outcomes_before_completion(service: Service
             *(client.get(path + part) for part in ("", "/progress", "/batches", "/verdict", "/results")),
         ]
         views.append(
-            [(a.status_code, sorted(a.headers), len(a.content), a.headers.get("ETag")) for a in answers]
+            [
+                (a.status_code, sorted(a.headers), len(PROOF.sub(b"", a.content)), a.headers.get("ETag"))
+                for a in answers
+            ]
         )
     # the ledger's sequence number may grow by a digit, nothing else may differ in length
     for one, other in zip(*views, strict=True):

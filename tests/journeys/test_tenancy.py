@@ -131,6 +131,11 @@ def _others(service: Service) -> list[dict[str, str]]:
     draft_id = draft(client, small_plan(N, **words))
     collecting, judged = (locked(client, small_plan(N, **words)) for _ in range(2))
     looked, read = (locked(client, plan(kind, **words)) for kind in ("group_sequential", "anytime_valid"))
+    for record in (looked, read):
+        bound = client.post(
+            f"/v1/preregistrations/{record}/runs", json={"arm": "A", "environment": {"in": CANARY}}
+        )
+        assert bound.status_code == 201, bound.text
     sequence = order(service, looked)
     for record, ids in (
         (collecting, items(N)[:3]),
@@ -145,11 +150,6 @@ def _others(service: Service) -> list[dict[str, str]]:
         assert filed.status_code == 201, filed.text
     service.run_jobs()
     assert client.get(f"/v1/preregistrations/{judged}/verdict").status_code == 200
-    for record in (looked, read):
-        bound = client.post(
-            f"/v1/preregistrations/{record}/runs", json={"arm": "A", "environment": {"in": CANARY}}
-        )
-        assert bound.status_code == 201, bound.text
     parts = {"population": "p", "batch": "1", "deviation": "1", "version": "1"}
     return [
         {"prereg_id": draft_id, "id": key_id, "job_id": job_id, **parts},

@@ -44,8 +44,8 @@ class Stamps(View):
 
 
 def _file(media_type: str, example: Any) -> dict[int | str, dict[str, Any]]:
-    kind = "string" if isinstance(example, str) else "object"
-    return {200: {"content": {media_type: {"schema": {"type": kind}, "example": example}}}}
+    schema = {"description": "YAML."} if isinstance(example, str) else {"type": "object"}
+    return {200: {"content": {media_type: {"schema": schema, "example": example}}}}
 
 
 @routes.get(

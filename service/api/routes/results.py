@@ -352,7 +352,9 @@ _counter.statuses = frozenset({401, 403, 503})  # type: ignore[attr-defined]
 
 
 @routes.get(
-    "/preregistrations/{prereg_id}/progress", response_model=Progress, responses=shows(examples.PROGRESS)
+    "/preregistrations/{prereg_id}/progress",
+    response_model=Progress,
+    responses=shows(examples.PROGRESS) | refuses(409),
 )
 def get_progress(
     caller: Annotated[Key, Depends(_counter)],

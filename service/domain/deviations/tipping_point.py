@@ -400,6 +400,8 @@ def _refusal(rows: Rows, hypothesis: Hypothesis) -> TippingPoint | None:
         reason = f"the outcome is invalid whatever the doubtful items would have been: {mark.says}"
     elif endpoint is None or endpoint.kind != "binary" or endpoint.replicates != 1:
         reason = "the search fills in 0 and 1, and the endpoint is not binary with one result per item"
+    elif rows.outcomes.closed and rows.plan.missing != "worst_case":
+        reason = "the outcome is invalid whatever the doubtful items would have been: the collection was closed early"
     elif rows.plan.missing == "worst_case" and (why := why_no_worst_case(rows.plan, hypothesis)):
         reason = why
     elif is_sequential(rows.plan):
