@@ -14,7 +14,7 @@ from service.domain.ledger import Receipt
 from service.domain.plans.preregistration import Preregistration
 from service.errors import Conflict
 from service.reports.exports import intoto, prml
-from service.store import ledger, ledger_signers, locked_plans, stamps
+from service.store import ledger, ledger_signers, plans, stamps
 from service.store.stamps import WITNESSED, StoredStamp
 
 
@@ -59,7 +59,7 @@ def claim(session: Session, record: Preregistration, hypothesis: str | None) -> 
     """
     receipt = _lock(session, record)
     return prml.claim_of(
-        locked_plans.every(session, record.id),
+        plans.every(session, record.id),
         record=record.id,
         created_at=record.created_at,
         hypothesis=hypothesis,

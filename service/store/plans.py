@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from service.domain.plans.locked import LockedPlan
+from service.domain.plans.plan import Plan
 from service.errors import NotFound
 from service.store import integrity
 from service.store.tables import plans
@@ -55,10 +59,20 @@ def first_sha256(session: Session, preregistration_id: str) -> str:
 
 def texts(session: Session, preregistration_id: str) -> list[str]:
     """The text of every locked version, the first one first."""
-    statement = sa.select(plans.c.canonical, plans.c.sha256).where(
+    return [row.canonical for row in _every(session, preregistration_id)]
+
+
+def every(session: Session, preregistration_id: str) -> list[LockedPlan]:
+    """Every locked version as a plan, the first one first. Reach it through a record that was read in its project."""
+    rows = _every(session, preregistration_id)
+    return [LockedPlan(Plan.from_json(row.canonical), row.sha256, row.locked_at) for row in rows]
+
+
+def _every(session: Session, preregistration_id: str) -> Sequence[sa.Row[Any, Any, Any]]:
+    statement = sa.select(plans.c.canonical, plans.c.sha256, plans.c.locked_at).where(
         plans.c.preregistration_id == preregistration_id
     )
     found = session.execute(statement.order_by(plans.c.version)).all()
     holds = all(integrity.same(row.canonical, row.sha256) for row in found)
     integrity.require("plan", preregistration_id, holds=holds)
-    return [row.canonical for row in found]
+    return found
