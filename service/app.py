@@ -28,6 +28,7 @@ from service.api.parsing import faults
 from service.api.routes import (
     amendments,
     audit,
+    badges,
     bundles,
     calibration,
     deviations,
@@ -41,6 +42,7 @@ from service.api.routes import (
     jobs,
     keys,
     ledger,
+    links,
     looks,
     markdown,
     multiverse,
@@ -51,8 +53,10 @@ from service.api.routes import (
     runs,
     service,
     stats,
+    trackers,
     unblinding,
     verdicts,
+    webhooks,
     wording,
 )
 from service.config import Settings
@@ -86,6 +90,10 @@ ROUTERS: tuple[APIRouter, ...] = (
     jobs.routes,
     projects.routes,
     keys.routes,
+    webhooks.routes,
+    trackers.routes,
+    links.routes,
+    badges.routes,
     bundles.routes,
     ledger.routes,
     ledger.key_routes,

@@ -26,7 +26,7 @@ from service.domain.access import Key
 from service.domain.plans.preregistration import Preregistration
 from service.domain.verdicts.records import HypothesisVerdict, Verdict
 from service.errors import Forbidden, ForelockError, InvalidData, NotFound, RecordAltered, Unauthorized
-from service.store import clock, coverage, integrity, jobs, keys, ledger, preregistrations, verdicts
+from service.store import clock, coverage, integrity, jobs, keys, ledger, links, preregistrations, verdicts
 from service.store.verdicts import StoredVerdict
 from service.web import session as sessions
 from service.web import view
@@ -146,6 +146,7 @@ def preregistration(
         happened=tuple(_happened(session, record)),
         unblindings=sealed.unblindings,
         erasure=sealed.erasure,
+        links=() if record.state == "draft" else links.every(session, record.id),
     )
     return _html("preregistration.html", signed_in=True, page=page)
 

@@ -123,6 +123,7 @@ class World:
         self.drafts: list[str] = []
         self.jobs: list[str] = []
         self.keys: list[str] = []
+        self.webhooks: list[str] = []
         self._places: dict[str, str] = {}
 
     def value(self, record: str, arm: str, item: str, kind: str) -> int:
@@ -231,6 +232,8 @@ class Comparison:
             world.drafts.append(body["id"])
         elif operation.id == "createKey":
             world.keys.append(body["key"]["id"])
+        elif operation.id == "createWebhook":
+            world.webhooks.append(body["webhook"]["id"])
         elif answer.status_code == 202 and "id" in body:
             world.jobs.append(body["id"])
 
@@ -247,6 +250,10 @@ class Comparison:
             "deviation": str(rng.randint(1, 6)),
             "version": str(rng.randint(1, 3)),
             "family_id": "none",
+            "webhook_id": rng.choice(world.webhooks or ["none"]),
+            "delivery_id": rng.choice(world.jobs[-20:] or ["none"]),
+            "run_id": f"run{rng.randint(1, 3)}",
+            "name": f"link{rng.randint(1, 3)}",
         }
         options = self._body(world, operation, record, rng)
         params = {
