@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
-from service.domain.canonical import canonical
+from service.domain.canonical import canonical, sha256_hex
 from service.records import StrictRecord
 
 Event = Literal[
@@ -29,6 +30,7 @@ LINKED = "run.linked"
 Channel = Literal["webhook", "mlflow"]
 DeliveryState = Literal["waiting", "delivered", "failed"]
 Auth = Literal["none", "basic", "bearer"]
+RunName = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
 LinkKind = Literal["wandb", "weave", "langfuse", "braintrust", "mlflow", "other"]
 
 SECRET_MARK = "whsec_"  # noqa: S105 - what every secret begins with
@@ -97,6 +99,12 @@ class Link(StrictRecord):
     url: str
     external_id: str | None = Field(description="What the other side calls it.")
     put_at: datetime
+
+
+def links_tag(links: Sequence[Link]) -> str:
+    """What an entity tag says of links: nothing where there are none."""
+    said = canonical([each.model_dump(mode="json") for each in links])
+    return f".{sha256_hex(said)[:16]}" if links else ""
 
 
 def secret_text(randomness: bytes) -> str:

@@ -123,7 +123,6 @@ class World:
         self.drafts: list[str] = []
         self.jobs: list[str] = []
         self.keys: list[str] = []
-        self.webhooks: list[str] = []
         self._places: dict[str, str] = {}
 
     def value(self, record: str, arm: str, item: str, kind: str) -> int:
@@ -233,7 +232,7 @@ class Comparison:
         elif operation.id == "createKey":
             world.keys.append(body["key"]["id"])
         elif operation.id == "createWebhook":
-            world.webhooks.append(body["webhook"]["id"])
+            world.keys.append(body["webhook"]["id"])
         elif answer.status_code == 202 and "id" in body:
             world.jobs.append(body["id"])
 
@@ -250,11 +249,9 @@ class Comparison:
             "deviation": str(rng.randint(1, 6)),
             "version": str(rng.randint(1, 3)),
             "family_id": "none",
-            "webhook_id": rng.choice(world.webhooks or ["none"]),
+            "webhook_id": rng.choice(world.keys or ["none"]),
             "delivery_id": rng.choice(world.jobs[-20:] or ["none"]),
-            "run_id": f"run{rng.randint(1, 3)}",
-            "name": f"link{rng.randint(1, 3)}",
-        }
+        } | dict.fromkeys(("run_id", "name"), f"one{rng.randint(1, 3)}")
         options = self._body(world, operation, record, rng)
         params = {
             "limit": str(rng.choice((1, 2, 50))),

@@ -8,7 +8,7 @@ from fastapi import Request, Response
 
 from service.actions.verdict_words import outcome_of
 from service.api.http.deps import Reader, RecordId, Shared, not_modified
-from service.api.http.route import router
+from service.api.http.route import audited, router
 from service.api.routes.preregistrations import NOT_MODIFIED
 from service.domain.canonical import sha256_hex
 from service.reports.badge import badge
@@ -31,6 +31,7 @@ _HEADERS = {
     response_class=Response,
     responses=_SVG | NOT_MODIFIED,
 )
+@audited("badge.read")
 def get_badge(request: Request, caller: Reader, shared: Shared, prereg_id: RecordId) -> Response:
     """Read a record's badge: its state until there is a verdict, then the outcome.
 
@@ -41,7 +42,6 @@ def get_badge(request: Request, caller: Reader, shared: Shared, prereg_id: Recor
         verdict = None if record.judged_at is None else verdicts.get(session, record.project_id, record.id)
     word: str = record.state
     if verdict is not None:
-        shared.reads.note(caller, "verdict.read", record.id)
         word = outcome_of(verdict).replace("_", " ")
     content = badge(word)
     headers = _HEADERS | {"ETag": f'"{sha256_hex(content)[:32]}"'}

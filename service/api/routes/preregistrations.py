@@ -42,10 +42,9 @@ from service.api.http.shared import Services
 from service.api.parsing.markdown import MARKDOWN, markdown_text
 from service.api.parsing.models import validate
 from service.domain.access import Key
-from service.domain.canonical import canonical, sha256_hex
 from service.domain.ledger import Kind, Receipt
 from service.domain.merge_patch import apply
-from service.domain.outgoing import Link
+from service.domain.outgoing import Link, RunName, links_tag
 from service.domain.plans.family import FamilyPlace
 from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
@@ -181,9 +180,7 @@ class LockRequest(StrictRecord):
     acknowledge: Literal["all"] | list[Annotated[str, Field(max_length=64)]] = Field(
         default=[], description="Codes of lint warnings, or `all`.", max_length=200
     )
-    mlflow_run: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")] | None = (
-        Field(None, description="A run of the project's MLflow that is to carry lock and verdict.")
-    )
+    mlflow_run: RunName | None = Field(None, description="A run of MLflow that is to carry lock and verdict.")
 
 
 def view(session: Session, record: Preregistration) -> PreregistrationView:
@@ -246,16 +243,13 @@ def respond(session: Session, record: Preregistration, status: int = 200, **head
 
 def etag_of(session: Session, record: Preregistration) -> str:
     """Of the record as it is shown."""
-    shown = [] if record.state == "draft" else links.every(session, record.id)
-    return _etag(record, unblinding.seals(session, record), shown)
+    return _etag(record, unblinding.seals(session, record), links.every(session, record.id))
 
 
 def _etag(record: Preregistration, seals: unblinding.Seals, shown: Sequence[Link]) -> str:
-    """Of the record as it is shown: what became of its seals, and its links, change the view and not the record."""
-    tag = f"{record.etag[:-1]}.{seals.changes}" if seals.changes or shown else record.etag[:-1]
-    if shown:
-        tag += "." + sha256_hex(canonical([each.model_dump(mode="json") for each in shown]))[:16]
-    return tag + '"'
+    """Of the record as it is shown: what became of its seals, and links, change the view and not the record."""
+    changes = f".{seals.changes}" if seals.changes else ""
+    return f'{record.etag[:-1]}{changes}{links_tag(shown)}"'
 
 
 @contextmanager
