@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -70,6 +71,7 @@ def noncentrality_interval(t: float, df: float, level: float) -> tuple[float, fl
     width = 4 + 4 * abs(t) / math.sqrt(2 * df)
 
     def solve(target: float, direction: int) -> float:
+        @cache  # ends of the bracket are asked for again
         def gap(nc: float) -> float:
             return target - noncentral_t_cdf(t, df, nc)
 
