@@ -27,7 +27,9 @@ REPLICAS = 2
 
 @pytest.mark.timeout(280)
 @pytest.mark.parametrize("jobs", [150, pytest.param(1000, marks=pytest.mark.slow)])
-def test_two_replicas_and_two_runners_do_every_job_once(postgres: Postgres, tmp_path: Path, jobs: int) -> None:
+def test_two_replicas_and_two_runners_do_every_job_once(
+    postgres: Postgres, tmp_path: Path, jobs: int
+) -> None:
     name = postgres.create()
     url = postgres.url(name)
     database = Database(url)
