@@ -14,7 +14,7 @@ import pytest
 from forelock.cli import main
 from service.config import UnusableSetting, read_settings
 from service.starting import CannotStart, wait_for
-from service.store.engine import Database, Silence
+from service.store.engine import Database, Silence, UnknownDatabase
 
 COMMAND = [sys.executable, "-m", "forelock.cli"]
 
@@ -74,7 +74,7 @@ def test_a_setting_that_cannot_be_is_named(
 @pytest.mark.parametrize("url", ["garbage", "postgresql://a@b:abc/c"])
 def test_a_url_that_cannot_be_is_named(url: str) -> None:
     with pytest.raises(
-        UnusableSetting, match="FORELOCK_DATABASE_URL must be sqlite:///FILE or postgresql://"
+        UnknownDatabase, match="FORELOCK_DATABASE_URL must be sqlite:///FILE or postgresql://"
     ):
         Database(url)
 

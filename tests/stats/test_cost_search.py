@@ -2,7 +2,8 @@
 
 An estimate decides whether a request is answered at once; what is small for certain is computed on the event
 loop. CPU seconds are compared, in a forked process that the system ends, so that a loaded machine and a
-request without end both leave a number. What looks at the clock is slow: ./do test tests/stats/test_cost_search.py -m slow
+request without end both leave a number. What looks at the clock is slow:
+./do test tests/stats/test_cost_search.py -m slow
 """
 
 from __future__ import annotations
