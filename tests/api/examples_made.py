@@ -20,8 +20,10 @@ from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
 from service.domain.verdicts.outcomes import Cell, Outcomes
+from service.reports.charts.of_tests import draw_answer
 from service.reports.evidence_card import print_card
 from service.reports.prereg.markdown import print_plan
+from service.stats.shared import registry
 
 N = 40
 _AT = datetime(2027, 1, 4, 9, tzinfo=UTC)
@@ -53,6 +55,14 @@ def _rows() -> Rows:
         {population.id: Manifest(tuple(f"q{at}" for at in range(N)))},
         Outcomes(cells),
     )
+
+
+def of_test() -> dict[str, Any]:
+    """A small answer of a test, with its analysis alone."""
+    test = registry.find("mcnemar")
+    request = test.request.model_validate(dict(test.example))
+    found = test.answer(request).model_dump(mode="json", by_alias=True)
+    return {name: found[name] for name in ("test", "version", "analysis")}
 
 
 def of_multiverse() -> dict[str, Any]:
@@ -99,6 +109,10 @@ def files() -> dict[str, str]:
     card = of_locked()
     answers = {
         "multiverse": of_multiverse(),
+        "chart_answer": (answered := of_test()),
+        "chart_forest": draw_answer(
+            answered["test"], answered["analysis"], "forest", binary=True, language="en"
+        ),
         "evidence_card": card.model_dump(mode="json"),
         "paper_card": of_paper(PaperChecklist.model_validate(CHECKLIST)).model_dump(mode="json"),
     }
