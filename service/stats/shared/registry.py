@@ -54,9 +54,10 @@ class Answer(BaseModel, Generic[A]):
     provenance: Provenance
 
 
-Service = Literal["fourfold", "family"]
-"""What the service itself asks a test for: the difference that a fourfold table from elsewhere shows, or to
-correct the p-values of a family."""
+Service = Literal["fourfold", "family", "clustered", "margin", "resampled"]
+"""What the service itself asks a test for: the difference that a fourfold table from elsewhere shows, to correct the
+p-values of a family, the difference of items in clusters, a difference against a margin, or that of scores by
+resampling."""
 
 Drawn = Mapping[str, "np.ndarray[Any, np.dtype[Any]]"]
 """Named arrays of numbers, one row per replicate (or per block) along axis 0."""
