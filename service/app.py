@@ -30,6 +30,7 @@ from service.api.routes import (
     audit,
     bundles,
     calibration,
+    comparisons,
     deviations,
     docs,
     endings,
@@ -65,6 +66,7 @@ from service.web import pages
 
 ROUTERS: tuple[APIRouter, ...] = (
     stats.routes,
+    comparisons.routes,
     preregistrations.routes,
     amendments.routes,
     endings.routes,

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 from importlib.metadata import entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from forelock.client import Client
 from forelock.import_files import OneImport, Packed
 from forelock.problem import ForelockProblem
+
+if TYPE_CHECKING:
+    from forelock.client import Client
 
 Json = dict[str, Any]
 

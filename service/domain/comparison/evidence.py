@@ -14,6 +14,7 @@ import numpy as np
 
 from service.domain.comparison.pairing import Pairs
 from service.domain.comparison.records import TestRun, Unit
+from service.errors import InvalidData
 from service.kernels.clusters import cluster_sums, codes_of
 from service.kernels.flip_interval import flip_interval
 from service.stats.shared import registry
@@ -23,6 +24,8 @@ from service.stats.shared.registry import Service
 
 FEW = 30
 """Clusters, or scores, below which sign flips have a say in the interval."""
+MOST_SECONDS = 60.0
+"""Longest computation of one test, by its estimate."""
 _OF_CLUSTERS = ("FEW_CLUSTERS", "CAUTION", "UNEQUAL_CLUSTERS")
 """Warnings that say nothing where every item stands for itself."""
 TIE = 1e-9
@@ -192,7 +195,14 @@ def _nothing(rule: str, unit: Unit, alpha: float, units: int, why: str) -> Evide
 def _run(service: Service, body: dict[str, Any], method: str) -> tuple[registry.Answer[Any], TestRun]:
     """A registered test's answer, and its line in ours."""
     test = registry.serving(service)
-    found = test.answer(test.request.model_validate(body))
+    request = test.request.model_validate(body)
+    if test.cost(request) > MOST_SECONDS:
+        raise InvalidData(
+            f"{test.name} would compute for more than {MOST_SECONDS:g} seconds on these rows; send it as a test of its "
+            "own, which becomes a job",
+            code="too_long",
+        )
+    found = test.answer(request)
     p = getattr(found.analysis, "p_value", None)
     line = TestRun(
         test=found.test,

@@ -44,8 +44,8 @@ def next_step(found: Comparison) -> str:
         return f"Add {found.unit}: {found.reasons.get('ci', 'these decide nothing')}."
     if found.more:
         return (
-            f"Plan about {_rounded(found.more[0].total)} {found.unit} and decide once, or lock a plan with looks; adding "
-            "items until the answer is liked errs far more often than the level says."
+            f"Plan about {_rounded(found.more[0].total)} {found.unit} and decide once, or lock a plan with looks; "
+            "adding items until the answer is liked errs far more often than the level says."
         )
     return (
         "State a margin that you could live with before the next run, and plan its size (forelock resolve); this "

@@ -1,0 +1,66 @@
+"""What the `forelock` command does in its own process, without a service: the same tests and the same answers.
+
+Everything is imported where it is used: a command pays for what it asks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from service.errors import ForelockError
+
+Json = dict[str, Any]
+
+
+def run(name: str, request: Mapping[str, Any]) -> Json:
+    """A registered test's answer, or its problem document."""
+    from service.stats.shared import registry
+
+    def answered() -> Any:
+        test = registry.find(name)
+        return test.answer(_read(test.request, request))
+
+    return _told(answered)
+
+
+def compare(request: Mapping[str, Any]) -> Json:
+    """Two arms on the same items, or a problem document."""
+    from service.domain.comparison.compare import compare as judge
+    from service.domain.comparison.request import ComparisonRequest
+
+    return _told(lambda: judge(_read(ComparisonRequest, request)))
+
+
+def resolve(request: Mapping[str, Any]) -> Json:
+    """What a pilot resolves, or a problem document."""
+    from service.domain.resolution.records import ResolutionRequest
+    from service.domain.resolution.resolve import resolve as of_pilot
+
+    return _told(lambda: of_pilot(_read(ResolutionRequest, request)))
+
+
+def audit(request: Mapping[str, Any]) -> Json:
+    """What a published pair can show, or a problem document."""
+    from service.domain.resolution.audit import audit as of_pair
+    from service.domain.resolution.records import AuditRequest
+
+    return _told(lambda: of_pair(_read(AuditRequest, request)))
+
+
+def _told(compute: Callable[[], Any]) -> Json:
+    try:
+        found: Json = compute().model_dump(mode="json")
+    except ForelockError as refused:
+        return {"problem": refused.document()}
+    return {"answer": found}
+
+
+def _read(model: Any, document: Mapping[str, Any]) -> Any:
+    """The document as the request that a service would take it for, with the same faults."""
+    from pydantic import TypeAdapter
+
+    from service.api.parsing.models import validate
+
+    return validate(TypeAdapter(model), json.dumps(document).encode())
