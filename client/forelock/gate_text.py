@@ -9,7 +9,7 @@ from typing import Any
 from forelock.text import WIDTH, plain
 
 Json = Mapping[str, Any]
-EXITS = {"better": 0, "no_worse": 0, "worse": 10, "cannot_tell": 12}
+EXITS: dict[str, int] = {"better": 0, "no_worse": 0, "worse": 10, "cannot_tell": 12}
 COLUMNS = 61
 LINES = ("├", "─", "●", "┤", "│", "┊")
 ASCII = ("[", "-", "o", "]", "|", ":")
@@ -27,7 +27,8 @@ _METHODS = {
 def exit_code(found: Json) -> int:
     """0 better or no worse, 10 worse (or a slice that is shown worse), 12 cannot tell."""
     slices = (found.get("slices") or {}).get("results", ())
-    return 10 if any(each["shown_worse"] for each in slices) else EXITS[found["outcome"]]
+    code = EXITS[str(found["outcome"])]
+    return 10 if any(each["shown_worse"] for each in slices) else code
 
 
 def gate_text(found: Json, remarks: Iterable[str] = (), *, encoding: str | None = "utf-8") -> str:
@@ -54,7 +55,8 @@ def picture(found: Json, marks: Sequence[str]) -> str:
     least, most = least - pad, most + pad
 
     def column(value: float) -> int:
-        return round((value - least) / (most - least) * (COLUMNS - 1))
+        at: int = round((value - least) / (most - least) * (COLUMNS - 1))
+        return at
 
     start, line, dot, end, zero, edge = marks
     cells = [" "] * COLUMNS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +44,16 @@ class Local:
 
 @cache
 def _functions() -> dict[str, Callable[..., Json]]:
-    return {entry.name: entry.load() for entry in entry_points(group=GROUP)}
+    return {entry.name: entry.load() for entry in _entries()}
+
+
+@cache
+def _entries() -> EntryPoints:
+    """Looked up once: it reads the metadata of every distribution that is installed."""
+    return entry_points(group=GROUP)
 
 
 def asked_here(url: str | None, key_file: Path | None) -> bool:
     """True where nobody named a service or a key, and the tests are installed beside the client."""
     named = url or key_file or os.environ.get("FORELOCK_URL") or os.environ.get("FORELOCK_API_KEY")
-    return not named and bool(entry_points(group=GROUP))
+    return not named and bool(_entries())

@@ -49,7 +49,9 @@ def _resolve(options: argparse.Namespace, asked_of: Client | Local) -> int:
     (pilot, *others) = read_pilot(options.pilot)
     if others:
         raise FileFault(f"{options.pilot}: holds pilots of several hypotheses; give one")
-    columns = {name: pilot[name] for name in ("baseline", "candidate", "clusters") if name in pilot}
+    columns: dict[str, Any] = {
+        name: pilot[name] for name in ("baseline", "candidate", "clusters") if name in pilot
+    }
     found = asked_of.resolve({**columns, **_asked(options)})
     lines = [text.wrapped(found["sentence"]), "", *_reaches(found["reach"], points=found["binary"])]
     spread = (
