@@ -18,6 +18,7 @@ from forelock.commands import (
     plans,
     results,
     seals,
+    spool,
     states,
     tests,
     verdicts,
@@ -72,7 +73,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"forelock {version('forelock')}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    nouns = (tests, plans, states, results, imports, verdicts, seals, bundles, exports, keys, log)
+    nouns = (tests, plans, states, results, imports, spool, verdicts, seals, bundles, exports, keys, log)
     for noun in nouns:
         noun.add(commands)
     if not arguments or arguments[0] not in commands.choices:
