@@ -31,6 +31,8 @@ from service.api.routes import (
     badges,
     bundles,
     calibration,
+    charts,
+    comparisons,
     deviations,
     docs,
     endings,
@@ -69,6 +71,7 @@ from service.web import pages
 
 ROUTERS: tuple[APIRouter, ...] = (
     stats.routes,
+    comparisons.routes,
     preregistrations.routes,
     amendments.routes,
     endings.routes,
@@ -82,6 +85,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     deviations.routes,
     multiverse.routes,
     calibration.routes,
+    charts.routes,
     looks.routes,
     markdown.routes,
     exports.routes,

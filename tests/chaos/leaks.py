@@ -44,7 +44,7 @@ from service.wake import Alarm
 from tests.api.conftest import add_key, add_project, bearer
 from tests.chaos import hostile
 from tests.chaos.ending import ENOUGH, end_on, told
-from tests.every_route import OPERATIONS, Operation, content
+from tests.every_route import OPERATIONS, PICTURES, Operation, content
 from tests.journeys import plans
 from tests.journeys.plans import items, small_plan
 from tests.pools import InlinePool
@@ -239,19 +239,23 @@ class Comparison:
     def _request(self, world: World, operation: Operation, rng: random.Random) -> tuple[str, dict[str, Any]]:
         record = rng.choice(self._records)
         drafts = bool(world.drafts) and rng.random() < 0.2
-        ids = {
-            "prereg_id": rng.choice(world.drafts[-10:]) if drafts else record.id,
-            "job_id": rng.choice(world.jobs[-20:] or ["none"]),
-            "id": rng.choice(world.keys or ["none"]),
-            "population": "p",
-            "batch": str(rng.randint(1, 30)),
-            "index": str(rng.randint(0, 30)),
-            "deviation": str(rng.randint(1, 6)),
-            "version": str(rng.randint(1, 3)),
-            "family_id": "none",
-            "webhook_id": rng.choice(world.keys or ["none"]),
-            "delivery_id": rng.choice(world.jobs[-20:] or ["none"]),
-        } | dict.fromkeys(("run_id", "name"), f"one{rng.randint(1, 3)}")
+        ids = (
+            {
+                "prereg_id": rng.choice(world.drafts[-10:]) if drafts else record.id,
+                "job_id": rng.choice(world.jobs[-20:] or ["none"]),
+                "id": rng.choice(world.keys or ["none"]),
+                "population": "p",
+                "batch": str(rng.randint(1, 30)),
+                "index": str(rng.randint(0, 30)),
+                "deviation": str(rng.randint(1, 6)),
+                "version": str(rng.randint(1, 3)),
+                "family_id": "none",
+                "webhook_id": rng.choice(world.keys or ["none"]),
+                "delivery_id": rng.choice(world.jobs[-20:] or ["none"]),
+            }
+            | dict.fromkeys(("run_id", "name"), f"one{rng.randint(1, 3)}")
+            | PICTURES
+        )
         options = self._body(world, operation, record, rng)
         params = {
             "limit": str(rng.choice((1, 2, 50))),

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from tests.chaos.fuzz import Found, Stream
-from tests.every_route import OPERATIONS
+from tests.every_route import OPERATIONS, PICTURES
 
 
 def project(client: httpx.Client, name: str) -> Any:
@@ -17,6 +17,7 @@ def project(client: httpx.Client, name: str) -> Any:
         "population": "p"
     }
     ids |= dict.fromkeys(("batch", "deviation", "version", "index", "run_id", "name"), "1")
+    ids |= PICTURES
     return SimpleNamespace(
         client=client, id=name, secrets={name}, records=[], keys=[], jobs=[], webhooks=[],
         ids=lambda _rng: ids | {"project_id": name},

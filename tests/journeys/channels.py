@@ -22,7 +22,7 @@ from service.publish.addresses import read_allowed
 from service.publish.http import Outgoing
 from service.store.tables import metadata
 from tests.chaos.leaks import DRAWN
-from tests.every_route import OPERATIONS
+from tests.every_route import OPERATIONS, PICTURES
 from tests.loopback import Asked, serving
 from tests.mlflow_server import FakeMlflow
 
@@ -72,6 +72,7 @@ def masked(answer: Any, prereg_id: str) -> str:
 def seen(service: Service, prereg_id: str) -> dict[str, str]:
     """Every answer to reading a record."""
     ids = {"prereg_id": prereg_id, "population": "p", "batch": "1", "deviation": "1", "version": "1"}
+    ids |= PICTURES
     return {
         each.id: masked(service.client.get(each.url(ids)), prereg_id)
         for each in OPERATIONS

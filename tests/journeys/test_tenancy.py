@@ -10,7 +10,7 @@ import pytest
 
 from service.domain.access import SCOPES
 from service.domain.outgoing import EVENTS
-from tests.every_route import OPERATIONS, Operation, content
+from tests.every_route import OPERATIONS, PICTURES, Operation, content
 
 from .conftest import Service
 from .plans import draft, idempotent, items, locked, post, small_plan
@@ -160,7 +160,7 @@ def _others(service: Service) -> list[dict[str, str]]:
         "name": "link",
         "run_id": "run",
     }
-    parts |= {"delivery_id": delivery_id}
+    parts |= {"delivery_id": delivery_id} | PICTURES
     return [
         {"prereg_id": draft_id, "id": key_id, "job_id": job_id, "webhook_id": webhook_id, **parts},
         *(
