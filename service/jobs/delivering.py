@@ -32,7 +32,7 @@ log = logging.getLogger("forelock.deliveries")
 LOOK_SECONDS = 2.0
 SENDERS = 4
 """Deliveries that one runner sends side by side."""
-LEASE = timedelta(minutes=10)
+LEASE = timedelta(minutes=5)
 """Longer than all calls of one delivery may take together."""
 WAITS = tuple(timedelta(seconds=each) for each in (5, 30, 120, 600, 1800, 3600, 10_800, 21_600, 43_200))
 UNSIGNED_WAIT, UNSIGNED_MOST = timedelta(seconds=2), timedelta(minutes=1)

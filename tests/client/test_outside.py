@@ -7,14 +7,15 @@ import json
 import zipfile
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import httpx
 import pytest
 
-from forelock.commands import imports
+from forelock.commands import imports, outside
 from forelock.mlflow_runs import fetch_run
 from forelock.problem import FileFault
+from service.domain import outgoing
 
 WEBHOOK = {"id": "w1", "url": "https://hooks.example.org/", "events": ["verdict.published"]}
 DELIVERY = {
@@ -24,6 +25,11 @@ DELIVERY = {
     "attempts": 1,
     "error": "it answers 503",
 }
+
+
+def test_the_command_knows_what_the_service_knows():
+    assert outside.EVENTS == outgoing.EVENTS
+    assert set(outside.KINDS) == set(get_args(outgoing.LinkKind))
 
 
 def asked(service: Any, index: int = -1) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from typing import Any
 from service.jobs.delivering import Delivering
 from service.publish.addresses import read_allowed
 from service.publish.http import Outgoing
+from service.store.engine import Database
 
 from .conftest import Service
 from .plans import items, locked, post, small_plan
@@ -16,10 +17,10 @@ N = 10
 AT_ONCE = timedelta(0)
 
 
-def sender(service: Service, **given: Any) -> Delivering:
+def sender(service: Service, database: Database | None = None, **given: Any) -> Delivering:
     """Sends to loopback; what fails is due again at once, unless `given` says otherwise."""
     return Delivering(
-        service.database,
+        database or service.database,
         lambda: Outgoing(allowed=read_allowed("127.0.0.1")),
         seal_private=service.keyring.opener(),
         **{"waits": (AT_ONCE,), "public_url": "https://evals.example.org"} | given,

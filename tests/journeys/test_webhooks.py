@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import json
 import re
+import threading
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 import sqlalchemy as sa
 
 from service.domain.outgoing import EVENTS
+from service.jobs.delivering import Delivering
 from service.store import clock, deliveries, tables
 from tests.loopback import Asked, Loopback, serving
 
@@ -302,6 +304,25 @@ def test_who_lost_the_lease_writes_nothing(service: Service, receiver: Loopback)
     assert sent(service, made)[0]["state"] == "delivered"
 
 
+def test_two_runners_send_every_message_once(service: Service, receiver: Loopback) -> None:
+    made = webhook(service, receiver)
+    for _ in range(8):
+        service.client.post(f"/v1/webhooks/{made['webhook']['id']}/ping")
+    together = threading.Barrier(2)
+
+    def work(sending: Delivering) -> None:
+        together.wait(30)
+        drain(sending)
+
+    threads = [threading.Thread(target=work, args=(sender(service),)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(receiver.requests) == 8
+    assert len({asked.headers["webhook-id"] for asked in receiver.requests}) == 8
+
+
 @only_sqlite
 def test_a_message_waits_for_its_checkpoint_and_not_for_ever(
     service: Service, receiver: Loopback, monkeypatch: pytest.MonkeyPatch
@@ -330,7 +351,6 @@ def test_an_address_that_may_not_be_called_is_refused(service: Service) -> None:
 @only_sqlite
 def test_a_name_that_leads_inside_is_not_called_and_not_told(service: Service, receiver: Loopback) -> None:
     """What a name stands for inside is nobody's business who made a webhook."""
-    from service.jobs.delivering import Delivering
     from service.publish.http import Outgoing
 
     body = {"url": "https://inside.example/x", "events": ["verdict.published"]}
@@ -383,8 +403,6 @@ def test_what_ended_long_ago_is_forgotten(service: Service, receiver: Loopback) 
 @only_sqlite
 def test_the_runner_sends_beside_its_jobs(service: Service, receiver: Loopback) -> None:
     """The thread that a runner starts, until it is told to stop."""
-    import threading
-
     arrived, stopping = threading.Event(), threading.Event()
     receiver.reply = lambda _asked: (arrived.set(), (204, {}, b""))[1]
     webhook(service, receiver)
