@@ -44,6 +44,7 @@ def test_a_message_survives_its_sender(tmp_path: Path, monkeypatch: pytest.Monke
         os.kill(
             children(served.process.pid)["runner"], signal.SIGKILL
         )  # and before the next one is looked at
+        _end_leases(tmp_path / "data" / "forelock.db")
         locked(client, small_plan(10))  # type: ignore[arg-type]
         assert arrived.get(timeout=120) != first
         path = f"/v1/webhooks/{made}/deliveries"
