@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from service.reports.prereg.labels import Language
-from service.reports.prereg.text import code, written
+from service.reports.prereg.text import code, paragraph, written
 from service.reports.verdict.content import HypothesisReport, Report
 from service.reports.verdict.words import (
     clause_row,
@@ -34,7 +34,7 @@ def print_markdown(report: Report, language: Language = "en") -> str:
 
 def _hypothesis(each: HypothesisReport, language: Language) -> Iterator[str]:
     yield f"## {_line(each.id)}: {outcome_word(each.outcome, language)}"
-    yield _line(each.statement)
+    yield paragraph(each.statement)
     if each.arms:
         yield f"### {say('basic', language)}"
         yield _table(*statistics_table(each, language))
@@ -88,7 +88,7 @@ def _after(report: Report, language: Language) -> Iterator[str]:
         f"{say('plan', language)} {code(report.preregistration_id)}, {say('version', language)} {report.version}, "
         f"SHA-256 `{report.plan_sha256}`"
     )
-    yield _line(report.limits.zh if language == "zh" else report.limits.en)
+    yield paragraph(report.limits.zh if language == "zh" else report.limits.en)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
