@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import shutil
+import sys
 from typing import Any
 
-from forelock import text
+from forelock import pictures, text
 from forelock.client import Client
 from forelock.commands.common import command, show, tell
 from forelock.problem import ForelockError
@@ -27,9 +29,24 @@ def add(commands: Any) -> None:
 
 def _verdict(options: argparse.Namespace, client: Client) -> int:
     answer = client.verdict(options.id, wait=options.wait, timeout=options.timeout)
-    words = None if options.json else _words(options, client)
-    show(options, answer, text.verdict_text(answer, words))
+    words, picture = (
+        (None, "") if options.json else (_words(options, client), _picture(options, client, answer))
+    )
+    show(options, answer, "\n\n".join(filter(None, (text.verdict_text(answer, words), picture))))
     return text.exit_code(answer)
+
+
+def _picture(options: argparse.Namespace, client: Client, answer: dict[str, Any]) -> str:
+    """The intervals against 0 and the SESOI; without the plan, against 0 alone and in the score's own unit."""
+    if not pictures.of_verdict(answer):
+        return ""
+    try:
+        plan = client.preregistration(options.id).get("plan")
+    except ForelockError:
+        plan = None
+    return pictures.of_verdict(
+        answer, plan, width=shutil.get_terminal_size().columns, ascii=not pictures.boxes_fit(sys.stdout)
+    )
 
 
 def _words(options: argparse.Namespace, client: Client) -> dict[str, Any] | None:
