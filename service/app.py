@@ -30,6 +30,8 @@ from service.api.routes import (
     audit,
     bundles,
     calibration,
+    charts,
+    comparisons,
     deviations,
     docs,
     endings,
@@ -65,6 +67,7 @@ from service.web import pages
 
 ROUTERS: tuple[APIRouter, ...] = (
     stats.routes,
+    comparisons.routes,
     preregistrations.routes,
     amendments.routes,
     endings.routes,
@@ -78,6 +81,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     deviations.routes,
     multiverse.routes,
     calibration.routes,
+    charts.routes,
     looks.routes,
     markdown.routes,
     exports.routes,

@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 
 from service.api.examples.common import PLAN
+from service.api.examples.comparisons import PILOT, PUBLISHED, ROWS
 from service.api.examples.evidence import CHECKLIST
 from service.api.examples.made import DIRECTORY
+from service.domain.comparison.compare import compare
+from service.domain.comparison.request import ComparisonRequest
 from service.domain.deviations.as_run import Rows, verdicts_of
 from service.domain.deviations.changes import ExcludedItems
 from service.domain.evidence.paper import PaperChecklist, of_paper
@@ -19,9 +22,14 @@ from service.domain.multiverse.multiverse import multiverse
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
+from service.domain.resolution.audit import audit
+from service.domain.resolution.records import AuditRequest, ResolutionRequest
+from service.domain.resolution.resolve import resolve
 from service.domain.verdicts.outcomes import Cell, Outcomes
+from service.reports.charts.of_tests import draw_answer
 from service.reports.evidence_card import print_card
 from service.reports.prereg.markdown import print_plan
+from service.stats.shared import registry
 
 N = 40
 _AT = datetime(2027, 1, 4, 9, tzinfo=UTC)
@@ -53,6 +61,14 @@ def _rows() -> Rows:
         {population.id: Manifest(tuple(f"q{at}" for at in range(N)))},
         Outcomes(cells),
     )
+
+
+def of_test() -> dict[str, Any]:
+    """A small answer of a test, with its analysis alone."""
+    test = registry.find("mcnemar")
+    request = test.request.model_validate(dict(test.example))
+    found = test.answer(request).model_dump(mode="json", by_alias=True)
+    return {name: found[name] for name in ("test", "version", "analysis")}
 
 
 def of_multiverse() -> dict[str, Any]:
@@ -99,8 +115,15 @@ def files() -> dict[str, str]:
     card = of_locked()
     answers = {
         "multiverse": of_multiverse(),
+        "chart_answer": (answered := of_test()),
+        "chart_forest": draw_answer(
+            answered["test"], answered["analysis"], "forest", binary=True, language="en"
+        ),
         "evidence_card": card.model_dump(mode="json"),
         "paper_card": of_paper(PaperChecklist.model_validate(CHECKLIST)).model_dump(mode="json"),
+        "comparison": compare(ComparisonRequest.model_validate(ROWS)).model_dump(mode="json"),
+        "resolution": resolve(ResolutionRequest.model_validate(PILOT)).model_dump(mode="json"),
+        "audit": audit(AuditRequest.model_validate(PUBLISHED)).model_dump(mode="json"),
     }
     return {
         **{
