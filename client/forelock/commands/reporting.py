@@ -1,0 +1,67 @@
+"""What every command that may wait for a verdict has: files for code hosts, and the verdict as exit status."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from pathlib import Path
+from typing import Any
+
+from forelock import text
+from forelock.client import Client
+from forelock.code_hosts import Shown, junit, markdown
+from forelock.commands.common import show, tell
+from forelock.problem import FileFault, ForelockError, ForelockProblem, VerdictTimeout
+
+BEFORE = ("blinded", "verdict_pending")
+"""Problems of a record that has no verdict yet."""
+
+
+def add_reports(parser: argparse.ArgumentParser, *, wait: str | None = None) -> None:
+    """Add the options; `wait` is the help of `--wait` where the command does something else before."""
+    if wait is not None:
+        parser.add_argument("--wait", action="store_true", help=wait)
+    parser.add_argument("--junit", metavar="FILE", help="write the verdict as JUnit XML, too")
+    parser.add_argument("--markdown", metavar="FILE", help="write the verdict as Markdown, too")
+
+
+def require_wait(options: argparse.Namespace) -> None:
+    """Refuse reports of a verdict that is not asked for."""
+    if not options.wait and (options.junit or options.markdown):
+        raise FileFault("--junit and --markdown are of the verdict: add --wait")
+
+
+def report_verdict(options: argparse.Namespace, client: Client, *, wait: bool) -> int:
+    """Print the verdict and write what is asked for; the exit status says the outcome."""
+    try:
+        verdict = client.verdict(options.id, wait=wait, timeout=options.timeout)
+    except (VerdictTimeout, ForelockProblem) as error:
+        if isinstance(error, VerdictTimeout) or error.code in BEFORE:
+            progress = None
+            with contextlib.suppress(ForelockError):
+                progress = client.progress(options.id)
+            _write(options, Shown(options.id, client.url, progress=progress))
+        raise
+    _write(options, Shown(options.id, client.url, verdict=verdict))
+    words = None if options.json else _words(options, client)
+    show(options, verdict, text.verdict_text(verdict, words))
+    return text.exit_code(verdict)
+
+
+def _words(options: argparse.Namespace, client: Client) -> dict[str, Any] | None:
+    """The verdict's sentences; without them the verdict stands, and its exit status."""
+    try:
+        return client.verdict_sentences(options.id)
+    except ForelockError as error:
+        tell(f"forelock: what can be done next could not be read: {text.plain(error)}")
+        return None
+
+
+def _write(options: argparse.Namespace, shown: Shown) -> None:
+    reports = ((options.junit, lambda: junit(shown)), (options.markdown, lambda: markdown(shown).encode()))
+    for path, content in reports:
+        if path is not None:
+            try:
+                Path(path).write_bytes(content())
+            except OSError as error:
+                raise FileFault(f"{path}: {error.strerror or 'cannot be written'}") from error
