@@ -117,10 +117,10 @@ def _above(shape: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
     Below shape 1 scipy sums 2,000 terms for every x between .5 and 1.1; one step of the recurrence leads around it.
     """
     if shape >= 1:
-        return special.gammaincc(shape, x)
+        return np.asarray(special.gammaincc(shape, x), dtype=np.float64)
     x = np.minimum(x, 1000.0)
     step = np.exp(special.xlogy(shape, x) - x) / special.gamma(shape + 1)
-    return np.maximum(special.gammaincc(shape + 1, x) - step, 0.0)
+    return np.maximum(np.asarray(special.gammaincc(shape + 1, x)) - step, 0.0)
 
 
 def _grid(low: float, high: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
