@@ -36,7 +36,8 @@ def report_verdict(options: argparse.Namespace, client: Client, *, wait: bool) -
     try:
         verdict = client.verdict(options.id, wait=wait, timeout=options.timeout)
     except (VerdictTimeout, ForelockProblem) as error:
-        if isinstance(error, VerdictTimeout) or error.code in BEFORE:
+        early = isinstance(error, VerdictTimeout) or error.code in BEFORE
+        if early and (options.junit or options.markdown):
             progress = None
             with contextlib.suppress(ForelockError):
                 progress = client.progress(options.id)
