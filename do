@@ -19,7 +19,7 @@ usage: ./do COMMAND [ARGUMENTS]
                                   that version, in its own environment
   test --alone [FILE ...]         run every test file, or those named, in a process of its own
   quick                           format, lint, types, and the tests of what was changed: seconds
-  coverage [--python 3.x] [PYTEST ARGUMENTS]
+  coverage [--python 3.x] [--floor PERCENT FILES] [PYTEST ARGUMENTS]
                                   how much of the service the tests run that need no other process
   check                           format, lint, types, layers, OpenAPI, Dockerfile
   openapi                         write openapi/openapi.json from the code
@@ -424,8 +424,14 @@ check() {
 # How much of the service the tests run: those that need no other process. The events of Python 3.12 and later cost next to
 # nothing; on 3.11 every line would.
 run_coverage() {
-    version=3.13
-    if [ "${1:-}" = --python ]; then version=${2:?name a version, 3.12 or later} && shift 2; fi
+    version=3.13 floor="" of=""
+    while :; do
+        case ${1:-} in
+            --python) version=${2:?name a version, 3.12 or later} && shift 2 ;;
+            --floor) floor=${2:?give percent} of=${3:?and the files, such as service/stats/*} && shift 3 ;;
+            *) break ;;
+        esac
+    done
     environment dev "$version"
     cd "$root"
     [ $# -gt 0 ] || set -- $measured
@@ -433,7 +439,11 @@ run_coverage() {
     rm -rf "$state/coverage" && mkdir -p "$state/coverage"
     "$venv/bin/python" -m coverage run -m pytest -q -n auto --maxprocesses 8 -m "not slow" "$@"
     "$venv/bin/python" -m coverage combine --quiet
-    "$venv/bin/python" -m coverage report --skip-covered --sort=cover | tail -n 40
+    if [ -n "$floor" ]; then
+        "$venv/bin/python" -m coverage report --include="$of" --fail-under="$floor" --skip-covered --sort=cover
+    else
+        "$venv/bin/python" -m coverage report --skip-covered --sort=cover | tail -n 40
+    fi
 }
 
 measured="tests/actions tests/api tests/domain tests/ingest tests/jobs tests/kernels tests/reports tests/stats tests/store tests/web"

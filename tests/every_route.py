@@ -12,6 +12,8 @@ from typing import Any
 from service.api import openapi
 from service.app import routes
 
+PICTURES = {"chart": "forest", "form": "json", "test": "mcnemar"}
+"""What paths of pictures hold."""
 DOCUMENT = openapi.document(routes())
 PLACE = re.compile(r"\{(\w+)\}")
 WITHOUT_EXAMPLE = {

@@ -30,6 +30,7 @@ TAGS = (
     ("preregistrations", "Plans: draft, lint, lock; and what became of them."),
     ("results", "Per-item results of eval jobs, sealed until the planned n is in."),
     ("verdicts", "What the locked rules said of the results."),
+    ("charts", "Pictures as Vega-Lite, SVG, PNG and PDF."),
     ("looks", "What a sequential stopping rule permits to be known before the end."),
     ("deviations", "Departures from locked plans: filed, judged by rule, decided by people."),
     ("evidence", "What a comparison can show for itself, and how to say it."),

@@ -40,3 +40,15 @@ def pmf(k: Ints, n: Ints | int, share: float) -> Floats:
 def log_choose(k: Ints, n: Ints) -> Floats:
     """Natural logarithm of n over k."""
     return np.asarray(special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0))
+
+
+def clopper_pearson(k: int, n: int, level: float) -> tuple[float, float]:
+    """Exact two-sided interval of a share of which k of n were seen. n at least 1.
+
+    Sources: Clopper & Pearson (1934), Biometrika 26:404.
+    Example: 0 of 10 at .95: 0 to 1 - .025^(1/10), which is .308.
+    """
+    tail = (1 - level) / 2
+    low = 0.0 if k == 0 else float(special.betaincinv(k, n - k + 1, tail))
+    high = 1.0 if k == n else float(special.betaincinv(k + 1, n - k, 1 - tail))
+    return low, high

@@ -26,8 +26,10 @@ from service.domain.resolution.audit import audit
 from service.domain.resolution.records import AuditRequest, ResolutionRequest
 from service.domain.resolution.resolve import resolve
 from service.domain.verdicts.outcomes import Cell, Outcomes
+from service.reports.charts.of_tests import draw_answer
 from service.reports.evidence_card import print_card
 from service.reports.prereg.markdown import print_plan
+from service.stats.shared import registry
 
 N = 40
 _AT = datetime(2027, 1, 4, 9, tzinfo=UTC)
@@ -59,6 +61,14 @@ def _rows() -> Rows:
         {population.id: Manifest(tuple(f"q{at}" for at in range(N)))},
         Outcomes(cells),
     )
+
+
+def of_test() -> dict[str, Any]:
+    """A small answer of a test, with its analysis alone."""
+    test = registry.find("mcnemar")
+    request = test.request.model_validate(dict(test.example))
+    found = test.answer(request).model_dump(mode="json", by_alias=True)
+    return {name: found[name] for name in ("test", "version", "analysis")}
 
 
 def of_multiverse() -> dict[str, Any]:
@@ -105,6 +115,10 @@ def files() -> dict[str, str]:
     card = of_locked()
     answers = {
         "multiverse": of_multiverse(),
+        "chart_answer": (answered := of_test()),
+        "chart_forest": draw_answer(
+            answered["test"], answered["analysis"], "forest", binary=True, language="en"
+        ),
         "evidence_card": card.model_dump(mode="json"),
         "paper_card": of_paper(PaperChecklist.model_validate(CHECKLIST)).model_dump(mode="json"),
         "comparison": compare(ComparisonRequest.model_validate(ROWS)).model_dump(mode="json"),

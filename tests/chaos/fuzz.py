@@ -26,7 +26,7 @@ from benchmarks.servers import Served, postgres, service
 from service.domain.access import SCOPES
 from tests.chaos import hostile
 from tests.chaos.ending import ENOUGH, end_on, told
-from tests.every_route import OPERATIONS, Operation, content
+from tests.every_route import OPERATIONS, PICTURES, Operation, content
 from tests.journeys.plans import idempotent, items, small_plan
 
 DATABASES = ("SQLite", "Postgres")
@@ -92,6 +92,9 @@ class Project:
             "version": str(rng.randint(1, 3)),
             "family_id": rng.choice(("none", uuid.uuid4().hex)),
             "project_id": self.id,
+            **PICTURES,
+            "chart": rng.choice(("power", "forest", "cumulative", "arms", "none")),
+            "form": rng.choice(("json", "svg", "none")),
         }
 
     @property

@@ -44,7 +44,7 @@ from service.wake import Alarm
 from tests.api.conftest import add_key, add_project, bearer
 from tests.chaos import hostile
 from tests.chaos.ending import ENOUGH, end_on, told
-from tests.every_route import OPERATIONS, Operation, content
+from tests.every_route import OPERATIONS, PICTURES, Operation, content
 from tests.journeys import plans
 from tests.journeys.plans import items, small_plan
 from tests.pools import InlinePool
@@ -247,6 +247,7 @@ class Comparison:
             "deviation": str(rng.randint(1, 6)),
             "version": str(rng.randint(1, 3)),
             "family_id": "none",
+            **PICTURES,
         }
         options = self._body(world, operation, record, rng)
         params = {

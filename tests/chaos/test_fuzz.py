@@ -9,11 +9,12 @@ from typing import Any
 import httpx
 
 from tests.chaos.fuzz import Found, Stream
-from tests.every_route import OPERATIONS
+from tests.every_route import OPERATIONS, PICTURES
 
 
 def project(client: httpx.Client, name: str) -> Any:
     ids = dict.fromkeys(("prereg_id", "job_id", "id", "family_id"), name) | {"population": "p"}
+    ids |= PICTURES
     ids |= dict.fromkeys(("batch", "deviation", "version", "index"), "1")
     return SimpleNamespace(
         client=client, id=name, secrets={name}, records=[], keys=[], jobs=[],

@@ -16,7 +16,7 @@ from service.api.http import middleware
 from service.domain.results import sealing
 from service.store.tables import metadata
 from tests.chaos.leaks import DRAWN
-from tests.every_route import OPERATIONS
+from tests.every_route import OPERATIONS, PICTURES
 
 from .conftest import Service
 from .plans import items, locked, post, small_plan
@@ -64,6 +64,7 @@ def masked(answer: Any, prereg_id: str) -> str:
 def seen(service: Service, prereg_id: str) -> dict[str, str]:
     """Every answer to reading a record."""
     ids = {"prereg_id": prereg_id, "population": "p", "batch": "1", "deviation": "1", "version": "1"}
+    ids |= PICTURES
     return {
         each.id: masked(service.client.get(each.url(ids)), prereg_id)
         for each in OPERATIONS

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from service.domain.access import SCOPES
-from tests.every_route import OPERATIONS, Operation, content
+from tests.every_route import OPERATIONS, PICTURES, Operation, content
 
 from .conftest import Service
 from .plans import draft, idempotent, items, locked, post, small_plan
@@ -150,7 +150,7 @@ def _others(service: Service) -> list[dict[str, str]]:
         assert filed.status_code == 201, filed.text
     service.run_jobs()
     assert client.get(f"/v1/preregistrations/{judged}/verdict").status_code == 200
-    parts = {"population": "p", "batch": "1", "deviation": "1", "version": "1"}
+    parts = {"population": "p", "batch": "1", "deviation": "1", "version": "1"} | PICTURES
     return [
         {"prereg_id": draft_id, "id": key_id, "job_id": job_id, **parts},
         *(

@@ -5,6 +5,7 @@ Every function takes the body as sent; those that read it, how large it may be a
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -23,6 +24,7 @@ from service.ingest import results as result_ingest
 from service.ingest.harnesses.files import Files
 from service.ingest.imports import ImportedFile, read_import
 from service.ingest.surveys import read_files
+from service.reports.charts.draw import Form, draw
 from service.stats.shared import registry
 from service.store.populations import Packed, packed
 
@@ -131,3 +133,13 @@ def _json_checked(body: bytes, media_type: str) -> bytes:
     if media_type == parsing.JSON:
         parsing.require_few_values(body)
     return body
+
+
+CHART_SECONDS = 20.0
+"""A picture may take so long, the start of its engine included."""
+
+
+def picture(body: bytes, form: Form) -> bytes:
+    """A Vega-Lite spec as SVG, PNG or PDF."""
+    begin(CHART_SECONDS)
+    return draw(json.loads(body), form)

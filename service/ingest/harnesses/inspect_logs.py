@@ -19,7 +19,7 @@ from service.ingest.harnesses.samples import Measured, Reader, Sample
 _WANTED = frozenset(
     {"id", "epoch", "scores", "metadata", "error", "limit", "invalidation", "completed_at", "target"}
 )
-_HEADER = frozenset({"version", "status", "eval", "invalidated"})
+_HEADER = frozenset({"version", "status", "eval", "invalidated", "piece"})
 _CLASSIC, _CHUNKED = "samples/", "/sample.json"
 _EVENTS = (("error", "error"), ("invalidation", "invalidated"), ("limit", "limit"))
 NO_SAMPLES = unmapped(
@@ -41,7 +41,8 @@ class InspectLog(Reader):
         header = self._archive_header() if files.archive is not None else self._document_header()
         self.run = _mapping(header.get("eval"))
         status = header.get("status")
-        self.partial = None if status == "success" else _unfinished(status)
+        self.piece = header.get("piece") is True and files.archive is None
+        self.partial = None if status == "success" or self.piece else _unfinished(status)
         if self.partial is None and not self._names and self._samples_at is None and self._intended != 0:
             raise NO_SAMPLES
         found = len(self._names) if files.archive is not None else None

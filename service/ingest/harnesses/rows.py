@@ -102,6 +102,12 @@ class Collector:
             raise unmapped(
                 "import.partial", f"the run {reader.partial}", 'finish the run, or plan it: "partial": "take"'
             )
+        if reader.piece and self._by_order:
+            raise unmapped(
+                "import.replicate",
+                "a piece of a run does not tell in which order its samples stand",
+                "import the finished log: forelock import",
+            )
         run_arm = self._arm_of(reader.run, "the file") if reader.run is not None else None
         for sample in reader.samples():
             self._take(

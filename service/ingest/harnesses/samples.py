@@ -41,6 +41,8 @@ class Reader:
 
     partial: str | None = None
     """Why the run is not a whole one; None: it is."""
+    piece: bool = False
+    """Samples of a run that goes on, as live hooks send them: neither a whole run nor one that was broken off."""
     several: bool = False
     """Lines of one sample may lack a measure that others of its lines have."""
     repeats: int | None = None

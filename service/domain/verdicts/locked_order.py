@@ -1,0 +1,68 @@
+"""The effect of a hypothesis in the locked order: what the cumulative plot of a verdict is drawn from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from itertools import compress
+from typing import Any
+
+import numpy as np
+
+from service.domain.plans.plan import Hypothesis, Plan
+from service.domain.plans.population import Manifest
+from service.domain.plans.unit_order import ranks
+from service.domain.rules.feeding import margin_for
+from service.domain.verdicts.outcomes import Outcomes, PlanViolatedError, pair_up
+from service.stats.shared import registry
+from service.stats.shared.common import Request, is_binary
+from service.stats.shared.curves import Points
+from service.stats.shared.registry import StatTest
+
+MOST_POINTS = 400
+"""Points of a curve: more are closer together than the pixels of a picture."""
+
+
+def curve_test() -> StatTest[Any, Any]:
+    """The statistical test whose analysis is a curve over n, with its bands."""
+    return next(
+        test
+        for test in registry.latest().values()
+        if (field := test.analysis.model_fields.get("points")) is not None and field.annotation is Points
+    )
+
+
+def curve_request(
+    plan: Plan, hypothesis: Hypothesis, manifests: Mapping[str, Manifest], outcomes: Outcomes
+) -> Request | None:
+    """What that test is asked for a hypothesis: its items in the plan's order; None where there are none.
+
+    The order is the permutation of the population's `order_seed`, which was locked before the data; without a seed it
+    is the manifest's, and the answer says that its origin is unknown.
+    """
+    try:
+        paired = pair_up(plan, hypothesis, manifests, outcomes)
+    except PlanViolatedError:
+        return None
+    if paired.n == 0:
+        return None
+    population, endpoint, manifest = paired.population, paired.endpoint, paired.manifest
+    order = np.argsort(ranks(population, manifest)[paired.kept], kind="stable")
+    values: dict[str, Any] = {
+        "baseline": paired.baseline[order].tolist(),
+        "candidate": paired.candidate[order].tolist(),
+        "order": "unknown" if population.order_seed is None else "locked_seed",
+        "planned_n": population.n if population.clusters is None else population.clusters.n,
+        "max_points": MOST_POINTS,
+    }
+    if population.clusters is not None and manifest.clusters is not None:
+        labels = list(compress(manifest.clusters, paired.kept.tolist()))
+        values["clusters"] = [labels[item] for item in order.tolist()]
+        values["size_cap"] = max(Counter(manifest.clusters).values())
+    if endpoint.collapsed_kind != "binary" and endpoint.bounds is not None:
+        values["bound"] = endpoint.bounds.high - endpoint.bounds.low
+    sesoi = (plan.sesoi or {}).get(endpoint.id)
+    if sesoi is not None:
+        values["margin"] = margin_for(sesoi, endpoint, is_binary(paired.baseline, paired.candidate))
+    request: Request = curve_test().request.model_validate(values)
+    return request

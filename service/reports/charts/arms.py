@@ -1,0 +1,106 @@
+"""The mean of every arm with its confidence interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from service.reports.charts.style import (
+    BLUE,
+    INK,
+    SERIES,
+    SHAPES,
+    WIDTH,
+    Row,
+    Spec,
+    figure,
+    label,
+    spread,
+    values,
+)
+from service.reports.charts.units import Unit
+from service.reports.charts.words import Language, say
+
+MOST_ARMS = 50
+
+
+def arms(
+    rows: Sequence[Row],
+    *,
+    binary: bool,
+    title: str | None = None,
+    subtitle: str = "",
+    language: Language = "en",
+) -> Spec:
+    """Rows of `arm`, `n`, `mean`, `low`, `high` (null where there is no interval), in order; values in the arm's unit.
+
+    Intervals that overlap say nothing about the difference of paired arms: that is the forest plot's.
+    """
+    unit = Unit(binary)
+    data = [
+        {
+            **row,
+            "arm": label(row["arm"]),
+            "told": unit.amount(row["mean"], signed=False) + (
+                "" if row["low"] is None or row["high"] is None
+                else f" {unit.interval(row['low'], row['high'], signed=False)}"
+            ),
+        }
+        for row in rows[:MOST_ARMS]
+    ]  # fmt: skip
+    names = [each["arm"] for each in data]
+    low, high = spread([each[key] for each in data for key in ("low", "mean", "high")], pad=0.12)
+    if binary:
+        low, high = max(0.0, low), min(1.0, high)
+    x = {"type": "quantitative", "scale": {"domain": [low, high], "nice": False, "zero": False}}
+    y = {
+        "field": "arm",
+        "type": "nominal",
+        "sort": names,
+        "axis": {"title": None, "ticks": False, "domain": False},
+    }
+    told = len(names) <= len(SERIES)
+    color: Spec = (
+        {"field": "arm", "type": "nominal", "legend": None,
+         "scale": {"domain": names, "range": list(SERIES[: len(names)])}}
+        if told else {"value": BLUE}
+    )  # fmt: skip
+    shape: Spec = (
+        {"field": "arm", "type": "nominal", "legend": None,
+         "scale": {"domain": names, "range": list(SHAPES[: len(names)])}}
+        if told else {"value": "circle"}
+    )  # fmt: skip
+    return figure(
+        title or say("arms", language),
+        subtitle,
+        {
+            "width": WIDTH,
+            "height": {"step": 36},
+            "data": values(data),
+            "layer": [
+                {
+                    "transform": [{"filter": "datum.low !== null && datum.high !== null"}],
+                    "mark": {"type": "rule", "strokeWidth": 2.5},
+                    "encoding": {
+                        "y": y, "x": {"field": "low", **x, "axis": unit.axis(language, "value")},
+                        "x2": {"field": "high"}, "color": color,
+                    },
+                },
+                *(
+                    {
+                        "transform": [{"filter": f"datum.{end} !== null"}],
+                        "mark": {"type": "tick", "thickness": 2.5, "size": 11},
+                        "encoding": {"y": y, "x": {"field": end, **x}, "color": color},
+                    }
+                    for end in ("low", "high")
+                ),
+                {
+                    "mark": {"type": "point", "filled": True, "size": 110, "opacity": 1},
+                    "encoding": {"y": y, "x": {"field": "mean", **x}, "color": color, "shape": shape},
+                },
+                {
+                    "mark": {"type": "text", "align": "left", "dx": 12, "color": INK},
+                    "encoding": {"y": y, "x": {"value": WIDTH}, "text": {"field": "told"}},
+                },
+            ],
+        },
+    )  # fmt: skip

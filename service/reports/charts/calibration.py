@@ -1,0 +1,99 @@
+"""How often the rule of every hypothesis holds when nothing can tell the arms apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from service.reports.charts.style import (
+    BLUE,
+    GREEN,
+    INK,
+    VERMILION,
+    WIDTH,
+    Row,
+    Spec,
+    figure,
+    label,
+    values,
+)
+from service.reports.charts.words import Language, say
+
+MOST = 60
+
+
+def rows_of(found: Mapping[str, Any], language: Language = "en") -> list[Row]:
+    """A row per hypothesis: the rate, its Monte-Carlo interval, and the alpha that the rule states."""
+    rows = []
+    for each in found["hypotheses"][:MOST]:
+        ci, rate = each.get("mc_ci") or {}, each["rate"]
+        rows.append(
+            {
+                "hypothesis": label(each["hypothesis"]), "rate": rate, "low": ci.get("low"), "high": ci.get("high"),
+                "alpha": each.get("nominal_alpha"),
+                "tells": say("error" if each["tells"] == "type_one_error" else "power_zero", language),
+                "told": f"{100 * rate:.3g} %",
+            }
+        )  # fmt: skip
+    return rows
+
+
+def calibration(
+    found: Mapping[str, Any], *, title: str | None = None, subtitle: str = "", language: Language = "en"
+) -> Spec:
+    """A result of a calibration: rates as points, alpha as an upright mark."""
+    rows = rows_of(found, language)
+    most = max(
+        [
+            0.1,
+            *(1.6 * (row["high"] or row["rate"]) for row in rows),
+            *(2 * (row["alpha"] or 0) for row in rows),
+        ]
+    )
+    names = [row["hypothesis"] for row in rows]
+    kinds = [say("error", language), say("power_zero", language)]
+    y = {
+        "field": "hypothesis",
+        "type": "nominal",
+        "sort": names,
+        "axis": {"title": None, "ticks": False, "domain": False},
+    }
+    x = {
+        "type": "quantitative", "scale": {"domain": [0, min(1.0, most)], "nice": False},
+        "axis": {"title": say("rate", language), "labelExpr": "format(100 * datum.value, '~g')"},
+    }  # fmt: skip
+    by = {"field": "tells", "type": "nominal", "title": None}
+    color = {**by, "scale": {"domain": kinds, "range": [BLUE, GREEN]}}
+    shape = {**by, "scale": {"domain": kinds, "range": ["circle", "triangle-up"]}}
+    return figure(
+        title or say("calibration", language),
+        subtitle,
+        {
+            "width": WIDTH,
+            "height": {"step": 34},
+            "data": values(rows),
+            "layer": [
+                {
+                    "transform": [{"filter": "datum.low !== null"}],
+                    "mark": {"type": "rule", "strokeWidth": 2.2},
+                    "encoding": {
+                        "y": y, "x": {"field": "low", **x}, "x2": {"field": "high"}, "color": {**color, "legend": None},
+                    },
+                },
+                {
+                    "transform": [{"filter": "datum.alpha !== null"}],
+                    "mark": {"type": "tick", "color": VERMILION, "thickness": 2.5, "size": 24},
+                    "encoding": {"y": y, "x": {"field": "alpha", **x}},
+                },
+                {
+                    "mark": {"type": "point", "filled": True, "size": 100, "opacity": 1},
+                    "encoding": {"y": y, "x": {"field": "rate", **x}, "color": color, "shape": shape},
+                },
+                {
+                    "mark": {"type": "text", "align": "left", "dx": 12, "color": INK},
+                    "encoding": {"y": y, "x": {"value": WIDTH}, "text": {"field": "told"}},
+                },
+            ],
+        },
+        note=f"| {say('alpha', language)}",
+    )  # fmt: skip

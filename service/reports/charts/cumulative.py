@@ -1,0 +1,166 @@
+"""The effect in the locked order, with the pointwise and the anytime band, and the planned n."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from service.reports.charts.style import (
+    BLUE,
+    ORANGE,
+    SKY,
+    VERMILION,
+    WIDTH,
+    Row,
+    Spec,
+    figure,
+    ruler,
+    spread,
+    values,
+)
+from service.reports.charts.units import Unit
+from service.reports.charts.words import Language, say
+
+MOST_POINTS = 400
+"""Points in a picture: more are closer together than its pixels. The first and the last are kept."""
+
+
+LEGEND: Spec = {"symbolType": "stroke", "symbolOpacity": 1, "symbolStrokeWidth": 3, "columns": 1}
+
+
+def cumulative(
+    analysis: Mapping[str, Any],
+    *,
+    binary: bool,
+    title: str | None = None,
+    subtitle: str = "",
+    language: Language = "en",
+) -> Spec:
+    """The curve of an answer of `cumulative-effect`; values stay in the endpoint's unit."""
+    rows, lines = points_of(analysis), analysis["lines"]
+    unit, margin, planned = Unit(binary), lines.get("margin"), lines.get("planned_n")
+    names = {key: say(key, language) for key in ("effect", "pointwise", "anytime")}
+    tail = rows[len(rows) // 10 :]  # the first points swing widely: the axis is for what follows
+    low, high = spread(
+        [
+            0.0,
+            *(
+                each[key]
+                for each in tail
+                for key in ("delta", "band_low", "band_high", "sequence_low", "sequence_high")
+            ),
+        ]
+        + ([margin, -margin] if margin is not None else [])
+    )
+    bands = [
+        name for name, key in (("pointwise", "band_low"), ("anytime", "sequence_low")) if _any(rows, key)
+    ]
+    scale = {
+        "domain": [names[key] for key in ("effect", *bands)],
+        "range": [{"effect": BLUE, "pointwise": SKY, "anytime": ORANGE}[key] for key in ("effect", *bands)],
+    }
+    dashes = {
+        "domain": scale["domain"],
+        "range": [
+            {"effect": [1, 0], "pointwise": [1, 0], "anytime": [4, 3]}[key] for key in ("effect", *bands)
+        ],
+    }
+    dash = {"field": "series", "type": "nominal", "scale": dashes, "title": None, "legend": LEGEND}
+    color = {"field": "series", "type": "nominal", "scale": scale, "title": None, "legend": LEGEND}
+    n_clusters = analysis.get("points", {}).get("n_clusters")
+    x = {
+        "field": "n", "type": "quantitative", "scale": {"nice": False, "zero": False},
+        "axis": {"title": say("items", language), "format": "~s", "grid": False},
+    }  # fmt: skip
+    y = {
+        "type": "quantitative", "scale": {"domain": [low, high], "nice": False}, "axis": unit.axis(language),
+    }  # fmt: skip
+    layers = [ruler("y", 0.0)]
+    if margin is not None:
+        layers += [ruler("y", at, dash=(5, 3), color=VERMILION) for at in (-margin, margin)]
+    if planned is not None and not n_clusters:
+        layers.append(ruler("x", planned, dash=(2, 2)))
+        layers.append(_planned(planned, f"{say('planned', language)} = {planned}"))
+    for name, ends in (("anytime", "sequence"), ("pointwise", "band")):
+        if name in bands:
+            layers += _band(ends, _named(names[name]), color, dash, x, y)
+    layers.append(
+        {
+            "transform": [_named(names["effect"])],
+            "mark": {"type": "line", "strokeWidth": 2.2, "clip": True},
+            "encoding": {
+                "x": x,
+                "y": {"field": "delta", **y},
+                "color": color,
+                "strokeDash": dash,
+            },
+        }
+    )
+    order = _order(analysis, language)
+    return figure(
+        title or say("cumulative", language),
+        " · ".join(filter(None, (subtitle, order))),
+        {"width": WIDTH + 60, "height": 280, "data": values(rows), "layer": layers},
+    )
+
+
+def points_of(analysis: Mapping[str, Any]) -> list[Row]:
+    """The points as rows, evenly thinned to what a picture shows."""
+    columns = analysis["points"]
+    n = len(columns["n"])
+    step = max(1, -(-n // MOST_POINTS))
+    places = sorted({0, n - 1, *range(0, n, step)}) if n else []
+    names = ("n", "delta", "band_low", "band_high", "sequence_low", "sequence_high")
+    return [{name: _at(columns.get(name), place) for name in names} for place in places]
+
+
+def _at(column: Any, place: int) -> Any:
+    return None if column is None else column[place]
+
+
+def _any(rows: list[Row], key: str) -> bool:
+    return any(each[key] is not None for each in rows)
+
+
+def _named(series: str) -> Spec:
+    """What the legend calls a layer."""
+    return {"calculate": json.dumps(series, ensure_ascii=False), "as": "series"}
+
+
+def _band(ends: str, named: Spec, color: Spec, dash: Spec, x: Spec, y: Spec) -> list[Spec]:
+    """A band filled faintly, with its two ends drawn."""
+    both = {"transform": [named, {"filter": f"datum.{ends}_low !== null && datum.{ends}_high !== null"}]}
+    area = {
+        **both,
+        "mark": {"type": "area", "opacity": 0.18, "clip": True},
+        "encoding": {
+            "x": x, "y": {"field": f"{ends}_low", **y}, "y2": {"field": f"{ends}_high"}, "color": color,
+        },
+    }  # fmt: skip
+    edges = [
+        {
+            **both,
+            "mark": {"type": "line", "strokeWidth": 1.3, "clip": True},
+            "encoding": {"x": x, "y": {"field": f"{ends}_{end}", **y}, "color": color, "strokeDash": dash},
+        }
+        for end in ("low", "high")
+    ]
+    return [area, *edges]
+
+
+def _planned(at: float, text: str) -> Spec:
+    return {
+        "data": {"values": [{}]},
+        "mark": {"type": "text", "align": "right", "baseline": "top", "dx": -5, "dy": 2, "fontSize": 11},
+        "encoding": {
+            "x": {"datum": at, "type": "quantitative"}, "y": {"value": 0}, "text": {"value": text},
+        },
+    }  # fmt: skip
+
+
+def _order(analysis: Mapping[str, Any], language: Language) -> str:
+    used = analysis.get("order_used")
+    if used in ("locked_seed", "permuted_by_seed"):
+        return say("locked_order", language)
+    return say("unknown_order", language)

@@ -1,0 +1,56 @@
+"""How often a test errs on data in which nothing differs, against its alpha."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from service.reports.charts.style import BLUE, VERMILION, WIDTH, Spec, figure, label, ruler, values
+from service.reports.charts.words import Language, say
+
+
+def error_rate(analysis: Mapping[str, Any], *, subtitle: str = "", language: Language = "en") -> Spec:
+    """The answer of `type-one-error`: the rate at every size, with its Monte-Carlo error."""
+    rows = [
+        {"n": each["n"], "rate": each["rate"], "low": (each.get("mc_ci") or {}).get("low"),
+         "high": (each.get("mc_ci") or {}).get("high")}
+        for each in analysis["points"]
+    ]  # fmt: skip
+    alpha = float(analysis["alpha"])
+    most = max([2 * alpha, *(row["high"] or row["rate"] for row in rows)])
+    y = {
+        "type": "quantitative",
+        "scale": {"domain": [0, 1.08 * most], "nice": False},
+        "axis": {"title": f"{say('error', language)} (%)", "labelExpr": "format(100 * datum.value, '~g')"},
+    }
+    x = {"field": "n", "type": "quantitative", "axis": {"title": say("size", language), "grid": False}}
+    return figure(
+        say("error_rate", language),
+        subtitle or label(analysis.get("test", "")),
+        {
+            "width": WIDTH,
+            "height": 220,
+            "data": values(rows),
+            "layer": [
+                ruler("y", alpha, dash=(5, 3), color=VERMILION),
+                {
+                    "data": {"values": [{}]},
+                    "mark": {"type": "text", "align": "right", "baseline": "bottom", "dy": -3, "fontSize": 11},
+                    "encoding": {
+                        "y": {"datum": alpha, "type": "quantitative"}, "x": {"value": WIDTH},
+                        "text": {"value": f"alpha {alpha:g}"},
+                    },
+                },
+                {
+                    "transform": [{"filter": "datum.low !== null"}],
+                    "mark": {"type": "rule", "strokeWidth": 2, "color": BLUE},
+                    "encoding": {"x": x, "y": {"field": "low", **y}, "y2": {"field": "high"}},
+                },
+                {"mark": {"type": "line", "color": BLUE}, "encoding": {"x": x, "y": {"field": "rate", **y}}},
+                {
+                    "mark": {"type": "point", "filled": True, "size": 70, "color": BLUE, "opacity": 1},
+                    "encoding": {"x": x, "y": {"field": "rate", **y}},
+                },
+            ],
+        },
+    )  # fmt: skip

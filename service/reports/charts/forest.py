@@ -1,0 +1,192 @@
+"""Forest plot: every interval of a difference against 0 and the smallest effect of interest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from service.reports.charts.style import (
+    BLUE,
+    INK,
+    SOFT,
+    VERMILION,
+    WIDTH,
+    Row,
+    Spec,
+    figure,
+    label,
+    ruler,
+    spread,
+    values,
+)
+from service.reports.charts.units import Unit, interval_of
+from service.reports.charts.words import Language, say
+
+MOST_INTERVALS = 60
+ROW_HEIGHT = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """What shares an axis: the intervals of one endpoint, in its unit."""
+
+    endpoint: str
+    unit: Unit
+    sesoi: float | None
+    rows: tuple[Row, ...]
+    """`label`, `delta`, `low`, `high` (null: open), `level`, `method`, `read`: the verdict reads this one."""
+
+
+def rows_of(
+    analyses: Mapping[str, Mapping[str, Any] | None], *, prefix: str = "", read: str | None = None
+) -> tuple[Row, ...]:
+    """The rows of the analyses that have an interval of a difference, by test id."""
+    found = []
+    for name, analysis in analyses.items():
+        ci = interval_of(analysis)
+        if analysis is None or ci is None:
+            continue
+        found.append(
+            {
+                "label": label(f"{prefix}{name}"),
+                "delta": analysis["delta"],
+                "low": ci.get("low"),
+                "high": ci.get("high"),
+                "level": ci.get("level"),
+                "method": label(ci.get("method", "")),
+                "read": name == read,
+            }
+        )
+    return tuple(found)
+
+
+def forest(
+    panels: Sequence[Panel], *, title: str | None = None, subtitle: str = "", language: Language = "en"
+) -> Spec:
+    """One panel per endpoint, one row per interval, in the order given.
+
+    Example:
+        A row with delta .02 and the interval .005 to .035 stands at +2.0 [+0.5, +3.5] on a binary endpoint.
+    """
+    shown, left = [], MOST_INTERVALS
+    for panel in panels:
+        rows = panel.rows[:left]
+        left -= len(rows)
+        if rows:
+            shown.append(_panel(panel, rows, language, named=len(panels) > 1))
+    cut = sum(len(panel.rows) for panel in panels) > MOST_INTERVALS
+    more = f"{MOST_INTERVALS} / {sum(len(panel.rows) for panel in panels)}" if cut else ""
+    content: Spec = shown[0] if len(shown) == 1 else {"vconcat": shown, "spacing": 24}
+    return figure(title or say("forest", language), subtitle, content, note=more)
+
+
+def _panel(panel: Panel, rows: Sequence[Row], language: Language, *, named: bool) -> Spec:
+    ends = [each[key] for each in rows for key in ("low", "delta", "high")]
+    sesoi = panel.sesoi
+    low, high = spread([*ends, 0.0, *(() if sesoi is None else (sesoi, -sesoi))])
+    data = [_drawn(row, name, panel.unit, (low, high)) for row, name in zip(rows, _names(rows), strict=True)]
+    names = [each["row"] for each in data]
+    x = {"type": "quantitative", "scale": {"domain": [low, high], "nice": False, "zero": False}}
+    y = {
+        "field": "row",
+        "type": "nominal",
+        "sort": names,
+        "axis": {"title": None, "ticks": False, "domain": False, "grid": False, "labelPadding": 10},
+    }  # fmt: skip
+    read = any(row["read"] for row in rows)
+    chosen = {
+        "condition": {"test": "datum.read", "value": BLUE},
+        "value": INK if read else BLUE,
+    }
+    axis = panel.unit.axis(language)
+    lines = [ruler("x", 0.0)]
+    if sesoi is not None:
+        lines += [ruler("x", at, dash=(5, 3), color=VERMILION) for at in (-sesoi, sesoi)]
+        lines.append(_told(sesoi, say("sesoi", language), high, low))
+    return {
+        **({"title": {"text": label(panel.endpoint), "fontSize": 13}} if named else {}),
+        "width": WIDTH,
+        "height": {"step": ROW_HEIGHT},
+        "data": values(data),
+        "layer": [
+            *lines,
+            {
+                "mark": {"type": "rule", "strokeWidth": 2.5},
+                "encoding": {
+                    "y": y, "x": {"field": "from", **x, "axis": axis}, "x2": {"field": "to"}, "color": chosen,
+                },
+            },
+            *(
+                {
+                    "transform": [{"filter": f"datum.{end} === null"}],
+                    "mark": {"type": "point", "shape": f"triangle-{side}", "filled": True, "size": 70},
+                    "encoding": {"y": y, "x": {"field": field, **x}, "color": chosen},
+                }
+                for end, field, side in (("low", "from", "left"), ("high", "to", "right"))
+            ),
+            *(
+                {
+                    "transform": [{"filter": f"datum.{end} !== null"}],
+                    "mark": {"type": "tick", "thickness": 2.5, "size": 9},
+                    "encoding": {"y": y, "x": {"field": end, **x}, "color": chosen},
+                }
+                for end in ("low", "high")
+            ),
+            {
+                "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1},
+                "encoding": {
+                    "y": y,
+                    "x": {"field": "delta", **x},
+                    "color": chosen,
+                    "shape": {
+                        "condition": {"test": "datum.read", "value": "diamond"},
+                        "value": "circle" if read else "diamond",
+                    },
+                },
+            },
+            {
+                "mark": {"type": "text", "align": "left", "dx": 12, "color": INK},
+                "encoding": {"y": y, "x": {"value": WIDTH}, "text": {"field": "told"}},
+            },
+        ],
+    }  # fmt: skip
+
+
+def _names(rows: Sequence[Row]) -> list[str]:
+    """Their labels, each once: a second of the same name is numbered."""
+    seen: Counter[str] = Counter()
+    names = []
+    for row in rows:
+        seen[row["label"]] += 1
+        count = seen[row["label"]]
+        names.append(row["label"] if count == 1 else f"{row['label']} ({count})")
+    return names
+
+
+def _drawn(row: Row, name: str, unit: Unit, domain: tuple[float, float]) -> Row:
+    """A row with where its line begins and ends: an open end runs to the edge of the picture."""
+    low, high = row["low"], row["high"]
+    return {
+        **row,
+        "row": name,
+        "from": domain[0] if low is None else low,
+        "to": domain[1] if high is None else high,
+        "told": f"{unit.amount(row['delta'])} {unit.interval(low, high)}",
+    }
+
+
+def _told(at: float, text: str, high: float, low: float) -> Spec:
+    """What the dashed lines are, above the line where there is room."""
+    right = at > low + 0.6 * (high - low)
+    return {
+        "data": {"values": [{}]},
+        "mark": {
+            "type": "text", "align": "right" if right else "left", "baseline": "bottom", "dx": -4 if right else 4,
+            "dy": -3, "fontSize": 11, "color": SOFT,
+        },
+        "encoding": {
+            "x": {"datum": at, "type": "quantitative"}, "y": {"value": 0}, "text": {"value": text},
+        },
+    }  # fmt: skip

@@ -1,0 +1,123 @@
+"""A verdict under the other choices on record: the difference in every universe, and what was chosen there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from service.reports.charts.style import (
+    BLUE,
+    INK,
+    ORANGE,
+    SOFT,
+    VERMILION,
+    WIDTH,
+    Row,
+    Spec,
+    figure,
+    label,
+    ruler,
+    values,
+)
+from service.reports.charts.units import Unit
+from service.reports.charts.words import Language, say
+
+MOST_CHOICES = 20
+
+
+def rows_of(found: Mapping[str, Any], hypothesis: str, language: Language = "en") -> list[Row]:
+    """A row per universe in which the hypothesis has a difference, by that difference; `at` counts them from 1."""
+    rows = []
+    for universe in found["universes"]:
+        seen = universe["hypotheses"].get(hypothesis)
+        if seen is None or seen.get("delta") is None:
+            continue
+        rows.append(
+            {
+                "number": universe["number"], "delta": seen["delta"],
+                "truth": say("holds" if seen.get("passes") else "fails", language),
+                "planned": universe["position"] == "as_planned", "departures": universe["departures"],
+            }
+        )  # fmt: skip
+    rows.sort(key=lambda row: (row["delta"], row["number"]))
+    return [{"at": at, **row} for at, row in enumerate(rows, start=1)]
+
+
+def multiverse(
+    found: Mapping[str, Any],
+    hypothesis: str,
+    *,
+    binary: bool,
+    sesoi: float | None = None,
+    title: str | None = None,
+    subtitle: str = "",
+    language: Language = "en",
+) -> Spec:
+    """A specification curve: differences in order, below them which choices depart from the plan."""
+    rows, unit = rows_of(found, hypothesis, language), Unit(binary)
+    holds, fails = say("holds", language), say("fails", language)
+    by = {"field": "truth", "type": "nominal", "title": None}
+    x = {"field": "at", "type": "quantitative", "scale": {"domain": [0.5, len(rows) + 0.5], "nice": False}}
+    no_axis = {**x, "axis": None}
+    lines = [ruler("y", 0.0)]
+    if sesoi is not None:
+        lines += [ruler("y", at, dash=(5, 3), color=VERMILION) for at in (-sesoi, sesoi)]
+    y = {"field": "delta", "type": "quantitative", "axis": unit.axis(language)}
+    top: Spec = {
+        "width": WIDTH,
+        "height": 200,
+        "data": values(rows),
+        "layer": [
+            *lines,
+            {
+                "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
+                "encoding": {
+                    "x": no_axis, "y": y,
+                    "color": {**by, "scale": {"domain": [holds, fails], "range": [BLUE, ORANGE]}},
+                    "shape": {**by, "scale": {"domain": [holds, fails], "range": ["circle", "triangle-down"]}},
+                },
+            },
+            {
+                "transform": [{"filter": "datum.planned"}],
+                "mark": {"type": "point", "size": 190, "color": INK, "strokeWidth": 2, "filled": False},
+                "encoding": {"x": no_axis, "y": y},
+            },
+            {
+                "transform": [{"filter": "datum.planned"}],
+                "mark": {"type": "text", "dy": -16, "color": INK},
+                "encoding": {"x": no_axis, "y": y, "text": {"value": say("as_planned", language)}},
+            },
+        ],
+    }  # fmt: skip
+    choices = _choices(found, rows)
+    heading, words = title or say("multiverse", language), subtitle or label(hypothesis)
+    if not choices:
+        return figure(heading, words, top)
+    forks = list(dict.fromkeys(row["choice"] for row in choices))
+    counted = {"values": list(range(1, len(rows) + 1))} if len(rows) <= MOST_CHOICES else {"tickMinStep": 1}
+    axis = {"title": say("universe", language), "format": "d", "grid": False, **counted}
+    bottom: Spec = {
+        "width": WIDTH,
+        "height": {"step": 20},
+        "title": {"text": say("departs", language), "fontSize": 12, "color": SOFT, "offset": 4},
+        "data": values(choices),
+        "mark": {"type": "tick", "thickness": 3, "size": 14, "color": SOFT},
+        "encoding": {
+            "x": {**x, "axis": axis},
+            "y": {"field": "choice", "type": "nominal", "sort": forks,
+                  "axis": {"title": None, "ticks": False, "domain": False}},
+        },
+    }  # fmt: skip
+    return figure(heading, words, {"vconcat": [top, bottom], "spacing": 10})
+
+
+def _choices(found: Mapping[str, Any], rows: list[Row]) -> list[Row]:
+    """Where a choice departs from the plan: (universe, choice)."""
+    planned = {fork["id"]: fork["options"][0] for fork in found["choices"][:MOST_CHOICES] if fork["options"]}
+    chosen = {universe["number"]: universe["choices"] for universe in found["universes"]}
+    return [
+        {"at": row["at"], "choice": label(name)}
+        for row in rows
+        for name, taken in chosen[row["number"]].items()
+        if name in planned and taken != planned[name]
+    ]

@@ -1,0 +1,128 @@
+"""Pictures of the answers of statistical tests, chosen by what an analysis holds: no test is known by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Literal, NamedTuple
+
+from service.errors import InvalidData
+from service.kernels.t_distribution import t_quantile
+from service.reports.charts.arms import arms
+from service.reports.charts.cumulative import cumulative
+from service.reports.charts.discordance import discordance
+from service.reports.charts.error_rate import error_rate
+from service.reports.charts.forest import Panel, forest, rows_of
+from service.reports.charts.power import power_of_test
+from service.reports.charts.ranking import ranking
+from service.reports.charts.style import Spec
+from service.reports.charts.units import Unit
+from service.reports.charts.words import Language, say
+
+Picture = Literal["cumulative", "ranking", "power", "error_rate", "forest", "arms", "discordance"]
+
+
+class Asked(NamedTuple):
+    """What a picture is made of."""
+
+    name: str
+    analysis: Mapping[str, Any]
+    binary: bool
+    language: Language
+
+
+def _curve(asked: Asked) -> Spec:
+    return cumulative(
+        asked.analysis,
+        binary=asked.binary,
+        subtitle=say("exploratory", asked.language),
+        language=asked.language,
+    )
+
+
+def _ranked(asked: Asked) -> Spec:
+    return ranking(
+        asked.analysis,
+        binary=asked.binary,
+        subtitle=say("exploratory", asked.language),
+        language=asked.language,
+    )
+
+
+def _power(asked: Asked) -> Spec:
+    return power_of_test(asked.analysis, language=asked.language)
+
+
+def _errors(asked: Asked) -> Spec:
+    return error_rate(asked.analysis, language=asked.language)
+
+
+def _forest(asked: Asked) -> Spec:
+    rows = rows_of({asked.name: asked.analysis})
+    if not rows:
+        raise InvalidData("this answer has no interval of a difference, so there is nothing to draw")
+    margin = asked.analysis.get("margin")
+    panel = Panel("", Unit(asked.binary), margin if isinstance(margin, float) else None, rows)
+    return forest([panel], subtitle=say("exploratory", asked.language), language=asked.language)
+
+
+def _arms(asked: Asked) -> Spec:
+    """Both arms with the t intervals of their means, from their standard errors."""
+    rows = []
+    for arm in ("baseline", "candidate"):
+        found = asked.analysis[arm]
+        half = None if not found["se"] else t_quantile(0.975, found["n"] - 1) * found["se"]
+        rows.append(
+            {
+                "arm": say(arm, asked.language), "n": found["n"], "mean": found["mean"],
+                "low": None if half is None else found["mean"] - half,
+                "high": None if half is None else found["mean"] + half,
+            }
+        )  # fmt: skip
+    return arms(rows, binary=asked.binary, subtitle="95% t", language=asked.language)
+
+
+def _table(asked: Asked) -> Spec:
+    counts = asked.analysis.get("counts")
+    if counts is None:
+        raise InvalidData("this answer has no counts of right and wrong items, so there is nothing to draw")
+    return discordance(counts, subtitle=say("exploratory", asked.language), language=asked.language)
+
+
+_PICTURES: Mapping[Picture, tuple[frozenset[str], Callable[[Asked], Spec]]] = {
+    "cumulative": (frozenset({"points", "band", "lines"}), _curve),
+    "ranking": (frozenset({"arms", "pairs", "tied_sets"}), _ranked),
+    "power": (frozenset({"points", "target_power"}), _power),
+    "error_rate": (frozenset({"points", "alpha", "rate"}), _errors),
+    "forest": (frozenset({"delta", "ci"}), _forest),
+    "arms": (frozenset({"baseline", "candidate", "delta"}), _arms),
+    "discordance": (frozenset({"counts", "delta"}), _table),
+}
+"""What an analysis must hold for a picture; the first that fits is drawn where none is named."""
+
+
+def pictures_of(fields: Collection[str]) -> tuple[Picture, ...]:
+    """The pictures of an analysis with these fields, the best first."""
+    held = frozenset(fields)
+    found = [name for name, (needs, _) in _PICTURES.items() if needs <= held]
+    if "cumulative" in found:  # its interval is the last point of the curve
+        found.remove("forest")
+    return tuple(found)
+
+
+def draw_answer(
+    name: str, analysis: Mapping[str, Any], picture: Picture | None, *, binary: bool, language: Language
+) -> Spec:
+    """The picture of a test's analysis.
+
+    Raises:
+        InvalidData: the test has no picture, or not this one.
+    """
+    known = pictures_of(analysis.keys())
+    if not known:
+        raise InvalidData(f"there is no picture for answers of '{name}'", code="no_picture")
+    wanted = picture or known[0]
+    if wanted not in known:
+        raise InvalidData.field(
+            "query.picture", f"answers of '{name}' have no such picture", f"ask for one of {', '.join(known)}"
+        )
+    return _PICTURES[wanted][1](Asked(name, analysis, binary, language))

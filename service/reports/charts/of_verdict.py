@@ -1,0 +1,63 @@
+"""Pictures of a verdict: its numbers as they were recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from service.domain.plans.plan import Plan
+from service.domain.verdicts.records import HypothesisVerdict, Verdict
+from service.reports.charts.forest import Panel, forest, rows_of
+from service.reports.charts.style import Spec
+from service.reports.charts.units import Unit
+from service.reports.charts.words import Language
+
+
+def forest_of(plan: Plan, verdict: Verdict, language: Language = "en") -> Spec | None:
+    """Every interval of a difference that the verdict holds, by endpoint; None where it holds none."""
+    panels = tuple(panels_of(plan, verdict))
+    return forest(panels, subtitle=verdict.title or "", language=language) if panels else None
+
+
+def panels_of(plan: Plan, verdict: Verdict) -> Iterator[Panel]:
+    """One panel per endpoint, hypotheses in the order of the plan."""
+    for endpoint in dict.fromkeys(each.endpoint for each in verdict.hypotheses):
+        judged = [each for each in verdict.hypotheses if each.endpoint == endpoint]
+        rows = [
+            row
+            for each in judged
+            for row in rows_of(_analyses(each), prefix=f"{each.id} · ", read=_read(each))
+        ]
+        if rows:
+            yield Panel(endpoint, unit_of(plan, endpoint), sesoi_of(plan, endpoint), tuple(rows))
+
+
+def unit_of(plan: Plan, endpoint: str) -> Unit:
+    """Points for what is right or wrong, else the score's own unit."""
+    found = plan.endpoint(endpoint)
+    return Unit(found is not None and found.kind == "binary")
+
+
+def sesoi_of(plan: Plan, endpoint: str) -> float | None:
+    """The smallest effect of interest, a proportion or in score units."""
+    margin = (plan.sesoi or {}).get(endpoint)
+    return None if margin is None else float(margin.exact())
+
+
+def counts_of(judged: HypothesisVerdict) -> Mapping[str, Any] | None:
+    """The fourfold table, where an analysis holds it."""
+    for analysis in _analyses(judged).values():
+        counts = (analysis or {}).get("counts")
+        if isinstance(counts, Mapping):
+            return counts
+    return None
+
+
+def _analyses(judged: HypothesisVerdict) -> dict[str, Mapping[str, Any] | None]:
+    found = {name: answer.get("analysis") for name, answer in judged.analyses.items()}
+    return {name: each if isinstance(each, Mapping) else None for name, each in found.items()}
+
+
+def _read(judged: HypothesisVerdict) -> str | None:
+    """The id of the test whose interval the verdict reads: `bootstrap` of `bootstrap.ci`."""
+    return None if judged.reading_of is None else judged.reading_of.split(".")[0]

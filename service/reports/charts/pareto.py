@@ -1,0 +1,112 @@
+"""Quality against cost: which arms are not beaten in both at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from service.reports.charts.style import BLUE, INK, SOFT, WIDTH, Row, Spec, figure, label, spread, values
+from service.reports.charts.units import Unit
+from service.reports.charts.words import Language, say
+
+MOST_ARMS = 50
+
+
+def frontier(rows: Sequence[Row], *, quality_lower: bool = False, cost_higher: bool = False) -> list[bool]:
+    """Which rows no other row beats: at least as good in `quality` and `cost`, and better in one.
+
+    Example:
+        Of (quality .8, cost 2), (.7, 1) and (.7, 3) the third is beaten by both others.
+    """
+    signs = (-1 if quality_lower else 1, 1 if cost_higher else -1)
+    points = [(signs[0] * row["quality"], signs[1] * row["cost"]) for row in rows]
+    return [
+        not any(a >= x and b >= y and (a, b) != (x, y) for a, b in points)
+        for x, y in points
+    ]  # fmt: skip
+
+
+def pareto(
+    rows: Sequence[Row],
+    *,
+    quality: str,
+    cost: str,
+    binary: bool,
+    quality_lower: bool = False,
+    cost_higher: bool = False,
+    title: str | None = None,
+    subtitle: str = "",
+    language: Language = "en",
+) -> Spec:
+    """Rows of `arm`, `quality`, `cost` and the ends of their intervals (`quality_low`, …; null where there is none)."""
+    unit, shown = Unit(binary), list(rows[:MOST_ARMS])
+    kept = frontier(shown, quality_lower=quality_lower, cost_higher=cost_higher)
+    data = [
+        {
+            **row,
+            "arm": label(row["arm"]),
+            "kept": each,
+            "place": say("frontier" if each else "dominated", language),
+        }
+        for row, each in zip(shown, kept, strict=True)
+    ]
+    y_axis = unit.axis(language, "value") | {"title": label(quality) + (" (%)" if binary else "")}
+    domains = {
+        name: spread([row[key] for row in data for key in (name, f"{name}_low", f"{name}_high")], pad=0.12)
+        for name in ("quality", "cost")
+    }
+    x = {
+        "type": "quantitative", "scale": {"domain": list(domains["cost"]), "nice": False, "zero": False},
+        "axis": {"title": label(cost), "format": "~s"},
+    }  # fmt: skip
+    y = {
+        "type": "quantitative", "scale": {"domain": list(domains["quality"]), "nice": False, "zero": False},
+        "axis": y_axis,
+    }  # fmt: skip
+    names = [say("frontier", language), say("dominated", language)]
+    by = {"field": "place", "type": "nominal", "title": None, "legend": {"columns": 1}}
+    color = {**by, "scale": {"domain": names, "range": [BLUE, SOFT]}}
+    shape = {**by, "scale": {"domain": names, "range": ["diamond", "circle"]}}
+    return figure(
+        title or say("pareto", language),
+        subtitle,
+        {
+            "width": WIDTH,
+            "height": 300,
+            "data": values(data),
+            "layer": [
+                {
+                    "transform": [{"filter": "datum.kept"}],
+                    "mark": {"type": "line", "interpolate": "step-after", "strokeDash": [4, 3], "color": SOFT},
+                    "encoding": {"x": {"field": "cost", **x}, "y": {"field": "quality", **y}},
+                },
+                {
+                    "transform": [{"filter": "datum.quality_low !== null && datum.quality_high !== null"}],
+                    "mark": {"type": "rule", "strokeWidth": 1.6},
+                    "encoding": {
+                        "x": {"field": "cost", **x}, "y": {"field": "quality_low", **y},
+                        "y2": {"field": "quality_high"}, "color": color,
+                    },
+                },
+                {
+                    "transform": [{"filter": "datum.cost_low !== null && datum.cost_high !== null"}],
+                    "mark": {"type": "rule", "strokeWidth": 1.6},
+                    "encoding": {
+                        "x": {"field": "cost_low", **x}, "x2": {"field": "cost_high"},
+                        "y": {"field": "quality", **y}, "color": color,
+                    },
+                },
+                {
+                    "mark": {"type": "point", "filled": True, "size": 110, "opacity": 1},
+                    "encoding": {
+                        "x": {"field": "cost", **x}, "y": {"field": "quality", **y}, "color": color, "shape": shape,
+                    },
+                },
+                {
+                    "mark": {"type": "text", "align": "left", "dx": 9, "dy": -9, "color": INK},
+                    "encoding": {
+                        "x": {"field": "cost", **x}, "y": {"field": "quality", **y}, "text": {"field": "arm"},
+                    },
+                },
+            ],
+        },
+    )  # fmt: skip

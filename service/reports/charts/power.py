@@ -1,0 +1,165 @@
+"""Power curves: of a locked rule over the true difference, and of a test over the sample size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from service.reports.charts.style import (
+    SOFT,
+    VERMILION,
+    WIDTH,
+    Row,
+    Spec,
+    figure,
+    label,
+    ruler,
+    scale_of,
+    values,
+)
+from service.reports.charts.units import Unit
+from service.reports.charts.words import Language, say
+
+MOST_HYPOTHESES = 8
+_PERCENT = {"labelExpr": "format(100 * datum.value, '~g')", "values": [0, 0.2, 0.4, 0.6, 0.8, 1]}
+
+
+def power_of_rules(
+    found: Sequence[tuple[Mapping[str, Any], bool]], *, subtitle: str = "", language: Language = "en"
+) -> Spec:
+    """The power of every rule as lint tells it, each with whether its endpoint is binary: nothing follows from data."""
+    panels = [
+        _rule(power, Unit(binary), language, named=len(found) > 1)
+        for power, binary in found[:MOST_HYPOTHESES]
+        if rule_rows(power, language)
+    ]
+    reasons = [
+        f"{power['hypothesis']}: {power['reason']}"
+        for power, _ in found
+        if power.get("reason") and not rule_rows(power, language)
+    ]
+    if not panels:
+        return figure(say("power", language), subtitle, _sentence(reasons[:4] or ["–"]))
+    content: Spec = panels[0] if len(panels) == 1 else {"vconcat": panels, "spacing": 28}
+    return figure(say("power", language), subtitle, content, note=" ".join(reasons))
+
+
+def rule_rows(power: Mapping[str, Any], language: Language = "en") -> list[Row]:
+    """The points of one rule's curves: `truth`, `power`, and the `series` of what else is assumed."""
+    return [
+        {"truth": each["truth"], "power": each["power"], "error": each.get("standard_error"),
+         "series": _series(each, language)}
+        for each in power.get("power") or ()
+        if each.get("power") is not None
+    ]  # fmt: skip
+
+
+def power_of_test(analysis: Mapping[str, Any], *, subtitle: str = "", language: Language = "en") -> Spec:
+    """The answer of `power`: chance to reject at every size that was asked for, and the target."""
+    computed, upper = say("computed", language), say("upper_sd", language)
+    rows = [
+        {"n": each["n"], "power": each[key], "series": name}
+        for key, name in (("power", computed), ("power_at_upper_sd", upper))
+        for each in analysis["points"]
+        if each.get(key) is not None
+    ]
+    names = list(dict.fromkeys(row["series"] for row in rows))
+    axis = {
+        "title": f"{say('size', language)} ({label(analysis.get('unit', ''))})",
+        "format": "~s",
+        "grid": False,
+    }
+    x = {"field": "n", "type": "quantitative", "axis": axis, "scale": {"zero": False}}
+    return figure(
+        say("power", language),
+        subtitle,
+        _curves(rows, x, names, float(analysis["target_power"]), say("power_axis", language), language),
+    )
+
+
+def _rule(power: Mapping[str, Any], unit: Unit, language: Language, *, named: bool) -> Spec:
+    rows = rule_rows(power, language)
+    names = list(dict.fromkeys(row["series"] for row in rows))
+    axis = unit.axis(language, "truth") | ({"title": f"{say('truth', language)} (pp)"} if unit.binary else {})
+    x = {"field": "truth", "type": "quantitative", "axis": axis, "scale": {"zero": True, "nice": False}}
+    found = _curves(rows, x, names, float(power.get("target_power", 0.8)), say("chance", language), language)
+    sesoi = power.get("sesoi")
+    if sesoi is not None:
+        side = (
+            -1.0 if sum(1 if row["truth"] > 0 else -1 if row["truth"] < 0 else 0 for row in rows) < 0 else 1.0
+        )
+        found["layer"] += [
+            ruler("x", side * sesoi, dash=(5, 3), color=VERMILION),
+            {
+                "data": {"values": [{}]},
+                "mark": {"type": "text", "align": "left", "dx": 5, "baseline": "bottom", "fontSize": 11},
+                "encoding": {
+                    "x": {"datum": side * sesoi, "type": "quantitative"}, "y": {"value": 210},
+                    "text": {"value": "SESOI"},
+                },
+            },
+        ]  # fmt: skip
+    title = {"title": {"text": label(power["hypothesis"]), "fontSize": 13}} if named else {}
+    return {**title, **found}
+
+
+def _curves(
+    rows: Sequence[Row], x: Spec, names: Sequence[str], target: float, title: str, language: Language
+) -> Spec:
+    y = {
+        "field": "power", "type": "quantitative", "scale": {"domain": [0, 1]}, "axis": {"title": title, **_PERCENT},
+    }  # fmt: skip
+    legend: Spec = {"title": None} | ({} if len(names) > 1 else {"legend": None})
+    by = {"field": "series", "type": "nominal", **legend}
+    color, dash, shape = (
+        {**by, "scale": scale_of(names, "color")},
+        {**by, "scale": scale_of(names, "dash")},
+        {**by, "scale": scale_of(names, "shape")},
+    )
+    return {
+        "width": WIDTH,
+        "height": 220,
+        "data": values(rows),
+        "layer": [
+            ruler("y", target, dash=(2, 2)),
+            {
+                "data": {"values": [{}]},
+                "mark": {
+                    "type": "text", "align": "right", "baseline": "bottom", "dy": -3, "fontSize": 11, "color": SOFT,
+                },
+                "encoding": {
+                    "y": {"datum": target, "type": "quantitative"}, "x": {"value": WIDTH},
+                    "text": {"value": f"{say('target', language)} {100 * target:g}%"},
+                },
+            },
+            {
+                "mark": {"type": "line", "strokeWidth": 2},
+                "encoding": {"x": x, "y": y, "color": color, "strokeDash": dash},
+            },
+            {
+                "mark": {"type": "point", "filled": True, "size": 55, "opacity": 1},
+                "encoding": {"x": x, "y": y, "color": color, "shape": shape},
+            },
+        ],
+    }  # fmt: skip
+
+
+def _series(at: Mapping[str, Any], language: Language) -> str:
+    parts = [
+        f"{say(word, language)} {at[key]:.3g}"
+        for key, word in (("discordance", "discordant"), ("spread", "sd"), ("icc", "icc"))
+        if at.get(key) is not None
+    ]
+    parts += [str(at["others"]).replace("_", " ")] if at.get("others") else []
+    return ", ".join(parts) or say("computed", language)
+
+
+def _sentence(lines: Sequence[str]) -> Spec:
+    """A picture that says why there is none."""
+    return {
+        "width": WIDTH,
+        "height": 20 * len(lines),
+        "data": values([{"at": at, "text": label(line, 110)} for at, line in enumerate(lines)]),
+        "mark": {"type": "text", "align": "left", "x": 0},
+        "encoding": {"y": {"field": "at", "type": "ordinal", "axis": None}, "text": {"field": "text"}},
+    }

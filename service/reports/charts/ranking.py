@@ -1,0 +1,126 @@
+"""Arms in order: means with the ranks that the data leave open, and the sets of arms that cannot be told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from service.reports.charts.style import BLUE, INK, PURPLE, SOFT, Spec, figure, label, spread, values
+from service.reports.charts.units import Unit
+from service.reports.charts.words import Language, say
+
+MOST_SETS = 12
+"""Columns of tied sets; the rank intervals say the rest."""
+
+
+def ranking(
+    analysis: Mapping[str, Any],
+    *,
+    binary: bool = False,
+    title: str | None = None,
+    subtitle: str = "",
+    language: Language = "en",
+) -> Spec:
+    """A row per arm, best first. Overlapping columns are sets of arms of which no two are told apart."""
+    unit = Unit(binary)
+    rows = [
+        {
+            "arm": label(each["name"]), "mean": each["mean"], "rank": each["rank"], "rank_low": each["rank_low"],
+            "rank_high": each["rank_high"], "may_be_best": each["may_be_best"],
+            "told": unit.amount(each["mean"], signed=False),
+        }
+        for each in analysis["arms"]
+    ]  # fmt: skip
+    names, inside = [row["arm"] for row in rows], [each["name"] for each in analysis["arms"]]
+    sets = [each for each in analysis.get("tied_sets") or () if len(each) > 1][:MOST_SETS]
+    ties = [
+        {"arm": names[inside.index(name)], "set": at + 1}
+        for at, each in enumerate(sets)
+        for name in each
+        if name in inside
+    ]
+    y = {"field": "arm", "type": "nominal", "sort": names}
+    axis = {"axis": {"title": None, "ticks": False, "domain": False, "grid": False}}
+    low, high = spread([row["mean"] for row in rows], pad=0.25)
+    best, other = say("may_be_best", language), say("not_best", language)
+    chosen: Spec = {
+        "condition": {"test": "datum.may_be_best", "value": BLUE},
+        "value": SOFT,
+    }
+    shape: Spec = {"condition": {"test": "datum.may_be_best", "value": "diamond"}, "value": "circle"}
+    step = {"step": 28}
+    means: Spec = {
+        "width": 230,
+        "height": step,
+        "layer": [
+            {
+                "mark": {"type": "point", "filled": True, "size": 110, "opacity": 1},
+                "encoding": {
+                    "y": {**y, **axis},
+                    "x": {
+                        "field": "mean", "type": "quantitative", "scale": {"domain": [low, high], "nice": False},
+                        "axis": unit.axis(language, "value") | {"title": say("mean", language)},
+                    },
+                    "color": chosen, "shape": shape,
+                },
+            },
+            {
+                "mark": {"type": "text", "align": "left", "dx": 9, "color": INK},
+                "encoding": {"y": y, "x": {"field": "mean", "type": "quantitative"}, "text": {"field": "told"}},
+            },
+        ],
+    }  # fmt: skip
+    ranks: Spec = {
+        "width": 150,
+        "height": step,
+        "layer": [
+            {
+                "mark": {"type": "rule", "strokeWidth": 2.5},
+                "encoding": {
+                    "y": {**y, "axis": None},
+                    "x": {
+                        "field": "rank_low", "type": "quantitative",
+                        "scale": {"domain": [0.5, len(rows) + 0.5], "nice": False},
+                        "axis": {"title": say("ranks", language), "tickMinStep": 1, "format": "d"},
+                    },
+                    "x2": {"field": "rank_high"}, "color": chosen,
+                },
+            },
+            {
+                "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1},
+                "encoding": {"y": y, "x": {"field": "rank", "type": "quantitative"}, "color": chosen, "shape": shape},
+            },
+        ],
+    }  # fmt: skip
+    panels = [means, ranks]
+    if ties:
+        panels.append(_ties(ties, y, len(sets), step, language))
+    note = f"◆ {best} · ● {other}"
+    return figure(
+        title or say("ranking", language),
+        subtitle,
+        {"data": values(rows), "hconcat": panels, "spacing": 24},
+        note=note,
+    )
+
+
+def _ties(ties: list[dict[str, Any]], y: Spec, count: int, step: Spec, language: Language) -> Spec:
+    x = {
+        "field": "set", "type": "ordinal",
+        "axis": {"title": say("tied", language), "labels": False, "ticks": False, "domain": False},
+    }  # fmt: skip
+    return {
+        "width": max(70, 22 * count),
+        "height": step,
+        "data": values(ties),
+        "layer": [
+            {
+                "mark": {"type": "line", "strokeWidth": 3, "color": PURPLE},
+                "encoding": {"y": {**y, "axis": None}, "x": x, "detail": {"field": "set"}},
+            },
+            {
+                "mark": {"type": "point", "shape": "square", "filled": True, "size": 60, "color": PURPLE, "opacity": 1},
+                "encoding": {"y": y, "x": x},
+            },
+        ],
+    }  # fmt: skip

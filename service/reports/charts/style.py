@@ -1,0 +1,157 @@
+"""How every picture looks: one font, the colours of Okabe and Ito, and a shape or a line style beside each colour."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from service.errors import InvalidData
+
+Spec = dict[str, Any]
+Row = dict[str, Any]
+Theme = Literal["light", "dark"]
+
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+FONT = "Noto Sans SC"
+MOST_ROWS = 5000
+"""Rows of data in one picture; what has more is thinned or refused before."""
+MOST_LABEL = 48
+"""Characters of a label; titles may have twice as many."""
+
+BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY = "#0072b2", "#d55e00", "#009e73", "#e69f00", "#cc79a7", "#56b4e9"
+SERIES = (BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY)
+"""Okabe and Ito (2008): told apart by colour-blind people, and in grey by their lightness."""
+DASHES: tuple[tuple[int, ...], ...] = ((1, 0), (6, 3), (2, 2), (8, 2, 2, 2), (4, 4), (1, 3))
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+
+INK, SOFT, GRID, PAPER = "#1b1e22", "#575d66", "#dfe2e6", "#ffffff"
+"""The stylesheet of the pages turns exactly these over in the dark."""
+_DARK = {INK: "#e7e9ec", SOFT: "#a8b0b9", GRID: "#3a4048", PAPER: "#14171a", BLUE: "#56b4e9"}
+
+WIDTH = 460
+"""Of the plotting area, in pixels: with labels it fits the width of a printed page."""
+
+
+def figure(title: str, subtitle: str, content: Spec, *, note: str = "") -> Spec:
+    """A whole spec: `content` is a unit, layer or concatenation; `note` is read out where pictures are not seen."""
+    lines = [part for part in (label(subtitle, 2 * MOST_LABEL), label(note, 3 * MOST_LABEL)) if part]
+    return {
+        "$schema": SCHEMA,
+        "description": label(f"{title}. {subtitle} {note}".strip(), 600),
+        "title": {"text": label(title, 2 * MOST_LABEL), **({"subtitle": lines} if lines else {})},
+        **content,
+        "config": _CONFIG,
+    }
+
+
+def values(rows: Sequence[Mapping[str, Any]]) -> Spec:
+    """Inline data.
+
+    Raises:
+        InvalidData: more rows than a picture holds.
+    """
+    if len(rows) > MOST_ROWS:
+        raise InvalidData(f"a picture holds {MOST_ROWS} rows at most, and this one would have {len(rows)}")
+    return {"values": [dict(row) for row in rows]}
+
+
+def label(text: object, most: int = MOST_LABEL) -> str:
+    """Anybody's text as one short line: no control characters, none that turns the writing direction."""
+    shown = "".join(
+        " "
+        if char.isspace()
+        else "?"
+        if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Cn")
+        else char
+        for char in str(text)
+    )
+    shown = " ".join(shown.split())
+    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+
+
+def themed(spec: Spec, theme: Theme) -> Spec:
+    """The same picture on dark paper."""
+    return spec if theme == "light" else _turned(spec)
+
+
+def _turned(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: each if key == "values" else _turned(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_turned(each) for each in value]
+    return _DARK.get(value, value) if isinstance(value, str) else value
+
+
+def ruler(axis: Literal["x", "y"], at: float, *, dash: Sequence[int] = (1, 0), color: str = SOFT) -> Spec:
+    """A line across the picture at a value of one axis."""
+    return {
+        "mark": {"type": "rule", "color": color, "strokeDash": list(dash), "strokeWidth": 1.2},
+        "data": {"values": [{}]},
+        "encoding": {axis: {"datum": at, "type": "quantitative"}},
+    }
+
+
+def scale_of(names: Sequence[str], what: Literal["color", "dash", "shape"]) -> Spec:
+    """The scale of a legend with these names, the same for every way of telling them apart."""
+    pools: dict[str, Sequence[Any]] = {
+        "color": SERIES,
+        "dash": [list(each) for each in DASHES],
+        "shape": SHAPES,
+    }
+    pool = pools[what]
+    return {"domain": list(names), "range": [pool[at % len(pool)] for at in range(len(names))]}
+
+
+def spread(found: Sequence[float | None], *, pad: float = 0.06) -> tuple[float, float]:
+    """An axis that holds all of these with some room."""
+    finite = [each for each in found if each is not None]
+    low, high = min(finite, default=0.0), max(finite, default=0.0)
+    room = pad * (high - low) or pad * abs(high) or 1.0
+    return low - room, high + room
+
+
+_AXIS: Spec = {
+    "labelColor": INK,
+    "titleColor": SOFT,
+    "domainColor": SOFT,
+    "tickColor": SOFT,
+    "gridColor": GRID,
+    "labelFontSize": 12,
+    "titleFontSize": 12,
+    "titleFontWeight": "normal",
+    "labelLimit": 240,
+    "titlePadding": 8,
+}
+_CONFIG: Spec = {
+    "font": FONT,
+    "background": PAPER,
+    "padding": 12,
+    "view": {"stroke": None, "continuousWidth": WIDTH},
+    "axis": _AXIS,
+    "legend": {
+        "labelColor": INK,
+        "titleColor": SOFT,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "orient": "bottom",
+        "columns": 2,
+        "labelLimit": 300,
+        "symbolStrokeWidth": 2,
+    },
+    "title": {
+        "anchor": "start",
+        "frame": "group",
+        "color": INK,
+        "fontSize": 15,
+        "fontWeight": "normal",
+        "subtitleColor": SOFT,
+        "subtitleFontSize": 12,
+        "subtitlePadding": 4,
+        "offset": 12,
+        "limit": 640,
+    },
+    "header": {"labelColor": INK, "titleColor": SOFT, "labelFontSize": 12, "titleFontWeight": "normal"},
+    "text": {"color": INK, "fontSize": 12},
+}

@@ -1,0 +1,125 @@
+"""One spec of every picture, with the numbers that it must hold."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from service.api.examples.multiverse import MULTIVERSE
+from service.reports.charts.arms import arms
+from service.reports.charts.calibration import calibration
+from service.reports.charts.cumulative import cumulative
+from service.reports.charts.discordance import discordance
+from service.reports.charts.error_rate import error_rate
+from service.reports.charts.forest import Panel, forest, rows_of
+from service.reports.charts.multiverse import multiverse
+from service.reports.charts.pareto import pareto
+from service.reports.charts.power import power_of_rules, power_of_test
+from service.reports.charts.ranking import ranking
+from service.reports.charts.style import Spec
+from service.reports.charts.units import Unit
+from service.reports.charts.words import Language
+from service.stats.shared import registry
+
+RANKED: dict[str, Any] = {
+    "arms": [
+        {"name": "large", "mean": 0.875, "rank": 1, "rank_low": 1, "rank_high": 2, "may_be_best": True},
+        {"name": "medium", "mean": 0.6875, "rank": 2, "rank_low": 1, "rank_high": 2, "may_be_best": True},
+        {"name": "small", "mean": 0.3125, "rank": 3, "rank_low": 3, "rank_high": 4, "may_be_best": False},
+        {"name": "old", "mean": 0.25, "rank": 4, "rank_low": 3, "rank_high": 4, "may_be_best": False},
+    ],
+    "pairs": [],
+    "tied_sets": [["large", "medium"], ["small", "old"], ["medium", "small"]],
+}
+CALIBRATED: dict[str, Any] = {
+    "hypotheses": [
+        {
+            "hypothesis": "H1a",
+            "tells": "type_one_error",
+            "rate": 0.021,
+            "mc_ci": {"low": 0.013, "high": 0.032},
+            "nominal_alpha": 0.05,
+        },
+        {"hypothesis": "H2", "tells": "power_at_zero", "rate": 0.4, "mc_ci": None, "nominal_alpha": None},
+    ]
+}
+POWERS: dict[str, Any] = {
+    "hypothesis": "H1a",
+    "sesoi": 0.02,
+    "target_power": 0.8,
+    "power": [
+        {"truth": at / 100, "power": min(1.0, at / (4 + 20 * share)), "discordance": share}
+        for share in (0.1, 0.2)
+        for at in (0, 2, 4, 6)
+    ],
+}
+PARETO = [
+    {"arm": name, "quality": quality, "cost": cost, "quality_low": quality - 0.02, "quality_high": quality + 0.02,
+     "cost_low": None, "cost_high": None}
+    for name, quality, cost in (("large", 0.86, 2100), ("medium", 0.84, 900), ("small", 0.7, 400), ("old", 0.69, 1500))
+]  # fmt: skip
+ARMS = [
+    {"arm": "Baseline", "n": 5, "mean": 0.75, "low": 0.71, "high": 0.79},
+    {"arm": "改进", "n": 5, "mean": 0.86, "low": None, "high": None},
+]
+
+
+def analysis(name: str, **changes: Any) -> dict[str, Any]:
+    """What a test answers to its example."""
+    test = registry.find(name)
+    request = test.request.model_validate_json(json.dumps({**test.example, **changes}))
+    found: dict[str, Any] = json.loads(test.answer(request).model_dump_json(by_alias=True))["analysis"]
+    return found
+
+
+def followed(n: int = 500) -> dict[str, Any]:
+    """A curve over n items."""
+    rng = np.random.default_rng(1)
+    baseline = (rng.random(n) < 0.62).astype(int)
+    candidate = np.where(rng.random(n) < 0.12, 1 - baseline, baseline)
+    columns = {"baseline": baseline.tolist(), "candidate": candidate.tolist()}
+    return analysis("cumulative-effect", **columns, planned_n=n)
+
+
+@cache
+def specs(language: Language = "en") -> dict[str, Spec]:
+    """Every picture by name."""
+    compared = analysis("mcnemar")
+    rows = rows_of(
+        {"mcnemar": compared, "open": {**compared, "ci": {**compared["ci"], "high": None}}}, read="open"
+    )
+    score = {
+        "label": "H2 · t",
+        "delta": -240.5,
+        "low": -400.2,
+        "high": -81.1,
+        "level": 0.95,
+        "method": "t",
+        "read": True,
+    }
+    curve = followed()
+    curve = {**curve, "lines": {**curve["lines"], "margin": 0.02}}
+    return {
+        "forest": forest([Panel("accuracy", Unit(True), 0.02, rows)], language=language),
+        "forest of two endpoints": forest(
+            [Panel("accuracy", Unit(True), 0.02, rows), Panel("tokens", Unit(False), 120.0, (score,))],
+            subtitle="故障触发的合成",
+            language=language,
+        ),
+        "cumulative": cumulative(curve, binary=True, language=language),
+        "arms": arms(ARMS, binary=True, language=language),
+        "power of rules": power_of_rules([(POWERS, True)], language=language),
+        "no power": power_of_rules([({"hypothesis": "H1", "reason": "needs a SESOI"}, True)], language=language),
+        "power": power_of_test(analysis("power"), language=language),
+        "error rate": error_rate(analysis("type-one-error"), language=language),
+        "discordance": discordance(compared["counts"], language=language),
+        "ranking": ranking(RANKED, binary=True, language=language),
+        "pareto": pareto(PARETO, quality="accuracy", cost="tokens", binary=True, language=language),
+        "calibration": calibration(CALIBRATED, language=language),
+        "multiverse": multiverse(
+            MULTIVERSE, MULTIVERSE["hypotheses"][0]["hypothesis"], binary=True, sesoi=0.02, language=language
+        ),
+    }  # fmt: skip

@@ -1,0 +1,148 @@
+"""Every picture is a valid Vega-Lite spec that holds the numbers it was given, and nothing but them."""
+
+from __future__ import annotations
+
+import importlib.resources
+import json
+import re
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from jsonschema_rs import Draft7Validator
+
+from service.errors import InvalidData
+from service.reports.charts import draw
+from service.reports.charts.cumulative import MOST_POINTS, cumulative, points_of
+from service.reports.charts.forest import MOST_INTERVALS, Panel, forest, rows_of
+from service.reports.charts.pareto import frontier
+from service.reports.charts.ranking import ranking
+from service.reports.charts.style import DASHES, SERIES, SHAPES, label, themed, values
+from service.reports.charts.units import Unit
+from tests.reports.charts.samples import PARETO, RANKED, analysis, followed, specs
+
+NAMES = sorted(specs())
+
+
+@pytest.fixture(scope="module")
+def validator() -> Any:
+    schema = importlib.resources.files("altair") / "vegalite" / "v6" / "schema" / "vega-lite-schema.json"
+    document = json.loads(schema.read_text("utf-8"), object_hook=_quoted)
+    return Draft7Validator(document)
+
+
+def _quoted(found: dict[str, Any]) -> dict[str, Any]:
+    """References as the URIs that they have to be: names of definitions hold brackets."""
+    return {**found, "$ref": quote(found["$ref"], safe="#/")} if isinstance(found.get("$ref"), str) else found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_picture_is_valid_vega_lite_in_both_languages(validator: Any, name: str) -> None:
+    for language in ("en", "zh"):
+        spec = json.loads(json.dumps(specs(language)[name], allow_nan=False))
+        assert [error.message for error in validator.iter_errors(spec)][:3] == []
+        draw.refuse_references(spec)
+        assert spec["description"]
+
+
+def test_a_chinese_picture_is_titled_in_chinese() -> None:
+    for name in set(NAMES) - {"no power"}:
+        english, chinese = (specs(language)[name]["title"]["text"] for language in ("en", "zh"))
+        assert re.search("[\u4e00-\u9fff]", chinese), name
+        assert english.isascii(), name
+
+
+def test_every_name_in_the_font_is_drawn_from_it() -> None:
+    from fontTools.ttLib import TTFont
+
+    held = set(TTFont(draw.FONTS / "NotoSansSC-Subset.ttf").getBestCmap())
+    shown = "".join(json.dumps(each, ensure_ascii=False) for each in specs("zh").values())
+    assert {each for each in shown if ord(each) not in held} == set()
+
+
+def test_colours_are_never_alone() -> None:
+    assert len({*map(str, SERIES)}) == len({*map(str, DASHES)}) == len({*SHAPES}) == 6
+
+
+def test_a_forest_plot_holds_the_intervals_and_marks_open_ends() -> None:
+    compared = analysis("mcnemar")
+    rows = rows_of({"a": compared, "none": None, "no interval": {"delta": 1.0, "ci": None}})
+    assert [(row["delta"], row["low"], row["high"]) for row in rows] == [
+        (compared["delta"], compared["ci"]["low"], compared["ci"]["high"])
+    ]
+    (bounded,) = forest([Panel("x", Unit(True), None, ({**rows[0], "high": None},))])["data"]["values"]
+    assert bounded["high"] is None
+    assert bounded["to"] > bounded["delta"]
+    assert bounded["told"].endswith("∞]")
+
+
+def test_rows_of_the_same_name_stay_apart_and_many_are_cut() -> None:
+    (row,) = rows_of({"a": analysis("mcnemar")})
+    spec = forest([Panel("x", Unit(True), None, (row,) * (MOST_INTERVALS + 1))])
+    names = [each["row"] for each in spec["data"]["values"]]
+    assert len(names) == len(set(names)) == MOST_INTERVALS
+    assert f"{MOST_INTERVALS} / {MOST_INTERVALS + 1}" in spec["title"]["subtitle"]
+
+
+def test_a_curve_is_thinned_to_what_can_be_seen_and_keeps_its_ends() -> None:
+    found = followed(2000)
+    rows = points_of(found)
+    assert len(rows) <= MOST_POINTS + 2
+    for at, place in ((0, 0), (-1, -1)):
+        assert {name: rows[at][name] for name in rows[at]} == {
+            name: found["points"][name][place] for name in rows[at]
+        }
+    assert len(json.dumps(cumulative(found, binary=True))) < 120_000
+
+
+def test_the_frontier_by_definition() -> None:
+    assert frontier(PARETO) == [True, True, True, False]
+    twins = [{"quality": 1.0, "cost": 1.0}, {"quality": 1.0, "cost": 1.0}, {"quality": 1.0, "cost": 2.0}]
+    assert frontier(twins) == [True, True, False]
+    assert frontier(twins, cost_higher=True) == [False, False, True]
+
+
+def test_tied_sets_are_columns_that_overlap() -> None:
+    ties = ranking(RANKED)["hconcat"][2]["data"]["values"]
+    found: dict[int, list[str]] = {}
+    for row in ties:
+        found.setdefault(row["set"], []).append(row["arm"])
+    assert list(found.values()) == RANKED["tied_sets"]
+
+
+def test_dark_paper_changes_colours_and_no_data() -> None:
+    spec = specs()["forest"]
+    dark = themed(spec, "dark")
+    assert dark != spec
+    assert dark["data"] == spec["data"]
+    assert themed(spec, "light") is spec
+
+
+def test_a_picture_has_a_bound() -> None:
+    with pytest.raises(InvalidData, match="5000"):
+        values([{}] * 5001)
+
+
+@pytest.mark.parametrize("said", ["a\u0000b", "a\u202eb", "a\ud800b", "a\nb\tc", "x" * 100])
+def test_labels_are_short_lines_of_harmless_characters(said: str) -> None:
+    shown = label(said)
+    assert len(shown) <= 48
+    assert not re.search("[\u0000-\u001f\u202e\ud800-\udfff]", shown)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"data": {"url": "file:///etc/passwd"}},
+        {"layer": [{"mark": {"type": "image"}}]},
+        {"encoding": {"href": {"value": "x"}}},
+        {"usermeta": {}},
+    ],
+)
+def test_what_loads_anything_is_not_drawn(spec: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="loads nothing"):
+        draw.draw(spec, "svg")
+
+
+def test_words_of_others_stay_words_where_they_look_like_references() -> None:
+    draw.refuse_references({"data": {"values": [{"url": "file:///etc/passwd", "type": "image"}]}})
