@@ -8,6 +8,7 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
+from service.actions.announcements import announce
 from service.actions.preregistrations import acknowledged, refuse_errors
 from service.domain.access import Key
 from service.domain.ledger import Receipt
@@ -100,6 +101,7 @@ def amend(
         salt=salt,
         now=now,
     )
+    announce(session, changed, "preregistration.amended", receipt.sequence, now=now)
     return changed, receipt
 
 
