@@ -81,6 +81,21 @@ def _bleu(n: int) -> Body:
     return {"metric": "bleu", "baseline": arms[0], "candidate": arms[1]}
 
 
+def _arms(k: int, n: int) -> Body:
+    right = np.random.default_rng(n).random((k, n)) < np.linspace(0.6, 0.7, k)[:, None]
+    return {"arms": {f"arm {place}": row.astype(float).tolist() for place, row in enumerate(right)}}
+
+
+def _preferences(k: int, n: int) -> Body:
+    """Every arm beats the next once, so that all are linked, and then at random."""
+    rng, round_ = np.random.default_rng(n), np.arange(k)
+    first = np.concatenate([round_, rng.integers(0, k, max(n - k, 0))])
+    second = np.concatenate([round_ + 1, first[k:] + rng.integers(1, k, max(n - k, 0))]) % k
+    chosen = np.concatenate([["first"] * k, rng.choice(["first", "second", "tie"], max(n - k, 0))])
+    columns = {"first": [f"arm {arm}" for arm in first], "second": [f"arm {arm}" for arm in second]}
+    return {**columns, "preferred": chosen.tolist()}
+
+
 def requests() -> Iterator[tuple[str, str, Body]]:
     """Test, what is special, and the request; not larger than some seconds."""
     for n in (10, 1000, 100_000):
@@ -126,6 +141,14 @@ def requests() -> Iterator[tuple[str, str, Body]]:
             yield "type-one-error", f"{test}, {n:,} items", {**scores, "test": test, "n_splits": 2000}
         yield "variance-components", f"{n:,} by 3", {"values": np.array([scores["baseline"]] * 3).T.tolist()}
         yield "pass-at-k", f"{n:,} items", {"correct": [3, 4] * (n // 2), "attempts": 10, "k": [1, 5]}
+        if n <= 10_000:
+            yield "leaderboard", f"5 arms, {n:,} items", _arms(5, n)
+            yield "leaderboard", f"20 arms, {n:,} items", _arms(20, n)
+            yield (
+                "leaderboard",
+                f"5 arms, {n:,} in 2s",
+                {**_arms(5, n), "clusters": (np.arange(n) // 2).tolist()},
+            )
         for band in ("tango", "percentile"):
             yield "cumulative-effect", f"{band}, {n:,} pairs", {**pairs, "band": band}
         for band in ("t", "percentile"):

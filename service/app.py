@@ -31,6 +31,7 @@ from service.api.routes import (
     bundles,
     calibration,
     charts,
+    comparisons,
     deviations,
     docs,
     endings,
@@ -67,6 +68,7 @@ from service.web import pages
 
 ROUTERS: tuple[APIRouter, ...] = (
     stats.routes,
+    comparisons.routes,
     preregistrations.routes,
     amendments.routes,
     endings.routes,

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from service.config import read_settings
+from forelock.cli import main
+from service.config import UnusableSetting, read_settings
 from service.starting import CannotStart, wait_for
-from service.store.engine import Database, Silence
+from service.store.engine import Database, Silence, UnknownDatabase
 
 COMMAND = [sys.executable, "-m", "forelock.cli"]
 
@@ -31,6 +32,19 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
     )
 
 
+def refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str, **environment: str
+) -> str:
+    """What the command says that ends before it starts a process, in this one."""
+    for name in [name for name in os.environ if name.startswith("FORELOCK_")]:
+        monkeypatch.delenv(name)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    status = main(arguments)
+    said = capsys.readouterr().err
+    return one_sentence(subprocess.CompletedProcess(arguments, status, "", said))
+
+
 def one_sentence(done: subprocess.CompletedProcess[str]) -> str:
     assert done.returncode in (1, 2), done
     assert "Traceback" not in done.stderr, done.stderr
@@ -42,23 +56,40 @@ def one_sentence(done: subprocess.CompletedProcess[str]) -> str:
 @pytest.mark.parametrize(
     ("name", "value", "says"),
     [
-        ("FORELOCK_PORT", "abc", "FORELOCK_PORT: input should be a valid integer"),
         ("FORELOCK_WORKERS", "0", "FORELOCK_WORKERS: input should be greater than or equal to 1"),
         ("FORELOCK_MAX_BODY_BYTES", "64MB", "FORELOCK_MAX_BODY_BYTES: input should be a valid integer"),
         ("FORELOCK_DASK_SCHEDULER", "tcp://a:1", "FORELOCK_DASK_SCHEDULER must be a tls:// address"),
-        ("FORELOCK_DATABASE_URL", "garbage", "FORELOCK_DATABASE_URL must be sqlite:///FILE or postgresql://"),
-        (
-            "FORELOCK_DATABASE_URL",
-            "postgresql://a@b:abc/c",
-            "FORELOCK_DATABASE_URL must be sqlite:///FILE or",
-        ),
         ("FORELOCK_JOB_LEASE_SECONDS", "inf", "FORELOCK_JOB_LEASE_SECONDS: input should be a finite number"),
         ("FORELOCK_JOB_RESULT_DAYS", "1e12", "FORELOCK_JOB_RESULT_DAYS: input should be less than or equal"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_named(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, says: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(UnusableSetting, match=re.escape(says)):
+        read_settings({}, print)
+
+
+@pytest.mark.parametrize("url", ["garbage", "postgresql://a@b:abc/c"])
+def test_a_url_that_cannot_be_is_named(url: str) -> None:
+    with pytest.raises(
+        UnknownDatabase, match="FORELOCK_DATABASE_URL must be sqlite:///FILE or postgresql://"
+    ):
+        Database(url)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("FORELOCK_PORT", "abc", "FORELOCK_PORT: input should be a valid integer"),
         ("FORELOCK_SEAL_PUBLIC_KEY", "abc", "FORELOCK_SEAL_PUBLIC_KEY is not base64"),
         ("FORELOCK_HOST", "198.51.100.1", "name one of this machine's with --host"),
     ],
 )
-def test_a_setting_that_cannot_be_is_named(tmp_path: Path, name: str, value: str, says: str) -> None:
+def test_serving_with_a_setting_that_cannot_be_ends_in_one_sentence(
+    tmp_path: Path, name: str, value: str, says: str
+) -> None:
     port = () if name == "FORELOCK_PORT" else ("--port", "0")
     assert says in one_sentence(run("serve", "--data", str(tmp_path / "d"), *port, **{name: value}))
 
@@ -89,8 +120,13 @@ def test_a_data_directory_that_is_a_file_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [("runner",), ("migrate",), ("alterations",), ("rebuild-coverage", "x")])
-def test_a_data_directory_that_is_not_there_is_named(tmp_path: Path, command: tuple[str, ...]) -> None:
-    said = one_sentence(run(*command, "--data", str(tmp_path / "d")))
+def test_a_data_directory_that_is_not_there_is_named(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: tuple[str, ...],
+) -> None:
+    said = refused(monkeypatch, capsys, *command, "--data", str(tmp_path / "d"))
     assert f"{tmp_path / 'd' / 'forelock.db'} cannot be used: there is no such directory" in said
 
 

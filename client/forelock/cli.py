@@ -5,25 +5,35 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.metadata import entry_points, version
 from io import TextIOWrapper
 
 from forelock import text
-from forelock.commands import (
-    bundles,
-    exports,
-    imports,
-    keys,
-    log,
-    plans,
-    results,
-    seals,
-    states,
-    tests,
-    verdicts,
-)
 from forelock.commands.common import EPILOG
 from forelock.problem import FileFault, ForelockError, ForelockProblem
+
+NOUNS = (
+    "tests", "gates", "resolution", "plans", "states", "results", "imports", "spool", "verdicts", "seals", "bundles",
+    "exports", "keys", "log",
+)  # fmt: skip
+"""Modules of commands, in the order of the help."""
+QUICK = {
+    "run": "tests",
+    "tests": "tests",
+    "gate": "gates",
+    "rank": "gates",
+    "resolve": "resolution",
+    "audit": "resolution",
+}
+"""Commands that load nothing but their own module: an answer in the shell should not wait for the others."""
+
+
+class _Version(argparse.Action):
+    """Looks the version up where it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        parser.exit(message=f"forelock {version('forelock')}\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -70,11 +80,11 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"forelock {version('forelock')}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    nouns = (tests, plans, states, results, imports, verdicts, seals, bundles, exports, keys, log)
-    for noun in nouns:
-        noun.add(commands)
+    first = arguments[0] if arguments else ""
+    for noun in (QUICK[first],) if first in QUICK else NOUNS:
+        import_module(f"forelock.commands.{noun}").add(commands)
     if not arguments or arguments[0] not in commands.choices:
         for entry in entry_points(group="forelock.commands"):  # an eval job never pays for loading the server
             entry.load()(commands)

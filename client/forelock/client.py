@@ -48,6 +48,18 @@ class Client(Connection):
         location = response.headers["Location"]
         return self._job_result(location, self._clock() + timeout)
 
+    def compare(self, request: Mapping[str, Any]) -> Json:
+        """Compare two arms without a plan."""
+        return self._json("POST", "/v1/compare", json=dict(request))
+
+    def resolve(self, request: Mapping[str, Any]) -> Json:
+        """Tell what a pilot resolves."""
+        return self._json("POST", "/v1/resolution", json=dict(request))
+
+    def audit(self, request: Mapping[str, Any]) -> Json:
+        """Audit two published accuracies."""
+        return self._json("POST", "/v1/resolution/published", json=dict(request))
+
     # Preregistrations
 
     def create_plan(self, plan: Mapping[str, Any]) -> Json:

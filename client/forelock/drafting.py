@@ -7,13 +7,15 @@ import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from forelock.client import Client
 from forelock.import_files import OneImport
 from forelock.problem import FileFault
 from forelock.reading import read
 from forelock.wizard import Answers, plan_of
+
+if TYPE_CHECKING:
+    from forelock.client import Client
 
 Json = dict[str, Any]
 _TOKEN = re.compile(r"[A-Za-z0-9_.\-]{1,64}")

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import json
 from importlib.metadata import entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from forelock.client import Client
 from forelock.import_files import OneImport, Packed
-from forelock.problem import ForelockProblem
+from forelock.local import Local
+from forelock.problem import FileFault, ForelockProblem
+
+if TYPE_CHECKING:
+    from forelock.client import Client
 
 Json = dict[str, Any]
 
 
 def read(
-    client: Client, one: OneImport, form: str, section: Json | None = None, arm: str | None = None
+    client: Client | Local, one: OneImport, form: str, section: Json | None = None, arm: str | None = None
 ) -> Json:
     """`survey`, and under a section `table` or the `problem` that an import would meet.
 
@@ -30,6 +33,8 @@ def read(
         if "survey" not in found:
             raise ForelockProblem.from_document(found["problem"])
         return found
+    if isinstance(client, Local):
+        raise FileFault("the server package that is installed here has no readers; name a service with --url")
     query = {"format": form} | ({"section": text} if text else {}) | ({"arm": arm} if arm else {})
     with Packed(one) as body:
         return client.read_file(body, **query)

@@ -81,6 +81,11 @@ def _hypothesis(hypothesis: Json, step: str) -> str:
     return "\n".join(lines)
 
 
+def wrapped(sentences: str) -> str:
+    """Sentences in lines of a terminal's width."""
+    return textwrap.fill(plain(sentences), WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
 def _wrapped(sentences: str) -> str:
     return textwrap.fill(
         sentences,

@@ -104,7 +104,9 @@ def read_import(
         )
         for each in found.rows
     )
-    return ImportedFile(rows, sha256, size, found.statuses, found.events, reader.partial is None)
+    return ImportedFile(
+        rows, sha256, size, found.statuses, found.events, reader.partial is None and not reader.piece
+    )
 
 
 def _targets(plan: Plan, population: str, mapping: Readable) -> list[Target]:

@@ -230,6 +230,7 @@ PLAN = PlanUse(
     },
     cost=_cost,
     plan=PLAN,
+    serves=frozenset({"clustered"}),
 )
 def clustered_mcnemar(request: ClusteredMcNemarRequest) -> ClusteredMcNemarAnalysis:
     """Test whether two arms do equally well on items that come in clusters.

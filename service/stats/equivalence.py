@@ -349,6 +349,7 @@ SHOWS: Shows = {
         purpose="equivalence",
     ),
     blocks=BLOCKS,
+    serves=frozenset({"margin"}),
 )
 def equivalence(request: EquivalenceRequest) -> EquivalenceAnalysis:
     """Test whether the difference between two arms is smaller than a margin.

@@ -247,6 +247,7 @@ PLAN = PlanUse(
     cost=_cost,
     plan=PLAN,
     blocks=BLOCKS,
+    serves=frozenset({"resampled"}),
 )
 def paired_bootstrap(request: PairedBootstrapRequest) -> PairedBootstrapAnalysis:
     """Give the distribution of the difference over resamples of the items, its interval and p-value.

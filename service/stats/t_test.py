@@ -106,7 +106,7 @@ class TTestAnalysis(Analysis, EffectSizes):
 
 
 def _cost(request: TTestRequest) -> float:
-    return 0.003 + 4e-7 * (len(request.baseline) + len(request.candidate))
+    return 0.005 + 4e-7 * (len(request.baseline) + len(request.candidate))
 
 
 SHOWS: Shows = {

@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 
 from service.api.examples.common import PLAN
+from service.api.examples.comparisons import PILOT, PUBLISHED, ROWS
 from service.api.examples.evidence import CHECKLIST
 from service.api.examples.made import DIRECTORY
+from service.domain.comparison.compare import compare
+from service.domain.comparison.request import ComparisonRequest
 from service.domain.deviations.as_run import Rows, verdicts_of
 from service.domain.deviations.changes import ExcludedItems
 from service.domain.evidence.paper import PaperChecklist, of_paper
@@ -21,6 +24,9 @@ from service.domain.notes.notes import sentences
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
+from service.domain.resolution.audit import audit
+from service.domain.resolution.records import AuditRequest, ResolutionRequest
+from service.domain.resolution.resolve import resolve
 from service.domain.verdicts.analyses import analyse
 from service.domain.verdicts.arm_summaries import arm_summaries
 from service.domain.verdicts.judge import judge
@@ -152,6 +158,9 @@ def files() -> dict[str, str]:
         ),
         "evidence_card": card.model_dump(mode="json"),
         "paper_card": of_paper(PaperChecklist.model_validate(CHECKLIST)).model_dump(mode="json"),
+        "comparison": compare(ComparisonRequest.model_validate(ROWS)).model_dump(mode="json"),
+        "resolution": resolve(ResolutionRequest.model_validate(PILOT)).model_dump(mode="json"),
+        "audit": audit(AuditRequest.model_validate(PUBLISHED)).model_dump(mode="json"),
     }
     return {
         **{

@@ -40,14 +40,13 @@ def test_no_text_keeps_the_wording_lint_busy(text: str) -> None:
 
 
 @pytest.mark.parametrize("section", ["Missing", "Hypotheses", "Stopping rule", "Thresholds"])
-@pytest.mark.parametrize("value", ["null", "[]", "{}", "[null]", "[[1]]", '[{"id": "a"}]', '{"id": null}'])
-def test_a_member_that_no_plan_has_is_left_out_whatever_its_value(section: str, value: str) -> None:
+def test_a_member_that_no_plan_has_is_left_out_whatever_its_value(section: str) -> None:
     names = ("claim", "hypotheses", "id", "sesoi", "stopping", "endpoints", "x")
-    lines = "".join(f"- `{name}`: `{value}`\n" for name in names)
-    _within_time(
-        "from service.reports.prereg.markdown import parse_plan\n"
-        f"parse_plan({f'# P{chr(10)}{chr(10)}## {section}{chr(10)}{chr(10)}{lines}'!r})"
-    )
+    program = "from service.reports.prereg.markdown import parse_plan\n"
+    for value in ("null", "[]", "{}", "[null]", "[[1]]", '[{"id": "a"}]', '{"id": null}'):
+        lines = "".join(f"- `{name}`: `{value}`\n" for name in names)
+        program += f"parse_plan({f'# P{chr(10)}{chr(10)}## {section}{chr(10)}{chr(10)}{lines}'!r})\n"
+    _within_time(program)
 
 
 def test_a_null_member_posted_as_a_file_is_answered(service: Service) -> None:

@@ -15,6 +15,8 @@ from .conftest import Service
 from .plans import locked, post, small_plan
 
 FROM_FILES = [case for case in family("prereg_verdict") if "file" in case["input"]]
+ON_BOTH = FROM_FILES[:2]
+"""Judged on Postgres too; what is computed asks no database."""
 METHODS = {"obuchowski": "obuchowski", "yang": "yang", "cluster_sign_flip_exact": "sign_flip"}
 
 
@@ -127,7 +129,17 @@ def test_bundles_of_real_evaluations_hold_and_are_judged_again(
     assert report.verdict == verdict
 
 
-@pytest.mark.parametrize("case", FROM_FILES, ids=[case["id"] for case in FROM_FILES])
+@pytest.mark.parametrize(
+    ("database_url", "case"),
+    [
+        (kind, case)
+        for case in FROM_FILES
+        for kind in ("sqlite", "postgres")
+        if kind == "sqlite" or case in ON_BOTH
+    ],
+    ids=lambda value: value if isinstance(value, str) else value["id"],
+    indirect=["database_url"],
+)
 def test_real_evaluations_are_judged_as_computed_elsewhere(service: Service, case: dict[str, Any]) -> None:
     prereg_id = judged(service, case)
     verdict = service.client.get(f"/v1/preregistrations/{prereg_id}/verdict").json()

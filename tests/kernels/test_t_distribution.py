@@ -71,3 +71,11 @@ def test_huge_noncentrality_takes_no_series():
     expected = float(stats.chi2.cdf(8.0, 8))
     assert noncentral_t_sf(1e6, 8, 1e6) == pytest.approx(expected, abs=1e-6)
     assert math.isfinite(noncentrality_interval(1e12, 3, 0.95)[0])
+
+
+@pytest.mark.parametrize("df", [1.0, 1.05, 1.5, 1.99])
+@pytest.mark.parametrize("nc", [-1.0, 0.0, 2.0])
+def test_few_degrees_of_freedom_agree_with_the_integral_over_the_chi(df, nc):
+    """With scipy's `nct`, whose series converge here."""
+    for t in (1.6, 2.5, 12.0, 1e6):
+        assert noncentral_t_cdf(t, df, nc) == pytest.approx(float(stats.nct.cdf(t, df, nc)), abs=1e-9)

@@ -27,7 +27,8 @@ OFTEN = 0.5
 class Read:
     """One thing counted: a field that rejects, or an interval that covers `truth` (null: the effect).
 
-    `design`: the power that the test `power` predicts for it takes the place of `nominal`.
+    `design`: the power that the test `power` predicts for it takes the place of `nominal`. `judge`: looks at the whole
+    analysis instead of one field, where the truth is more than a number.
     """
 
     quantity: Quantity
@@ -36,6 +37,7 @@ class Read:
     truth: float | None = None
     label: str = ""
     design: Mapping[str, object] | None = None
+    judge: Callable[[Any], bool] | None = None
 
     def expected(self) -> float:
         """The rate that the test promises."""
@@ -46,6 +48,8 @@ class Read:
 
     def hits(self, analysis: object, effect: float) -> bool:
         """Whether this answer counts."""
+        if self.judge is not None:
+            return self.judge(analysis)
         found: Any = analysis
         for name in self.path.split("."):
             if isinstance(found, dict | list):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -51,6 +51,56 @@ def shuffled_pairs(n: int, discordant: float) -> Draw:
         difference = rng.choice([1, -1, 0], n, p=[b, c, 1 - b - c])
         base = np.where(difference == 1, 0, np.where(difference == -1, 1, rng.integers(0, 2, n)))
         return {**columns(base.astype(float), (base + difference).astype(float)), "order": "locked_seed"}
+
+    return draw
+
+
+GRADED = (0.8, 0.4, 0.4, 0.0, 0.0)
+"""How good five arms are that differ, on the scale of log odds."""
+
+
+def arms(better: Sequence[float], units: int, per_cluster: int = 0) -> Draw:
+    """Arms that are so good: `units` items, or clusters of about `per_cluster` items that suit some arms better."""
+    k = len(better)
+
+    def draw(rng: np.random.Generator, _effect: float) -> Body:
+        least, most = 2 * per_cluster // 5, 8 * per_cluster // 5
+        sizes = rng.integers(least, most + 1, units) if per_cluster else np.ones(units, dtype=int)
+        codes = np.repeat(np.arange(units), sizes)
+        suits = rng.normal(0, 0.5 if per_cluster else 0.0, (units, k))[codes]
+        level = rng.normal(0.8, 1.0, len(codes))[:, None]
+        chance = 1 / (1 + np.exp(-(level + suits + np.asarray(better))))
+        right = (rng.random(chance.shape) < chance).astype(float)
+        body: Body = {"arms": {f"arm {arm}": right[:, arm].tolist() for arm in range(k)}}
+        return {**body, "clusters": codes.tolist()} if per_cluster else body
+
+    return draw
+
+
+def preferences(better: Sequence[float], units: int, *, prompts: bool) -> Draw:
+    """Arms that are so strong: `units` comparisons of two at random, or prompts that suit some and see all pairs."""
+    k, names = len(better), ["first", "second", "tie"]
+
+    def draw(rng: np.random.Generator, _effect: float) -> Body:
+        pairs_of_all = np.array(np.triu_indices(k, 1))
+        picked = (
+            np.tile(np.arange(pairs_of_all.shape[1]), units)
+            if prompts
+            else rng.integers(0, k * (k - 1) // 2, units)
+        )
+        first, second = pairs_of_all[:, picked]
+        codes = np.repeat(np.arange(units), len(picked) // units)
+        strength = np.asarray(better) + rng.normal(0, 1.0 if prompts else 0.0, (units, k))
+        one, other = strength[codes, first], strength[codes, second]
+        weights = np.exp(np.stack([one, other, np.log(0.5) + (one + other) / 2], axis=1))
+        bars = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)
+        chosen = (rng.random(len(picked))[:, None] > bars[:, :2]).sum(axis=1)
+        body: Body = {
+            "first": [f"arm {arm}" for arm in first],
+            "second": [f"arm {arm}" for arm in second],
+            "preferred": [names[each] for each in chosen],
+        }
+        return {**body, "clusters": codes.tolist()} if prompts else body
 
     return draw
 
@@ -273,6 +323,53 @@ WORLDS = {
             "ten-nulls", "Ten true hypotheses",
             "Ten independent p-values, every hypothesis true; an error is any rejection.",
             p_values(10), 0.0,
+        ),
+        World(
+            "five-arms", "Five arms, 200 right/wrong items",
+            "Items of different difficulty; five arms with the same chance on each. An error is any pair told apart.",
+            arms([0.0] * 5, 200), 0.0,
+        ),
+        World(
+            "five-arms-10-clusters", "Five arms, 10 conversations of 10 to 40 items",
+            "The same in 10 conversations that suit each arm more or less.",
+            arms([0.0] * 5, 10, 25), 0.0,
+        ),
+        World(
+            "five-arms-20-clusters", "Five arms, 20 conversations of 10 to 40 items",
+            "The same in 20 conversations.",
+            arms([0.0] * 5, 20, 25), 0.0,
+        ),
+        World(
+            "twenty-arms", "Twenty arms, 20 conversations of 10 to 40 items",
+            "Twenty arms with the same chance on each item, in 20 conversations that suit each arm more or less.",
+            arms([0.0] * 20, 20, 25), 0.0,
+        ),
+        World(
+            "graded-arms", "Five arms that differ, 200 right/wrong items",
+            f"Five arms with log odds {', '.join(f'{each:g}' for each in GRADED)} above an item's own. An error is a "
+            "pair of like arms told apart; ranks are right when all true ones lie in their intervals.",
+            arms(GRADED, 200), 0.0,
+        ),
+        World(
+            "graded-arms-20-clusters", "Five arms that differ, 20 conversations of 10 to 40 items",
+            "The same in 20 conversations that suit each arm more or less.",
+            arms(GRADED, 20, 25), 0.0,
+        ),
+        World(
+            "preferences", "Preferences between five arms",
+            "200 comparisons of two of five arms of the same strength, about a fifth of them ties. An error is any "
+            "pair told apart.",
+            preferences([0.0] * 5, 200, prompts=False), 0.0,
+        ),
+        World(
+            "preferences-30-prompts", "Preferences between five arms on 30 prompts",
+            "All ten pairs on each of 30 prompts, which suit some arms (log strength, SD 1).",
+            preferences([0.0] * 5, 30, prompts=True), 0.0,
+        ),
+        World(
+            "graded-preferences", "Preferences between five arms that differ, on 30 prompts",
+            f"Log strengths {', '.join(f'{each:g}' for each in GRADED)}, else the same.",
+            preferences(GRADED, 30, prompts=True), 0.0,
         ),
     )
 }  # fmt: skip

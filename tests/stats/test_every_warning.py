@@ -56,6 +56,18 @@ def agreeing(human, agent, variant="document"):
     return {"tests": [{"finding": "F", "human": human, "agent": agent}], "variant": variant}
 
 
+def boards(groups):
+    """Groups of three arms that follow each other closely, so that a group's arms can be told apart and no others."""
+    rng = np.random.default_rng(4)
+    arms = {}
+    for group in range(groups):
+        shared = rng.normal(0, 100, 30)
+        shared -= shared.mean()
+        for step in range(3):
+            arms[f"{group}-{step}"] = (shared + 3 * step + rng.normal(size=30)).tolist()
+    return {"arms": arms, "n_resamples": 500}
+
+
 MIXED = [(0, 1), (1, 0), (1, 1), (1, 1)]
 EVEN_30 = grouped(MIXED * 30 + [(0, 1)] * 30, 30)
 SIZES = [5, 21, 30, 4, 17, 26, 9, 12, 28, 8, 19, 23, 6, 15, 27, 11, 21]
@@ -168,6 +180,7 @@ CASES = {
         {"test": "welch", "values": NORMAL[:40], "sizes": [10], "n_splits": 200},
         {"test": "welch", "values": NORMAL[:8], "sizes": [4]},
     ),
+    "MANY_TIED_SETS": ("leaderboard", boards(5), boards(4)),
     "MC_UNRESOLVED": (
         "bootstrap-difference",
         {"baseline": NORMAL[:30], "candidate": NORMAL[30:65], "n_resamples": 100, "alpha": 0.5},
@@ -191,6 +204,11 @@ CASES = {
     "NOTHING_VARIES": ("paired-bootstrap", table_of(0, 0, 30, 0), table_of(1, 0, 30, 0)),
     "NO_DIFFERENCES": ("wilcoxon", scores([0.0, 0.0]), scores([0.0, 1.0])),
     "NO_DISCORDANT": ("mcnemar", table_of(5, 0, 0, 5), table_of(5, 0, 1, 5)),
+    "NO_SPREAD_BETWEEN": (
+        "leaderboard",
+        {"arms": {"a": [0, 1, 1, 0], "b": [0, 1, 1, 0], "c": [1, 0, 1, 1]}},
+        {"arms": {"a": [0, 1, 1, 0], "b": [0, 1, 1, 1], "c": [1, 0, 1, 1]}},
+    ),
     "NO_N_EFF": (
         "effect-conversion",
         effect(kind="other"),

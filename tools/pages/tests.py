@@ -29,7 +29,7 @@ HEADINGS = (
     "Family", "When to use", "When not to use", "Minimum", "Formula", "Variants", "Reading the example",
 )  # fmt: skip
 FAMILIES = (
-    "Paired items", "Clustered items", "Equivalence", "Runs and seeds", "Design", "Several hypotheses",
+    "Paired items", "Clustered items", "Several arms", "Equivalence", "Runs and seeds", "Design", "Several hypotheses",
     "Looking more than once", "Replication agreement",
 )  # fmt: skip
 MADE = "<!-- Made by `python -m tools.pages.tests`; change the words or the code, not this page. -->"

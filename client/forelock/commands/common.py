@@ -7,13 +7,17 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from forelock import settings
-from forelock.client import Client
+from forelock.local import Local, asked_here
 from forelock.problem import ForelockProblem
 
-Handler = Callable[[argparse.Namespace, Client], int]
+if TYPE_CHECKING:
+    from forelock.client import Client
+
+Handler = Callable[[argparse.Namespace, "Client"], int]
+AnyHandler = Callable[[argparse.Namespace, "Client | Local"], int]
 
 EPILOG = """\
 The service is FORELOCK_URL or --url, the key FORELOCK_API_KEY or --key-file.
@@ -44,6 +48,24 @@ def bare(commands: Any, name: str, summary: str) -> argparse.ArgumentParser:
 
 def command(commands: Any, name: str, handler: Handler, summary: str) -> argparse.ArgumentParser:
     """A parser whose handler is given a client."""
+    parser = _parser(commands, name, summary)
+    parser.set_defaults(handler=lambda options: _with_client(options, handler))
+    return parser
+
+
+def either(commands: Any, name: str, handler: AnyHandler, summary: str) -> argparse.ArgumentParser:
+    """A parser whose handler is given a client where a service or a key is named, else what is installed here."""
+    parser = _parser(commands, name, summary)
+
+    def run(options: argparse.Namespace) -> int:
+        here = asked_here(options.url, options.key_file)
+        return handler(options, Local()) if here else _with_client(options, handler)
+
+    parser.set_defaults(handler=run)
+    return parser
+
+
+def _parser(commands: Any, name: str, summary: str) -> argparse.ArgumentParser:
     parser = bare(commands, name, summary)
     parser.add_argument("--url", help="address of the service (default: FORELOCK_URL)")
     parser.add_argument(
@@ -54,19 +76,20 @@ def command(commands: Any, name: str, handler: Handler, summary: str) -> argpars
     )
     parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS", help="longest wait")
     parser.add_argument("--json", action="store_true", help="print the service's answer as JSON")
-
-    def run(options: argparse.Namespace) -> int:
-        key = settings.api_key(None, options.key_file)
-        with Client(options.url, key) as client:
-            try:
-                return handler(options, client)
-            except ForelockProblem as problem:
-                if key is None and problem.code == "unauthorized":
-                    tell("no API key was given: set FORELOCK_API_KEY, or name the key's file with --key-file")
-                raise
-
-    parser.set_defaults(handler=run)
     return parser
+
+
+def _with_client(options: argparse.Namespace, handler: Handler) -> int:
+    from forelock.client import Client
+
+    key = settings.api_key(None, options.key_file)
+    with Client(options.url, key) as client:
+        try:
+            return handler(options, client)
+        except ForelockProblem as problem:
+            if key is None and problem.code == "unauthorized":
+                tell("no API key was given: set FORELOCK_API_KEY, or name the key's file with --key-file")
+            raise
 
 
 def group(commands: Any, name: str, summary: str) -> Any:

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from forelock import files, text
-from forelock.client import Client
-from forelock.commands.common import command, show
+from forelock.commands.common import command, either, show
+from forelock.local import Local
+
+if TYPE_CHECKING:
+    from forelock.client import Client
 
 
 def add(commands: Any) -> None:
     """Add the parsers."""
-    parser = command(commands, "run", _run, "Run a statistical test on data of your own.")
+    parser = either(commands, "run", _run, "Run a statistical test on data of your own.")
     parser.add_argument("name", help="the test; `forelock tests` lists them")
     parser.add_argument("file", help="its request as JSON; - reads standard input")
     parser = command(commands, "tests", _tests, "List the statistical tests, or show one.")
     parser.add_argument("name", nargs="?", help="show this one: what it is for, and an example request")
 
 
-def _run(options: argparse.Namespace, client: Client) -> int:
+def _run(options: argparse.Namespace, client: Client | Local) -> int:
     answer = client.run(options.name, files.read_object(options.file), timeout=options.timeout)
     lines = [text.plain(answer["analysis"]["sentence"])]
     lines += [f"{each['code']}: {text.plain(each['message'])}" for each in answer.get("warnings") or ()]

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from service.kernels.bootstrap_draws import Draws
-from service.kernels.bootstrap_intervals import bca_level
-from service.kernels.metric_bootstrap import MetricDraws, middle_of
+if TYPE_CHECKING:
+    from service.kernels.bootstrap_draws import Draws
 
 SURE = 4.0
 """Monte-Carlo standard errors."""
@@ -67,6 +67,10 @@ def of_ends(
         low, high = (_of_bca(found, draws, delta, acceleration, q) for q in (tail, 1 - tail))
         return low, high
     if method == "studentized":
+        from service.kernels.metric_bootstrap import (
+            MetricDraws,
+        )  # most tests draw nothing, and answer sooner without
+
         if not isinstance(found, MetricDraws) or found.pivots is None or not se:
             return None, None
         pivots, error = found.pivots, se
@@ -133,6 +137,9 @@ def of_wald(n_discordant: int, delta: float, method: str) -> dict[str, str]:
 
 def _of_bca(found: Draws, draws: int, delta: float, acceleration: float | None, q: float) -> Range | None:
     """The bias is drawn too: a level for either end of its range."""
+    from service.kernels.bootstrap_intervals import bca_level
+    from service.kernels.metric_bootstrap import middle_of
+
     sides = of_share(middle_of(found, delta), draws)
     if acceleration is None or not 0 < sides[0] <= sides[1] < 1:
         return None

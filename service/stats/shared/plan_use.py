@@ -10,13 +10,15 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from scipy import special
 
-from service.stats.shared.cells import CellFields
 from service.stats.shared.shows import Parameter, Shows
-from service.stats.shared.simulated import Simulated
+
+if TYPE_CHECKING:
+    from service.stats.shared.cells import CellFields
+    from service.stats.shared.simulated import Simulated
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import importlib.util
 import inspect
 import pkgutil
 import platform
@@ -54,9 +55,19 @@ class Answer(BaseModel, Generic[A]):
     provenance: Provenance
 
 
-Service = Literal["fourfold", "family"]
-"""What the service itself asks a test for: the difference that a fourfold table from elsewhere shows, or to
-correct the p-values of a family."""
+Service = Literal["fourfold", "family", "clustered", "margin", "resampled"]
+"""What the service itself asks a test for: the difference that a fourfold table from elsewhere shows, to correct the
+p-values of a family, the difference of items in clusters, a difference against a margin, or that of scores by
+resampling."""
+
+SERVED_BY: Mapping[Service, str] = {
+    "fourfold": "mcnemar",
+    "family": "multiple-comparisons",
+    "clustered": "clustered-mcnemar",
+    "margin": "equivalence",
+    "resampled": "paired-bootstrap",
+}
+"""The test for each, which says so itself in `serves`."""
 
 Drawn = Mapping[str, "np.ndarray[Any, np.dtype[Any]]"]
 """Named arrays of numbers, one row per replicate (or per block) along axis 0."""
@@ -272,9 +283,18 @@ def latest() -> dict[str, StatTest[Any, Any]]:
     return {test.name: test for test in every()}
 
 
+def own_module(name: str) -> None:
+    """Import the module of a test, which has its name: one test is answered without loading all."""
+    module = f"service.stats.{name.replace('-', '_')}"
+    if name.replace("-", "_").isidentifier() and importlib.util.find_spec(module) is not None:
+        importlib.import_module(module)
+
+
 def serving(service: Service) -> StatTest[Any, Any]:
     """The newest test that the service itself asks for this."""
-    return max((test for test in every() if service in test.serves), key=lambda test: test.version)
+    name = SERVED_BY[service]
+    own_module(name)
+    return _TESTS[max(key for key, test in _TESTS.items() if key[0] == name and service in test.serves)]
 
 
 @cache
@@ -286,7 +306,7 @@ def warm_up() -> None:
 
 def find(name: str, version: int | None = None) -> StatTest[Any, Any]:
     """The test of that name, newest version unless one is given."""
-    load()
+    own_module(name)
     known = [key for key in _TESTS if key[0] == name and version in (None, key[1])]
     if not known:
         names = ", ".join(latest())

@@ -1,0 +1,129 @@
+"""`forelock gate` and `forelock rank`: which one to ship, and how systems stand; here or by a service."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forelock import text
+from forelock.commands.common import either, show, tell
+from forelock.local import Local
+from forelock.problem import FileFault, ForelockProblem
+
+if TYPE_CHECKING:
+    from forelock.client import Client
+
+LEADERBOARD = "leaderboard"
+
+
+def add(commands: Any) -> None:
+    """Add the parsers."""
+    parser = either(commands, "gate", _gate, "Two result files: better, no worse, worse, or cannot tell.")
+    parser.add_argument(
+        "inputs", nargs="+", metavar="BASE CAND", help="files of a harness; or one that holds both arms"
+    )
+    parser.add_argument("--margin", help="the loss that would be accepted: 2pp, or 0.5score")
+    parser.add_argument(
+        "--cluster", metavar="NAME", help="where the file says what items share, e.g. conversation"
+    )
+    parser.add_argument("--metric", metavar="NAME", help="which measure, where the file has several")
+    parser.add_argument("--slice", metavar="NAME", help="also compare every slice, e.g. category")
+    parser.add_argument("--arms", metavar="BASE,CAND", help="which arms, where a file holds several")
+    parser.add_argument("--format", help="what wrote the files, where it cannot be told")
+    parser.add_argument("--missing", choices=("exclude_pair", "fail"), default="exclude_pair",
+                        help="items without a result in one arm: leave out, or count as 0")  # fmt: skip
+    parser.add_argument("--alpha", type=float, default=0.05, help="two-sided level (default 0.05)")
+    parser.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE",
+                        help="a line of the import section (docs/imports.md), e.g. limit=missing")  # fmt: skip
+    parser.add_argument(
+        "--plan", metavar="ID", help="import both files under this locked plan and wait for its verdict"
+    )
+    parser.add_argument("--markdown", metavar="FILE", help="also write the answer as a pull-request comment")
+    parser.add_argument("--ascii", action="store_true", help="draw with plain characters")
+
+    parser = either(commands, "rank", _rank, "Several systems on the same items: which can be told apart.")
+    parser.add_argument("file", help="CSV or NDJSON: item_id, arm and value; perhaps cluster")
+    parser.add_argument("--lower", action="store_true", help="lower values are better")
+    parser.add_argument("--alpha", type=float, default=0.05, help="level over all pairs (default 0.05)")
+
+
+def _gate(options: argparse.Namespace, asked_of: Client | Local) -> int:
+    if len(options.inputs) > 2:
+        raise FileFault("gate takes two files, the baseline's first; a folder stands for the files in it")
+    if options.plan is not None:
+        return _by_plan(options, asked_of)
+    from forelock import gate_text
+    from forelock.gating import Asked, rows_of
+
+    fields = dict(_field(each) for each in options.set)
+    asked = Asked(
+        options.margin, options.metric, options.cluster, options.slice, options.arms, options.format, fields
+    )
+    rows = rows_of(asked_of, options.inputs, asked)
+    found = asked_of.compare({**rows.body, "alpha": options.alpha, "missing": options.missing})
+    encoding = "ascii" if options.ascii else getattr(sys.stdout, "encoding", None)
+    show(
+        options, {**found, "read": rows.section}, gate_text.gate_text(found, rows.remarks, encoding=encoding)
+    )
+    if options.markdown is not None:
+        _write(options.markdown, gate_text.markdown(found, rows.remarks))
+    return gate_text.exit_code(found)
+
+
+def _field(text_: str) -> tuple[str, str]:
+    name, equals, value = text_.partition("=")
+    if not equals:
+        raise FileFault(f"--set takes FIELD=VALUE, and not '{text_}'")
+    return name, value
+
+
+def _write(path: str, content: str) -> None:
+    try:
+        Path(path).write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise FileFault(f"{path}: {error.strerror or 'cannot be written'}") from error
+
+
+def _by_plan(options: argparse.Namespace, client: Client | Local) -> int:
+    """The verdict of a locked plan: what the files lack, it lacks, and its rule decides in place of ours."""
+    if isinstance(client, Local):
+        raise FileFault("a plan is kept by a service: name it with --url or FORELOCK_URL, and a key")
+    from forelock.import_files import Packed, imports_of
+
+    plan = client.preregistration(options.plan)["plan"]
+    hypotheses = plan.get("hypotheses") or ()
+    arms = {(each["baseline"], each["candidate"]) for each in hypotheses}
+    if options.arms is not None:
+        arms = {tuple(options.arms.split(",", 1))}
+    if len(arms) != 1 or len(options.inputs) != 2:
+        raise FileFault("name two files, and with --arms BASELINE,CANDIDATE the plan's arms that they are of")
+    section = plan.get("import") or {}
+    for path, arm in zip(options.inputs, next(iter(arms)), strict=True):
+        form, ones = imports_of([path], options.format or section.get("format"))
+        for at, one in enumerate(ones, start=1):
+            query = {"format": form} | ({} if section.get("arm") else {"arm": arm})
+            query |= {"complete": "true"} if at == len(ones) else {}
+            with Packed(one) as body:
+                client.import_file(options.plan, body, query=query)
+    verdict = client.verdict(options.plan, wait=True, timeout=options.timeout)
+    show(options, verdict, text.verdict_text(verdict))
+    return text.exit_code(verdict)
+
+
+def _rank(options: argparse.Namespace, asked_of: Client | Local) -> int:
+    from forelock.ranking import ranked_text, request_of
+
+    request = request_of(options.file) | {"alpha": options.alpha}
+    if options.lower:
+        request["better"] = "lower"
+    try:
+        answer = asked_of.run(LEADERBOARD, request, timeout=options.timeout)
+    except ForelockProblem as problem:
+        if problem.code == "not_found":
+            tell("several arms cannot be ranked here: neither this version nor the service has a leaderboard")
+            return 1
+        raise
+    show(options, answer, ranked_text(answer))
+    return 0

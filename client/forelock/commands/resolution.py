@@ -1,0 +1,115 @@
+"""`forelock resolve` and `forelock audit`: what data of a size can show, from a pilot or from published accuracies."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from forelock import text
+from forelock.commands.common import either, positive, show
+from forelock.local import Local
+from forelock.problem import FileFault
+
+if TYPE_CHECKING:
+    from forelock.client import Client
+
+Json = Mapping[str, Any]
+
+
+def add(commands: Any) -> None:
+    """Add the parsers."""
+    parser = either(
+        commands, "resolve", _resolve, "The smallest difference that data like a pilot's can show."
+    )
+    parser.add_argument("pilot", help="CSV or NDJSON with baseline and candidate, perhaps cluster")
+    _add_common(parser)
+
+    parser = either(commands, "audit", _audit, "What two published accuracies on the same items can show.")
+    parser.add_argument("-n", type=positive, required=True, help="items")
+    parser.add_argument("-a", "--candidate", type=float, required=True, help="one accuracy, a proportion")
+    parser.add_argument(
+        "-b", "--baseline", type=float, required=True, help="the other one's, which is the baseline"
+    )
+    parser.add_argument("--clusters", type=positive, metavar="G", help="conversations, documents or the like")
+    parser.add_argument("--icc", type=float, help="how alike items of a cluster are (default 0.05)")
+    _add_common(parser)
+
+
+def _add_common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--effect", action="append", metavar="SIZE", help="a true difference, e.g. 2pp; may be repeated"
+    )
+    parser.add_argument("--alpha", type=float, default=0.05, help="two-sided level (default 0.05)")
+
+
+def _resolve(options: argparse.Namespace, asked_of: Client | Local) -> int:
+    from forelock.pilot_files import read_pilot
+
+    (pilot, *others) = read_pilot(options.pilot)
+    if others:
+        raise FileFault(f"{options.pilot}: holds pilots of several hypotheses; give one")
+    columns: dict[str, Any] = {
+        name: pilot[name] for name in ("baseline", "candidate", "clusters") if name in pilot
+    }
+    found = asked_of.resolve({**columns, **_asked(options)})
+    lines = [text.wrapped(found["sentence"]), "", *_reaches(found["reach"], points=found["binary"])]
+    spread = (
+        f"differ on {found['discordance']:.1%} of the items" if found["binary"] else f"SD {found['sd']:.4g}"
+    )
+    icc = "" if found["icc"] is None else f", intraclass correlation {found['icc']:.3f}"
+    show(
+        options,
+        found,
+        "\n".join([*lines, f"  the pilot's arms {spread}{icc}", "", f"next: {text.plain(found['next'])}"]),
+    )
+    return 0
+
+
+def _audit(options: argparse.Namespace, asked_of: Client | Local) -> int:
+    asked = {"n": options.n, "baseline": options.baseline, "candidate": options.candidate, **_asked(options)}
+    asked |= {} if options.clusters is None else {"n_clusters": options.clusters}
+    asked |= {} if options.icc is None else {"icc": options.icc}
+    found = asked_of.audit(asked)
+    lines = [text.wrapped(found["sentence"])]
+    for each, words in ((found["least"], "as few"), (found["most"], "as many")):
+        lines += ["", f"  {words} discordant items as the accuracies allow ({each['n_discordant']}):"]
+        lines += _reaches(each["reach"], points=True)
+    show(options, found, "\n".join([*lines, "", f"next: {text.plain(found['next'])}"]))
+    return 0
+
+
+def _asked(options: argparse.Namespace) -> dict[str, Any]:
+    asked: dict[str, Any] = {"alpha": options.alpha}
+    if options.effect:
+        asked["effects"] = [_effect(each) for each in options.effect]
+    return asked
+
+
+def _effect(size: str) -> float:
+    points = size.endswith(("pp", "%"))
+    try:
+        return float(size.removesuffix("pp").removesuffix("%")) / (100 if points else 1)
+    except ValueError:
+        raise FileFault(f"the effect '{size}' is none: write 2pp, or 0.5 in score units") from None
+
+
+def _reaches(reaches: list[Json], *, points: bool) -> Iterator[str]:
+    for each in reaches:
+        head = f"  {each['units']} {each['unit']}"
+        ends = [
+            "none" if each[name] is None else _amount(each[name], points)
+            for name in ("detectable_80", "detectable_90")
+        ]
+        yield f"{head}: smallest difference {ends[0]} at 80% power, {ends[1]} at 90%; least p {_least(each['least_p'])}"
+        for one in each["power"]:
+            needed = "beyond reach" if one["needed"] is None else f"{one['needed']} {each['unit']}"
+            yield f"{' ' * len(head)}  {one['power']:.1%} power at {_amount(one['effect'], points)}; 80% takes {needed}"
+
+
+def _least(p: float) -> str:
+    return f"{p:.2g}" if p >= 1e-99 else "< 1e-99"
+
+
+def _amount(value: float, points: bool) -> str:
+    return f"{100 * value:.2f} pp" if points else f"{value:.4g}"

@@ -1,0 +1,77 @@
+"""`forelock spool`: rows that live hooks keep on disk until the service has them. Never what they say."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from typing import Any
+
+from forelock import text
+from forelock.client import Client
+from forelock.commands.common import command, group, show
+from forelock.spool import Spool, Waiting, send
+
+
+def add(commands: Any) -> None:
+    """Add the parsers."""
+    nouns = group(commands, "spool", "Rows that wait on this machine for the service (FORELOCK_SPOOL).")
+
+    parser = command(nouns, "send", _send, "Send what waits. Repeating is safe: what is in stays.")
+    parser.add_argument("id", nargs="?", help="the preregistration (default: all)")
+
+    parser = command(nouns, "status", _status, "What waits, and what the service refused.")
+    parser.add_argument("id", nargs="?", help="the preregistration (default: all)")
+
+    parser = command(nouns, "discard", _discard, "Throw away rows that the service refused.")
+    parser.add_argument("id", help="the preregistration")
+    parser.add_argument("--refused", action="store_true", required=True, help="say that they are not wanted")
+
+
+def _send(options: argparse.Namespace, client: Client) -> int:
+    spool = Spool()
+    sent = send(client, spool, options.id)
+    waiting = list(spool.waiting(options.id))
+    lines = [f"{sent.rows} rows are with the service"]
+    lines += [f"refused: {text.plain(each)}" for each in dict.fromkeys(sent.refused)]
+    lines += [text.plain(sent.away)] if sent.away else []
+    lines += _lines(waiting)
+    show(options, asdict(sent) | {"waiting": _shown(waiting)}, "\n".join(lines))
+    return 1 if sent.away or sent.refused else 0
+
+
+def _status(options: argparse.Namespace, _: Client) -> int:
+    spool = Spool()
+    waiting = list(spool.waiting(options.id))
+    show(options, _shown(waiting), "\n".join(_lines(waiting)) or f"nothing waits in {spool.folder}")
+    return 0
+
+
+def _discard(options: argparse.Namespace, _: Client) -> int:
+    gone = Spool().discard_refused(options.id)
+    show(options, {"rows": gone}, f"{gone} refused rows are thrown away")
+    return 0
+
+
+def _shown(waiting: list[Waiting]) -> list[dict[str, Any]]:
+    return [
+        {
+            "preregistration_id": each.record,
+            "format": each.head.format,
+            "arm": each.head.query.get("arm"),
+            "rows": each.rows,
+            "refused": list(each.refused),
+            "running": each.written,
+        }
+        for each in waiting
+    ]
+
+
+def _lines(waiting: list[Waiting]) -> list[str]:
+    lines = []
+    for each in waiting:
+        arm = each.head.query.get("arm")
+        said = f" of arm {text.plain(arm)}" if arm else ""
+        going = ", and the run goes on" if each.written else ""
+        lines.append(f"{text.plain(each.record)}: {each.rows} rows{said} wait ({each.head.format}{going})")
+        lines += [f"  refused: {text.plain(why)}" for why in dict.fromkeys(each.refused)]
+    return lines

@@ -1,0 +1,197 @@
+"""A comparison for a terminal or a pull request: words first, a picture, the numbers, and what to do next."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from forelock.text import WIDTH, plain
+
+Json = Mapping[str, Any]
+EXITS: dict[str, int] = {"better": 0, "no_worse": 0, "worse": 10, "cannot_tell": 12}
+COLUMNS = 61
+LINES = ("├", "─", "●", "┤", "│", "┊")
+ASCII = ("[", "-", "o", "]", "|", ":")
+_METHODS = {
+    "tango": "Tango score",
+    "cr2_t": "CR2 t",
+    "t": "t",
+    "sign_flip": "sign flips",
+    "bootstrap": "exact bootstrap",
+    "percentile": "exact bootstrap",
+    "exact": "exact",
+}
+
+
+def exit_code(found: Json) -> int:
+    """0 better or no worse, 10 worse (or a slice that is shown worse), 12 cannot tell."""
+    slices = (found.get("slices") or {}).get("results", ())
+    code = EXITS[str(found["outcome"])]
+    return 10 if any(each["shown_worse"] for each in slices) else code
+
+
+def gate_text(found: Json, remarks: Iterable[str] = (), *, encoding: str | None = "utf-8") -> str:
+    """The answer as text; lines are drawn in ASCII where the encoding has no others."""
+    blocks = [_wrapped(plain(found["sentence"]), "")]
+    drawn = picture(found, LINES if _prints(encoding) else ASCII)
+    blocks += [drawn] if drawn else []
+    blocks.append("\n".join(_numbers(found)))
+    slices = "\n".join(_slices(found))
+    blocks += [slices] if slices else []
+    blocks.append("\n".join([*_warnings(found), *(_wrapped(plain(each), "note: ") for each in remarks)]))
+    blocks.append(_wrapped(plain(found["next"]), "next: ") + f"\n{plain(found['status'])}")
+    return "\n\n".join(block for block in blocks if block)
+
+
+def picture(found: Json, marks: Sequence[str]) -> str:
+    """The interval against 0 and the margin, to scale; empty where there is no interval."""
+    low, high, delta, margin = found["ci"]["low"], found["ci"]["high"], found["delta"], found["margin"]
+    if low is None or high is None or delta is None:
+        return ""
+    bounds = [0.0] if margin is None else [-margin, 0.0]
+    least, most = min(low, *bounds), max(high, *bounds)
+    pad = 0.06 * (most - least) or 1e-9
+    least, most = least - pad, most + pad
+
+    def column(value: float) -> int:
+        at: int = round((value - least) / (most - least) * (COLUMNS - 1))
+        return at
+
+    start, line, dot, end, zero, edge = marks
+    cells = [" "] * COLUMNS
+    for value, mark in zip(bounds, (zero,) if margin is None else (edge, zero), strict=True):
+        cells[column(value)] = mark
+    for at in range(column(low), column(high) + 1):
+        cells[at] = line if cells[at] == " " else cells[at]
+    cells[column(low)], cells[column(high)] = start, end
+    cells[column(delta)] = dot
+    labels = [" "] * (COLUMNS + 24)
+    texts = ["0"] if margin is None else [_amount(found, -margin), "0"]
+    taken = -1
+    for value, told in zip(bounds, texts, strict=True):
+        at = max(column(value) - len(told) // 2, taken + 1, 0)
+        labels[at : at + len(told)] = told
+        taken = at + len(told)
+    return f"  {''.join(cells).rstrip()}\n  {''.join(labels).rstrip()}"
+
+
+def _prints(encoding: str | None) -> bool:
+    try:
+        "".join(LINES).encode(encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def _numbers(found: Json) -> Iterator[str]:
+    if found["delta"] is not None:
+        means = [_level(found, found[f"{side}_mean"]) for side in ("baseline", "candidate")]
+        yield f"  difference  {_amount(found, found['delta'])}  ({means[0]} to {means[1]}), {_ends(found, found['ci'])}"
+    clusters = "" if found["n_clusters"] is None else f" in {found['n_clusters']} clusters"
+    yield f"  paired      {found['n']} items{clusters}"
+    left = found["unpaired"]
+    for name, words in (
+        ("only_baseline", "only in the baseline"),
+        ("only_candidate", "only in the candidate"),
+        ("missing", "without a result in one arm"),
+    ):
+        if left[name]:
+            ids = ", ".join(plain(each) for each in left[f"{name}_ids"])
+            yield f"  left out    {left[name]} {words}: {ids}{', …' if left[name] > len(left[f'{name}_ids']) else ''}"
+    for each in found["tests"]:
+        p = "decides nothing" if each["p_value"] is None else f"p {each['bound'] or _p(each['p_value'])}"
+        method = _METHODS.get(each["method"], each["method"])
+        ends = "" if each["ci"] is None else f", {_ends(found, each['ci'])}"
+        yield f"  test        {plain(each['test'])} ({method}): {p}{ends}"
+    yield textwrap.fill(
+        plain(found["rule"]), WIDTH, initial_indent="  rule        ", subsequent_indent=" " * 14
+    )
+
+
+def _slices(found: Json) -> Iterator[str]:
+    slices = found.get("slices")
+    if not slices:
+        return
+    width = max((len(plain(each["name"])) for each in slices["results"]), default=0)
+    for each in slices["results"]:
+        outcome = "WORSE (Holm)" if each["shown_worse"] else each["outcome"].replace("_", " ")
+        yield (
+            f"  slice {plain(each['name']):<{width}}  {outcome:<12}  {_amount(found, each['delta'])}, "
+            f"{_ends(found, each['ci'])}, n = {each['n']}"
+        )
+    if slices["left_out"]:
+        yield f"  too small to weigh: {', '.join(plain(each) for each in slices['left_out'])}"
+    if slices["none_worse"] is not None:
+        yield (
+            "  every slice is shown to lose less than the margin"
+            if slices["none_worse"]
+            else "  it is not shown of every slice that it loses less than the margin"
+        )
+
+
+def _warnings(found: Json) -> Iterator[str]:
+    for each in found["warnings"]:
+        yield _wrapped(f"{each['code']}: {plain(each['message'])}", "")
+
+
+def _ends(found: Json, ci: Json) -> str:
+    level = f"{100 * ci['level']:g}%"
+    if ci["low"] is None or ci["high"] is None:
+        return f"no {level} interval"
+    method = _METHODS.get(ci["method"], plain(ci["method"]))
+    return f"{level} {method} interval {_amount(found, ci['low'])} to {_amount(found, ci['high'])}"
+
+
+def _amount(found: Json, value: float) -> str:
+    return f"{100 * value:+.2f} pp" if found["points"] else f"{value:+.4g}"
+
+
+def _level(found: Json, value: float) -> str:
+    return f"{100 * value:.2f}%" if found["points"] else f"{value:.4g}"
+
+
+def _p(p: float) -> str:
+    return f"= {p:.3f}" if p >= 0.001 else f"= {p:.1e}"
+
+
+def _wrapped(text: str, head: str) -> str:
+    return textwrap.fill(
+        text,
+        WIDTH,
+        initial_indent=head,
+        subsequent_indent=" " * len(head),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def markdown(found: Json, remarks: Iterable[str] = ()) -> str:
+    """The same as a comment on a pull request."""
+    mark = {"better": "✅", "no_worse": "✅", "worse": "❌", "cannot_tell": "❔"}[found["outcome"]]
+    lines = [f"### {mark} {_escaped(found['sentence'])}", "", "| | |", "|---|---|"]
+    lines += [f"| {key} | {_escaped(value.strip())} |" for key, value in _cells(found)]
+    for each in (found.get("slices") or {}).get("results", ()):
+        outcome = "**worse**" if each["shown_worse"] else each["outcome"].replace("_", " ")
+        told = f"{outcome}: {_amount(found, each['delta'])}, {_ends(found, each['ci'])}, n = {each['n']}"
+        lines.append(f"| slice {_escaped(each['name'])} | {told} |")
+    lines += ["", f"**Next:** {_escaped(found['next'])}", "", f"<sub>{_escaped(found['status'])}.</sub>"]
+    lines += ["", *(f"- {_escaped(each)}" for each in remarks)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _cells(found: Json) -> Iterator[tuple[str, str]]:
+    for line in _numbers(found):
+        text = " ".join(line.split())
+        key, _, value = text.partition(" ")
+        yield (
+            (key, value) if not text.startswith("left out") else ("left out", text.removeprefix("left out "))
+        )
+
+
+def _escaped(text: object) -> str:
+    """Text that is no Markdown: names of files and items are not ours."""
+    told = plain(text)
+    for each in "\\`*_[]<>|#@":
+        told = told.replace(each, f"\\{each}")
+    return told

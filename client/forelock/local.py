@@ -1,0 +1,59 @@
+"""Statistical tests without a service: where the server package is installed, its tests run in this process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.metadata import EntryPoints, entry_points
+from pathlib import Path
+from typing import Any
+
+from forelock.problem import ForelockProblem
+
+Json = dict[str, Any]
+GROUP = "forelock.local"
+
+
+class Local:
+    """Answers as a service would, computed here."""
+
+    def run(self, name: str, request: Mapping[str, Any], *, timeout: float = 600.0) -> Json:  # noqa: ARG002
+        """Run a statistical test on the caller's data."""
+        return self._answer("run", name, request)
+
+    def compare(self, request: Mapping[str, Any]) -> Json:
+        """Compare two arms without a plan."""
+        return self._answer("compare", request)
+
+    def resolve(self, request: Mapping[str, Any]) -> Json:
+        """Tell what a pilot resolves."""
+        return self._answer("resolve", request)
+
+    def audit(self, request: Mapping[str, Any]) -> Json:
+        """Audit two published accuracies."""
+        return self._answer("audit", request)
+
+    def _answer(self, name: str, *arguments: Any) -> Json:
+        told = _functions()[name](*arguments)
+        if "problem" in told:
+            raise ForelockProblem.from_document(told["problem"])
+        answer: Json = told["answer"]
+        return answer
+
+
+@cache
+def _functions() -> dict[str, Callable[..., Json]]:
+    return {entry.name: entry.load() for entry in _entries()}
+
+
+@cache
+def _entries() -> EntryPoints:
+    """Looked up once: it reads the metadata of every distribution that is installed."""
+    return entry_points(group=GROUP)
+
+
+def asked_here(url: str | None, key_file: Path | None) -> bool:
+    """True where nobody named a service or a key, and the tests are installed beside the client."""
+    named = url or key_file or os.environ.get("FORELOCK_URL") or os.environ.get("FORELOCK_API_KEY")
+    return not named and bool(_entries())

@@ -1,0 +1,85 @@
+"""Sending what waits: batch by batch, under keys that were written down before."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from forelock.client import Client
+from forelock.problem import ForelockError, ForelockProblem, Unreachable
+from forelock.spool.bodies import post
+from forelock.spool.folders import Batch, Spool, Spooled
+
+ROWS = 5_000
+SIZE = 32 * 1024 * 1024
+REFUSALS = frozenset({400, 409, 413, 415, 422})
+"""Answers that say something of the rows; every other one says that now is not the time."""
+
+
+@dataclass(slots=True)
+class Sending:
+    """How a round of sending went. Counts of rows, and never what they say."""
+
+    rows: int = 0
+    """Rows that the service has now, those that it had before included."""
+    refused: list[str] = field(default_factory=list)
+    """Why, of batches that it does not take."""
+    away: str | None = None
+    """Why sending stopped."""
+
+
+def send(
+    client: Client,
+    spool: Spool,
+    record: str | None = None,
+    *,
+    again: bool = True,
+    key: Callable[[], str] = lambda: str(uuid.uuid4()),
+) -> Sending:
+    """Post what waits, of one record or of all; what was refused before is tried once more with `again`.
+
+    A round that is cut off at any point is taken up by the next one. Files that another process sends are left to it.
+    """
+    found = Sending()
+    for name in spool.records() if record is None else [record]:
+        for path in spool.files(name):
+            try:
+                _send_file(client, name, Spooled(path), found, again=again, key=key)
+            except FileNotFoundError:  # another process has sent it
+                continue
+            except (Unreachable, ForelockProblem) as error:
+                found.away = str(error)
+                return found
+            except ForelockError as error:
+                found.refused.append(str(error))
+    return found
+
+
+def _send_file(
+    client: Client, record: str, spooled: Spooled, found: Sending, *, again: bool, key: Callable[[], str]
+) -> None:
+    if spooled.head.whole and not spooled.ended():
+        return
+    with spooled.sending() as alone:
+        if not alone:
+            return
+        for batch in spooled.journal.open:
+            if again or batch.refused is None:
+                _send_batch(client, record, spooled, batch, found)
+        while (batch_ := spooled.cut(key(), rows=ROWS, size=SIZE)) is not None:
+            _send_batch(client, record, spooled, batch_, found)
+        spooled.remove_if_done()
+
+
+def _send_batch(client: Client, record: str, spooled: Spooled, batch: Batch, found: Sending) -> None:
+    try:
+        post(client, record, spooled.head, spooled.lines(batch), batch.key)
+    except ForelockProblem as problem:
+        if problem.status not in REFUSALS or problem.code == "idempotency_in_flight":
+            raise
+        spooled.refused(batch, f"{problem.code}: {problem.detail}")
+        found.refused.append(f"{problem.code}: {problem.detail}")
+        return
+    spooled.done(batch)
+    found.rows += batch.rows

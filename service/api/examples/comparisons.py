@@ -1,0 +1,28 @@
+"""Examples of comparisons without a plan, and of resolution, for OpenAPI: they are real, and the tests run them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from service.api.examples.made import of_json
+
+_IDS = [f"q{at}" for at in range(24)]
+_CLUSTERS = [f"conversation-{at // 3}" for at in range(24)]
+_BASELINE = [1, 0, 0, 1, 0, 1, 0, 0, 1, 1, 0, 1, 0, 1, 0, 0, 1, 0, 1, 0, 1, 0, 0, 1]
+_CANDIDATE = [1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 1, 1, 0, 1, 1, 0, 1, 1, 1, 1, 1, 0, 1, 0]
+
+ROWS: dict[str, Any] = {
+    "baseline": {"item_ids": _IDS, "values": _BASELINE, "clusters": _CLUSTERS},
+    "candidate": {"item_ids": _IDS, "values": _CANDIDATE},
+    "margin": {"value": 2, "unit": "pp"},
+}
+PILOT: dict[str, Any] = {
+    "baseline": _BASELINE,
+    "candidate": _CANDIDATE,
+    "clusters": _CLUSTERS,
+    "effects": [0.05],
+}
+PUBLISHED: dict[str, Any] = {"n": 500, "baseline": 0.75, "candidate": 0.76, "n_clusters": 10}
+COMPARISON = of_json("comparison")
+RESOLUTION = of_json("resolution")
+AUDIT = of_json("audit")

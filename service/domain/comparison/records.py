@@ -1,0 +1,104 @@
+"""What a comparison answers."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from service.records import Record
+from service.stats.shared.common import Interval, StatWarning
+
+Outcome = Literal["better", "no_worse", "worse", "cannot_tell"]
+Unit = Literal["items", "clusters"]
+Claim = Literal["better", "no_worse", "worse"]
+
+
+class Unpaired(Record):
+    """What did not enter the comparison: counts, and the first ids."""
+
+    only_baseline: int = Field(description="Items that the candidate does not have, a count.")
+    only_baseline_ids: tuple[str, ...]
+    only_candidate: int = Field(description="Items that the baseline does not have, a count.")
+    only_candidate_ids: tuple[str, ...]
+    missing: int = Field(description="Items of both arms without a result in one of them, a count.")
+    missing_ids: tuple[str, ...]
+
+
+class TestRun(Record):
+    """One registered test that was run."""
+
+    __test__ = False
+
+    test: str = Field(description="Its name; `GET /v1/tests/{name}` describes it.")
+    version: int
+    method: str
+    p_value: float | None = Field(description="Two-sided, of no difference; null: it decides nothing.")
+    bound: str | None = Field(None, description="The bound that p is, where it lies below what is resolved.")
+    ci: Interval | None = Field(None, description="Its own interval of delta.")
+
+
+class More(Record):
+    """How much it would take, if things went on as they are: never a promise."""
+
+    claim: Claim = Field(description="What could then be told.")
+    assuming: Literal["no_difference", "observed_difference"] = Field(description="The true difference.")
+    truth: float = Field(description="The same, a proportion or score units.")
+    total: int = Field(description="Items or clusters in all.")
+    more: int = Field(description="Of them beyond those that are there.")
+    power: float = Field(description="Chance to tell it then, a proportion.")
+
+
+class SliceResult(Record):
+    """One slice, by the same rule as the whole."""
+
+    name: str
+    outcome: Outcome
+    delta: float
+    ci: Interval
+    n: int = Field(description="Items, a count.")
+    n_clusters: int | None
+    p_value: float | None
+    p_adjusted: float | None = Field(description="Holm's, over the slices.")
+    shown_worse: bool = Field(description="Worse, and after Holm's correction still.")
+
+
+class Slices(Record):
+    """Every slice beside the whole."""
+
+    none_worse: bool | None = Field(
+        description="Every slice is shown to lose less than the margin (intersection-union: no correction is "
+        "needed); null: there is no margin."
+    )
+    results: tuple[SliceResult, ...]
+    left_out: tuple[str, ...] = Field(description="Slices with fewer than two items or clusters.")
+
+
+class Comparison(Record):
+    """Two arms on the same items: what the interval carries, and no more."""
+
+    outcome: Outcome
+    sentence: str = Field(description="The outcome in words, with its numbers.")
+    rule: str = Field(description="How the tests were chosen and what decides.")
+    next: str = Field(description="What to do now.")
+    status: str = Field(description="What kind of evidence this is.")
+    delta: float | None = Field(description="Candidate minus baseline, a proportion or score units.")
+    ci: Interval = Field(description="The interval that decides.")
+    margin: float | None = Field(description="A proportion or score units.")
+    better: bool = Field(description="The interval lies above 0 and the test agrees.")
+    no_worse: bool | None = Field(description="It lies above -margin; null: there is no margin.")
+    worse: bool = Field(description="It lies below 0 and the test agrees.")
+    binary: bool = Field(description="Every outcome is 0 or 1.")
+    points: bool = Field(description="Differences are of proportions, and told in percentage points.")
+    baseline_mean: float | None
+    candidate_mean: float | None
+    n: int = Field(description="Items in both arms, a count.")
+    n_clusters: int | None
+    unit: Unit = Field(description="What is independent.")
+    tests: tuple[TestRun, ...]
+    min_attainable_p: float | None = Field(description="The least p that the exact test could give here.")
+    more: tuple[More, ...]
+    unpaired: Unpaired
+    slices: Slices | None = None
+    reasons: dict[str, str] = Field(description="Null fields and why.")
+    warnings: tuple[StatWarning, ...]

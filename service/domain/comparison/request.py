@@ -1,0 +1,65 @@
+"""What a comparison is asked with: two arms' rows by item id, a margin and a level."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from service.domain.faults import Faults
+from service.stats.shared.common import MAX_ITEMS, Finite, Margin, Request
+
+Missing = Literal["exclude_pair", "fail"]
+ItemId = Annotated[str, Field(min_length=1, max_length=512)]
+_COLUMNS = ("values", "clusters", "slices", "replicates")
+
+
+class ArmRows(Request):
+    """One arm's results as columns of equal length."""
+
+    name: str | None = Field(None, max_length=512, description="What sentences call the arm.")
+    item_ids: Annotated[list[ItemId], Field(min_length=1, max_length=MAX_ITEMS)] = Field(
+        description="Arms are paired by these, never by position."
+    )
+    values: Annotated[list[Finite | None], Field(max_length=MAX_ITEMS)] = Field(
+        description="0 and 1, or scores; null: no result."
+    )
+    clusters: Annotated[list[ItemId | None], Field(max_length=MAX_ITEMS)] | None = Field(
+        None, description="Each item's cluster: items that share one are not independent."
+    )
+    slices: Annotated[list[ItemId | None], Field(max_length=MAX_ITEMS)] | None = Field(
+        None, description="Each item's slice, such as a category; every slice is compared too."
+    )
+    replicates: Annotated[list[Annotated[int, Field(ge=1)]], Field(max_length=MAX_ITEMS)] | None = Field(
+        None, description="Which run of the item a row is; runs of an item are averaged."
+    )
+
+    @model_validator(mode="after")
+    def _equal_lengths(self) -> Self:
+        faults = Faults()
+        for name in _COLUMNS:
+            column = getattr(self, name)
+            if column is not None and len(column) != len(self.item_ids):
+                message = f"has {len(column)} rows where item_ids has {len(self.item_ids)}"
+                faults.add(name, message, "send one entry per row in every column")
+        faults.raise_if_any()
+        return self
+
+
+class ComparisonRequest(Request):
+    """Two arms on the same items, and how much worse the candidate may be."""
+
+    baseline: ArmRows
+    candidate: ArmRows
+    margin: Margin | None = Field(
+        None, description="A loss below this is no worse. Null: only better and worse can be told."
+    )
+    alpha: Annotated[float, Field(ge=1e-6, le=0.5, allow_inf_nan=False)] = Field(
+        0.05, description="Two-sided level; each direction is tested at half of it, a proportion."
+    )
+    missing: Missing = Field(
+        "exclude_pair", description="An item without a result in one arm: left out, or counted as 0 (`fail`)."
+    )
+    power: Annotated[float, Field(ge=0.5, le=0.999, allow_inf_nan=False)] = Field(
+        0.8, description="What `more` plans for, a proportion."
+    )

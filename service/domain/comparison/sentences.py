@@ -1,0 +1,126 @@
+"""A comparison in words: nothing that its interval does not carry."""
+
+from __future__ import annotations
+
+from service.domain.comparison.records import Comparison, More
+from service.stats.shared.common import amount, level_text
+
+STATUS = "exploratory: no plan was locked before these data"
+_CLAIMS = {"better": "show it better", "no_worse": "show it no worse", "worse": "show it worse"}
+
+
+def sentence(found: Comparison, baseline: str, candidate: str) -> str:
+    """The outcome, the difference with its interval, and what it leaves open."""
+    if found.delta is None:
+        return "Cannot tell: no item has a result in both arms."
+    told = f"{_show(found, found.delta)} ({_interval(found)}; {_size(found)})"
+    if found.outcome == "better":
+        return f"Better: {candidate} differs from {baseline} by {told}; the interval lies above 0."
+    if found.outcome == "no_worse":
+        also = "; it also lies below 0, so a loss is shown, smaller than the margin" if found.worse else (
+            "; it holds 0, so a gain is not shown"
+        )  # fmt: skip
+        return (
+            f"No worse: {candidate} differs from {baseline} by {told}; the interval lies above the margin of "
+            f"{_margin(found)}{also}."
+        )
+    if found.outcome == "worse":
+        return f"Worse: {candidate} differs from {baseline} by {told}; the interval lies below 0{_beyond(found)}."
+    return f"Cannot tell: {candidate} differs from {baseline} by {told}; {_open(found)}.{_more(found)}"
+
+
+def next_step(found: Comparison) -> str:
+    """What to do now."""
+    lock = "to claim it, lock a plan and run fresh items (forelock plan from BASE CAND)"
+    if found.delta is None:
+        return "Name where the item ids stand: arms are paired by id, never by position."
+    if found.outcome == "better":
+        return f"Ship it if the items are the ones that matter; {lock}."
+    if found.outcome == "no_worse":
+        return f"Ship it if a loss within the margin is acceptable; {lock}."
+    if found.outcome == "worse":
+        return "Keep the baseline; look at the items that only the baseline has right."
+    if found.ci.low is None:
+        return f"Add {found.unit}: {found.reasons.get('ci', 'these decide nothing')}."
+    if found.more:
+        return (
+            f"Plan about {_rounded(found.more[0].total)} {found.unit} and decide once, or lock a plan with looks; "
+            "adding items until the answer is liked errs far more often than the level says."
+        )
+    return (
+        "State a margin that you could live with before the next run, and plan its size (forelock resolve); this "
+        "answer stays as it is."
+    )
+
+
+def _open(found: Comparison) -> str:
+    """What the interval does not rule out."""
+    low, high = found.ci.low, found.ci.high
+    if low is None or high is None:
+        return found.reasons.get("ci", "the data decide nothing")
+    if low > 0 or high < 0:
+        side = "above" if low > 0 else "below"
+        return f"the interval lies {side} 0, but the exact test does not reject equality"
+    left = "neither a gain nor a loss is ruled out"
+    if found.margin is None:
+        return f"the interval holds 0: {left}"
+    if low > -found.margin:
+        return f"the interval lies above {_show(found, -found.margin)}, but the exact test does not reject such a loss"
+    return (
+        f"the interval holds 0 and reaches {_show(found, -found.margin)}: {left}, nor is a loss of the margin"
+    )
+
+
+def _beyond(found: Comparison) -> str:
+    if found.margin is None or found.ci.high is None:
+        return ""
+    if found.ci.high < -found.margin:
+        return f" and beyond the margin of {_margin(found)}"
+    return f"; whether the loss is beyond the margin of {_margin(found)} is not told"
+
+
+def _more(found: Comparison) -> str:
+    if not found.more:
+        return ""
+    return " " + " ".join(_one(found, each) for each in found.more[:2])
+
+
+def _one(found: Comparison, more: More) -> str:
+    truth = (
+        "there is no difference"
+        if more.assuming == "no_difference"
+        else f"the true difference is the observed {_show(found, more.truth)}"
+    )
+    count, power = f"{_rounded(more.more)} more {found.unit}", level_text(more.power)
+    return f"About {count} would {_CLAIMS[more.claim]} with {power} power if {truth} (no promise)."
+
+
+def _rounded(count: int) -> int:
+    """To two digits: the figure rests on an estimated spread."""
+    step: int = 10 ** max(len(str(count)) - 2, 0)
+    return -(-count // step) * step
+
+
+def _interval(found: Comparison) -> str:
+    low, high = found.ci.low, found.ci.high
+    level = level_text(found.ci.level)
+    if low is None or high is None:
+        return f"no {level} interval"
+    return f"{level} interval {_show(found, low)} to {_show(found, high)}"
+
+
+def _size(found: Comparison) -> str:
+    items = _count(found.n, "item")
+    return items if found.n_clusters is None else f"{items} in {_count(found.n_clusters, 'cluster')}"
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}{'' if n == 1 else 's'}"
+
+
+def _show(found: Comparison, difference: float) -> str:
+    return amount(difference, binary=found.points)
+
+
+def _margin(found: Comparison) -> str:
+    return _show(found, found.margin or 0.0).lstrip("+")

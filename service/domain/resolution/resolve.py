@@ -1,0 +1,116 @@
+"""What a pilot's items can resolve, and as many clusters."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from service.domain.resolution.reach import of_clusters, of_items, of_pairs
+from service.domain.resolution.records import PowerAgainst, Reach, Resolution, ResolutionRequest
+from service.errors import InvalidData
+from service.kernels.clusters import codes_of, intraclass_correlation
+from service.stats.shared.common import amount, is_binary
+
+LEAST = 5
+"""Items of a pilot that a spread may rest on."""
+DEFAULT_EFFECT = 0.02
+
+
+def resolve(request: ResolutionRequest) -> Resolution:
+    """Smallest differences that are told at 80 and 90 % power, and the power against those that are asked about.
+
+    The pilot gives the spread and the correlation within clusters; its difference is not taken for the true one.
+
+    Raises:
+        InvalidData: fewer than five items with both results, one cluster, or differences that do not vary.
+    """
+    before, after = (
+        np.array([np.nan if each is None else each for each in column])
+        for column in (request.baseline, request.candidate)
+    )
+    there = ~(np.isnan(before) | np.isnan(after))
+    before, after = before[there], after[there]
+    difference = after - before
+    n, binary = len(difference), is_binary(before, after)
+    if n < LEAST:
+        raise InvalidData.field("baseline", f"has {n} items with both results", f"send at least {LEAST}")
+    if not np.any(difference != difference[0]):
+        raise InvalidData.field(
+            "candidate", "differs from baseline by the same on every item", "send a pilot with spread"
+        )
+    sd = float(difference.std(ddof=1))
+    discordance = float((difference != 0).mean()) if binary else None
+    effects = request.effects or [DEFAULT_EFFECT if binary else float(f"{0.2 * sd:.2g}")]
+    if discordance is None:
+        reach = [of_items(n, sd, effects, request.alpha)]
+    else:
+        least = min(1.0, 2.0 ** (1 - min(int((difference != 0).sum()), 1000)))
+        reach = [of_pairs(n, discordance, effects, request.alpha, least)]
+    icc, g = None, None
+    reasons = {} if binary else {"discordance": "the outcomes are scores"}
+    if request.clusters is None:
+        reasons |= dict.fromkeys(("n_clusters", "icc"), "no clusters were sent")
+    else:
+        codes = codes_of([each for each, kept in zip(request.clusters, there, strict=True) if kept])
+        sizes = np.bincount(codes).astype(np.float64)
+        g = len(sizes)
+        if g < 2:
+            raise InvalidData.field(
+                "clusters", "hold a single cluster", "send two or more, or leave them out"
+            )
+        found = intraclass_correlation(difference, codes)
+        icc = 0.0 if found is None else min(max(found, 0.0), 0.999)
+        reach.append(of_clusters(sizes, sd, icc, effects, request.alpha))
+    return Resolution(
+        sentence=sentence(reach, binary=binary),
+        next=_next(reach[-1]),
+        n=n,
+        n_clusters=g,
+        binary=binary,
+        discordance=discordance,
+        sd=sd,
+        icc=icc,
+        reach=tuple(reach),
+        reasons=reasons,
+    )
+
+
+def sentence(reach: list[Reach], *, binary: bool) -> str:
+    """Of each unit what it resolves."""
+    return " ".join(_told(each, binary=binary) for each in reach)
+
+
+def _told(reach: Reach, *, binary: bool) -> str:
+    units = f"{reach.units} {reach.unit}"
+    ends = [
+        f"{amount(end, binary=binary).lstrip('+')} with {power}% power"
+        for end, power in ((reach.detectable_80, 80), (reach.detectable_90, 90))
+        if end is not None
+    ]
+    told = (
+        f"{units} tell a true difference of {' or '.join(ends)}"
+        if ends
+        else f"{units} tell no difference reliably"
+    )
+    against = "".join(f", {_against(each, binary=binary)}" for each in reach.power)
+    return f"{told}{against}; the least p that they can give is {max(reach.least_p, 1e-99):.2g}."
+
+
+def _against(each: PowerAgainst, *, binary: bool) -> str:
+    return f"{percent(each.power)} power at {amount(each.effect, binary=binary).lstrip('+')}"
+
+
+def percent(power: float) -> str:
+    """A power as `15.8 %`; never 100 for less."""
+    return f"{min(100 * power, 99.9) if power < 1 else 100.0:.1f}%"
+
+
+def _next(reach: Reach) -> str:
+    first = reach.power[0]
+    if first.needed is None:
+        return "No size within reach tells the difference asked about: ask about a larger one, or lessen the noise."
+    if first.needed <= reach.units:
+        return "The size is enough for the difference asked about: write it into a plan before the run."
+    return (
+        f"Plan about {first.needed} {reach.unit} for 80% power at the difference asked about; the pilot's spread is an "
+        "estimate, and small pilots tend to underestimate it."
+    )

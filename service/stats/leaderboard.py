@@ -1,0 +1,193 @@
+"""Several arms on the same items: which can be told apart, which may be the best, and where each may rank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from service.errors import InvalidData
+from service.kernels import max_t
+from service.kernels.clusters import codes_of, largest
+from service.kernels.max_t import ManyArms
+from service.stats.shared import all_alike
+from service.stats.shared.all_alike import AllAlike
+from service.stats.shared.boards import (
+    MOST_ARMS,
+    ArmName,
+    BoardAnalysis,
+    BoardOptions,
+    count_blocks,
+    draw_blocks,
+    seconds,
+    shared_fields,
+    told_best,
+    told_pairs,
+)
+from service.stats.shared.certainty import of_share
+from service.stats.shared.clustering import cluster_warnings
+from service.stats.shared.common import Column, Labels, amount, is_binary, require_equal_lengths
+from service.stats.shared.registry import Blocks, Drawn, stat_test
+from service.stats.shared.standings import RankedArm, Standings
+
+
+class LeaderboardRequest(BoardOptions):
+    """Arms on the same items, and optionally each item's cluster."""
+
+    arms: dict[ArmName, Column] = Field(
+        description="Name of each arm to its outcomes, one per item, same order in all.",
+        min_length=2,
+        max_length=MOST_ARMS,
+    )
+    clusters: Labels | None = Field(None, description="Cluster of each item, a label per item, same order.")
+    better: Literal["higher", "lower"] = Field("higher", description="Which outcomes are the better ones.")
+
+    @model_validator(mode="after")
+    def _usable(self) -> Self:
+        columns: dict[str, Sequence[object]] = {f"arms.{name}": each for name, each in self.arms.items()}
+        if self.clusters is not None:
+            columns["clusters"] = self.clusters
+        require_equal_lengths(columns)
+        if self.clusters is not None and len(set(self.clusters)) < 2:
+            raise InvalidData.field(
+                "clusters", "hold a single cluster", "send two clusters or leave them out"
+            )
+        if len(next(iter(self.arms.values()))) < 2:
+            raise InvalidData.field(
+                "arms", "hold a single item", "send two items or more: one shows no spread"
+            )
+        return self
+
+    @cached_property
+    def raw(self) -> NDArray[np.float64]:
+        """Outcomes (n, k) as sent."""
+        return np.array(list(self.arms.values()), dtype=np.float64).T
+
+    @property
+    def sign(self) -> Literal[1, -1]:
+        """-1 where lower outcomes are better."""
+        return 1 if self.better == "higher" else -1
+
+    @property
+    def size(self) -> float:
+        """The greatest outcome's: the unit in which squares stay in range."""
+        return largest(self.raw)
+
+    @cached_property
+    def codes(self) -> NDArray[np.int64] | None:
+        """Number of each item's cluster."""
+        return None if self.clusters is None else codes_of(self.clusters)
+
+    @cached_property
+    def units(self) -> ManyArms:
+        """The arms summed by item or cluster, better outcomes higher, in units of `size`."""
+        return max_t.summed(self.raw / self.size * self.sign, self.codes)
+
+
+class LeaderboardAnalysis(BoardAnalysis):
+    """Arms in order of their means, and all pairs."""
+
+    arms: tuple[RankedArm, ...] = Field(description="Best mean first.")
+    alike: AllAlike = Field(description="All arms against each other at once.")
+    n: int = Field(description="Items, a count.")
+    n_clusters: int | None = Field(description="Clusters, a count.")
+    better: Literal["higher", "lower"] = Field(description="As asked.")
+
+
+def _cost(request: LeaderboardRequest) -> float:
+    k, n = len(request.arms), len(next(iter(request.arms.values())))
+    units = n if request.clusters is None else len(set(request.clusters))
+    mixed = 0.0 if request.clusters is None else all_alike.seconds(units, k)
+    return seconds(units, k, request.draws) + 2e-7 * n * k + mixed
+
+
+def _analysis(request: LeaderboardRequest, drawn: Drawn) -> LeaderboardAnalysis:
+    units, word = request.units, "item" if request.codes is None else "cluster"
+    board = request.standings(drawn, list(request.arms), request.size, request.sign, word)
+    fields = shared_fields(request, board)
+    if request.codes is None:
+        board.reasons["n_clusters"] = "the items were given without clusters"
+    else:
+        fields["warnings"] = (*cluster_warnings(units.sizes), *fields["warnings"])
+    alike = all_alike.all_alike(request.raw, request.codes, request.first_seed, board.reasons)
+    if alike.n_resamples is not None and alike.p_value is not None:
+        fields["within"]["alike.p_value"] = of_share(alike.p_value, alike.n_resamples)
+    return LeaderboardAnalysis(
+        **fields,
+        arms=board.arms,
+        alike=alike,
+        n=int(units.n),
+        n_clusters=None if request.codes is None else units.n_units,
+        better=request.better,
+        sentence=_sentence(request, board),
+    )
+
+
+def _sentence(request: LeaderboardRequest, board: Standings) -> str:
+    """Who may be the best, what is told apart, and what was not shown."""
+    binary, n, best = is_binary(request.raw), int(request.units.n), board.arms[0]
+    where = f"{n} items" if request.codes is None else f"{n} items in {request.units.n_units} clusters"
+    mean = f"{best.mean:.1%}" if binary else f"{best.mean:.4g}"
+    told = [pair.difference for pair in board.pairs if pair.apart]
+    closest = amount(min(told), binary=binary).lstrip("+") if told else ""
+    opening = f"Of {len(board.arms)} arms on {where}, '{best.name}' has the best mean ({mean})"
+    return f"{opening}{told_best(board)}. {told_pairs(board, closest)}"
+
+
+BLOCKS = Blocks(count_blocks, draw_blocks, _analysis)
+
+
+@stat_test(
+    name="leaderboard",
+    version=1,
+    title="Leaderboard (all pairs by max-T, best set, rank intervals)",
+    example={
+        "arms": {
+            "large": [1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1],
+            "medium": [1, 1, 0, 1, 0, 1, 1, 0, 1, 1, 1, 0, 1, 1, 0, 1],
+            "small": [0, 0, 0, 1, 0, 1, 0, 0, 1, 0, 1, 0, 0, 0, 0, 1],
+        }
+    },
+    cost=_cost,
+    blocks=BLOCKS,
+)
+def leaderboard(request: LeaderboardRequest) -> LeaderboardAnalysis:
+    """Rank several arms on the same items and say which differences, bests and ranks the data carry.
+
+    H0 of each pair: the mean difference is 0, items (or clusters) independent. Every pair's difference is studentized
+    (CR1 with clusters). One random sign per item or cluster multiplies its whole vector of centred outcomes, which
+    keeps all dependence between pairs; the largest |t| of the pairs still in play sets the bar, step by step.
+
+    Returns:
+        pairs: adjusted two-sided p of every pair, family-wise over all pairs, add one; simultaneous intervals of
+            one common critical value, so an interval may hold 0 where the stepwise p rejects.
+        arms: ranks and the ranks that the simultaneous intervals leave open; `gap` against the best of the others.
+        best_set: arms whose gap is not shown to be below 0.
+        tied_sets: maximal sets without a pair told apart.
+        alike: Cochran's Q or Friedman's test that all arms are alike.
+
+    Raises:
+        InvalidData: fewer than two arms or items, columns of different length, or a single cluster.
+
+    Edge cases:
+        A pair with the same difference everywhere: p and interval null, warning NO_SPREAD_BETWEEN.
+        Up to 14 items or clusters: all patterns of signs are listed, nothing is drawn.
+        Too few patterns for the level: interval ends are null, warning FLOOR_ABOVE_ALPHA for p.
+        Few clusters: FEW_CLUSTERS or CAUTION.
+        More than 200 tied sets: the first ones, warning MANY_TIED_SETS.
+
+    Sources:
+        Romano & Wolf (2005), Econometrica 73:1237 and JASA 100:94. Hsu (1996), Multiple Comparisons, 4.2.
+        Mogstad, Romano, Shaikh & Wilhelm (2024), Rev Econ Stud 91:476 (ranks).
+        Petrondas & Gabriel (1983), JASA 78:949 (why labels are not permuted).
+        Cochran (1950), Biometrika 37:256. Friedman (1937), JASA 32:675.
+
+    Example:
+        Three arms on 16 items, right 14, 11 and 5 times: Cochran's Q is 14 at 2 df, p .00091 (statsmodels
+        gives the same); the small one is told apart from both, and either of the others may be the best.
+    """
+    return BLOCKS.whole(request)
