@@ -8,7 +8,6 @@ import httpx
 import pytest
 
 from forelock import cli, settings
-from forelock.commands import common
 from forelock.problem import FileFault
 from forelock.text import EXIT_CODES
 
@@ -300,7 +299,7 @@ def test_json_is_the_answer_alone(service, command):
 def test_a_terminal_without_the_sign_gets_it_in_ascii(service, monkeypatch):
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
-    monkeypatch.setattr(common, "Client", lambda *_: service.client())
+    monkeypatch.setattr("forelock.client.Client", lambda *_: service.client())
     service.will_answer(200, VERDICT)
     service.will_answer(200, SENTENCES)
     assert cli.main(["verdict", "p1"]) == 10
