@@ -254,7 +254,7 @@ index() {
 
 # --- the environment ------------------------------------------------------------------------------
 
-# environment run|dev|bench [3.x]: install what uv.lock says, unless a stamp shows that this was done already. A version
+# environment run|dev|all|bench [3.x]: install what uv.lock says, unless a stamp shows that this was done already. A version
 # other than that of the environment everything else uses gets its own.
 environment() {
     choose_places
@@ -270,7 +270,7 @@ environment() {
         had_group=${had%% *}
         # What was installed for the tests or benchmarks stays: taking it out again would make every other run slow.
         case $had_group-$group in
-            bench-* | dev-run) group=$had_group ;;
+            bench-dev | bench-run | all-dev | all-run | dev-run) group=$had_group ;;
         esac
         if [ "${had#* }" = "$wanted" ] && [ "$had_group" = "$group" ]; then return; fi
     fi
@@ -285,6 +285,7 @@ environment() {
     say "installing from uv.lock into $venv"
     case $group in
         dev) groups="--group dev" ;;
+        all) groups="--group dev --group hooks" ;;
         bench) groups="--group dev --group bench" ;;
         *) groups="--no-dev" ;;
     esac
@@ -345,7 +346,7 @@ run_tests() {
             *) break ;;
         esac
     done
-    environment dev "$on"
+    if [ -z "$slow" ]; then environment all "$on"; else environment dev "$on"; fi
     if [ -z "$slow" ]; then
         { have buildah && have debootstrap; } || apt_install buildah crun debootstrap ||
             say "./do test --all: without buildah and debootstrap the image build is skipped (Debian: apt-get install buildah crun debootstrap)"

@@ -10,6 +10,7 @@ from typing import Any
 from forelock import files, text
 from forelock.client import Client
 from forelock.commands.common import command, show, tell
+from forelock.commands.reporting import add_reports, report_verdict, require_wait
 from forelock.import_files import FORMATS, OneImport, Packed, imports_of
 from forelock.item_files import read_items
 from forelock.problem import FileFault
@@ -43,6 +44,7 @@ def add(commands: Any) -> None:
         action="store_true",
         help="the run is over: planned items that it does not have are missing",
     )
+    add_reports(parser, wait="then wait for the verdict, and end as it says")
 
 
 def _run(options: argparse.Namespace, client: Client) -> int:
@@ -50,6 +52,7 @@ def _run(options: argparse.Namespace, client: Client) -> int:
 
 
 def _import(options: argparse.Namespace, client: Client) -> int:
+    require_wait(options)
     prereg_id, *names = options.inputs
     if not names:
         raise FileFault("name the preregistration and the files: forelock import ID FILE…")
@@ -71,8 +74,11 @@ def _import(options: argparse.Namespace, client: Client) -> int:
             bar.advance(1)
     finally:
         bar.close()
-    show(options, reports, "\n".join(_report(one, report) for one, report in zip(ones, reports, strict=True)))
-    return 0
+    if not (options.wait and options.json):
+        lines = [_report(one, report) for one, report in zip(ones, reports, strict=True)]
+        show(options, reports, "\n".join(lines))
+    options.id = prereg_id
+    return report_verdict(options, client, wait=True) if options.wait else 0
 
 
 def _report(one: OneImport, report: Json) -> str:

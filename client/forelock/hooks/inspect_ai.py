@@ -31,7 +31,8 @@ FIELDS = frozenset(
     {"id", "epoch", "scores", "metadata", "error", "limit", "invalidation", "completed_at", "target"}
 )
 """What the service reads of a sample."""
-LARGE = {"messages", "events", "store", "attachments", "input", "output"}
+LARGE = {"messages", "events", "store", "attachments", "output"}
+"""What is not read of a finished log; `input` has to be, to make a sample."""
 Place = tuple[str, str | int, int]
 """Of a sample: its run, id and epoch."""
 
