@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -76,10 +77,14 @@ def _picture(options: argparse.Namespace, client: Client, verdict: dict[str, Any
 
 
 def _write(options: argparse.Namespace, shown: Shown) -> None:
-    reports = ((options.junit, lambda: junit(shown)), (options.markdown, lambda: markdown(shown).encode()))
-    for path, content in reports:
-        if path is not None:
-            try:
-                Path(path).write_bytes(content())
-            except OSError as error:
-                raise FileFault(f"{path}: {error.strerror or 'cannot be written'}") from error
+    _save(options.junit, lambda: junit(shown))
+    _save(options.markdown, lambda: markdown(shown).encode())
+
+
+def _save(path: str | None, content: Callable[[], bytes]) -> None:
+    if path is None:
+        return
+    try:
+        Path(path).write_bytes(content())
+    except OSError as error:
+        raise FileFault(f"{path}: {error.strerror or 'cannot be written'}") from error
