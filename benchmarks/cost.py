@@ -141,6 +141,9 @@ def requests() -> Iterator[tuple[str, str, Body]]:
             yield "type-one-error", f"{test}, {n:,} items", {**scores, "test": test, "n_splits": 2000}
         yield "variance-components", f"{n:,} by 3", {"values": np.array([scores["baseline"]] * 3).T.tolist()}
         yield "pass-at-k", f"{n:,} items", {"correct": [3, 4] * (n // 2), "attempts": 10, "k": [1, 5]}
+        compared, twos = _preferences(10, n), (np.arange(max(n, 10)) // 2).tolist()
+        yield "preference", f"10 arms, {n:,} comparisons", compared
+        yield "preference", f"10 arms, {n:,} in 2s", {**compared, "clusters": twos}
         if n <= 10_000:
             yield "leaderboard", f"5 arms, {n:,} items", _arms(5, n)
             yield "leaderboard", f"20 arms, {n:,} items", _arms(20, n)
