@@ -70,6 +70,7 @@ def command(
     from forelock import cli
 
     monkeypatch.setattr("forelock.client.Client", lambda *_args: service.client())
+    monkeypatch.setenv("FORELOCK_URL", "http://service.test")  # or tests would be run in this process
 
     def run(*arguments: str) -> tuple[int, str, str]:
         try:
