@@ -59,10 +59,14 @@ def _words(options: argparse.Namespace, client: Client) -> dict[str, Any] | None
 
 
 def _write(options: argparse.Namespace, shown: Shown) -> None:
-    reports = ((options.junit, lambda: junit(shown)), (options.markdown, lambda: markdown(shown).encode()))
-    for path, content in reports:
-        if path is not None:
-            try:
-                Path(path).write_bytes(content())
-            except OSError as error:
-                raise FileFault(f"{path}: {error.strerror or 'cannot be written'}") from error
+    if options.junit:
+        _keep(options.junit, junit(shown))
+    if options.markdown:
+        _keep(options.markdown, markdown(shown).encode())
+
+
+def _keep(path: str, content: bytes) -> None:
+    try:
+        Path(path).write_bytes(content)
+    except OSError as error:
+        raise FileFault(f"{path}: {error.strerror or 'cannot be written'}") from error
