@@ -86,6 +86,16 @@ def _arms(k: int, n: int) -> Body:
     return {"arms": {f"arm {place}": row.astype(float).tolist() for place, row in enumerate(right)}}
 
 
+def _preferences(k: int, n: int) -> Body:
+    """Every arm beats the next once, so that all are linked, and then at random."""
+    rng, round_ = np.random.default_rng(n), np.arange(k)
+    first = np.concatenate([round_, rng.integers(0, k, max(n - k, 0))])
+    second = np.concatenate([round_ + 1, first[k:] + rng.integers(1, k, max(n - k, 0))]) % k
+    chosen = np.concatenate([["first"] * k, rng.choice(["first", "second", "tie"], max(n - k, 0))])
+    columns = {"first": [f"arm {arm}" for arm in first], "second": [f"arm {arm}" for arm in second]}
+    return {**columns, "preferred": chosen.tolist()}
+
+
 def requests() -> Iterator[tuple[str, str, Body]]:
     """Test, what is special, and the request; not larger than some seconds."""
     for n in (10, 1000, 100_000):

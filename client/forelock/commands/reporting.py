@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import shutil
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from forelock import text
+from forelock import pictures, text
 from forelock.client import Client
 from forelock.code_hosts import Shown, junit, markdown
 from forelock.commands.common import show, tell
@@ -44,8 +47,10 @@ def report_verdict(options: argparse.Namespace, client: Client, *, wait: bool) -
             _write(options, Shown(options.id, client.url, progress=progress))
         raise
     _write(options, Shown(options.id, client.url, verdict=verdict))
-    words = None if options.json else _words(options, client)
-    show(options, verdict, text.verdict_text(verdict, words))
+    words, picture = (
+        (None, "") if options.json else (_words(options, client), _picture(options, client, verdict))
+    )
+    show(options, verdict, "\n\n".join(filter(None, (text.verdict_text(verdict, words), picture))))
     return text.exit_code(verdict)
 
 
@@ -58,15 +63,28 @@ def _words(options: argparse.Namespace, client: Client) -> dict[str, Any] | None
         return None
 
 
-def _write(options: argparse.Namespace, shown: Shown) -> None:
-    if options.junit:
-        _keep(options.junit, junit(shown))
-    if options.markdown:
-        _keep(options.markdown, markdown(shown).encode())
-
-
-def _keep(path: str, content: bytes) -> None:
+def _picture(options: argparse.Namespace, client: Client, verdict: dict[str, Any]) -> str:
+    """The intervals against 0 and the SESOI; without the plan, against 0 alone and in the score's own unit."""
+    if not pictures.of_verdict(verdict):
+        return ""
     try:
-        Path(path).write_bytes(content)
+        plan = client.preregistration(options.id).get("plan")
+    except ForelockError:
+        plan = None
+    return pictures.of_verdict(
+        verdict, plan, width=shutil.get_terminal_size().columns, ascii=not pictures.boxes_fit(sys.stdout)
+    )
+
+
+def _write(options: argparse.Namespace, shown: Shown) -> None:
+    _save(options.junit, lambda: junit(shown))
+    _save(options.markdown, lambda: markdown(shown).encode())
+
+
+def _save(path: str | None, content: Callable[[], bytes]) -> None:
+    if path is None:
+        return
+    try:
+        Path(path).write_bytes(content())
     except OSError as error:
         raise FileFault(f"{path}: {error.strerror or 'cannot be written'}") from error
