@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from service.actions.announcements import announce
-from service.actions.preregistrations import acknowledged, refuse_errors
+from service.actions.preregistrations import acknowledged, clock_facts, refuse_errors
 from service.domain.access import Key
 from service.domain.ledger import Receipt
 from service.domain.lint.lint import lint
@@ -95,7 +95,8 @@ def amend(
             "plan_sha256": changed.plan_sha256,
             "prior_sha256": record.plan_sha256,
             "reason": reason,
-        },
+        }
+        | clock_facts(session, now),
         project_id=record.project_id,
         preregistration_id=record.id,
         salt=salt,
