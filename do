@@ -390,7 +390,7 @@ check() {
     cd "$root"
     bin=$venv/bin failed=""
     if have shellcheck; then
-        step "shell" shellcheck --shell sh "do" .ci/run tests/image/build.sh
+        step "shell" shellcheck --shell sh "do" .ci/run tests/image/build.sh client/action.sh
     else
         step "shell" sh -n "do"
     fi

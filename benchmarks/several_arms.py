@@ -64,7 +64,7 @@ RATED = 30
     f"Bradley-Terry with ties, {RATED} arms, 100,000 comparisons",
     group=GROUP,
     peer="scipy.optimize, L-BFGS",
-    bar=2,
+    bar=1,
 )
 def _strengths() -> Sides:
     rng = np.random.default_rng(7)

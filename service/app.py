@@ -28,6 +28,7 @@ from service.api.parsing import faults
 from service.api.routes import (
     amendments,
     audit,
+    badges,
     bundles,
     calibration,
     charts,
@@ -43,6 +44,7 @@ from service.api.routes import (
     jobs,
     keys,
     ledger,
+    links,
     looks,
     markdown,
     multiverse,
@@ -54,8 +56,10 @@ from service.api.routes import (
     runs,
     service,
     stats,
+    trackers,
     unblinding,
     verdicts,
+    webhooks,
     wording,
 )
 from service.config import Settings
@@ -92,6 +96,10 @@ ROUTERS: tuple[APIRouter, ...] = (
     jobs.routes,
     projects.routes,
     keys.routes,
+    webhooks.routes,
+    trackers.routes,
+    links.routes,
+    badges.routes,
     bundles.routes,
     ledger.routes,
     ledger.key_routes,

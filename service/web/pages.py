@@ -45,7 +45,7 @@ from service.reports.charts.style import Spec
 from service.reports.prereg.labels import Language
 from service.reports.verdict import words
 from service.reports.verdict.content import Report
-from service.store import clock, coverage, integrity, jobs, keys, ledger, preregistrations, verdicts
+from service.store import clock, coverage, integrity, jobs, keys, ledger, links, preregistrations, verdicts
 from service.store.verdicts import StoredVerdict
 from service.web import session as sessions
 from service.web import view
@@ -248,6 +248,7 @@ def _page(
         happened=tuple(_happened(session, record)),
         unblindings=sealed.unblindings,
         erasure=sealed.erasure,
+        links=() if record.state == "draft" else links.every(session, record.id),
     )
     return page, record, verdict
 

@@ -56,7 +56,7 @@ def test_run_prints_the_sentence(service, command, tmp_path):
     (tmp_path / "request.json").write_text('{"both_correct": 1}')
     warnings = [{"code": "FEW", "message": "few items"}]
     service.will_answer(200, {"analysis": {"sentence": "They differ."}, "warnings": warnings})
-    status, output, _ = command("run", "mcnemar", str(tmp_path / "request.json"))
+    status, output, _ = command("run", "mcnemar", str(tmp_path / "request.json"), "--url", "http://s")
     assert (status, output) == (0, "They differ.\nFEW: few items\n")
     assert service.requests[0].url.path == "/v1/tests/mcnemar"
 

@@ -105,6 +105,25 @@ def preferences(better: Sequence[float], units: int, *, prompts: bool) -> Draw:
     return draw
 
 
+def judged_runs(n: int, runs: int, judgements: int, sds: Sequence[float], per_cluster: int = 0) -> Draw:
+    """Two arms on `n` items: normal scores whose items, items by arm, runs and judgements have these SDs."""
+
+    def draw(rng: np.random.Generator, effect: float) -> Body:
+        item, by_arm, run, judge = sds
+        codes = np.arange(n) // (per_cluster or 1)
+        shared = rng.normal(0, by_arm if per_cluster else 0.0, codes[-1] + 1)[codes]
+        level = rng.normal(0, item, n)
+        arms = []
+        for shift in (0.0, effect + shared):
+            suits = level + shift + rng.normal(0, by_arm, n)
+            ran = suits[:, None] + rng.normal(0, run, (n, runs))
+            arms.append((ran[:, :, None] + rng.normal(0, judge, (n, runs, judgements))).tolist())
+        body: Body = {"baseline": arms[0], "candidate": arms[1]}
+        return {**body, "clusters": codes.tolist()} if per_cluster else body
+
+    return draw
+
+
 def attempts(n: int, k: int) -> Draw:
     """Right answers in k attempts at each of n items, whose own chances average one half."""
     return lambda rng, _effect: {"correct": rng.binomial(k, rng.beta(1, 1, n)).tolist(), "attempts": k}
@@ -370,6 +389,15 @@ WORLDS = {
             "graded-preferences", "Preferences between five arms that differ, on 30 prompts",
             f"Log strengths {', '.join(f'{each:g}' for each in GRADED)}, else the same.",
             preferences(GRADED, 30, prompts=True), 0.0,
+            "judged-runs", "Three runs judged twice on 40 items",
+            "40 items, three runs in each arm, two judgements of each: normal effects of items (SD 1), items by arm "
+            "(0.5), runs (0.7) and judgements (0.4); with an effect the candidate is 0.4 higher.",
+            judged_runs(40, 3, 2, (1.0, 0.5, 0.7, 0.4)), 0.4,
+        ),
+        World(
+            "judged-runs-clusters", "Three runs judged twice on 120 items in 30 clusters",
+            "The same with 120 items in clusters of four that suit the candidate more or less (SD 0.5).",
+            judged_runs(120, 3, 2, (1.0, 0.5, 0.7, 0.4), 4), 0.4,
         ),
     )
 }  # fmt: skip

@@ -340,6 +340,13 @@ def request(draw: st.DrawFn, name: str) -> Body:
                 | (counted if draw(st.booleans()) else {})
                 | _some(draw, n_resamples=(None, 100, 2_000), alpha=(None, 1e-9, 0.5))
             )
+        case "repeated":
+            n, rng = draw(st.sampled_from(SIZES)), np.random.default_rng(draw(st.integers(0, 2**32)))
+            shape, judgements = draw(st.sampled_from(SHAPES)), draw(st.sampled_from([1, 3]))
+            runs = [draw(st.sampled_from([1, 3])), draw(st.sampled_from([1, 3]))]
+            both = [column(shape, n * k * judgements, rng).reshape(n, k, judgements).tolist() for k in runs]
+            in_clusters: Body = {"clusters": labels(draw(st.sampled_from(CLUSTERS)), n, rng)}
+            return {"baseline": both[0], "candidate": both[1]} | (in_clusters if draw(st.booleans()) else {})
         case "multiple-comparisons":
             n, rng = draw(st.sampled_from(LARGE)), np.random.default_rng(draw(st.integers(0, 2**32)))
             return {"p_values": rng.random(n).tolist()}

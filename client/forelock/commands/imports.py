@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from forelock import files, text
@@ -13,6 +15,7 @@ from forelock.commands.common import command, show, tell
 from forelock.commands.reporting import add_reports, report_verdict, require_wait
 from forelock.import_files import FORMATS, OneImport, Packed, imports_of
 from forelock.item_files import read_items
+from forelock.mlflow_runs import fetch_run
 from forelock.problem import FileFault
 from forelock.reading import read
 
@@ -26,7 +29,7 @@ def add(commands: Any) -> None:
     )
     parser.add_argument(
         "inputs",
-        nargs="+",
+        nargs="*",
         metavar="ID FILE",
         help="the preregistration and its files; with --check files alone",
     )
@@ -46,14 +49,31 @@ def add(commands: Any) -> None:
     )
     add_reports(parser, wait="then wait for the verdict, and end as it says")
 
+    parser.add_argument("--mlflow-run", metavar="RUN", help="fetch this run from MLflow, in place of a file")
+    parser.add_argument(
+        "--mlflow-uri",
+        metavar="URI",
+        help="with --mlflow-run: where MLflow is (default: MLFLOW_TRACKING_URI)",
+    )
+
 
 def _run(options: argparse.Namespace, client: Client) -> int:
-    return _import(options, client) if options.check is None else _check(options, client)
+    if options.mlflow_run is None:
+        return _import(options, client) if options.check is None else _check(options, client)
+    with tempfile.TemporaryDirectory() as directory:  # for its owner alone
+        fetch_run(options.mlflow_run, Path(directory), options.mlflow_uri)
+        if options.check is not None:
+            options.inputs = [directory]
+            return _check(options, client)
+        if len(options.inputs) != 1:
+            raise FileFault("with --mlflow-run name the preregistration alone")
+        options.inputs = [*options.inputs, directory]
+        return _import(options, client)
 
 
 def _import(options: argparse.Namespace, client: Client) -> int:
     require_wait(options)
-    prereg_id, *names = options.inputs
+    prereg_id, *names = options.inputs or [""]
     if not names:
         raise FileFault("name the preregistration and the files: forelock import ID FILE…")
     form, ones = imports_of(names, options.format)
@@ -103,6 +123,8 @@ def _ids(n: int, ids: list[str], what: str) -> str:
 
 
 def _check(options: argparse.Namespace, client: Client) -> int:
+    if not options.inputs:
+        raise FileFault("name the files: forelock import --check PLAN FILE…")
     plan = files.read_object(options.check)
     section = plan.get("import")
     said = section.get("format") if isinstance(section, dict) else None
