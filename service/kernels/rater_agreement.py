@@ -124,7 +124,9 @@ def _alpha(observed: Floats, expected: Floats, n: Floats) -> Floats:
 
 def left_out(each: Floats, codes: NDArray[np.int64]) -> tuple[Floats, Floats]:
     """Sums over all items, and those without each cluster (G, ...), of per-item columns (n, ...)."""
-    groups = np.stack([np.bincount(codes, weights=column) for column in each.T], axis=1)
+    groups: Floats = np.stack([np.bincount(codes, weights=column) for column in each.T], axis=1).astype(
+        np.float64
+    )
     total = groups.sum(axis=0)
     return total, total - groups
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,16 +75,17 @@ class AgreementRequest(Request):
         require_equal_lengths({"ratings": self.ratings})
         if self.clusters is not None:
             require_equal_lengths({"ratings": self.ratings, "clusters": self.clusters})
-        raters = len(self.ratings[0])
-        for place, each in enumerate(self.ratings):
+        rows: list[list[Any]] = [*self.ratings]
+        raters = len(rows[0])
+        for place, each in enumerate(rows):
             if len(each) != raters or raters < 2:
                 raise InvalidData.field(
                     f"ratings[{place}]",
                     f"has {len(each)} ratings where the first item has {raters}",
                     "send one per rater, two raters or more, and null where a rater left the item out",
                 )
-        known = {rating for each in self.ratings for rating in each if rating is not None}
-        if not any(sum(rating is not None for rating in each) >= 2 for each in self.ratings):
+        known = {rating for each in rows for rating in each if rating is not None}
+        if not any(sum(rating is not None for rating in each) >= 2 for each in rows):
             raise InvalidData.field("ratings", "hold no item that two raters rated", "let raters share items")
         if self.scale == "interval" and any(isinstance(each, str) or abs(each) > LARGEST for each in known):
             raise InvalidData.field(
@@ -202,7 +203,10 @@ def agreement(request: AgreementRequest) -> AgreementAnalysis:
     plain = _plain(table)
     return AgreementAnalysis(
         agreement=plain,
-        **found,
+        cohen_kappa=found["cohen_kappa"],
+        fleiss_kappa=found["fleiss_kappa"],
+        gwet_ac1=found["gwet_ac1"],
+        krippendorff_alpha=found["krippendorff_alpha"],
         n=len(rows),
         n_raters=table.shape[1],
         n_ratings=int(np.count_nonzero(table >= 0)),
@@ -253,7 +257,7 @@ def _asked(
             "krippendorff_alpha": (kernel.interval((numbers - known.mean()) / scale), kernel.alpha_interval)
         }
     pairs = kernel.pairwise(counts)
-    asked = {
+    asked: dict[str, tuple[Floats, Callable[[Floats], Floats]]] = {
         "fleiss_kappa": (pairs, kernel.fleiss),
         "gwet_ac1": (pairs, kernel.gwet),
         "krippendorff_alpha": (kernel.nominal(counts), kernel.alpha_nominal),
