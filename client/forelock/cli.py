@@ -15,7 +15,7 @@ from forelock.problem import FileFault, ForelockError, ForelockProblem
 
 NOUNS = (
     "tests", "gates", "noise", "resolution", "plans", "states", "results", "imports", "spool", "verdicts", "seals",
-    "bundles", "exports", "keys", "log",
+    "bundles", "exports", "outside", "keys", "log",
 )  # fmt: skip
 """Modules of commands, in the order of the help."""
 QUICK = {

@@ -19,6 +19,7 @@ GRANTS: Mapping[str, tuple[str, str]] = {
     "batch_voids": ("SELECT, INSERT", "SELECT"),
     "batches": ("SELECT, INSERT", "SELECT"),
     "coverage": ("SELECT, INSERT, UPDATE", "SELECT"),
+    "deliveries": ("SELECT, INSERT, UPDATE, DELETE", "SELECT, INSERT, UPDATE, DELETE"),
     "deviation_decisions": ("SELECT, INSERT", ""),
     "deviations": ("SELECT, INSERT", ""),
     "idempotency": ("SELECT, INSERT, DELETE", ""),
@@ -32,6 +33,7 @@ GRANTS: Mapping[str, tuple[str, str]] = {
     "ledger_head": ("SELECT, UPDATE", "SELECT, UPDATE"),
     "ledger_nodes": ("SELECT, INSERT", "SELECT, INSERT"),
     "ledger_signers": ("SELECT, INSERT", "SELECT"),
+    "links": ("SELECT, INSERT, UPDATE, DELETE", ""),
     "manifests": ("SELECT, INSERT, UPDATE, DELETE", "SELECT"),
     "plan_keys": ("SELECT, INSERT, UPDATE (wrapped_key, released_key)", "SELECT, UPDATE (released_key)"),
     "plans": ("SELECT, INSERT", "SELECT"),
@@ -39,8 +41,11 @@ GRANTS: Mapping[str, tuple[str, str]] = {
     "projects": ("SELECT, INSERT", ""),
     "runs": ("SELECT, INSERT", "SELECT"),
     "stamps": ("SELECT", "SELECT, INSERT"),
+    "tracked_runs": ("SELECT, INSERT, DELETE", "SELECT"),
+    "trackers": ("SELECT, INSERT, UPDATE, DELETE", "SELECT"),
     "verdict_hypotheses": ("SELECT", "INSERT"),
     "verdicts": ("SELECT", "SELECT, INSERT"),
+    "webhooks": ("SELECT, INSERT, UPDATE, DELETE", "SELECT"),
     "witness_turns": ("", "SELECT, UPDATE"),
 }
 """By table: of the API, and of the runner."""

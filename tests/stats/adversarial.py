@@ -334,6 +334,23 @@ def request(draw: st.DrawFn, name: str) -> Body:
             names = {"people": n, "judge": n, "unlabelled": many}
             arm = {name: column(shape, size, rng).tolist() for name, size in names.items()}
             return {"candidate": arm} | _some(draw, baseline=(None, arm), weight=(None, 0.5))
+        case "preference":
+            n, k = draw(st.sampled_from(SIZES)), draw(st.sampled_from([2, 3, 20]))
+            rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+            first = rng.integers(0, k, n)
+            second = (first + rng.integers(1, k, n)) % k
+            chances = draw(
+                st.sampled_from([[0.4, 0.4, 0.2], [0.9, 0.05, 0.05], [0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
+            )
+            grouped: Body = {"clusters": labels(draw(st.sampled_from(CLUSTERS)), n, rng)}
+            counted: Body = {"counts": rng.integers(1, draw(st.sampled_from([2, 10**6])), n).tolist()}
+            return (
+                {"first": [f"arm {each}" for each in first], "second": [f"arm {each}" for each in second]}
+                | {"preferred": rng.choice(["first", "second", "tie"], n, p=chances).tolist()}
+                | (grouped if draw(st.booleans()) else {})
+                | (counted if draw(st.booleans()) else {})
+                | _some(draw, n_resamples=(None, 100, 2_000), alpha=(None, 1e-9, 0.5))
+            )
         case "repeated":
             n, rng = draw(st.sampled_from(SIZES)), np.random.default_rng(draw(st.integers(0, 2**32)))
             shape, judgements = draw(st.sampled_from(SHAPES)), draw(st.sampled_from([1, 3]))
