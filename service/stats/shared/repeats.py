@@ -108,7 +108,8 @@ def flattened(baseline: RunsOfItems, candidate: RunsOfItems) -> tuple[RepeatedRu
     Raises:
         InvalidData: values whose squares would overflow.
     """
-    cells: list[list[Any]] = [runs for pair in zip(baseline, candidate, strict=True) for runs in pair]
+    arms: tuple[list[Any], list[Any]] = [*baseline], [*candidate]
+    cells: list[list[Any]] = [runs for pair in zip(*arms, strict=True) for runs in pair]
     of_runs = np.repeat(np.arange(len(cells)), [len(runs) for runs in cells])
     judged = [run if isinstance(run, list) else [run] for runs in cells for run in runs]
     repeats = np.array([len(run) for run in judged], dtype=np.float64)
