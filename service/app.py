@@ -43,6 +43,7 @@ from service.api.routes import (
     jobs,
     keys,
     ledger,
+    links,
     looks,
     markdown,
     multiverse,
@@ -63,7 +64,7 @@ from service.keyring import Keyring
 from service.starting import signer_of
 from service.store.engine import Database
 from service.wake import nudge
-from service.web import pages
+from service.web import pages, strangers
 
 ROUTERS: tuple[APIRouter, ...] = (
     stats.routes,
@@ -88,6 +89,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     evidence.routes,
     wording.routes,
     jobs.routes,
+    links.routes,
     projects.routes,
     keys.routes,
     bundles.routes,
@@ -99,6 +101,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     health.routes,
     docs.routes,
     pages.routes,
+    strangers.routes,
+    strangers.files,
 )
 _NO_TELEMETRY = TelemetryConfig(
     tracing=False, metrics=False, logs=False, operation_spans=False, auto_configure=False

@@ -41,6 +41,8 @@ GRANTS: Mapping[str, tuple[str, str]] = {
     "stamps": ("SELECT", "SELECT, INSERT"),
     "verdict_hypotheses": ("SELECT", "INSERT"),
     "verdicts": ("SELECT", "SELECT, INSERT"),
+    "view_links": ("SELECT, INSERT, UPDATE (revoked_at)", ""),
+    "visibilities": ("SELECT, INSERT, UPDATE", ""),
     "witness_turns": ("", "SELECT, UPDATE"),
 }
 """By table: of the API, and of the runner."""

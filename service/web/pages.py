@@ -76,7 +76,7 @@ class PageRoute(APIRoute):
                 wanted = urlencode({"next": request.url.path})
                 return RedirectResponse(f"/login?{wanted}", 303, HEADERS)
             except ForelockError as error:
-                return _html("message.html", error.status, heading=error.title, detail=error.detail)
+                return html("message.html", error.status, heading=error.title, detail=error.detail)
 
         return handle
 
@@ -121,7 +121,7 @@ def listed(request: Request, session: ReadSession, visitor: Visitor, cursor: str
         services(request).reads.note(visitor, "verdicts.list", None)
     today = clock.now(session).date()
     lines = [view.line_of(each, _outcomes(session, found.get(each.id)), today) for each in records]
-    return _html("list.html", signed_in=True, lines=lines, next_cursor=next_cursor)
+    return html("list.html", signed_in=True, lines=lines, next_cursor=next_cursor)
 
 
 @routes.get(LIST + "/{preregistration_id}")
@@ -129,14 +129,25 @@ def preregistration(
     request: Request, session: ReadSession, visitor: Visitor, preregistration_id: str
 ) -> Response:
     """One preregistration: its plan, and its verdict once there is one."""
-    if not re.fullmatch(_ID, preregistration_id):
+    if not is_id(preregistration_id):
         raise NotFound("no preregistration has such an id")
     record = preregistrations.get(session, visitor.project_id, preregistration_id)
     if record.judged_at is not None:
         services(request).reads.note(visitor, "verdict.read", record.id)
+    page = page_of_record(session, record)
+    return html("preregistration.html", signed_in=True, page=page, base=f"{LIST}/{record.id}")
+
+
+def is_id(text: str) -> bool:
+    """True when a record could have such an id."""
+    return re.fullmatch(_ID, text) is not None
+
+
+def page_of_record(session: Session, record: Preregistration) -> view.Page:
+    """The page of a record: its plan, and its verdict once there is one. The same to whoever may read it."""
     failed = record.state == "complete" and _verdict_failed(session, record)
     sealed = unblinding.seals(session, record)
-    page = view.page_of(
+    return view.page_of(
         record,
         _verdict(session, record),
         _progress(session, record),
@@ -147,13 +158,12 @@ def preregistration(
         unblindings=sealed.unblindings,
         erasure=sealed.erasure,
     )
-    return _html("preregistration.html", signed_in=True, page=page)
 
 
 @routes.get("/login")
 def ask(next: str = LIST) -> Response:
     """The form that asks for an API key."""
-    return _html("login.html", next=_own(next), fault="")
+    return html("login.html", next=_own(next), fault="")
 
 
 @routes.post("/login")
@@ -167,7 +177,7 @@ async def login(request: Request) -> Response:
     try:
         key = await _key(shared, secret)
     except (Unauthorized, Forbidden) as error:
-        return _html("login.html", error.status, next=wanted, fault=error.detail)
+        return html("login.html", error.status, next=wanted, fault=error.detail)
     shared.reads.note(key, "session.begin", None)
     response = RedirectResponse(wanted, 303, HEADERS)
     response.set_cookie(
@@ -261,6 +271,7 @@ def _fields(form: str) -> dict[str, list[str]]:
         ) from None
 
 
-def _html(template: str, status: int = 200, **content: Any) -> HTMLResponse:
+def html(template: str, status: int = 200, **content: Any) -> HTMLResponse:
+    """A template as a page."""
     page = _TEMPLATES.get_template(template).render({"signed_in": False, **content})
     return HTMLResponse(page, status, HEADERS)

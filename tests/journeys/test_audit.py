@@ -29,6 +29,8 @@ WITHOUT_OUTCOMES = {
     "list_runs",
     "get_progress",
     "get_receipt",
+    "get_visibility",
+    "list_links",
     "list_batches",
     "list_order",
     "list_stamps",

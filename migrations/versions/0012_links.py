@@ -1,0 +1,65 @@
+"""Who may read a record besides its project's keys, and view-only links.
+
+Revision ID: 0012
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+from service.store.guards import run_script
+
+revision = "0012"
+down_revision = "0010"
+branch_labels = None
+depends_on = None
+
+TEXT = sa.Text()
+TIME = sa.Text().with_variant(sa.DateTime(timezone=True), "postgresql")
+
+
+def upgrade() -> None:
+    """Add both tables, and the guards of links. Every record stays private: it has no row."""
+    op.create_table(
+        "visibilities",
+        sa.Column("preregistration_id", TEXT, nullable=False),
+        sa.Column("visibility", TEXT, nullable=False),
+        sa.Column("changed_at", TIME, nullable=False),
+        sa.PrimaryKeyConstraint("preregistration_id", name="pk_visibilities"),
+        sa.ForeignKeyConstraint(
+            ["preregistration_id"], ["preregistrations.id"], name="fk_visibilities_preregistration_id"
+        ),
+        sa.CheckConstraint(
+            "visibility IN ('private', 'link', 'public')", name=op.f("ck_visibilities_known_visibility")
+        ),
+    )
+    op.create_table(
+        "view_links",
+        sa.Column("id", TEXT, nullable=False),
+        sa.Column("preregistration_id", TEXT, nullable=False),
+        sa.Column("name", TEXT, nullable=False),
+        sa.Column("anonymous", sa.Integer(), nullable=False),
+        sa.Column("token_sha256", TEXT, nullable=False),
+        sa.Column("key_id", TEXT, nullable=False),
+        sa.Column("created_at", TIME, nullable=False),
+        sa.Column("expires_at", TIME, nullable=False),
+        sa.Column("revoked_at", TIME),
+        sa.PrimaryKeyConstraint("id", name="pk_view_links"),
+        sa.ForeignKeyConstraint(
+            ["preregistration_id"], ["preregistrations.id"], name="fk_view_links_preregistration_id"
+        ),
+        sa.ForeignKeyConstraint(["key_id"], ["keys.id"], name="fk_view_links_key_id"),
+        sa.UniqueConstraint("token_sha256", name="uq_view_links_token_sha256"),
+    )
+    op.create_index(
+        "ix_view_links_preregistration_id_created_at_id",
+        "view_links",
+        ["preregistration_id", "created_at", "id"],
+    )
+    run_script(op.get_bind(), "0012")
+
+
+def downgrade() -> None:
+    """There is no way back."""
+    raise NotImplementedError("migrations are not undone: restore a backup")
