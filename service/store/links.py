@@ -52,7 +52,7 @@ def share(session: Session, preregistration_id: str, visibility: Visibility, now
     known = visibilities.c.preregistration_id == preregistration_id
     updated = sa.update(visibilities).where(known).values(changes).returning(visibilities.c.visibility)
     if session.execute(updated).first() is None:
-        session.execute(sa.insert(visibilities).values(changes, preregistration_id=preregistration_id))
+        session.execute(sa.insert(visibilities).values(changes | {"preregistration_id": preregistration_id}))
     return Sharing(visibility, now)
 
 

@@ -50,8 +50,10 @@ def _opened(request: Request, session: Session, *, turns: float = 1.0) -> Opened
         found = links.public(session, ids["prereg_id"])
     else:
         raise NotFound("no public preregistration has such an id")
-    action, subject = ("link.read", found.link.id) if found.link else ("public.read", found.record.id)
-    shared.reads.note_stranger(found.record.project_id, action, subject)
+    if found.link is not None:
+        shared.reads.note_stranger(found.record.project_id, "link.read", found.link.id)
+    else:
+        shared.reads.note_stranger(found.record.project_id, "public.read", found.record.id)
     return found
 
 

@@ -77,9 +77,9 @@ class NewLink(Record):
 
 
 @routes.get("/preregistrations/{prereg_id}/visibility", responses=shows(_SHARED))
-def get_visibility(_caller: Reader, session: ReadSession, prereg_id: RecordId) -> SharingView:
+def get_visibility(caller: Reader, session: ReadSession, prereg_id: RecordId) -> SharingView:
     """Read who may read a record besides the keys of its project."""
-    record = preregistrations.get(session, _caller.project_id, prereg_id)
+    record = preregistrations.get(session, caller.project_id, prereg_id)
     return SharingView(**links.sharing(session, record.id)._asdict())
 
 
