@@ -1,9 +1,13 @@
-"""Who may read a record besides its project's keys, and view-only links.
+"""Who may read a record besides its project's keys, view-only links, and what a search looks in.
 
 Revision ID: 0012
 """
 
 from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
 
 import sqlalchemy as sa
 from alembic import op
@@ -57,7 +61,48 @@ def upgrade() -> None:
         "view_links",
         ["preregistration_id", "created_at", "id"],
     )
-    run_script(op.get_bind(), "0012")
+    searched = op.create_table(
+        "search_texts",
+        sa.Column("preregistration_id", TEXT, nullable=False),
+        sa.Column("text", TEXT, nullable=False),
+        sa.PrimaryKeyConstraint("preregistration_id", name="pk_search_texts"),
+        sa.ForeignKeyConstraint(
+            ["preregistration_id"], ["preregistrations.id"], name="fk_search_texts_preregistration_id"
+        ),
+    )
+    connection = op.get_bind()
+    rows: list[dict[str, str]] = []
+    for row in _texts(connection):
+        rows.append(row)
+        if len(rows) >= AT_ONCE:
+            connection.execute(sa.insert(searched), rows)
+            rows.clear()
+    if rows:
+        connection.execute(sa.insert(searched), rows)
+    run_script(connection, "0012")
+
+
+AT_ONCE = 500
+
+
+def _texts(connection: sa.Connection) -> Iterator[dict[str, str]]:
+    """What a search looks in, of every record there is; of an altered one that cannot be read nothing."""
+    ids = connection.scalars(sa.text("SELECT id FROM preregistrations")).all()
+    plan = sa.text(
+        "SELECT coalesce(r.draft, p.canonical) FROM preregistrations r LEFT JOIN plans p "
+        "ON p.preregistration_id = r.id AND p.version = r.version WHERE r.id = :id"
+    )
+    for each in ids:
+        yield {"preregistration_id": each, "text": _text(connection.scalar(plan, {"id": each}))}
+
+
+def _text(canonical: str | None) -> str:
+    try:
+        plan: dict[str, Any] = json.loads(canonical or "{}")
+        said = [f"{each['id']} {each['statement']}" for each in plan.get("hypotheses", [])]
+        return "\n".join(filter(None, [plan.get("title"), *said])).casefold()[:20_000]
+    except (ValueError, TypeError, LookupError, AttributeError):
+        return ""
 
 
 def downgrade() -> None:

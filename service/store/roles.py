@@ -38,6 +38,7 @@ GRANTS: Mapping[str, tuple[str, str]] = {
     "preregistrations": ("SELECT, INSERT, UPDATE, DELETE", "SELECT, UPDATE"),
     "projects": ("SELECT, INSERT", ""),
     "runs": ("SELECT, INSERT", "SELECT"),
+    "search_texts": ("SELECT, INSERT, UPDATE, DELETE", ""),
     "stamps": ("SELECT", "SELECT, INSERT"),
     "verdict_hypotheses": ("SELECT", "INSERT"),
     "verdicts": ("SELECT", "SELECT, INSERT"),

@@ -395,6 +395,13 @@ view_links = Table(
     Index(None, "preregistration_id", "created_at", "id"),
 )
 
+search_texts = Table(  # titles and hypotheses of plans, in one case: what a search looks in
+    "search_texts",
+    metadata,
+    Column("preregistration_id", Words, ForeignKey(preregistrations.c.id), primary_key=True),
+    Column("text", Words, nullable=False),
+)
+
 alterations = Table(  # rows that were found not to be what was stored; they stay until somebody forgets them
     "alterations",
     metadata,

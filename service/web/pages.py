@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Coroutine, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 from urllib.parse import parse_qs, urlencode
 
 from anyio import to_thread
@@ -23,7 +23,7 @@ from service.api.http.body import read_content
 from service.api.http.deps import ReadSession, require_scope
 from service.api.http.shared import Services, services
 from service.domain.access import Key
-from service.domain.plans.preregistration import Preregistration
+from service.domain.plans.preregistration import Preregistration, State
 from service.domain.verdicts.records import HypothesisVerdict, Verdict
 from service.errors import Forbidden, ForelockError, InvalidData, NotFound, RecordAltered, Unauthorized
 from service.store import clock, coverage, integrity, jobs, keys, ledger, preregistrations, verdicts
@@ -41,6 +41,7 @@ HEADERS = {
 }
 FORM = "application/x-www-form-urlencoded"
 MAX_FORM_BYTES = 4096
+MOST_SEARCH = 200
 LIST = "/preregistrations"
 
 _ID = r"[A-Za-z0-9_-]{1,64}"
@@ -112,16 +113,47 @@ def home() -> Response:
 
 
 @routes.get(LIST)
-def listed(request: Request, session: ReadSession, visitor: Visitor, cursor: str | None = None) -> Response:
-    """The project's preregistrations, newest first."""
-    records, next_cursor = preregistrations.page(session, visitor.project_id, cursor=cursor, limit=50)
+def listed(
+    request: Request,
+    session: ReadSession,
+    visitor: Visitor,
+    q: str = "",
+    state: str = "",
+    cursor: str | None = None,
+) -> Response:
+    """The project's preregistrations, newest first: all of them, or those that are searched for."""
+    wanted, words = _state(state), q.strip()
+    if len(words) > MOST_SEARCH:
+        fix = "look for fewer words"
+        raise InvalidData.field("q", f"is longer than {MOST_SEARCH} characters", fix)
+    records, next_cursor = preregistrations.page(
+        session, visitor.project_id, state=wanted, search=words, cursor=cursor, limit=50
+    )
     judged = [each.id for each in records if each.judged_at is not None]
     found = verdicts.several(session, visitor.project_id, judged) if judged else {}
     if judged:
         services(request).reads.note(visitor, "verdicts.list", None)
     today = clock.now(session).date()
     lines = [view.line_of(each, _outcomes(session, found.get(each.id)), today) for each in records]
-    return html("list.html", signed_in=True, lines=lines, next_cursor=next_cursor)
+    asked = {name: value for name, value in (("q", words), ("state", state)) if value}
+    return html(
+        "list.html",
+        signed_in=True,
+        lines=lines,
+        asked=asked,
+        states=view.STATE_NAMES,
+        older=f"{LIST}?{urlencode({**asked, 'cursor': next_cursor})}" if next_cursor else "",
+    )
+
+
+def _state(text: str) -> State | None:
+    """The state that a list is narrowed to."""
+    if text in view.STATES:
+        return cast(State, text)
+    if text:
+        known = ", ".join(view.STATES)
+        raise InvalidData.field("state", "is none that a record can be in", f"choose one of {known}")
+    return None
 
 
 @routes.get(LIST + "/{preregistration_id}")
