@@ -43,7 +43,6 @@ from service.api.routes import (
     jobs,
     keys,
     ledger,
-    links,
     looks,
     markdown,
     multiverse,
@@ -56,6 +55,7 @@ from service.api.routes import (
     stats,
     unblinding,
     verdicts,
+    view_links,
     wording,
 )
 from service.config import Settings
@@ -89,7 +89,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     evidence.routes,
     wording.routes,
     jobs.routes,
-    links.routes,
+    view_links.routes,
     projects.routes,
     keys.routes,
     bundles.routes,

@@ -37,7 +37,7 @@ TAGS = (
     ("jobs", "Work that takes longer than a request."),
     ("projects", "Tenants of the deployment."),
     ("keys", "API keys: who may do what."),
-    ("links", "Who may read a record without a key."),
+    ("view links", "Who may read a record without a key."),
     ("ledger", "The ledger for everybody: checkpoints, keys and proofs. No key is needed."),
     ("audit", "Who did what, and when."),
     ("service", "Limits, version, health and metrics."),

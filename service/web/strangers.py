@@ -13,8 +13,8 @@ from fastapi import APIRouter, Depends, Path, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from service.actions import charts, families, links, proofs
-from service.actions.links import Opened
+from service.actions import charts, families, proofs, view_links
+from service.actions.view_links import Opened
 from service.api.http.answers import answer
 from service.api.http.deps import ReadSession
 from service.api.http.drawing import ON_PAPER, pictured
@@ -45,13 +45,13 @@ def _opened(request: Request, session: Session, *, turns: float = 1.0) -> Opened
     shared, ids = services(request), request.path_params
     shared.strangers.take(turns, "what is read without a key")
     if "token" in ids:
-        found = links.opened_by(session, ids["token"])
+        found = view_links.opened_by(session, ids["token"])
     elif is_id(ids["prereg_id"]):
-        found = links.public(session, ids["prereg_id"])
+        found = view_links.public(session, ids["prereg_id"])
     else:
         raise NotFound("no public preregistration has such an id")
     if found.link is not None:
-        shared.reads.note_stranger(found.record.project_id, "link.read", found.link.id)
+        shared.reads.note_stranger(found.record.project_id, "viewlink.read", found.link.id)
     else:
         shared.reads.note_stranger(found.record.project_id, "public.read", found.record.id)
     return found

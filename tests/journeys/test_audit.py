@@ -30,7 +30,7 @@ WITHOUT_OUTCOMES = {
     "get_progress",
     "get_receipt",
     "get_visibility",
-    "list_links",
+    "list_view_links",
     "list_batches",
     "list_order",
     "list_stamps",

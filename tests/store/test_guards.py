@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from service.domain.access import ViewLink
-from service.store import coverage, guards, idempotency, jobs, links, preregistrations
+from service.store import coverage, guards, idempotency, jobs, preregistrations, view_links
 from service.store.tables import metadata
 from tests.store.conftest import NOW
 
@@ -356,7 +356,7 @@ def test_a_view_only_link_is_revoked_and_nothing_else(world, attacker):
                 created_at=NOW,
                 expires_at=NOW + timedelta(days=1),
             )
-            links.insert(session, link, f"hash {number}", "key")
+            view_links.insert(session, link, f"hash {number}", "key")
     for change in (
         "preregistration_id = 'r2'",
         "name = 'y'",
@@ -371,9 +371,9 @@ def test_a_view_only_link_is_revoked_and_nothing_else(world, attacker):
     attacker.succeed("UPDATE view_links SET revoked_at = created_at WHERE id = 'l1'")
     attacker.try_to("UPDATE view_links SET revoked_at = NULL WHERE id = 'l1'")
     with world.database.read() as session:
-        found = [links.by_token(session, f"hash {number}") for number in (1, 2, 3)]
+        found = [view_links.by_token(session, f"hash {number}") for number in (1, 2, 3)]
         assert [each and each.link.valid(NOW) for each in found] == [False, True, None]
-        assert links.count(session, record.id, NOW) == 1
+        assert view_links.count(session, record.id, NOW) == 1
 
 
 def test_coverage_stays_once_a_record_is_complete(database, judged, attacker):

@@ -12,7 +12,7 @@ from pydantic import AwareDatetime, Field
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from service.actions import links as actions
+from service.actions import view_links as actions
 from service.api.http.answers import Page, View, answer, shows
 from service.api.http.body import StrictBody
 from service.api.http.deps import MAX_ID, Cursor, Limit, Locker, Reader, ReadSession, RecordId, Shared
@@ -21,9 +21,9 @@ from service.api.http.route import refuses, router
 from service.domain.access import SECRET_BYTES, ViewLink, Visibility, new_token
 from service.domain.plans.strings import Line
 from service.records import Record, StrictRecord
-from service.store import clock, links, preregistrations
+from service.store import clock, preregistrations, view_links
 
-routes = router("links")
+routes = router("view links")
 
 _EXAMPLE: dict[str, Any] = {
     "id": "0c5d1b7e9a3f4c2d8b6e5f4a3c2d1b0e",
@@ -54,7 +54,7 @@ class SharingView(View):
     changed_at: datetime | None = Field(description="Null: it was never set.")
 
 
-class LinkRequest(StrictRecord):
+class ViewLinkRequest(StrictRecord):
     """A new view-only link."""
 
     name: Line = Field(description="Whom it is for. Whoever reads by it does not see this.")
@@ -66,7 +66,7 @@ class LinkRequest(StrictRecord):
     )
 
 
-class NewLink(Record):
+class NewViewLink(Record):
     """A link with its token, which no other answer shows."""
 
     link: ViewLink
@@ -80,7 +80,7 @@ class NewLink(Record):
 def get_visibility(caller: Reader, session: ReadSession, prereg_id: RecordId) -> SharingView:
     """Read who may read a record besides the keys of its project."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    return SharingView(**links.sharing(session, record.id)._asdict())
+    return SharingView(**view_links.sharing(session, record.id)._asdict())
 
 
 @routes.put("/preregistrations/{prereg_id}/visibility", responses=shows(_SHARED) | refuses(409, 507))
@@ -103,19 +103,19 @@ def set_visibility(
 
 
 @routes.post(
-    "/preregistrations/{prereg_id}/links",
+    "/preregistrations/{prereg_id}/view-links",
     status_code=201,
-    response_model=NewLink,
+    response_model=NewViewLink,
     responses=shows({"link": _EXAMPLE, "token": "flv_...", "path": "/shared/flv_..."}, 201)
     | refuses(409, 429),
 )
-def create_link(
+def create_view_link(
     caller: Locker,
     once: OptionalOnce,
     prereg_id: RecordId,
     body: Annotated[
-        LinkRequest,
-        StrictBody(LinkRequest, example={"name": "Reviewers, first round", "anonymous": True}),
+        ViewLinkRequest,
+        StrictBody(ViewLinkRequest, example={"name": "Reviewers, first round", "anonymous": True}),
     ],
 ) -> Response:
     """Make a view-only link to a locked record.
@@ -139,28 +139,28 @@ def create_link(
             token=token,
             now=clock.now(session),
         )
-        return answer(NewLink(link=made, token=token, path=f"/shared/{token}"), 201)
+        return answer(NewViewLink(link=made, token=token, path=f"/shared/{token}"), 201)
 
     return once.run(work, keep=_without_token)
 
 
 @routes.get(
-    "/preregistrations/{prereg_id}/links", responses=shows({"items": [_EXAMPLE], "next_cursor": None})
+    "/preregistrations/{prereg_id}/view-links", responses=shows({"items": [_EXAMPLE], "next_cursor": None})
 )
-def list_links(
+def list_view_links(
     caller: Locker, session: ReadSession, prereg_id: RecordId, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[ViewLink]:
     """List a record's view-only links, newest first, revoked and expired ones included."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    items, following = links.page(session, record.id, cursor=cursor, limit=limit)
+    items, following = view_links.page(session, record.id, cursor=cursor, limit=limit)
     return Page(items=items, next_cursor=following)
 
 
 @routes.delete(
-    "/preregistrations/{prereg_id}/links/{link_id}",
+    "/preregistrations/{prereg_id}/view-links/{link_id}",
     responses=shows(_EXAMPLE | {"revoked_at": "2027-02-01T12:00:00Z"}) | refuses(507),
 )
-def revoke_link(caller: Locker, shared: Shared, prereg_id: RecordId, link_id: LinkId) -> ViewLink:
+def revoke_view_link(caller: Locker, shared: Shared, prereg_id: RecordId, link_id: LinkId) -> ViewLink:
     """Revoke a view-only link. From here on it opens nothing. Again changes nothing."""
     with shared.database.write() as session:
         record = preregistrations.get(session, caller.project_id, prereg_id)
@@ -168,5 +168,5 @@ def revoke_link(caller: Locker, shared: Shared, prereg_id: RecordId, link_id: Li
 
 
 def _without_token(response: Response) -> Response:
-    made = NewLink.model_validate_json(bytes(response.body))
+    made = NewViewLink.model_validate_json(bytes(response.body))
     return answer(made.model_copy(update={"token": None, "path": None}), response.status_code)

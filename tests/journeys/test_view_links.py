@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from service.actions import links as actions
+from service.actions import view_links as actions
 from service.domain.access import new_token
 from service.store import clock, preregistrations
-from service.store import links as stored
+from service.store import view_links as stored
 from tests.api.conftest import bearer
 
 from .conftest import Service
@@ -45,7 +45,7 @@ def share(service: Service, prereg_id: str, visibility: str = "link") -> None:
 
 
 def link(service: Service, prereg_id: str, **options: Any) -> dict[str, Any]:
-    made = service.client.post(f"/v1/preregistrations/{prereg_id}/links", json={"name": "R2", **options})
+    made = service.client.post(f"/v1/preregistrations/{prereg_id}/view-links", json={"name": "R2", **options})
     assert made.status_code == 201, made.text
     return made.json()
 
@@ -74,19 +74,21 @@ def test_a_link_opens_one_record_and_nothing_after_it_was_revoked(
     for asked in (prereg_id, other):
         refused = stranger.get(f"/v1/preregistrations/{asked}", headers=bearer(token))
         assert refused.status_code == 401
-    revoked = service.client.delete(f"/v1/preregistrations/{prereg_id}/links/{made['link']['id']}")
+    revoked = service.client.delete(f"/v1/preregistrations/{prereg_id}/view-links/{made['link']['id']}")
     assert revoked.json()["revoked_at"] is not None
     assert statuses(stranger, path) == [404] * len(FILES)
-    again = service.client.delete(f"/v1/preregistrations/{prereg_id}/links/{made['link']['id']}")
+    again = service.client.delete(f"/v1/preregistrations/{prereg_id}/view-links/{made['link']['id']}")
     assert again.json() == revoked.json()
-    assert service.client.get(f"/v1/preregistrations/{prereg_id}/links").json()["items"] == [revoked.json()]
+    assert service.client.get(f"/v1/preregistrations/{prereg_id}/view-links").json()["items"] == [
+        revoked.json()
+    ]
 
 
 def test_whatever_opens_nothing_is_answered_alike(service: Service, stranger: TestClient) -> None:
     prereg_id = locked(service.client, small_plan(N))
     share(service, prereg_id)
     closed, ended = link(service, prereg_id), link(service, prereg_id)
-    service.client.delete(f"/v1/preregistrations/{prereg_id}/links/{closed['link']['id']}")
+    service.client.delete(f"/v1/preregistrations/{prereg_id}/view-links/{closed['link']['id']}")
     with service.database.write() as session:
         early = clock.now(session) - timedelta(days=100)
         record = preregistrations.get(session, service.project_id, prereg_id)
@@ -144,21 +146,23 @@ def test_an_anonymous_link_tells_nothing_that_the_service_knows_of_its_authors(
 def test_links_have_an_end_a_number_and_a_scope(service: Service) -> None:
     client, prereg_id = service.client, locked(service.client, small_plan(N))
     path = f"/v1/preregistrations/{prereg_id}"
-    private = client.post(f"{path}/links", json={"name": "R2"})
+    private = client.post(f"{path}/view-links", json={"name": "R2"})
     assert (private.status_code, "is private" in private.json()["detail"]) == (409, True)
     share(service, prereg_id)
     now = datetime.now(UTC)
     for wrong in (now - timedelta(seconds=5), now + timedelta(days=400)):
-        refused = client.post(f"{path}/links", json={"name": "R2", "expires_at": wrong.isoformat()})
+        refused = client.post(f"{path}/view-links", json={"name": "R2", "expires_at": wrong.isoformat()})
         assert (refused.status_code, refused.json()["errors"][0]["path"]) == (422, "expires_at")
     reader = bearer(service.key("read"))
     assert client.put(f"{path}/visibility", json={"visibility": "public"}, headers=reader).status_code == 403
-    assert client.post(f"{path}/links", json={"name": "R2"}, headers=reader).status_code == 403
+    assert client.post(f"{path}/view-links", json={"name": "R2"}, headers=reader).status_code == 403
     unlocked = draft(client, small_plan(N))
     refused = client.put(f"/v1/preregistrations/{unlocked}/visibility", json={"visibility": "public"})
     assert refused.status_code == 409
     once = idempotent()
-    first, again = (client.post(f"{path}/links", json={"name": "R2"}, headers=once).json() for _ in range(2))
+    first, again = (
+        client.post(f"{path}/view-links", json={"name": "R2"}, headers=once).json() for _ in range(2)
+    )
     assert again == first | {"token": None, "path": None}
     with service.database.read() as session:
         assert stored.count(session, prereg_id, clock.now(session)) == 1
@@ -169,7 +173,7 @@ def test_no_more_links_than_may_be(service: Service, monkeypatch: pytest.MonkeyP
     prereg_id = locked(service.client, small_plan(N))
     share(service, prereg_id)
     made = link(service, prereg_id)
-    path = f"/v1/preregistrations/{prereg_id}/links"
+    path = f"/v1/preregistrations/{prereg_id}/view-links"
     assert service.client.post(path, json={"name": "R3"}).json()["code"] == "too_many"
     service.client.delete(f"{path}/{made['link']['id']}")
     link(service, prereg_id)
@@ -184,12 +188,12 @@ def test_sharing_and_reading_by_a_link_are_in_the_log(service: Service, stranger
     stranger.get(made["path"])
     share(service, prereg_id, "public")
     stranger.get(f"/public/{prereg_id}")
-    service.client.delete(f"/v1/preregistrations/{prereg_id}/links/{made['link']['id']}")
+    service.client.delete(f"/v1/preregistrations/{prereg_id}/view-links/{made['link']['id']}")
     service.app.state.services.reads.write(everything=True)
     found = [(each["action"], each["key_id"] is None) for each in log(service, subject=prereg_id)]
     assert sorted(found) == [
-        ("link.create", False),
-        ("link.revoke", False),
+        ("viewlink.create", False),
+        ("viewlink.revoke", False),
         ("preregistration.create", False),
         ("preregistration.items", False),
         ("preregistration.lock", False),
@@ -197,7 +201,7 @@ def test_sharing_and_reading_by_a_link_are_in_the_log(service: Service, stranger
         ("visibility.set", False),
         ("visibility.set", False),
     ]
-    (read,) = log(service, action="link.read")
+    (read,) = log(service, action="viewlink.read")
     assert (read["subject"], read["key_id"]) == (made["link"]["id"], None)
     assert made["token"] not in service.client.get("/v1/audit").text
     assert service.client.get(f"/v1/preregistrations/{prereg_id}").json()["plan_sha256"] == hash_before

@@ -48,14 +48,16 @@ def test_a_view_only_link_is_read_and_then_revoked(chromium, address, keep, new_
         record = f"{address}/v1/preregistrations/p1"
         sent = {"headers": bearer(secret)}
         assert page.request.put(f"{record}/visibility", data={"visibility": "link"}, **sent).ok
-        made = page.request.post(f"{record}/links", data={"name": "R2", "anonymous": True}, **sent).json()
+        made = page.request.post(
+            f"{record}/view-links", data={"name": "R2", "anonymous": True}, **sent
+        ).json()
         page.goto(address + made["path"])
         assert page.get_by_role("heading", level=2).first.inner_text() == "H1a Not supported"
         assert page.get_by_role("button", name="Sign out").count() == 0
         assert page.get_by_role("link", name="Receipt of the plan").is_visible()
         assert all(url.startswith(f"{address}/") for url in asked)
         assert complaints == []
-        assert page.request.delete(f"{record}/links/{made['link']['id']}", **sent).ok
+        assert page.request.delete(f"{record}/view-links/{made['link']['id']}", **sent).ok
         page.reload()
         assert "opens nothing" in page.get_by_role("main").inner_text()
         assert context.cookies() == []

@@ -18,8 +18,8 @@ from service.domain.access import (
 )
 from service.domain.plans.preregistration import Preregistration, State
 from service.errors import Conflict, InvalidData, NotFound, TooMany
-from service.store import audit, clock, links, preregistrations
-from service.store.links import Sharing
+from service.store import audit, clock, preregistrations, view_links
+from service.store.view_links import Sharing
 
 MOST_LINKS = 200
 """Of one record, that are open."""
@@ -49,12 +49,12 @@ def share(
         Conflict: it is a draft.
     """
     record.require(*_LOCKED, action="sharing")
-    before = links.sharing(session, record.id)
+    before = view_links.sharing(session, record.id)
     if before.visibility == visibility:
         return before
     facts = {"visibility": visibility, "before": before.visibility}
     audit.record_act(session, caller, "visibility.set", record.id, facts, now=now)
-    return links.share(session, record.id, visibility, now)
+    return view_links.share(session, record.id, visibility, now)
 
 
 def create(
@@ -77,7 +77,7 @@ def create(
         TooMany: as many links are open as there may be.
     """
     record.require(*_LOCKED, action="sharing")
-    if links.sharing(session, record.id).visibility == "private":
+    if view_links.sharing(session, record.id).visibility == "private":
         raise Conflict(
             f"preregistration {record.id} is private, and a link would open nothing; first "
             f'PUT /v1/preregistrations/{record.id}/visibility with {{"visibility": "link"}}'
@@ -88,7 +88,7 @@ def create(
     if ends > now + LINK_LASTS_AT_MOST:
         days = LINK_LASTS_AT_MOST // _TODAY
         raise InvalidData.field("expires_at", f"is more than {days} days away", "name an earlier time")
-    if links.count(session, record.id, now) >= MOST_LINKS:
+    if view_links.count(session, record.id, now) >= MOST_LINKS:
         raise TooMany(f"this record has {MOST_LINKS} open links, as many as it may; revoke some")
     link = ViewLink(
         id=link_id,
@@ -98,9 +98,9 @@ def create(
         created_at=now,
         expires_at=ends,
     )
-    links.insert(session, link, secret_sha256(token), caller.id)
+    view_links.insert(session, link, secret_sha256(token), caller.id)
     facts = {"link": link.id, "anonymous": anonymous, "expires_at": ends.isoformat()}
-    audit.record_act(session, caller, "link.create", record.id, facts, now=now)
+    audit.record_act(session, caller, "viewlink.create", record.id, facts, now=now)
     return link
 
 
@@ -108,11 +108,11 @@ def revoke(
     session: Session, caller: Key, record: Preregistration, link_id: str, *, now: datetime
 ) -> ViewLink:
     """End a link. Doing it again changes nothing."""
-    before = links.get(session, record.id, link_id)
+    before = view_links.get(session, record.id, link_id)
     if before.revoked_at is not None:
         return before
-    audit.record_act(session, caller, "link.revoke", record.id, {"link": link_id}, now=now)
-    return links.revoke(session, record.id, link_id, now)
+    audit.record_act(session, caller, "viewlink.revoke", record.id, {"link": link_id}, now=now)
+    return view_links.revoke(session, record.id, link_id, now)
 
 
 def opened_by(session: Session, token: str) -> Opened:
@@ -121,7 +121,7 @@ def opened_by(session: Session, token: str) -> Opened:
     Raises:
         NotFound: no such link; or it has ended, or its record is private: nobody is told which.
     """
-    found = links.by_token(session, secret_sha256(token)) if parse_token(token) else None
+    found = view_links.by_token(session, secret_sha256(token)) if parse_token(token) else None
     if found is None or not found.link.valid(clock.now(session)) or found.visibility == "private":
         raise NotFound(
             "this link opens nothing: it was mistyped, or it has ended; ask whoever sent it for a new one"
@@ -136,7 +136,7 @@ def public(session: Session, preregistration_id: str) -> Opened:
     Raises:
         NotFound: there is none of that id, or it is not public: nobody is told which.
     """
-    project_id = links.public_project(session, preregistration_id)
+    project_id = view_links.public_project(session, preregistration_id)
     if project_id is None:
         raise NotFound("no public preregistration has such an id")
     return Opened(preregistrations.get(session, project_id, preregistration_id), None)
