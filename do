@@ -19,7 +19,7 @@ usage: ./do COMMAND [ARGUMENTS]
                                   that version, in its own environment
   test --alone [FILE ...]         run every test file, or those named, in a process of its own
   quick                           format, lint, types, and the tests of what was changed: seconds
-  coverage [--python 3.x] [PYTEST ARGUMENTS]
+  coverage [--python 3.x] [--floor PERCENT FILES] [PYTEST ARGUMENTS]
                                   how much of the service the tests run that need no other process
   check                           format, lint, types, layers, OpenAPI, Dockerfile
   openapi                         write openapi/openapi.json from the code
@@ -254,7 +254,7 @@ index() {
 
 # --- the environment ------------------------------------------------------------------------------
 
-# environment run|dev|bench [3.x]: install what uv.lock says, unless a stamp shows that this was done already. A version
+# environment run|dev|all|bench [3.x]: install what uv.lock says, unless a stamp shows that this was done already. A version
 # other than that of the environment everything else uses gets its own.
 environment() {
     choose_places
@@ -270,7 +270,7 @@ environment() {
         had_group=${had%% *}
         # What was installed for the tests or benchmarks stays: taking it out again would make every other run slow.
         case $had_group-$group in
-            bench-* | dev-run) group=$had_group ;;
+            bench-dev | bench-run | all-dev | all-run | dev-run) group=$had_group ;;
         esac
         if [ "${had#* }" = "$wanted" ] && [ "$had_group" = "$group" ]; then return; fi
     fi
@@ -285,6 +285,7 @@ environment() {
     say "installing from uv.lock into $venv"
     case $group in
         dev) groups="--group dev" ;;
+        all) groups="--group dev --group hooks" ;;
         bench) groups="--group dev --group bench" ;;
         *) groups="--no-dev" ;;
     esac
@@ -345,7 +346,7 @@ run_tests() {
             *) break ;;
         esac
     done
-    environment dev "$on"
+    if [ -z "$slow" ]; then environment all "$on"; else environment dev "$on"; fi
     if [ -z "$slow" ]; then
         { have buildah && have debootstrap; } || apt_install buildah crun debootstrap ||
             say "./do test --all: without buildah and debootstrap the image build is skipped (Debian: apt-get install buildah crun debootstrap)"
@@ -389,7 +390,7 @@ check() {
     cd "$root"
     bin=$venv/bin failed=""
     if have shellcheck; then
-        step "shell" shellcheck --shell sh "do" .ci/run tests/image/build.sh
+        step "shell" shellcheck --shell sh "do" .ci/run tests/image/build.sh client/action.sh
     else
         step "shell" sh -n "do"
     fi
@@ -424,8 +425,14 @@ check() {
 # How much of the service the tests run: those that need no other process. The events of Python 3.12 and later cost next to
 # nothing; on 3.11 every line would.
 run_coverage() {
-    version=3.13
-    if [ "${1:-}" = --python ]; then version=${2:?name a version, 3.12 or later} && shift 2; fi
+    version=3.13 floor="" of=""
+    while :; do
+        case ${1:-} in
+            --python) version=${2:?name a version, 3.12 or later} && shift 2 ;;
+            --floor) floor=${2:?give percent} of=${3:?and the files, such as service/stats/*} && shift 3 ;;
+            *) break ;;
+        esac
+    done
     environment dev "$version"
     cd "$root"
     [ $# -gt 0 ] || set -- $measured
@@ -433,7 +440,11 @@ run_coverage() {
     rm -rf "$state/coverage" && mkdir -p "$state/coverage"
     "$venv/bin/python" -m coverage run -m pytest -q -n auto --maxprocesses 8 -m "not slow" "$@"
     "$venv/bin/python" -m coverage combine --quiet
-    "$venv/bin/python" -m coverage report --skip-covered --sort=cover | tail -n 40
+    if [ -n "$floor" ]; then
+        "$venv/bin/python" -m coverage report --include="$of" --fail-under="$floor" --skip-covered --sort=cover
+    else
+        "$venv/bin/python" -m coverage report --skip-covered --sort=cover | tail -n 40
+    fi
 }
 
 measured="tests/actions tests/api tests/domain tests/ingest tests/jobs tests/kernels tests/reports tests/stats tests/store tests/web"

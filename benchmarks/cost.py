@@ -86,6 +86,16 @@ def _arms(k: int, n: int) -> Body:
     return {"arms": {f"arm {place}": row.astype(float).tolist() for place, row in enumerate(right)}}
 
 
+def _preferences(k: int, n: int) -> Body:
+    """Every arm beats the next once, so that all are linked, and then at random."""
+    rng, round_ = np.random.default_rng(n), np.arange(k)
+    first = np.concatenate([round_, rng.integers(0, k, max(n - k, 0))])
+    second = np.concatenate([round_ + 1, first[k:] + rng.integers(1, k, max(n - k, 0))]) % k
+    chosen = np.concatenate([["first"] * k, rng.choice(["first", "second", "tie"], max(n - k, 0))])
+    columns = {"first": [f"arm {arm}" for arm in first], "second": [f"arm {arm}" for arm in second]}
+    return {**columns, "preferred": chosen.tolist()}
+
+
 def requests() -> Iterator[tuple[str, str, Body]]:
     """Test, what is special, and the request; not larger than some seconds."""
     for n in (10, 1000, 100_000):
@@ -130,7 +140,17 @@ def requests() -> Iterator[tuple[str, str, Body]]:
         for test in ("paired-t", "wilcoxon", "sign-flip"):
             yield "type-one-error", f"{test}, {n:,} items", {**scores, "test": test, "n_splits": 2000}
         yield "variance-components", f"{n:,} by 3", {"values": np.array([scores["baseline"]] * 3).T.tolist()}
+        if n <= 1000:
+            runs = np.array([scores["baseline"], scores["candidate"]])[:, :, None] + np.arange(3)
+            judged = {"baseline": runs[0].tolist(), "candidate": runs[1].tolist()}
+            yield "repeated", f"{n:,} by 3", judged
+            if n <= 100:
+                ragged = {**judged, "candidate": [each[:2] for each in judged["candidate"]]}
+                yield "repeated", f"{n:,} by 3 and 2", ragged
         yield "pass-at-k", f"{n:,} items", {"correct": [3, 4] * (n // 2), "attempts": 10, "k": [1, 5]}
+        compared, twos = _preferences(10, n), (np.arange(max(n, 10)) // 2).tolist()
+        yield "preference", f"10 arms, {n:,} comparisons", compared
+        yield "preference", f"10 arms, {n:,} in 2s", {**compared, "clusters": twos}
         if n <= 10_000:
             yield "leaderboard", f"5 arms, {n:,} items", _arms(5, n)
             yield "leaderboard", f"20 arms, {n:,} items", _arms(20, n)

@@ -1,4 +1,4 @@
-"""Several arms compared at once, against the same definition written as a loop over resamples."""
+"""Several arms compared at once, against the same definitions written with numpy and scipy."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy import optimize
 
 from benchmarks.harness import Sides, row
 from benchmarks.ours import computed
+from service.kernels import preferences
 from service.kernels.max_t import flipped, max_t, summed
 
 GROUP = "several arms"
@@ -53,3 +55,48 @@ def _leaderboard() -> Sides:
         of="its own Monte-Carlo error",
         ours_error=error,
     )
+
+
+RATED = 30
+
+
+@row(
+    f"Bradley-Terry with ties, {RATED} arms, 100,000 comparisons",
+    group=GROUP,
+    peer="scipy.optimize, L-BFGS",
+    bar=1,
+)
+def _strengths() -> Sides:
+    rng = np.random.default_rng(7)
+    logs = rng.normal(0, 0.5, RATED)
+    first, second = np.triu_indices(RATED, 1)
+    half = (logs[first] - logs[second]) / 2
+    rates = np.exp(np.stack([half, -half, np.full(len(half), -0.7)], axis=1))
+    seen = rng.multinomial(100_000 // len(half), rates / rates.sum(axis=1, keepdims=True)).astype(np.float64)
+    wins, ties = np.zeros((RATED, RATED)), np.zeros((RATED, RATED))
+    wins[first, second], wins[second, first] = seen[:, 0], seen[:, 1]
+    ties[first, second] = ties[second, first] = seen[:, 2]
+
+    def minus(parameters: Any) -> tuple[float, Any]:
+        """Minus the log likelihood, with its slope."""
+        lead = (parameters[first] - parameters[second]) / 2
+        each = np.exp(np.stack([lead, -lead, np.full(len(lead), parameters[-1])], axis=1))
+        total = each.sum(axis=1)
+        left = seen - seen.sum(axis=1, keepdims=True) * each / total[:, None]
+        slope = np.zeros(RATED + 1)
+        np.add.at(slope, first, (left[:, 0] - left[:, 1]) / 2)
+        np.add.at(slope, second, (left[:, 1] - left[:, 0]) / 2)
+        slope[-1] = left[:, 2].sum()
+        return -float((seen * np.log(each / total[:, None])).sum()), -slope
+
+    def peer() -> float:
+        found = optimize.minimize(
+            minus, np.zeros(RATED + 1), jac=True, method="L-BFGS-B", options={"ftol": 1e-14}
+        )
+        return float(found.x[0] - found.x[1])
+
+    def ours() -> float:
+        found = preferences.fit(wins, ties)
+        return float(found.logs[0] - found.logs[1])
+
+    return Sides(ours, peer, error=1e-5)

@@ -120,6 +120,16 @@ class Settings(BaseSettings):
         description="Hosts, addresses and networks that may be called though they are not public, by commas.",
     )
 
+    public_url: str | None = Field(
+        None,
+        max_length=500,
+        pattern=r"^https?://[^\s?#@]+$",
+        description="Where people reach the service; messages link to pages there. Unset: they link nowhere.",
+    )
+    delivery_days: float = Field(
+        3.0, gt=0, le=30, description="A webhook or a tracker that is away this long is given up."
+    )
+
     @model_validator(mode="after")
     def _pool_is_encrypted(self) -> Self:
         """A plain scheduler runs anybody's code."""

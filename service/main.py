@@ -18,7 +18,7 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -43,8 +43,10 @@ from service.store.integrity import Alteration
 if TYPE_CHECKING:
     from service.actions.coverage import Rebuilt
     from service.actions.signer import Signer
+    from service.jobs.delivering import Delivering
     from service.jobs.runner import Runner
     from service.jobs.witnessing import Witnessing
+    from service.publish.http import Outgoing
 
 
 def settings_of(given: Mapping[str, object]) -> Settings:
@@ -173,7 +175,7 @@ def build_runner(settings: Settings) -> Runner:
     from service.wake import Alarm
 
     threads = settings.runner_threads or settings.workers_of_pool + 2
-    database = Database(settings.runner_url, pool_size=threads + 2 + settings.calls_out)
+    database = Database(settings.runner_url, pool_size=threads + 4 + settings.calls_out)
     wait_for(database, sys.stderr.write)
     schema.require_current(database.engine)
     keyring = _keyring(settings, private=True)
@@ -196,6 +198,25 @@ def build_runner(settings: Settings) -> Runner:
         alarm=Alarm(settings.runner_socket),
         settings=settings,
         witnessing=_witnessing(settings, database),
+        delivering=_delivering(settings, database, keyring),
+    )
+
+
+def _delivering(settings: Settings, database: Database, keyring: Keyring) -> Delivering:
+    """Who sends what the outbox holds; what calls take is loaded with the first of them."""
+    from service.jobs.delivering import Delivering
+
+    def outgoing() -> Outgoing:
+        from service.jobs.witnesses import outgoing_of
+
+        return outgoing_of(settings)
+
+    return Delivering(
+        database,
+        outgoing,
+        seal_private=keyring.opener(),
+        public_url=settings.public_url,
+        gives_up_after=timedelta(days=settings.delivery_days),
     )
 
 

@@ -69,7 +69,7 @@ def serving(context: ssl.SSLContext | None = None) -> Iterator[Loopback]:
             self.end_headers()
             self.wfile.write(content)
 
-        do_GET = do_POST = _any
+        do_GET = do_POST = do_PUT = _any
 
         def _drip(self) -> None:
             try:

@@ -14,8 +14,8 @@ from forelock.commands.common import EPILOG
 from forelock.problem import FileFault, ForelockError, ForelockProblem
 
 NOUNS = (
-    "tests", "gates", "resolution", "plans", "states", "results", "imports", "spool", "verdicts", "seals", "bundles",
-    "exports", "keys", "log",
+    "tests", "gates", "noise", "resolution", "plans", "states", "results", "imports", "spool", "verdicts", "seals",
+    "bundles", "exports", "outside", "keys", "log",
 )  # fmt: skip
 """Modules of commands, in the order of the help."""
 QUICK = {
@@ -23,6 +23,7 @@ QUICK = {
     "tests": "tests",
     "gate": "gates",
     "rank": "gates",
+    "noise": "noise",
     "resolve": "resolution",
     "audit": "resolution",
 }

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, BinaryIO, Literal, Protocol
 from urllib.parse import quote
 
-from forelock.connection import LONGEST_POLL, Connection, Json, read_object
+from forelock.connection import LONGEST_POLL, Json, read_object
+from forelock.outside import OutsideCalls
 from forelock.problem import ForelockProblem, VerdictTimeout
 from forelock.results import OnDuplicate, Results
 
@@ -27,7 +28,7 @@ BATCH_SIZE = 10_000
 GZIPPED = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
 
 
-class Client(Connection):
+class Client(OutsideCalls):
     """What one service offers to one API key, as calls."""
 
     # Statistical tests
@@ -133,12 +134,16 @@ class Client(Connection):
         acknowledge: Iterable[str] | Literal["all"] = (),
         *,
         etag: str | None = None,
+        mlflow_run: str | None = None,
     ) -> Json:
-        """Lock the plan for good, acknowledging warnings by code. Without `etag`, its newest version."""
+        """Lock the plan for good, acknowledging warnings by code. Without `etag`, its newest version.
+
+        `mlflow_run` is a run of the project's MLflow that is to carry lock and verdict.
+        """
         record = _record(preregistration_id)
         etag = etag or self._etag(record)
         codes = acknowledge if isinstance(acknowledge, str) else list(acknowledge)
-        body = {"acknowledge": codes}
+        body: Json = {"acknowledge": codes} | ({} if mlflow_run is None else {"mlflow_run": mlflow_run})
         return self._json("POST", f"{record}/lock", json=body, headers={"If-Match": etag}, key=_new_key())
 
     def amend(

@@ -8,7 +8,8 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from service.actions.preregistrations import acknowledged, refuse_errors
+from service.actions.announcements import announce
+from service.actions.preregistrations import acknowledged, clock_facts, refuse_errors
 from service.domain.access import Key
 from service.domain.ledger import Receipt
 from service.domain.lint.lint import lint
@@ -94,12 +95,14 @@ def amend(
             "plan_sha256": changed.plan_sha256,
             "prior_sha256": record.plan_sha256,
             "reason": reason,
-        },
+        }
+        | clock_facts(session, now),
         project_id=record.project_id,
         preregistration_id=record.id,
         salt=salt,
         now=now,
     )
+    announce(session, changed, "preregistration.amended", receipt.sequence, now=now)
     return changed, receipt
 
 

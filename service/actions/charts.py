@@ -29,6 +29,7 @@ from service.reports.charts.pareto import pareto
 from service.reports.charts.power import power_of_rules
 from service.reports.charts.style import Row, Spec
 from service.reports.charts.words import Language
+from service.store import plan_keys
 
 OfVerdict = Literal["forest", "cumulative", "arms", "discordance", "pareto", "multiverse"]
 Name = Literal["power", OfVerdict]
@@ -37,6 +38,7 @@ NAMES: tuple[Name, ...] = ("power", *get_args(OfVerdict))
 MOST_SECONDS = 3.0
 """What the curve of a picture may take to compute, by its test's own estimate."""
 
+_ARMS: Recent[tuple[str, str], tuple[ArmSummary, ...]] = Recent(256)
 _CURVES: Recent[tuple[str, str], Mapping[str, Any]] = Recent(64)
 """By record and hypothesis: rows and verdict stay as they are."""
 
@@ -117,10 +119,11 @@ def curve_of(session: Session, record: Preregistration, hypothesis: str) -> Mapp
         Conflict: there are no rows, or they would take too long.
     """
     known = record.id, hypothesis
+    plan_keys.released(session, record.id)  # whoever asks must find the rows readable, every time
     found = _CURVES.get(known)
-    rows = open_rows(session, record)  # whoever asks must find them readable, every time
     if found is not None:
         return found
+    rows = open_rows(session, record)
     planned = rows.plan.hypothesis(hypothesis)
     request = None if planned is None else curve_request(rows.plan, planned, rows.manifests, rows.outcomes)
     if request is None:
@@ -137,9 +140,15 @@ def curve_of(session: Session, record: Preregistration, hypothesis: str) -> Mapp
 
 def summaries(session: Session, record: Preregistration, hypothesis: str) -> tuple[ArmSummary, ...]:
     """Both arms of a hypothesis in numbers, on the items of the verdict."""
-    rows = open_rows(session, record)
-    planned = rows.plan.hypothesis(hypothesis)
-    return () if planned is None else arm_summaries(rows.plan, planned, rows.manifests, rows.outcomes)
+    known = record.id, hypothesis
+    plan_keys.released(session, record.id)
+    found = _ARMS.get(known)
+    if found is None:
+        rows = open_rows(session, record)
+        planned = rows.plan.hypothesis(hypothesis)
+        found = () if planned is None else arm_summaries(rows.plan, planned, rows.manifests, rows.outcomes)
+        _ARMS.add(known, found, 1)
+    return found
 
 
 def _pareto(rows: Rows, judged: HypothesisVerdict, language: Language) -> Spec:

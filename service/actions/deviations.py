@@ -8,6 +8,7 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from service.actions import endings
+from service.actions.announcements import announce
 from service.actions.results import expected_total, manifests_of
 from service.actions.verdicts import open_batch
 from service.domain.access import Key
@@ -119,7 +120,9 @@ def file(session: Session, caller: Key, prepared: Prepared, *, salt: bytes, now:
         "classification": classification,
     }
     audit.record_act(session, caller, "deviation.file", record.id, {"deviation": number}, now=now)
-    return Filed(deviation, ledger.append_of(session, record, "deviation", said, salt=salt, now=now))
+    receipt = ledger.append_of(session, record, "deviation", said, salt=salt, now=now)
+    announce(session, record, "deviation.filed", receipt.sequence, now=now)
+    return Filed(deviation, receipt)
 
 
 def decide(

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
+from service.actions.announcements import announce
 from service.actions.coverage import require_covered
 from service.actions.results import enqueue_verdict, expected_total
 from service.domain.access import Key
@@ -53,7 +54,9 @@ def close(
     enqueue_verdict(session, moved, job_id=job_id, now=now)
     _audit(session, caller, record, "preregistration.close", {"deviation": deviation}, now)
     body = {"deviation": deviation, "received": received, "expected": expected_total(record.plan)}
-    return moved, _ledgered(session, record, "close", body | {"reason": reason}, salt, now)
+    receipt = _ledgered(session, record, "close", body | {"reason": reason}, salt, now)
+    announce(session, moved, "preregistration.closed", receipt.sequence, now=now)
+    return moved, receipt
 
 
 def withdraw(
@@ -64,7 +67,9 @@ def withdraw(
     moved = preregistrations.move(session, record, "withdrawn", now)
     _audit(session, caller, record, "preregistration.withdraw", {"state": record.state}, now)
     body = {"state": record.state, "reason": reason}
-    return moved, _ledgered(session, record, "withdrawal", body, salt, now)
+    receipt = _ledgered(session, record, "withdrawal", body, salt, now)
+    announce(session, moved, "preregistration.withdrawn", receipt.sequence, now=now)
+    return moved, receipt
 
 
 def _require_filed(session: Session, record: Preregistration, deviation: int) -> None:

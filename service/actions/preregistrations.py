@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from service.actions.announcements import announce
 from service.domain.access import Key
 from service.domain.ledger import Receipt
 from service.domain.lint.lint import lint
@@ -181,12 +182,14 @@ def lock(
     audit.record_act(
         session, caller, "preregistration.lock", record.id, {"acknowledged": list(read)}, now=now
     )
-    said = {"version": locked.version, "plan_sha256": plan.sha256()} | _clock(session, now)
-    return locked, ledger.append_of(session, record, "plan_locked", said, salt=material.salt, now=now)
+    said = {"version": locked.version, "plan_sha256": plan.sha256()} | clock_facts(session, now)
+    receipt = ledger.append_of(session, record, "plan_locked", said, salt=material.salt, now=now)
+    announce(session, locked, "preregistration.locked", receipt.sequence, now=now)
+    return locked, receipt
 
 
-def _clock(session: Session, now: datetime) -> dict[str, bool]:
-    """What the leaf says where the clock was set back: the lock is dated before entries that are older.
+def clock_facts(session: Session, now: datetime) -> dict[str, bool]:
+    """What a leaf says where the clock was set back: its plan is dated before entries that are older.
 
     How far it was set back would tell when another project wrote last: only the log has it.
     """

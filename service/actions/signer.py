@@ -135,9 +135,9 @@ class Signer:
         return None
 
     @contextmanager
-    def turn(self) -> Iterator[Turn]:
+    def turn(self, *, flush: bool = True) -> Iterator[Turn]:
         """The right to sign, over every process of this machine and every machine of this database."""
-        with self.state.alone(), signing.turn(self.database) as turn:
+        with self.state.alone(), signing.turn(self.database, flush=flush) as turn:
             yield turn
 
     def look(self, session: Session, remembered: Remembered | None, *, for_update: bool = False) -> Seen:
@@ -210,7 +210,8 @@ class Signer:
                 if ledger.head(session).size == 0 and self.state.read() is None:
                     return None
             self.found()
-        with self.turn() as turn:
+        # the state is on the disk, and the same note is stored again from it: its row need not be waited for
+        with self.turn(flush=False) as turn:
             self.step("taken")
             remembered = self.state.read()
             with turn.read() as session:
@@ -222,10 +223,10 @@ class Signer:
             if remembered is None or remembered.note != note:
                 self.state.keep(note, self.step)
             self.step("kept")
-            if seen.stored is None or (seen.stored.size, seen.stored.signer) != (size, seen.signer.number):
+            if unstored := list(_unstored(seen)):
                 with turn.write() as session:
-                    kept = StoredCheckpoint(size, seen.signer.number, note)
-                    checkpoints.insert(session, kept, clock.now(session))
+                    for each in unstored:
+                        checkpoints.insert(session, each, clock.now(session))
             self.step("stored")
         self.step("committed")
         return Signed(size, note)
@@ -285,6 +286,21 @@ class Signer:
         if why != self._said:
             log.error("no checkpoint is signed", extra={"fields": {"why": why}})
         self._said = why
+
+
+def _unstored(seen: Seen) -> Iterator[StoredCheckpoint]:
+    """What the database does not have: this checkpoint, and before it one that was signed and did not get there.
+
+    Receipts may name that one, and the first checkpoint that holds a leaf stays the first.
+    """
+    number, stored = seen.signer.number, 0 if seen.stored is None else seen.stored.size
+    if seen.remembered is not None:
+        before = seen.remembered.checkpoint
+        is_ours = before.origin == seen.by.name and before.sign(seen.by) == seen.remembered.note
+        if is_ours and stored < before.size < seen.checkpoint.size:
+            yield StoredCheckpoint(before.size, number, seen.remembered.note)
+    if seen.stored is None or (seen.stored.size, seen.stored.signer) != (seen.checkpoint.size, number):
+        yield StoredCheckpoint(seen.checkpoint.size, number, seen.note)
 
 
 def _kept(before: Checkpoint, resumed: Handover) -> Checkpoint:

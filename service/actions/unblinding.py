@@ -7,6 +7,7 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
+from service.actions.announcements import announce
 from service.actions.results import enqueue, expected_total
 from service.domain.access import Key
 from service.domain.deviations.deviation import require_person
@@ -90,7 +91,9 @@ def unblind(
     )
     audit.record_act(session, caller, "preregistration.unblind", record.id, {}, now=now)
     job = None if released else enqueue(session, record, KIND, job_id=job_id, now=now)
-    return made, ledger.append_of(session, record, "unblinding", facts(made), salt=salt, now=now), job
+    receipt = ledger.append_of(session, record, "unblinding", facts(made), salt=salt, now=now)
+    announce(session, record, "preregistration.unblinded", receipt.sequence, now=now)
+    return made, receipt, job
 
 
 def erase(

@@ -11,6 +11,7 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from service.actions import endings, validity
+from service.actions.announcements import announce
 from service.actions.results import manifests_of
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
@@ -155,7 +156,8 @@ def record(
         now=now,
     )
     said = {"plan_sha256": verdict.plan_sha256, "verdict_sha256": verdict_sha256}
-    ledger.append_of(session, found, "verdict", said, salt=salt, now=now)
+    receipt = ledger.append_of(session, found, "verdict", said, salt=salt, now=now)
+    announce(session, found, "verdict.published", receipt.sequence, now=now)
     return {"preregistration_id": found.id}
 
 

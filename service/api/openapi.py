@@ -38,6 +38,7 @@ TAGS = (
     ("projects", "Tenants of the deployment."),
     ("keys", "API keys: who may do what."),
     ("view links", "Who may read a record without a key."),
+    ("outgoing", "What leaves: webhooks, the project's tracker, runs and links of a record, badges."),
     ("ledger", "The ledger for everybody: checkpoints, keys and proofs. No key is needed."),
     ("audit", "Who did what, and when."),
     ("service", "Limits, version, health and metrics."),

@@ -37,6 +37,7 @@ from service.store.jobs import Job
 from service.wake import Alarm
 
 if TYPE_CHECKING:
+    from service.jobs.delivering import Delivering
     from service.jobs.witnessing import Witnessing
 
 log = logging.getLogger("forelock.runner")
@@ -68,6 +69,7 @@ class Runner:
         settings: Settings,
         watch: job_leases.Watch | None = None,
         witnessing: Witnessing | None = None,
+        delivering: Delivering | None = None,
     ) -> None:
         self._database, self._pool, self._alarm, self._settings = database, pool, alarm, settings
         look = LookJob(keyring)
@@ -86,7 +88,7 @@ class Runner:
         self._busy, self._count = 0, threading.Lock()
         self._tidied = time.monotonic()
         self._watch = watch or job_leases.Watch()
-        self._witnessing = witnessing
+        self._outside = {"witness": witnessing, "deliveries": delivering}
         rest = self._stopping.wait
         self._no_database = Absence(database.why, "the database answers again", rest)
         self._no_pool = Absence(
@@ -100,11 +102,10 @@ class Runner:
 
     def run(self) -> None:
         """Work until `stop`; a database that is away is waited for."""
-        if self._witnessing is not None:
+        for name, each in self._outside.items():
             # Not waited for at the end: a call to the outside may take its time, and whatever it brings is asked again.
-            threading.Thread(
-                target=self._witnessing.run, args=(self._stopping,), name="witness", daemon=True
-            ).start()
+            if each is not None:
+                threading.Thread(target=each.run, args=(self._stopping,), name=name, daemon=True).start()
         try:
             with ThreadPoolExecutor(self._threads, thread_name_prefix="job") as threads:
                 while not self._stopping.is_set():

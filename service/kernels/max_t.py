@@ -2,7 +2,8 @@
 
 `sums` (G, k) holds each arm's sum in every unit (an item, or a cluster of items), `sizes` (G,) the items of the unit.
 One multiplier per unit, a fair sign, goes over the whole vector of centred sums, so the joint distribution of all
-pairs is kept. Permuting labels among the arms would hold the level only while no two arms differ.
+pairs is kept. Permuting labels among the arms would hold the level only while no two arms differ. Residuals are not
+scaled up by their leverage: of five arms alike in 10 clusters .049 then have a pair told apart, .037 with the scaling.
 
 Sources: Romano & Wolf (2005), Econometrica 73:1237 (step-down); Hsu (1996), Multiple Comparisons, ch. 4 and 5;
 Petrondas & Gabriel (1983), JASA 78:949 (why labels are not permuted).
@@ -36,15 +37,24 @@ FLAT = 1e-24
 
 @dataclass(frozen=True, eq=False)
 class ManyArms:
-    """Arms summed by unit, and what follows from these sums. Pairs (i, j) have i < j, in row order."""
+    """Arms summed by unit, and what follows from these sums. Pairs (i, j) have i < j, in row order.
+
+    `copies` (rows,): how many units each row stands for, where units repeat; else a row is a unit.
+    """
 
     sums: Floats
     sizes: Floats
+    copies: NDArray[np.int64] | None = None
+
+    @cached_property
+    def weights(self) -> Floats:
+        """Units of every row. Shape (rows,)."""
+        return np.ones(len(self.sums)) if self.copies is None else self.copies.astype(np.float64)
 
     @property
     def n_units(self) -> int:
         """G."""
-        return len(self.sums)
+        return len(self.sums) if self.copies is None else int(self.copies.sum())
 
     @property
     def n_arms(self) -> int:
@@ -54,12 +64,12 @@ class ManyArms:
     @property
     def n(self) -> float:
         """Items."""
-        return float(self.sizes.sum())
+        return float(self.weights @ self.sizes)
 
     @cached_property
     def means(self) -> Floats:
         """Mean of every arm over the items. Shape (k,)."""
-        return np.asarray(self.sums.sum(axis=0) / self.n)
+        return np.asarray(self.weights @ self.sums / self.n)
 
     @cached_property
     def residuals(self) -> Floats:
@@ -76,10 +86,10 @@ class ManyArms:
     def squares(self) -> Floats:
         """Sum of squared residuals of every pair's difference; 0 where it varies by rounding only. Shape (P,)."""
         first, second = self.pairs
-        columns = np.ascontiguousarray(self.residuals.T)
+        columns = np.ascontiguousarray((np.sqrt(self.weights)[:, None] * self.residuals).T)
         gaps = (columns[i] - columns[j] for i, j in zip(first, second, strict=True))
         found = np.fromiter((gap @ gap for gap in gaps), dtype=np.float64, count=len(first))
-        scale = np.einsum("gk,gk->k", self.sums, self.sums)
+        scale = np.einsum("g,gk,gk->k", self.weights, self.sums, self.sums)
         return np.asarray(np.where(found <= FLAT * (scale[first] + scale[second]), 0.0, found))
 
     @property
@@ -112,17 +122,19 @@ def summed(columns: Floats, codes: NDArray[np.int64] | None) -> ManyArms:
 def flipped(arms: ManyArms, seed: int, blocks: range) -> Floats:
     """Signed sums of the residuals, and of the residuals times the sizes. Shape (replicates, 2, k).
 
-    Memory O(replicates x arms + units x arms + `CELLS`).
+    Memory O(replicates x arms + rows x arms + `CELLS`).
     """
-    values = _signable(arms)
-    found = [_drawn(generator(seed, block), values) for block in blocks]
+    values, copies = _signable(arms), arms.copies
+    found = [_drawn(generator(seed, block), values, copies) for block in blocks]
     return np.concatenate(found).reshape(-1, 2, arms.n_arms)
 
 
 def listed(arms: ManyArms) -> Floats:
     """The same over all patterns of signs that are not mirror images. Shape (2^(G - 1), 2, k)."""
     patterns = np.arange(2 ** (arms.n_units - 1))[:, None] >> np.arange(arms.n_units) & 1
-    return np.asarray((1.0 - 2.0 * patterns) @ _signable(arms)).reshape(-1, 2, arms.n_arms)
+    values = _signable(arms)
+    each = values if arms.copies is None else np.repeat(values, arms.copies, axis=0)
+    return np.asarray((1.0 - 2.0 * patterns) @ each).reshape(-1, 2, arms.n_arms)
 
 
 def _signable(arms: ManyArms) -> Floats:
@@ -130,8 +142,10 @@ def _signable(arms: ManyArms) -> Floats:
     return np.concatenate([arms.residuals, arms.residuals * arms.sizes[:, None]], axis=1)
 
 
-def _drawn(rng: np.random.Generator, values: Floats) -> Floats:
-    """Sums of `values` (G, width) with a fair sign for every unit: (BLOCK, width)."""
+def _drawn(rng: np.random.Generator, values: Floats, copies: NDArray[np.int64] | None) -> Floats:
+    """Sums of `values` (rows, width) with a fair sign for every unit: (BLOCK, width)."""
+    if copies is not None:
+        return np.asarray((2.0 * rng.binomial(copies, 0.5, (BLOCK, len(copies))) - copies) @ values)
     found = np.zeros((BLOCK, values.shape[1]))
     at_once = CELLS // BLOCK // 8 * 8
     for start in range(0, len(values), at_once):
@@ -195,7 +209,7 @@ def _studentized(arms: ManyArms, signed: Floats) -> Iterator[tuple[int, Floats]]
     """Every replicate's t of all pairs, studentized anew, chunk by chunk. Where nothing varies: 0."""
     first, second = arms.pairs
     g, n, squares = arms.n_units, arms.n, arms.squares
-    weight = float(arms.sizes @ arms.sizes) / n**2
+    weight = float(arms.weights @ arms.sizes**2) / n**2
     for start in range(0, len(signed), CHUNK):
         total, crossed = signed[start : start + CHUNK].swapaxes(0, 1)
         shift, cross = total[:, first] - total[:, second], crossed[:, first] - crossed[:, second]

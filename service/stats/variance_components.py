@@ -15,7 +15,7 @@ from service.kernels.variance_split import run_variance, split
 from service.stats.shared.arms import Replicates, item_means
 from service.stats.shared.common import Analysis, Labels, Request, StatWarning, require_equal_lengths
 from service.stats.shared.registry import stat_test
-from service.stats.shared.warnings import define
+from service.stats.shared.warnings import NEGATIVE_COMPONENT, define
 
 SINGLE_RUN = define(
     "SINGLE_RUN",
@@ -23,13 +23,6 @@ SINGLE_RUN = define(
     "Every item has one run, so run-to-run noise cannot be separated from differences between items: "
     "repeat some items.",
     "Searle, Casella & McCulloch (1992), Variance Components, 3",
-)
-NEGATIVE_COMPONENT = define(
-    "NEGATIVE_COMPONENT",
-    "info",
-    "The estimate of {name} is below 0: the data show no more spread there than what lies beneath explains; "
-    "read it as close to 0.",
-    "Searle, Casella & McCulloch (1992), Variance Components, 3.5",
 )
 FEW_REPEATS = define(
     "FEW_REPEATS",

@@ -30,10 +30,13 @@ IDLE_SECONDS = 1.0
 TOLD_SECONDS = 10.0
 """A row that is found altered again within this time is not told again."""
 
+_NO_WAITING = sa.text("SET LOCAL synchronous_commit TO OFF")
 _PASSING = ("starting up", "shutting down", "recovery mode", "too many", "remaining connection slots")
 """Refusals of a Postgres that will soon take connections again."""
 
 _WRITES = "forelock_writes"
+_UNFLUSHED = "forelock_unflushed"
+_LEVEL = "synchronous"
 _RETRYABLE = (
     psycopg.errors.LockNotAvailable,
     psycopg.errors.DeadlockDetected,
@@ -86,6 +89,7 @@ class Database:
         self.url = _dialect_url(url)
         self.engine = _create_engine(self.url, pool_size)
         self._writing = self.engine.execution_options(**{_WRITES: True})
+        self._unflushed = self.engine.execution_options(**{_WRITES: True, _UNFLUSHED: True})
         self.is_full = False
         """The last write found no room on the disk."""
         self._known = integrity.Known()
@@ -107,18 +111,21 @@ class Database:
             yield session
 
     @contextmanager
-    def write(self) -> Iterator[Session]:
+    def write(self, *, flush: bool = True) -> Iterator[Session]:
         """A session that commits on leaving without an error, and rolls back otherwise.
 
-        The transaction begins with the first statement; on SQLite it takes the write lock there.
+        The transaction begins with the first statement; on SQLite it takes the write lock there. Without `flush` its
+        commit does not wait for the disk: when the machine stops, what was written last may be gone, and nothing else.
         """
         try:
             with (
                 self._findings() as info,
                 _unavailable_when_full(),
-                _Session(self._writing, autoflush=False, info=info) as session,
+                _Session(self._writing if flush else self._unflushed, autoflush=False, info=info) as session,
                 session.begin(),
             ):
+                if not flush and self.dialect == "postgresql":
+                    session.execute(_NO_WAITING)
                 yield session
         except StorageFull:
             self.is_full = True
@@ -269,7 +276,13 @@ def _try_idle(connection: psycopg.Connection, record: ConnectionPoolEntry, _prox
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    writes = connection.get_execution_options().get(_WRITES, False)
+    options = connection.get_execution_options()
+    writes = options.get(_WRITES, False)
+    if writes:
+        level = "NORMAL" if options.get(_UNFLUSHED, False) else "FULL"
+        if connection.info.get(_LEVEL, "FULL") != level:  # the connection's until it is said otherwise
+            connection.exec_driver_sql(f"PRAGMA synchronous={level}")
+            connection.info[_LEVEL] = level
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 

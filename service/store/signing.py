@@ -26,6 +26,7 @@ class Turn:
 
     _database: Database
     _held: Session | None
+    _flush: bool
 
     @contextmanager
     def read(self) -> Iterator[Session]:
@@ -42,21 +43,24 @@ class Turn:
         if self._held is not None:
             yield self._held
             return
-        with self._database.write() as session:
+        with self._database.write(flush=self._flush) as session:
             yield session
 
 
 @contextmanager
-def turn(database: Database) -> Iterator[Turn]:
-    """Wait for one's turn to sign. Nothing else may be locked, and no session open, when it is asked for."""
+def turn(database: Database, *, flush: bool) -> Iterator[Turn]:
+    """Wait for one's turn to sign. Nothing else may be locked, and no session open, when it is asked for.
+
+    Without `flush` what is written need not be on the disk when the turn ends.
+    """
     if database.dialect == "postgresql":
-        with database.write() as session:
+        with database.write(flush=flush) as session:
             session.execute(sa.select(sa.func.pg_advisory_xact_lock(SIGNER_LOCK)))
-            yield Turn(database, session)
+            yield Turn(database, session, flush)
         return
     descriptor = os.open(f"{database.url.database}-signer", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield Turn(database, None)
+        yield Turn(database, None, flush)
     finally:
         os.close(descriptor)

@@ -402,6 +402,78 @@ search_texts = Table(  # titles and hypotheses of plans, in one case: what a sea
     Column("text", Words, nullable=False),
 )
 
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("id", Words, primary_key=True),
+    Column("project_id", Words, ForeignKey(projects.c.id), nullable=False),
+    Column("url", Words, nullable=False),
+    Column("events", Words, nullable=False),  # separated by spaces
+    Column("description", Words),
+    Column("secret", LargeBinary, nullable=False),  # sealed to the runner's key
+    Column("previous", LargeBinary),  # the one before, which signs as well for a while
+    Column("previous_until", Moment),
+    Column("created_at", Moment, nullable=False),
+    Index(None, "project_id", "created_at", "id"),
+)
+
+trackers = Table(  # where a project's verdicts are pushed, with credentials that only the runner opens
+    "trackers",
+    metadata,
+    Column("project_id", Words, ForeignKey(projects.c.id), primary_key=True),
+    Column("kind", Words, primary_key=True),
+    Column("url", Words, nullable=False),
+    Column("auth", Words, nullable=False),
+    Column("secret", LargeBinary),  # sealed; null where none is needed
+    Column("put_at", Moment, nullable=False),
+)
+
+tracked_runs = Table(
+    "tracked_runs",
+    metadata,
+    Column("preregistration_id", Words, ForeignKey(preregistrations.c.id), primary_key=True),
+    Column("tracker", Words, primary_key=True),
+    Column("run", Words, primary_key=True),
+    Column("linked_at", Moment, nullable=False),
+)
+
+deliveries = Table(  # what leaves: written by the transaction that it tells of, sent by the runner
+    "deliveries",
+    metadata,
+    Column("id", Words, primary_key=True),
+    Column("project_id", Words, ForeignKey(projects.c.id), nullable=False),
+    Column("preregistration_id", Words, ForeignKey(preregistrations.c.id)),
+    Column("channel", Words, nullable=False),
+    Column("target", Words, nullable=False),  # a webhook or a run; no foreign key: it may be gone
+    Column("event", Words, nullable=False),
+    Column("sequence", LONG),  # its leaf in the ledger
+    Column("body", LargeBinary),  # of a webhook, from its first attempt on
+    Column("state", Words, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("asked_at", Moment, nullable=False),  # it is given up so and so long after
+    Column("next_at", Moment, nullable=False),
+    Column("status", Integer),  # of the last answer
+    Column("error", Words),
+    Column("created_at", Moment, nullable=False),
+    Column("finished_at", Moment),
+    CheckConstraint("channel IN ('webhook', 'mlflow')", name="known_channel"),
+    CheckConstraint("state IN ('waiting', 'delivered', 'failed')", name="known_state"),
+    Index(None, "state", "next_at"),
+    Index(None, "target", "created_at", "id"),
+    Index(None, "preregistration_id"),
+)
+
+links = Table(
+    "links",
+    metadata,
+    Column("preregistration_id", Words, ForeignKey(preregistrations.c.id), primary_key=True),
+    Column("name", Words, primary_key=True),
+    Column("kind", Words, nullable=False),
+    Column("url", Words, nullable=False),
+    Column("external_id", Words),
+    Column("put_at", Moment, nullable=False),
+)
+
 alterations = Table(  # rows that were found not to be what was stored; they stay until somebody forgets them
     "alterations",
     metadata,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -17,16 +17,36 @@ from markupsafe import Markup, escape
 from sqlalchemy.orm import Session
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from service.actions import families, unblinding
+from service.actions import families, reports, unblinding
 from service.actions.results import expected_total
 from service.api.http.body import read_content
 from service.api.http.deps import ReadSession, require_scope
+from service.api.http.drawing import drawn_by_calculator, pictured
+from service.api.http.reporting import packed, reported
 from service.api.http.shared import Services, services
+from service.api.routes import bundles
+from service.api.routes.charts import known_chart, spec_of_record
+from service.api.routes.reports import known_report, report_of_record
 from service.domain.access import Key
+from service.domain.outgoing import Link
 from service.domain.plans.preregistration import Preregistration, State
 from service.domain.verdicts.records import HypothesisVerdict, Verdict
-from service.errors import Forbidden, ForelockError, InvalidData, NotFound, RecordAltered, Unauthorized
-from service.store import clock, coverage, integrity, jobs, keys, ledger, preregistrations, verdicts
+from service.errors import (
+    Forbidden,
+    ForelockError,
+    InvalidData,
+    NotFound,
+    RecordAltered,
+    TooLarge,
+    Unauthorized,
+    Unavailable,
+)
+from service.reports.charts.of_verdict import forest_of
+from service.reports.charts.style import Spec
+from service.reports.prereg.labels import Language
+from service.reports.verdict import words
+from service.reports.verdict.content import Report
+from service.store import clock, coverage, integrity, jobs, keys, ledger, links, preregistrations, verdicts
 from service.store.verdicts import StoredVerdict
 from service.web import session as sessions
 from service.web import view
@@ -61,6 +81,11 @@ def _quoted(text: str) -> Markup:
 
 
 _TEMPLATES.filters["quoted"] = _quoted
+
+
+def drawn_here(svg: bytes) -> Markup:
+    """A picture that this service drew, to stand in a page: its texts were escaped when it was drawn."""
+    return Markup(svg.decode())  # noqa: S704
 
 
 class PageRoute(APIRoute):
@@ -157,17 +182,69 @@ def _state(text: str) -> State | None:
 
 
 @routes.get(LIST + "/{preregistration_id}")
-def preregistration(
-    request: Request, session: ReadSession, visitor: Visitor, preregistration_id: str
+async def preregistration(request: Request, preregistration_id: str) -> Response:
+    """One preregistration: its plan, and its verdict once there is one, with the picture of its intervals."""
+    page, report, spec = await to_thread.run_sync(_opened, request, preregistration_id)
+    forest = None
+    if spec is not None:
+        try:
+            forest = drawn_here(await drawn_by_calculator(request, packed(spec), "svg"))
+        except (TooLarge, Unavailable):  # the page is complete without its picture
+            forest = None
+    return html(
+        "preregistration.html",
+        signed_in=True,
+        page=page,
+        report=report,
+        forest=forest,
+        spec=spec,
+        words=words,
+    )
+
+
+@routes.get(LIST + "/{preregistration_id}/charts/{chart}.{form}")
+async def chart(
+    request: Request,
+    preregistration_id: str,
+    chart: str,
+    form: str,
+    hypothesis: str | None = None,
+    theme: str = "",
 ) -> Response:
-    """One preregistration: its plan, and its verdict once there is one."""
+    """A picture of a record, for its page."""
+    name, wanted = known_chart(chart, form)
+    key = await to_thread.run_sync(_signed_in, request)
+    spec = await to_thread.run_sync(
+        spec_of_record, services(request), key, _known(preregistration_id), name, hypothesis, "en"
+    )
+    services(request).reads.note(key, "chart.read", preregistration_id)
+    return await pictured(request, spec, wanted, "dark" if theme == "dark" else "light")
+
+
+@routes.get(LIST + "/{preregistration_id}/report.{form}")
+async def report(request: Request, preregistration_id: str, form: str, lang: str = "") -> Response:
+    """The report of a verdict, from its page."""
+    wanted = known_report(form)
+    key = await to_thread.run_sync(_signed_in, request)
+    language: Language = "zh" if lang == "zh" else "en"
+    found = await to_thread.run_sync(
+        report_of_record, services(request), key, _known(preregistration_id), language
+    )
+    services(request).reads.note(key, "report.read", preregistration_id)
+    return await reported(request, found, wanted, language)
+
+
+@routes.get(LIST + "/{preregistration_id}/bundle")
+def bundle(request: Request, visitor: Visitor, preregistration_id: str) -> Response:
+    """Everything that shows what a record is, as one file."""
+    services(request).reads.note(visitor, "bundle.read", preregistration_id)
+    return bundles.get_bundle(visitor, services(request), _known(preregistration_id))
+
+
+def _known(preregistration_id: str) -> str:
     if not is_id(preregistration_id):
         raise NotFound("no preregistration has such an id")
-    record = preregistrations.get(session, visitor.project_id, preregistration_id)
-    if record.judged_at is not None:
-        services(request).reads.note(visitor, "verdict.read", record.id)
-    page = page_of_record(session, record)
-    return html("preregistration.html", signed_in=True, page=page, base=f"{LIST}/{record.id}")
+    return preregistration_id
 
 
 def is_id(text: str) -> bool:
@@ -175,13 +252,44 @@ def is_id(text: str) -> bool:
     return re.fullmatch(_ID, text) is not None
 
 
-def page_of_record(session: Session, record: Preregistration) -> view.Page:
+def _signed_in(request: Request) -> Key:
+    """The visitor's key. Holds no session while something is drawn."""
+    with services(request).database.read() as session:
+        return _visitor(request, session)
+
+
+def _opened(request: Request, preregistration_id: str) -> tuple[view.Page, Report | None, Spec | None]:
+    """The page of a record; after its verdict with its report, and with the picture of its intervals."""
+    with services(request).database.read() as session:
+        visitor = _visitor(request, session)
+        page, record, verdict = _page(request, session, visitor, _known(preregistration_id))
+        if verdict is None:
+            return page, None, None
+        return page, reports.of_verdict(session, record, verdict), forest_of(record.plan, verdict)
+
+
+def _page(
+    request: Request, session: Session, visitor: Key, preregistration_id: str
+) -> tuple[view.Page, Preregistration, Verdict | None]:
+    record = preregistrations.get(session, visitor.project_id, preregistration_id)
+    if record.judged_at is not None:
+        services(request).reads.note(visitor, "verdict.read", record.id)
+    verdict, elsewhere = (
+        verdict_of(session, record),
+        () if record.state == "draft" else links.every(session, record.id),
+    )
+    return page_of_record(session, record, verdict, elsewhere), record, verdict
+
+
+def page_of_record(
+    session: Session, record: Preregistration, verdict: Verdict | None, elsewhere: Sequence[Link] = ()
+) -> view.Page:
     """The page of a record: its plan, and its verdict once there is one. The same to whoever may read it."""
     failed = record.state == "complete" and _verdict_failed(session, record)
     sealed = unblinding.seals(session, record)
     return view.page_of(
         record,
-        _verdict(session, record),
+        verdict,
         _progress(session, record),
         failed=failed,
         overdue=record.state != "draft" and record.overdue(clock.now(session).date()),
@@ -189,6 +297,7 @@ def page_of_record(session: Session, record: Preregistration) -> view.Page:
         happened=tuple(_happened(session, record)),
         unblindings=sealed.unblindings,
         erasure=sealed.erasure,
+        links=elsewhere,
     )
 
 
@@ -250,7 +359,7 @@ def _outcomes(
         return None
 
 
-def _verdict(session: Session, record: Preregistration) -> Verdict | None:
+def verdict_of(session: Session, record: Preregistration) -> Verdict | None:
     """The verdict of a record that has been judged; a withdrawal does not hide it."""
     if record.judged_at is None:
         return None

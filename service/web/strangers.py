@@ -28,7 +28,7 @@ from service.reports.charts.style import Spec
 from service.reports.charts.words import Language
 from service.store import ledger, projects
 from service.web import view
-from service.web.pages import PageRoute, html, is_id, page_of_record
+from service.web.pages import PageRoute, html, is_id, page_of_record, verdict_of
 
 SHARED, PUBLIC = "/shared/{token}", "/public/{prereg_id}"
 PICTURE_TURNS = 10.0
@@ -71,7 +71,9 @@ def page(request: Request, session: ReadSession, visited: Visited) -> Response:
     record, link = visited.record, visited.link
     return html(
         "shared.html",
-        page=page_of_record(session, record),
+        page=page_of_record(session, record, verdict_of(session, record)),
+        report=None,
+        forest=None,
         base=request.url.path,
         judged=record.judged_at is not None,
         project="" if visited.anonymous else projects.get(session, record.project_id).name,

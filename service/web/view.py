@@ -8,6 +8,7 @@ from datetime import date, datetime
 
 from service.domain.notes.next_steps import next_step
 from service.domain.notes.notes import marks_in_words
+from service.domain.outgoing import Link, LinkKind
 from service.domain.plans.family import FamilyPlace
 from service.domain.plans.plan import Hypothesis, Plan
 from service.domain.plans.preregistration import Preregistration, State
@@ -42,6 +43,14 @@ OUTCOMES = {
     "equivalent": "Equivalent",
     "inconclusive": "Inconclusive",
     "invalid": "Invalid",
+}
+KINDS: Mapping[LinkKind, str] = {
+    "wandb": "Weights & Biases",
+    "weave": "Weave",
+    "langfuse": "Langfuse",
+    "braintrust": "Braintrust",
+    "mlflow": "MLflow",
+    "other": "",
 }
 TRUTHS = {True: "holds", False: "fails", None: "unknown"}
 
@@ -118,6 +127,16 @@ class Happened:
 
 
 @dataclass(frozen=True, slots=True)
+class LinkView:
+    """A place outside that belongs to the record."""
+
+    name: str
+    kind: str
+    url: str
+    external_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """How many results are in; never what they are."""
 
@@ -148,6 +167,7 @@ class Page:
     """Which registration on its items it is; empty in a draft."""
     happened: tuple[Happened, ...]
     """How it was amended, closed or withdrawn."""
+    links: tuple[LinkView, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +195,7 @@ def page_of(
     happened: tuple[Happened, ...] = (),
     unblindings: Sequence[Unblinding] = (),
     erasure: Erasure | None = None,
+    links: Sequence[Link] = (),
 ) -> Page:
     """The page; `verdict` is None until the record is judged, `failed` that its computation failed."""
     plan = record.plan
@@ -201,6 +222,9 @@ def page_of(
         family="" if family is None else f"This is {family.says()}.",
         happened=happened,
         marks=tuple(_marks(verdict, unblindings, erasure)),
+        links=tuple(
+            LinkView(each.name, KINDS[each.kind], each.url, each.external_id or "") for each in links
+        ),
     )
 
 

@@ -133,6 +133,36 @@ def test_a_checkpoint_is_on_the_disk_and_in_the_database_before_it_is_given_out(
     assert replica.state.read().note == replica.stored().note == note
 
 
+def test_a_checkpoint_that_never_reached_the_database_is_stored_before_the_next(replica, database):
+    """Its row is not waited for, and somebody may have it: the first that holds a leaf stays the first."""
+    replica.sign(2)
+    break_at(replica, "kept")
+    receipt = replica.append()
+    with pytest.raises(Broken):
+        replica.signer.checkpoint()
+    replica.step = lambda _name: None
+    lost = replica.state.read().note
+    assert replica.stored().size == 2
+    replica.append()
+    assert replica.signer.checkpoint().size == 4
+    with database.read() as session:
+        assert checkpoints.covering(session, receipt.sequence).note == lost
+
+
+def test_a_write_that_need_not_be_flushed_says_so_for_itself_alone(database):
+    asked = (
+        "SELECT synchronous = 1 FROM pragma_synchronous"
+        if database.dialect == "sqlite"
+        else "SELECT setting = 'off' AND source = 'session' FROM pg_settings WHERE name = 'synchronous_commit'"
+    )
+
+    def waits(**how):
+        with database.write(**how) as session:
+            return not session.scalar(sa.text(asked))
+
+    assert [waits(), waits(flush=False), waits(flush=False), waits()] == [True, False, False, True]
+
+
 def test_the_same_tree_has_one_note(replica, database, tmp_path):
     first = replica.sign() and replica.signer.checkpoint()
     assert Replica(database, tmp_path, "two").signer.checkpoint() == first

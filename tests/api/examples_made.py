@@ -18,17 +18,23 @@ from service.domain.deviations.as_run import Rows, verdicts_of
 from service.domain.deviations.changes import ExcludedItems
 from service.domain.evidence.paper import PaperChecklist, of_paper
 from service.domain.evidence.record import EvidenceCard, Known, of_record
+from service.domain.ledger import Receipt
 from service.domain.multiverse.multiverse import multiverse
+from service.domain.notes.notes import sentences
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
 from service.domain.resolution.audit import audit
 from service.domain.resolution.records import AuditRequest, ResolutionRequest
 from service.domain.resolution.resolve import resolve
+from service.domain.verdicts.analyses import analyse
+from service.domain.verdicts.arm_summaries import arm_summaries
+from service.domain.verdicts.judge import judge
 from service.domain.verdicts.outcomes import Cell, Outcomes
 from service.reports.charts.of_tests import draw_answer
 from service.reports.evidence_card import print_card
 from service.reports.prereg.markdown import print_plan
+from service.reports.verdict.content import report_of
 from service.stats.shared import registry
 
 N = 40
@@ -61,6 +67,36 @@ def _rows() -> Rows:
         {population.id: Manifest(tuple(f"q{at}" for at in range(N)))},
         Outcomes(cells),
     )
+
+
+def of_report() -> dict[str, Any]:
+    """The report of the example plan on 40 items."""
+    rows = _rows()
+    verdict = judge(
+        rows.plan,
+        rows.manifests,
+        rows.outcomes,
+        analyse(rows.plan, rows.manifests, rows.outcomes).model_copy(update={"versions": {}}),
+        preregistration_id="9d0f3c0f6d0b4a4f9c7c3f8f5f0b1c2d",
+        plan_sha256=rows.plan.sha256(),
+        judged_at=_AT,
+    )
+    found = report_of(
+        rows.plan,
+        verdict,
+        version=1,
+        locked_at=_AT,
+        said=sentences(rows.plan, verdict, {}),
+        card=of_locked(),
+        summaries={
+            each.id: arm_summaries(rows.plan, each, rows.manifests, rows.outcomes)
+            for each in rows.plan.hypotheses or ()
+        },
+        deviations=(),
+        consequences=None,
+        happened=[(Receipt(sequence=41, kind="plan_locked", leaf_sha256="ab" * 32), _AT)],
+    )
+    return found.model_dump(mode="json")
 
 
 def of_test() -> dict[str, Any]:
@@ -115,6 +151,7 @@ def files() -> dict[str, str]:
     card = of_locked()
     answers = {
         "multiverse": of_multiverse(),
+        "report": of_report(),
         "chart_answer": (answered := of_test()),
         "chart_forest": draw_answer(
             answered["test"], answered["analysis"], "forest", binary=True, language="en"

@@ -75,6 +75,8 @@ class Project:
         spare = self.client.post("/v1/keys", json={"name": title, "scopes": ["read"]}).raise_for_status()
         self.keys = [spare.json()["key"]["id"]]
         self.jobs: list[str] = []
+        made = self.client.post("/v1/webhooks", json=_example("createWebhook") | {"description": title})
+        self.webhooks = [made.raise_for_status().json()["webhook"]["id"]]
         self.records = [
             self._record(title, lock=lock, rows=rows) for lock, rows in ((False, 0), (True, 4), (True, N))
         ]
@@ -91,6 +93,10 @@ class Project:
             "deviation": str(rng.randint(1, 3)),
             "version": str(rng.randint(1, 3)),
             "family_id": rng.choice(("none", uuid.uuid4().hex)),
+            "webhook_id": rng.choice(self.webhooks[-30:]),
+            "delivery_id": rng.choice(self.jobs[-30:] or ["none"]),
+            "run_id": f"run{rng.randint(1, 3)}",
+            "name": f"link{rng.randint(1, 3)}",
             "project_id": self.id,
             **PICTURES,
             "chart": rng.choice(("power", "forest", "cumulative", "arms", "none")),
@@ -100,7 +106,7 @@ class Project:
     @property
     def secrets(self) -> set[str]:
         """What only it may be told."""
-        return {*self.records, *self.jobs, *self.keys, self.id}
+        return {*self.records, *self.jobs, *self.keys, *self.webhooks, self.id}
 
     def _record(self, title: str, *, lock: bool, rows: int) -> str:
         made = self.client.post("/v1/preregistrations", json=small_plan(N, title=title)).raise_for_status()
@@ -263,6 +269,8 @@ class Stream:
             self._ours.records.append(body["id"])
         elif operation.id == "createKey":
             self._ours.keys.append(body["key"]["id"])
+        elif operation.id == "createWebhook":
+            self._ours.webhooks.append(body["webhook"]["id"])
         elif answer.status_code == 202 and "id" in body:
             self._ours.jobs.append(body["id"])
 

@@ -13,11 +13,13 @@ from tests.every_route import OPERATIONS, PICTURES
 
 
 def project(client: httpx.Client, name: str) -> Any:
-    ids = dict.fromkeys(("prereg_id", "job_id", "id", "family_id"), name) | {"population": "p"}
+    ids = dict.fromkeys(("prereg_id", "job_id", "id", "family_id", "webhook_id", "delivery_id"), name) | {
+        "population": "p"
+    }
+    ids |= dict.fromkeys(("batch", "deviation", "version", "index", "run_id", "name"), "1")
     ids |= PICTURES
-    ids |= dict.fromkeys(("batch", "deviation", "version", "index"), "1")
     return SimpleNamespace(
-        client=client, id=name, secrets={name}, records=[], keys=[], jobs=[],
+        client=client, id=name, secrets={name}, records=[], keys=[], jobs=[], webhooks=[],
         ids=lambda _rng: ids | {"project_id": name},
     )  # fmt: skip
 

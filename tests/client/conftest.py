@@ -68,9 +68,9 @@ def command(
 ) -> Callable[..., tuple[int, str, str]]:
     """Run `forelock ARGUMENTS` against the scripted service: status, output, errors."""
     from forelock import cli
-    from forelock.commands import common
 
-    monkeypatch.setattr(common, "Client", lambda *_args: service.client())
+    monkeypatch.setattr("forelock.client.Client", lambda *_args: service.client())
+    monkeypatch.setenv("FORELOCK_URL", "http://service.test")  # or tests would be run in this process
 
     def run(*arguments: str) -> tuple[int, str, str]:
         try:

@@ -13,7 +13,7 @@ import pytest
 
 from forelock import Client
 from forelock.cli import main
-from forelock.commands import bundles, common
+from forelock.commands import bundles
 from tests.client.bundles.making import OTHER, SIGNER, World, consistency, judged, locked
 
 
@@ -155,7 +155,7 @@ def ledger(monkeypatch: pytest.MonkeyPatch) -> Ledger:
     def client(url: Any, key: Any) -> Client:
         return Client("http://service.test", "flk_key", transport=httpx.MockTransport(service))
 
-    monkeypatch.setattr(common, "Client", client)
+    monkeypatch.setattr("forelock.client.Client", client)
     monkeypatch.setattr(bundles, "Client", client)
     return service
 

@@ -8,7 +8,6 @@ import httpx
 import pytest
 
 from forelock import cli, settings
-from forelock.commands import common
 from forelock.problem import FileFault
 from forelock.text import EXIT_CODES
 
@@ -57,7 +56,7 @@ def test_run_prints_the_sentence(service, command, tmp_path):
     (tmp_path / "request.json").write_text('{"both_correct": 1}')
     warnings = [{"code": "FEW", "message": "few items"}]
     service.will_answer(200, {"analysis": {"sentence": "They differ."}, "warnings": warnings})
-    status, output, _ = command("run", "mcnemar", str(tmp_path / "request.json"))
+    status, output, _ = command("run", "mcnemar", str(tmp_path / "request.json"), "--url", "http://s")
     assert (status, output) == (0, "They differ.\nFEW: few items\n")
     assert service.requests[0].url.path == "/v1/tests/mcnemar"
 
@@ -300,7 +299,7 @@ def test_json_is_the_answer_alone(service, command):
 def test_a_terminal_without_the_sign_gets_it_in_ascii(service, monkeypatch):
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
-    monkeypatch.setattr(common, "Client", lambda *_: service.client())
+    monkeypatch.setattr("forelock.client.Client", lambda *_: service.client())
     service.will_answer(200, VERDICT)
     service.will_answer(200, SENTENCES)
     assert cli.main(["verdict", "p1"]) == 10

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import json
+import random
 import struct
 import tracemalloc
 import zipfile
+import zlib
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from service.domain.plans.imports import FORMATS
 from service.errors import ForelockError
@@ -125,29 +128,83 @@ def test_entry_that_is_larger_than_it_says_is_refused(tmp_path):
     assert "larger than the archive says" in refused([path]).detail
 
 
-def test_zstandard_window_beyond_the_limit_is_refused():
-    from service.ingest.harnesses.archive import zstd
-
-    options = {
-        int(zstd.CompressionParameter.window_log): 27,
-        int(zstd.CompressionParameter.content_size_flag): 0,
-    }
-    made = zstd.ZstdCompressor(options=options)
-    frame = made.compress(b"x" * 10) + made.flush()
-    content = b"x" * 10
+def zstd_archive(frame: bytes, content: bytes) -> bytes:
+    """An archive of one entry `a` that says it is compressed by Zstandard."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as written:
         written.writestr("a", frame)
     whole = bytearray(buffer.getvalue())
-    import zlib
-
     for at, base in ((0, 8), (whole.rindex(b"PK\x01\x02"), 10)):
         struct.pack_into("<H", whole, at + base, 93)
         struct.pack_into("<L", whole, at + base + 6, zlib.crc32(content))
         struct.pack_into("<L", whole, at + base + 14, len(content))
+    return bytes(whole)
+
+
+def zstd_frame(content: bytes, **parameters) -> bytes:
+    given = zstandard.ZstdCompressionParameters.from_level(3, **parameters)
+    made = zstandard.ZstdCompressor(compression_params=given).compressobj()
+    return made.compress(content) + made.flush()
+
+
+@pytest.mark.parametrize("size", [10, 300_000])
+def test_zstandard_window_beyond_the_limit_is_refused(size):
+    content = random.Random(1).randbytes(size)
+    frame = zstd_frame(content, window_log=27, write_content_size=0)
+    assert zstandard.get_frame_parameters(frame).window_size == 1 << 27
+    with pytest.raises(ForelockError) as caught:
+        Archive(io.BytesIO(zstd_archive(frame, content))).read("a")
+    assert caught.value.problem_code == "malformed_import"
+
+
+@pytest.mark.parametrize("sized", [0, 1])
+def test_zstandard_frames_may_follow_one_another_and_need_not_say_their_size(sized):
+    parts = [b"first", b"second" * 70_000, b""]
+    frames = b"".join(zstd_frame(part, write_content_size=sized) for part in parts)
+    assert bytes(Archive(io.BytesIO(zstd_archive(frames, b"".join(parts)))).read("a")) == b"".join(parts)
+    assert bytes(Archive(io.BytesIO(zstd_archive(zstd_frame(b""), b""))).read("a")) == b""
+
+
+def test_zstandard_frame_that_says_it_is_huge_takes_no_memory():
+    frame = bytearray(zstandard.ZstdCompressor().compress(b"x" * 70_000))
+    said = frame.index(struct.pack("<L", 70_000), 4)
+    struct.pack_into("<L", frame, said, 1 << 31)
+    tracemalloc.start()
+    with pytest.raises(ForelockError) as caught:
+        Archive(io.BytesIO(zstd_archive(bytes(frame), b"x" * 70_000))).read("a")
+    assert caught.value.problem_code == "malformed_import"
+    assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("method", ["deflate", "zstd"])
+def test_bomb_that_hides_its_size_stops_at_what_the_archive_says(method):
+    content = b" " * (64 << 20)
+    packed = zlib.compressobj(9, 8, -15)
+    frame = zstd_frame(content) if method == "zstd" else packed.compress(content) + packed.flush()
+    whole = bytearray(zstd_archive(frame, b" " * 1000))
+    if method == "deflate":
+        for at in (8, whole.rindex(b"PK\x01\x02") + 10):
+            struct.pack_into("<H", whole, at, 8)
+    tracemalloc.start()
     with pytest.raises(ForelockError) as caught:
         Archive(io.BytesIO(bytes(whole))).read("a")
-    assert caught.value.problem_code == "malformed_import"
+    assert "larger than the archive says" in caught.value.detail
+    assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    tracemalloc.stop()
+
+
+def test_archive_behind_other_bytes_and_one_with_wide_numbers_are_read(tmp_path):
+    """As `cat` and Zip64 make them."""
+    path = tmp_path / "wide.eval"
+    with zipfile.ZipFile(path, "w") as made:
+        for name, content in (("header.json", header()), ("samples/i0_epoch_1.json", sample())):
+            with made.open(name, "w", force_zip64=True) as entry:
+                entry.write(content.encode())
+    assert read([path], mapping_for("inspect"), "match", arm="baseline").rows[0].values == [1.0]
+    whole = path.read_bytes()
+    for before in (b"", b"#!/bin/sh\n" * 9):
+        assert Archive(io.BytesIO(before + whole)).read("header.json") == header().encode()
 
 
 @pytest.mark.parametrize(

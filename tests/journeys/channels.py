@@ -6,17 +6,25 @@ import os
 import re
 import sys
 from collections import Counter
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
 import pytest
 import sqlalchemy as sa
 
+from service.api.examples.deviations import FILING
 from service.api.http import middleware
+from service.domain.outgoing import EVENTS
 from service.domain.results import sealing
+from service.jobs.delivering import Delivering
+from service.publish.addresses import read_allowed
+from service.publish.http import Outgoing
 from service.store.tables import metadata
 from tests.chaos.leaks import DRAWN
 from tests.every_route import OPERATIONS, PICTURES
+from tests.loopback import Asked, serving
+from tests.mlflow_server import FakeMlflow
 
 from .conftest import Service
 from .plans import items, locked, post, small_plan
@@ -256,6 +264,52 @@ def imported(service: Service) -> None:
         lengths.add(len(row["sealed"]))
     assert len(answers) == 1
     assert len(lengths) == 1
+
+
+def outgoing(service: Service) -> None:
+    """Every byte that webhooks and an MLflow are sent before the verdict, headers included."""
+    object.__setattr__(service.settings, "outgoing_allow", "127.0.0.1")
+    told = []
+    with serving() as receiver, serving() as tracker:
+        receiver.answer(204, b"")
+        mlflow = FakeMlflow(tracker)
+        hook = {"url": receiver.url("/"), "events": list(EVENTS)}
+        assert service.client.post("/v1/webhooks", json=hook).status_code == 201
+        assert service.client.put("/v1/trackers/mlflow", json={"url": mlflow.url}).status_code == 200
+        sending = Delivering(
+            service.database,
+            lambda: Outgoing(allowed=read_allowed("127.0.0.1")),
+            seal_private=service.keyring.opener(),
+            unsigned_most=timedelta(0),
+        )
+        for values in (ONE, OTHER):
+            receiver.requests.clear()
+            tracker.requests.clear()
+            mlflow.add("run")
+            prereg_id = record(service, values)
+            path = f"/v1/preregistrations/{prereg_id}"
+            assert service.client.put(f"{path}/mlflow-runs/run").status_code == 200
+            while sending.step():
+                pass
+            assert post(service.client, prereg_id, "B", items(N)[: N - 1], values[1:]).status_code == 201
+            assert service.client.post(f"{path}/batches/1/void", json={"reason": "wrong"}).status_code == 200
+            filed = FILING | {"change": {"kind": "n", "population": "p", "n": 4, "dropped_favour": "neither"}}
+            assert service.client.post(f"{path}/deviations", json=filed).status_code == 201
+            assert service.client.post(f"{path}/withdrawal", json={"reason": "over"}).status_code == 200
+            while sending.step():
+                pass
+            told.append(sorted(_bytes(each, prereg_id) for each in (*receiver.requests, *tracker.requests)))
+    assert len(told[0]) >= 3 + 2 * 2, "three messages, and the tags of the run at its link and at the end"
+    assert told[0] == told[1], str(sorted(set(told[0]) ^ set(told[1])))
+
+
+def _bytes(asked: Asked, prereg_id: str) -> str:
+    """All of a request but what is drawn, signed or a place in the ledger."""
+    drawn = ("webhook-timestamp", "webhook-signature", "content-length")  # a place may have a digit more
+    headers = {name: value for name, value in asked.headers.items() if name not in drawn}
+    body = re.sub(r"forelock/[0-9a-f]{16}(?:\\[^\"]|[^\"\\])*", "NOTE", asked.body.decode())
+    text = f"{asked.method} {asked.path} {headers} {NUMBERS.sub('PLACE', body)}".replace(prereg_id, "ID")
+    return DRAWN.sub(lambda found: "DRAWN" + "." * (len(found[0]) if found["hex"] else 0), text)
 
 
 def database_reader(service: Service) -> None:

@@ -34,6 +34,8 @@ WITHOUT_OUTCOMES = {
     "list_batches",
     "list_order",
     "list_stamps",
+    "list_links",
+    "list_linked_runs",
     "get_lock_statement",
     "get_signed_lock_statement",
     "get_prml_manifest",

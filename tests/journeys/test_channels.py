@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from service import app as app_module
-from service.actions import posting, progress, voids
+from service.actions import messages, posting, progress, voids
 from service.actions import results as result_actions
 from service.api.http import metrics, middleware
 from service.api.routes import imports as import_routes
@@ -41,6 +41,7 @@ from tests.journeys.channels import (
     job_rows,
     lengths,
     log_lines,
+    outgoing,
     status_counts,
     tags,
     texts,
@@ -202,6 +203,15 @@ def _in_the_audit_log(patch: Patch, sealed: Sealed) -> None:
     patch.setattr(posting._Taken, "done", leak)
 
 
+def _in_messages(patch: Patch, sealed: Sealed) -> None:
+    true = messages.webhook_body
+
+    def leak(session: Any, due: Any, public_url: Any) -> bytes:
+        return true(session, due, public_url) + b" " * (sealed[due.preregistration_id] % 7)
+
+    patch.setattr(messages, "webhook_body", leak)
+
+
 def _in_times(patch: Patch, _sealed: Sealed) -> None:
     patch.setattr(job_routes, "_coarse", lambda moment: moment)
 
@@ -224,6 +234,7 @@ CHANNELS: dict[str, tuple[Check, Callable[[Patch, Sealed], None]]] = {
     "temporary files": (files, _in_files),
     "a database reader": (database_reader, _in_the_open),
     "the audit log": (audit_log, _in_the_audit_log),
+    "webhooks and trackers": (outgoing, _in_messages),
     "job timing": (times, _in_times),
 }
 

@@ -10,7 +10,6 @@ import httpx
 import pytest
 
 from forelock import Client, cli
-from forelock.commands import common
 from tests.ingest.truth import folder, truth
 
 from .conftest import Service
@@ -49,7 +48,8 @@ def forelock(service: Service, monkeypatch: pytest.MonkeyPatch) -> Run:
             return httpx.Response(answer.status_code, content=answer.content, headers=passed)
 
         monkeypatch.setattr(
-            common, "Client", lambda *_: Client("http://s", "flk_k", transport=httpx.MockTransport(handle))
+            "forelock.client.Client",
+            lambda *_: Client("http://s", "flk_k", transport=httpx.MockTransport(handle)),
         )
         return cli.main(arguments)
 

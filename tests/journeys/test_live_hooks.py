@@ -16,6 +16,9 @@ from .conftest import Service
 from .test_imports import NAMES, locked_plan, progress
 from .test_imports import send as import_file
 
+# nothing here asks the database what other imports do not
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
 
 @pytest.fixture
 def client(service: Service) -> Client:
@@ -51,7 +54,7 @@ def keep(spool: Spool, prereg_id: str, run: dict[str, Any], found: list[dict[str
 def test_samples_that_come_one_by_one_are_those_of_the_log(
     service: Service, client: Client, tmp_path, monkeypatch
 ) -> None:
-    monkeypatch.setattr(sending, "ROWS", 40)
+    monkeypatch.setattr(sending, "ROWS", 8)
     prereg_id, spool = locked_plan(service), Spool(tmp_path / "spool")
     for arm in ("baseline", "candidate"):
         run, found = samples(arm)

@@ -23,7 +23,10 @@ from service.store.tables import metadata
 from service.wake import Alarm
 from tests.api.conftest import add_key, add_project
 from tests.journeys.conftest import Service
+from tests.journeys.outbox import drain, judge, sender
 from tests.journeys.plans import draft, items, lock, locked, post, small_plan
+from tests.loopback import serving
+from tests.mlflow_server import FakeMlflow
 from tests.pools import InlinePool
 from tests.postgres import Postgres
 
@@ -157,6 +160,37 @@ def test_the_api_and_the_runner_do_all_their_work(service: Service) -> None:
     assert {"verdict.record", "results.read", "preregistration.erase", "key.revoke"} <= set(actions)
     service.runner._tidied = 0
     service.runner._tidy()
+
+
+def test_the_runner_sends_what_the_api_wrote(service: Service) -> None:
+    client = service.client
+    object.__setattr__(service.settings, "outgoing_allow", "127.0.0.1")
+    with serving() as receiver, serving() as tracker:
+        receiver.answer(204, b"")
+        run = FakeMlflow(tracker).add("r1")
+        hook = {"url": receiver.url("/"), "events": ["preregistration.locked", "verdict.published"]}
+        webhook_id = client.post("/v1/webhooks", json=hook).json()["webhook"]["id"]
+        assert client.put("/v1/trackers/mlflow", json={"url": tracker.url("")}).status_code == 200
+        prereg_id = locked(client, small_plan(N))
+        path = f"/v1/preregistrations/{prereg_id}"
+        assert client.put(f"{path}/mlflow-runs/r1").status_code == 200
+        assert client.put(f"{path}/links/a", json={"url": "https://example.org/"}).status_code == 200
+        assert client.delete(f"{path}/links/a").status_code == 204
+        sending = sender(service, service.runner._database)
+        assert drain(sending) == 2
+        judge(service, prereg_id)
+        assert drain(sending) == 2
+        assert run.tags["forelock.verdict"] == "supported"
+        sent = client.get(f"/v1/webhooks/{webhook_id}/deliveries").json()["items"]
+        assert [each["state"] for each in sent] == ["delivered", "delivered"]
+        again = f"/v1/webhooks/{webhook_id}/deliveries/{sent[0]['id']}/redelivery"
+        assert client.post(again).status_code == 202
+        assert drain(sending) == 1
+        assert sending.tidy() == 0
+        assert client.post(f"/v1/webhooks/{webhook_id}/rotation").status_code == 200
+        assert client.delete(f"{path}/mlflow-runs/r1").status_code == 204
+        assert client.delete("/v1/trackers/mlflow").status_code == 204
+        assert client.delete(f"/v1/webhooks/{webhook_id}").status_code == 204
 
 
 @pytest.mark.parametrize("role", [roles.API, roles.RUNNER])

@@ -10,7 +10,6 @@ import httpx
 import pytest
 
 from forelock import Client, cli
-from forelock.commands import common
 
 from .conftest import Service
 from .plans import items, locked, small_plan
@@ -54,7 +53,8 @@ def submit(service: Service, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
             return httpx.Response(answer.status_code, content=answer.content)
 
         monkeypatch.setattr(
-            common, "Client", lambda *_: Client("http://s", "flk_k", transport=httpx.MockTransport(handle))
+            "forelock.client.Client",
+            lambda *_: Client("http://s", "flk_k", transport=httpx.MockTransport(handle)),
         )
         return cli.main(
             ["submit", prereg_id, str(file), "--endpoint", "accuracy", "--batch-size", str(BATCH)]

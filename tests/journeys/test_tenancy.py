@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from service.domain.access import SCOPES
+from service.domain.outgoing import EVENTS
 from tests.every_route import OPERATIONS, PICTURES, Operation, content
 
 from .conftest import Service
@@ -20,7 +21,7 @@ CANARY = "canaryofanother"
 """In every text that the other project wrote, so that its way into an answer is seen."""
 N = 6
 SMALLER = {"kind": "n", "population": "p", "n": 4, "dropped_favour": "neither"}
-OF_PROJECTS = {"prereg_id", "job_id", "id", "family_id"}
+OF_PROJECTS = {"prereg_id", "job_id", "id", "family_id", "webhook_id"}
 """Names in a path that stand for a record of one project; the others stand for a part of it."""
 
 
@@ -150,9 +151,18 @@ def _others(service: Service) -> list[dict[str, str]]:
         assert filed.status_code == 201, filed.text
     service.run_jobs()
     assert client.get(f"/v1/preregistrations/{judged}/verdict").status_code == 200
-    parts = {"population": "p", "batch": "1", "deviation": "1", "version": "1"} | PICTURES
+    webhook_id, delivery_id = _outside(client, locked(client, small_plan(N, **words)), judged)
+    parts = {
+        "population": "p",
+        "batch": "1",
+        "deviation": "1",
+        "version": "1",
+        "name": "link",
+        "run_id": "run",
+    }
+    parts |= {"delivery_id": delivery_id} | PICTURES
     return [
-        {"prereg_id": draft_id, "id": key_id, "job_id": job_id, **parts},
+        {"prereg_id": draft_id, "id": key_id, "job_id": job_id, "webhook_id": webhook_id, **parts},
         *(
             {
                 "prereg_id": each,
@@ -162,6 +172,21 @@ def _others(service: Service) -> list[dict[str, str]]:
             for each in (collecting, judged, looked, read)
         ),
     ]
+
+
+def _outside(client: Any, *records: str) -> tuple[str, str]:
+    """A webhook with a message that waits, and an MLflow; links and runs of the records."""
+    hook = {"url": f"https://{CANARY}.example/", "events": list(EVENTS), "description": CANARY}
+    webhook_id = client.post("/v1/webhooks", json=hook).json()["webhook"]["id"]
+    ping = client.post(f"/v1/webhooks/{webhook_id}/ping").json()["id"]
+    tracker = {"url": f"https://{CANARY}.example", "token": CANARY}
+    assert client.put("/v1/trackers/mlflow", json=tracker).status_code == 200
+    for each in records:
+        path = f"/v1/preregistrations/{each}"
+        assert client.put(f"{path}/mlflow-runs/run").status_code == 200
+        link = {"url": f"https://{CANARY}.example/"}
+        assert client.put(f"{path}/links/link", json=link).status_code == 200
+    return webhook_id, ping
 
 
 def _stranger(service: Service) -> dict[str, str]:

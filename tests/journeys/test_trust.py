@@ -15,7 +15,7 @@ from service.store import clock
 from tests.api.conftest import add_key, bearer
 
 from .conftest import Service
-from .plans import items, locked, post, small_plan
+from .plans import idempotent, items, locked, post, small_plan
 from .test_deviations import deviations, file, filing
 from .test_jobs import ASYNC, events
 from .test_jobs import run as start
@@ -142,11 +142,22 @@ def test_a_lock_that_is_dated_before_an_older_one_says_so(
         receipt = service.client.get(f"/v1/preregistrations/{prereg_id}/receipt").json()
         return json.loads(receipt["leaf"])["body"].get("clock_set_back")
 
-    usual = locked(service.client, small_plan(10))
+    usual, amended = locked(service.client, small_plan(10)), locked(service.client, small_plan(10))
     with monkeypatch.context() as patched:
         patched.setattr(clock, "now", lambda _session: datetime.now(UTC) - timedelta(hours=1))
         early = locked(service.client, small_plan(10))
+        patched.setattr(clock, "now", lambda _session: datetime.now(UTC) - timedelta(hours=2))
+        path = f"/v1/preregistrations/{amended}"
+        changed = service.client.post(
+            f"{path}/amendments",
+            json={"reason": "a typing error", "changes": {"title": "Amended"}, "acknowledge": "all"},
+            headers=idempotent(**{"If-Match": service.client.get(path).headers["ETag"]}),
+        )
+    assert changed.status_code in (200, 201), changed.text
     assert (said(usual), said(early)) == (None, True)
+    first, second = service.client.get(f"{path}/versions").json()["items"]
+    told = [json.loads(each["receipt"]["leaf"])["body"].get("clock_set_back") for each in (first, second)]
+    assert told == [None, True]
     assert "before the newest entry of the ledger" in caplog.text
     for arm, value in (("A", 0), ("B", 1)):
         assert post(service.client, early, arm, items(10), [value] * 10).status_code == 201

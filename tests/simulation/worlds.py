@@ -77,6 +77,53 @@ def arms(better: Sequence[float], units: int, per_cluster: int = 0) -> Draw:
     return draw
 
 
+def preferences(better: Sequence[float], units: int, *, prompts: bool) -> Draw:
+    """Arms that are so strong: `units` comparisons of two at random, or prompts that suit some and see all pairs."""
+    k, names = len(better), ["first", "second", "tie"]
+
+    def draw(rng: np.random.Generator, _effect: float) -> Body:
+        pairs_of_all = np.array(np.triu_indices(k, 1))
+        picked = (
+            np.tile(np.arange(pairs_of_all.shape[1]), units)
+            if prompts
+            else rng.integers(0, k * (k - 1) // 2, units)
+        )
+        first, second = pairs_of_all[:, picked]
+        codes = np.repeat(np.arange(units), len(picked) // units)
+        strength = np.asarray(better) + rng.normal(0, 1.0 if prompts else 0.0, (units, k))
+        one, other = strength[codes, first], strength[codes, second]
+        weights = np.exp(np.stack([one, other, np.log(0.5) + (one + other) / 2], axis=1))
+        bars = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)
+        chosen = (rng.random(len(picked))[:, None] > bars[:, :2]).sum(axis=1)
+        body: Body = {
+            "first": [f"arm {arm}" for arm in first],
+            "second": [f"arm {arm}" for arm in second],
+            "preferred": [names[each] for each in chosen],
+        }
+        return {**body, "clusters": codes.tolist()} if prompts else body
+
+    return draw
+
+
+def judged_runs(n: int, runs: int, judgements: int, sds: Sequence[float], per_cluster: int = 0) -> Draw:
+    """Two arms on `n` items: normal scores whose items, items by arm, runs and judgements have these SDs."""
+
+    def draw(rng: np.random.Generator, effect: float) -> Body:
+        item, by_arm, run, judge = sds
+        codes = np.arange(n) // (per_cluster or 1)
+        shared = rng.normal(0, by_arm if per_cluster else 0.0, codes[-1] + 1)[codes]
+        level = rng.normal(0, item, n)
+        arms = []
+        for shift in (0.0, effect + shared):
+            suits = level + shift + rng.normal(0, by_arm, n)
+            ran = suits[:, None] + rng.normal(0, run, (n, runs))
+            arms.append((ran[:, :, None] + rng.normal(0, judge, (n, runs, judgements))).tolist())
+        body: Body = {"baseline": arms[0], "candidate": arms[1]}
+        return {**body, "clusters": codes.tolist()} if per_cluster else body
+
+    return draw
+
+
 def attempts(n: int, k: int) -> Draw:
     """Right answers in k attempts at each of n items, whose own chances average one half."""
     return lambda rng, _effect: {"correct": rng.binomial(k, rng.beta(1, 1, n)).tolist(), "attempts": k}
@@ -326,6 +373,31 @@ WORLDS = {
             "graded-arms-20-clusters", "Five arms that differ, 20 conversations of 10 to 40 items",
             "The same in 20 conversations that suit each arm more or less.",
             arms(GRADED, 20, 25), 0.0,
+        ),
+        World(
+            "preferences", "Preferences between five arms",
+            "200 comparisons of two of five arms of the same strength, about a fifth of them ties. An error is any "
+            "pair told apart.",
+            preferences([0.0] * 5, 200, prompts=False), 0.0,
+        ),
+        World(
+            "preferences-30-prompts", "Preferences between five arms on 30 prompts",
+            "All ten pairs on each of 30 prompts, which suit some arms (log strength, SD 1).",
+            preferences([0.0] * 5, 30, prompts=True), 0.0,
+        ),
+        World(
+            "graded-preferences", "Preferences between five arms that differ, on 30 prompts",
+            f"Log strengths {', '.join(f'{each:g}' for each in GRADED)}, else the same.",
+            preferences(GRADED, 30, prompts=True), 0.0,
+            "judged-runs", "Three runs judged twice on 40 items",
+            "40 items, three runs in each arm, two judgements of each: normal effects of items (SD 1), items by arm "
+            "(0.5), runs (0.7) and judgements (0.4); with an effect the candidate is 0.4 higher.",
+            judged_runs(40, 3, 2, (1.0, 0.5, 0.7, 0.4)), 0.4,
+        ),
+        World(
+            "judged-runs-clusters", "Three runs judged twice on 120 items in 30 clusters",
+            "The same with 120 items in clusters of four that suit the candidate more or less (SD 0.5).",
+            judged_runs(120, 3, 2, (1.0, 0.5, 0.7, 0.4), 4), 0.4,
         ),
     )
 }  # fmt: skip

@@ -323,6 +323,30 @@ def request(draw: st.DrawFn, name: str) -> Body:
                 | (clusters if draw(st.booleans()) else {})
                 | _some(draw, better=(None, "lower"), n_resamples=(None, 100, 2_000), alpha=(None, 1e-9, 0.5))
             )
+        case "preference":
+            n, k = draw(st.sampled_from(SIZES)), draw(st.sampled_from([2, 3, 20]))
+            rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+            first = rng.integers(0, k, n)
+            second = (first + rng.integers(1, k, n)) % k
+            chances = draw(
+                st.sampled_from([[0.4, 0.4, 0.2], [0.9, 0.05, 0.05], [0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
+            )
+            grouped: Body = {"clusters": labels(draw(st.sampled_from(CLUSTERS)), n, rng)}
+            counted: Body = {"counts": rng.integers(1, draw(st.sampled_from([2, 10**6])), n).tolist()}
+            return (
+                {"first": [f"arm {each}" for each in first], "second": [f"arm {each}" for each in second]}
+                | {"preferred": rng.choice(["first", "second", "tie"], n, p=chances).tolist()}
+                | (grouped if draw(st.booleans()) else {})
+                | (counted if draw(st.booleans()) else {})
+                | _some(draw, n_resamples=(None, 100, 2_000), alpha=(None, 1e-9, 0.5))
+            )
+        case "repeated":
+            n, rng = draw(st.sampled_from(SIZES)), np.random.default_rng(draw(st.integers(0, 2**32)))
+            shape, judgements = draw(st.sampled_from(SHAPES)), draw(st.sampled_from([1, 3]))
+            runs = [draw(st.sampled_from([1, 3])), draw(st.sampled_from([1, 3]))]
+            both = [column(shape, n * k * judgements, rng).reshape(n, k, judgements).tolist() for k in runs]
+            in_clusters: Body = {"clusters": labels(draw(st.sampled_from(CLUSTERS)), n, rng)}
+            return {"baseline": both[0], "candidate": both[1]} | (in_clusters if draw(st.booleans()) else {})
         case "multiple-comparisons":
             n, rng = draw(st.sampled_from(LARGE)), np.random.default_rng(draw(st.integers(0, 2**32)))
             return {"p_values": rng.random(n).tolist()}

@@ -204,6 +204,16 @@ CASES = {
     "NOTHING_VARIES": ("paired-bootstrap", table_of(0, 0, 30, 0), table_of(1, 0, 30, 0)),
     "NO_DIFFERENCES": ("wilcoxon", scores([0.0, 0.0]), scores([0.0, 1.0])),
     "NO_DISCORDANT": ("mcnemar", table_of(5, 0, 0, 5), table_of(5, 0, 1, 5)),
+    "NO_REPEATED_RUN": (
+        "repeated",
+        {"baseline": [[0.1], [0.7], [0.2]], "candidate": [[0.3], [0.6], [0.9]]},
+        {"baseline": [[0.1, 0.2], [0.7], [0.2]], "candidate": [[0.3], [0.6], [0.9]]},
+    ),
+    "ROUGH_COMPONENTS": (
+        "repeated",
+        {"baseline": [[k % 3, k % 2] for k in range(19)], "candidate": [[k % 4, k % 5] for k in range(19)]},
+        {"baseline": [[k % 3, k % 2] for k in range(20)], "candidate": [[k % 4, k % 5] for k in range(20)]},
+    ),
     "NO_SPREAD_BETWEEN": (
         "leaderboard",
         {"arms": {"a": [0, 1, 1, 0], "b": [0, 1, 1, 0], "c": [1, 0, 1, 1]}},

@@ -5,13 +5,17 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from forelock import files, text
 from forelock.client import Client
 from forelock.commands.common import command, show, tell
+from forelock.commands.reporting import add_reports, report_verdict, require_wait
 from forelock.import_files import FORMATS, OneImport, Packed, imports_of
 from forelock.item_files import read_items
+from forelock.mlflow_runs import fetch_run
 from forelock.problem import FileFault
 from forelock.reading import read
 
@@ -25,7 +29,7 @@ def add(commands: Any) -> None:
     )
     parser.add_argument(
         "inputs",
-        nargs="+",
+        nargs="*",
         metavar="ID FILE",
         help="the preregistration and its files; with --check files alone",
     )
@@ -43,14 +47,33 @@ def add(commands: Any) -> None:
         action="store_true",
         help="the run is over: planned items that it does not have are missing",
     )
+    add_reports(parser, wait="then wait for the verdict, and end as it says")
+
+    parser.add_argument("--mlflow-run", metavar="RUN", help="fetch this run from MLflow, in place of a file")
+    parser.add_argument(
+        "--mlflow-uri",
+        metavar="URI",
+        help="with --mlflow-run: where MLflow is (default: MLFLOW_TRACKING_URI)",
+    )
 
 
 def _run(options: argparse.Namespace, client: Client) -> int:
-    return _import(options, client) if options.check is None else _check(options, client)
+    if options.mlflow_run is None:
+        return _import(options, client) if options.check is None else _check(options, client)
+    with tempfile.TemporaryDirectory() as directory:  # for its owner alone
+        fetch_run(options.mlflow_run, Path(directory), options.mlflow_uri)
+        if options.check is not None:
+            options.inputs = [directory]
+            return _check(options, client)
+        if len(options.inputs) != 1:
+            raise FileFault("with --mlflow-run name the preregistration alone")
+        options.inputs = [*options.inputs, directory]
+        return _import(options, client)
 
 
 def _import(options: argparse.Namespace, client: Client) -> int:
-    prereg_id, *names = options.inputs
+    require_wait(options)
+    prereg_id, *names = options.inputs or [""]
     if not names:
         raise FileFault("name the preregistration and the files: forelock import ID FILE…")
     form, ones = imports_of(names, options.format)
@@ -71,8 +94,11 @@ def _import(options: argparse.Namespace, client: Client) -> int:
             bar.advance(1)
     finally:
         bar.close()
-    show(options, reports, "\n".join(_report(one, report) for one, report in zip(ones, reports, strict=True)))
-    return 0
+    if not (options.wait and options.json):
+        lines = [_report(one, report) for one, report in zip(ones, reports, strict=True)]
+        show(options, reports, "\n".join(lines))
+    options.id = prereg_id
+    return report_verdict(options, client, wait=True) if options.wait else 0
 
 
 def _report(one: OneImport, report: Json) -> str:
@@ -97,6 +123,8 @@ def _ids(n: int, ids: list[str], what: str) -> str:
 
 
 def _check(options: argparse.Namespace, client: Client) -> int:
+    if not options.inputs:
+        raise FileFault("name the files: forelock import --check PLAN FILE…")
     plan = files.read_object(options.check)
     section = plan.get("import")
     said = section.get("format") if isinstance(section, dict) else None

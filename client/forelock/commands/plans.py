@@ -57,11 +57,17 @@ def add(commands: Any) -> None:
     )
     _takes_items(power)
 
-    lock = command(steps, "lock", _lock, "Lock the plan for good.")
-    lock.add_argument("id", help="the preregistration")
-    lock.add_argument(
-        "--acknowledge", default="", metavar="CODES", help="warnings taken note of: A,B,… or all"
-    )
+    for where in (steps, commands):  # `forelock lock` is the same
+        lock = command(where, "lock", _lock, "Lock the plan for good.")
+        lock.add_argument("id", help="the preregistration")
+        lock.add_argument(
+            "--acknowledge", default="", metavar="CODES", help="warnings taken note of: A,B,… or all"
+        )
+        lock.add_argument(
+            "--mlflow-run",
+            metavar="RUN",
+            help="a run of the project's MLflow that is to carry lock and verdict",
+        )
 
     shown = command(steps, "show", _show, "Show a preregistration.")
     shown.add_argument("id", help="the preregistration")
@@ -254,7 +260,8 @@ def _lint(options: argparse.Namespace, client: Client) -> int:
 
 def _lock(options: argparse.Namespace, client: Client) -> int:
     codes = [code for code in options.acknowledge.replace(",", " ").split() if code]
-    record = client.lock(options.id, "all" if codes == ["all"] else codes)
+    named = "all" if codes == ["all"] else codes
+    record = client.lock(options.id, named, mlflow_run=options.mlflow_run)
     show(options, record, text.record_text(record))
     return 0
 

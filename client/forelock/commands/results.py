@@ -9,6 +9,7 @@ from typing import Any
 from forelock import text
 from forelock.client import BATCH_SIZE, Client
 from forelock.commands.common import command, positive, show, tell
+from forelock.commands.reporting import add_reports, report_verdict, require_wait
 from forelock.result_files import read_parts
 from forelock.rows import SCALARS
 from forelock.submitting import Submission
@@ -27,6 +28,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--batch-size", type=positive, default=BATCH_SIZE, metavar="N", help="results per request"
     )
+    add_reports(parser, wait="then wait for the verdict, and end as it says")
 
     parser = command(commands, "progress", _progress, "How many results are in. Never what they are.")
     parser.add_argument("id", help="the preregistration")
@@ -41,6 +43,7 @@ def add(commands: Any) -> None:
 
 
 def _submit(options: argparse.Namespace, client: Client) -> int:
+    require_wait(options)
     given = {name: getattr(options, name) for name in SCALARS}
     parts = [part for path in options.files for part in read_parts(path, given, column=options.column)]
     for path, unused in {part.path: part.unused for part in parts if part.unused}.items():
@@ -55,8 +58,9 @@ def _submit(options: argparse.Namespace, client: Client) -> int:
             bar.advance(len(piece.batch))
     finally:
         bar.close()
-    show(options, answers, _posted(answers))
-    return 0
+    if not (options.wait and options.json):
+        show(options, answers, _posted(answers))
+    return report_verdict(options, client, wait=True) if options.wait else 0
 
 
 def _posted(answers: list[Any]) -> str:

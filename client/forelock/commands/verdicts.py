@@ -1,4 +1,4 @@
-"""`forelock verdict` and `verdicts`: what the locked rules say."""
+"""`forelock verdict`, `wait` and `verdicts`: what the locked rules say."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from typing import Any
 
 from forelock import text
 from forelock.client import Client
-from forelock.commands.common import command, show, tell
-from forelock.problem import ForelockError
+from forelock.commands.common import command, show
+from forelock.commands.reporting import add_reports, report_verdict
 
 
 def add(commands: Any) -> None:
     """Add the parsers."""
     parser = command(commands, "verdict", _verdict, "The verdict, as text and as exit status.")
     parser.add_argument("id", help="the preregistration")
-    parser.add_argument("--wait", action="store_true", help="wait until the verdict is there")
+    add_reports(parser, wait="wait until the verdict is there")
+
+    parser = command(commands, "wait", _wait, "Wait for the verdict; the same as `verdict --wait`.")
+    parser.add_argument("id", help="the preregistration")
+    add_reports(parser)
 
     parser = command(
         commands, "verdicts", _verdicts, "Every verdict of the project, one line per hypothesis."
@@ -26,19 +30,11 @@ def add(commands: Any) -> None:
 
 
 def _verdict(options: argparse.Namespace, client: Client) -> int:
-    answer = client.verdict(options.id, wait=options.wait, timeout=options.timeout)
-    words = None if options.json else _words(options, client)
-    show(options, answer, text.verdict_text(answer, words))
-    return text.exit_code(answer)
+    return report_verdict(options, client, wait=options.wait)
 
 
-def _words(options: argparse.Namespace, client: Client) -> dict[str, Any] | None:
-    """The verdict's sentences; without them the verdict stands, and its exit status."""
-    try:
-        return client.verdict_sentences(options.id)
-    except ForelockError as error:
-        tell(f"forelock: what can be done next could not be read: {text.plain(error)}")
-        return None
+def _wait(options: argparse.Namespace, client: Client) -> int:
+    return report_verdict(options, client, wait=True)
 
 
 def _verdicts(options: argparse.Namespace, client: Client) -> int:

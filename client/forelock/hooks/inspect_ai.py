@@ -27,11 +27,8 @@ from pydantic_core import to_jsonable_python
 from forelock.hooks.session import Session, Target
 from forelock.spool import Head
 
-FIELDS = frozenset(
-    {"id", "epoch", "scores", "metadata", "error", "limit", "invalidation", "completed_at", "target"}
-)
-"""What the service reads of a sample."""
-LARGE = {"messages", "events", "store", "attachments", "input", "output"}
+LARGE = {"messages", "events", "store", "attachments", "output"}
+"""What a sample has besides, and no mapping of a plan should look at."""
 Place = tuple[str, str | int, int]
 """Of a sample: its run, id and epoch."""
 
@@ -92,9 +89,9 @@ class ForelockHooks(Hooks):
 
 
 def fields_of(sample: EvalSample) -> Mapping[str, Any]:
-    """A sample as the log has it, of what the service reads."""
+    """A sample as the log has it, without what is large."""
     found: Mapping[str, Any] = to_jsonable_python(
-        {name: getattr(sample, name, None) for name in FIELDS},
+        {name: getattr(sample, name) for name in type(sample).model_fields if name not in LARGE},
         exclude_none=True,
         inf_nan_mode="constants",
         fallback=lambda _: None,

@@ -18,6 +18,8 @@ from forelock.text import plain
 
 INTERVAL = 15.0
 """Seconds between two rounds of sending while a run goes on."""
+LAST_ATTEMPTS = 6
+"""How often the service is asked at the end of a run, over about six seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ class Session:
             self._courier.join()
         self.close()
         try:
-            with self._client(6) as client:
+            with self._client(LAST_ATTEMPTS) as client:
                 sent = send(client, self._spool, self.target.record)
         except ForelockError as error:
             sent = Sending(away=str(error))

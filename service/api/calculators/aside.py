@@ -25,6 +25,7 @@ from service.ingest.harnesses.files import Files
 from service.ingest.imports import ImportedFile, read_import
 from service.ingest.surveys import read_files
 from service.reports.charts.draw import Form, draw
+from service.reports.verdict.pdf import set_pdf
 from service.stats.shared import registry
 from service.store.populations import Packed, packed
 
@@ -143,3 +144,11 @@ def picture(body: bytes, form: Form) -> bytes:
     """A Vega-Lite spec as SVG, PNG or PDF."""
     begin(CHART_SECONDS)
     return draw(json.loads(body), form)
+
+
+def pdf(body: bytes) -> bytes:
+    """The PDF of a report: its content, and the specs of its pictures."""
+    begin(CHART_SECONDS)
+    sent = json.loads(body)
+    pictures = {name: draw(spec, "svg").decode() for name, spec in sent["pictures"].items()}
+    return set_pdf(sent["content"], pictures)

@@ -6,3 +6,4 @@ from service.api.examples.made import of_json
 
 ANSWERED = of_json("chart_answer")
 FOREST = of_json("chart_forest")
+REPORT = of_json("report")

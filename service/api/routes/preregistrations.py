@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import date, datetime
@@ -15,7 +15,7 @@ from fastapi import Depends, Query, Request, Response
 from pydantic import Field, JsonValue, TypeAdapter
 from sqlalchemy.orm import Session
 
-from service.actions import families, proofs, unblinding
+from service.actions import families, proofs, tracking, unblinding
 from service.actions import preregistrations as actions
 from service.actions.manifests import facts_of
 from service.api.examples import common as examples
@@ -44,6 +44,7 @@ from service.api.parsing.models import validate
 from service.domain.access import Key
 from service.domain.ledger import Kind, Receipt
 from service.domain.merge_patch import apply
+from service.domain.outgoing import Link, RunName, links_tag
 from service.domain.plans.family import FamilyPlace
 from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
@@ -57,7 +58,7 @@ from service.domain.results.unblinding import Erasure, Unblinding
 from service.errors import Conflict, PreconditionFailed, TooLarge
 from service.records import StrictRecord
 from service.reports.prereg.markdown import Gap, parse_plan
-from service.store import audit, clock, ledger, populations, preregistrations
+from service.store import audit, clock, ledger, links, populations, preregistrations
 
 routes = router("preregistrations")
 _PLAN = TypeAdapter(Plan)
@@ -125,6 +126,7 @@ class PreregistrationView(View):
         [], description="Results were opened before the verdict: when, by whom and why."
     )
     erasure: Erasure | None = Field(None, description="The rows were destroyed: when, by whom and why.")
+    links: list[Link] = Field([], description="Places outside that belong to it; no part of the plan.")
 
 
 class DraftFromMarkdown(PreregistrationView):
@@ -178,6 +180,7 @@ class LockRequest(StrictRecord):
     acknowledge: Literal["all"] | list[Annotated[str, Field(max_length=64)]] = Field(
         default=[], description="Codes of lint warnings, or `all`.", max_length=200
     )
+    mlflow_run: RunName | None = Field(None, description="A run of MLflow that is to carry lock and verdict.")
 
 
 def view(session: Session, record: Preregistration) -> PreregistrationView:
@@ -212,6 +215,7 @@ def _fields(session: Session, record: Preregistration) -> dict[str, Any]:
         "receipt": None if lock is None else proofs.proven(session, [lock.receipt])[0],
         "unblindings": list(seals.unblindings),
         "erasure": seals.erasure,
+        "links": [] if draft else links.every(session, record.id),
     }
 
 
@@ -230,7 +234,8 @@ def _happened(view: type[V], entry: ledger.Entry | None) -> V | None:
 def respond(session: Session, record: Preregistration, status: int = 200, **headers: str) -> Response:
     """The record's view with its ETag; a locked plan as it was locked."""
     shown = view(session, record)
-    tagged = {"ETag": _etag(record, unblinding.Seals(tuple(shown.unblindings), shown.erasure)), **headers}
+    seals = unblinding.Seals(tuple(shown.unblindings), shown.erasure)
+    tagged = {"ETag": _etag(record, seals, shown.links), **headers}
     if record.state == "draft":
         return answer(shown, status, tagged)
     return embedding(shown, "plan", preregistrations.locked_text(session, record), status, tagged)
@@ -238,12 +243,13 @@ def respond(session: Session, record: Preregistration, status: int = 200, **head
 
 def etag_of(session: Session, record: Preregistration) -> str:
     """Of the record as it is shown."""
-    return _etag(record, unblinding.seals(session, record))
+    return _etag(record, unblinding.seals(session, record), links.every(session, record.id))
 
 
-def _etag(record: Preregistration, seals: unblinding.Seals) -> str:
-    """Of the record as it is shown: what became of its seals changes the view, and not the record."""
-    return f'{record.etag[:-1]}.{seals.changes}"' if seals.changes else record.etag
+def _etag(record: Preregistration, seals: unblinding.Seals, shown: Sequence[Link]) -> str:
+    """Of the record as it is shown: what became of its seals, and links, change the view and not the record."""
+    changes = f".{seals.changes}" if seals.changes else ""
+    return f'{record.etag[:-1]}{changes}{links_tag(shown)}"'
 
 
 @contextmanager
@@ -469,6 +475,8 @@ def lock_preregistration(
             session, caller, record, linted, body.acknowledge, material, now=clock.now(session)
         )
         receipts.append(receipt)
+        if body.mlflow_run is not None:
+            tracking.link(session, caller, locked, body.mlflow_run, now=clock.now(session))
         return respond(session, locked)
 
     linted = _linted(shared, caller, prereg_id)  # before the write: others wait for whoever writes

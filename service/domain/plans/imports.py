@@ -95,6 +95,11 @@ class _Mapping(StrictRecord):
         """The path of `item_id`, `cluster`, `replicate` or `arm`."""
         return self.counts_as(name)
 
+    def paths(self) -> list[str]:
+        """Where an import looks in every sample."""
+        places = [self.place(name) for name in ("item_id", "cluster", "replicate", "arm")]
+        return [path for path in places if path is not None]
+
     def measures(self) -> Iterator[tuple[str | None, str, Measure]]:
         """Every endpoint that is read, None for the one that goes unnamed; where it is said; and from where."""
         first = {name: getattr(self, name, None) for name in Measure.model_fields}

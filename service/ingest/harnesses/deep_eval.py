@@ -7,11 +7,11 @@ from typing import Any
 
 from service.ingest.harnesses import json_slices
 from service.ingest.harnesses.files import Files
-from service.ingest.harnesses.json_slices import loads
+from service.ingest.harnesses.json_values import Members, loads
 from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
-_WANTED = frozenset(
+_WANTED = Members(
     {"name", "input", "metricsData", "additionalMetadata", "metadata", "tags", "order", "expectedOutput"}
 )
 _RUN = frozenset({"hyperparameters", "identifier", "datasetAlias", "testFile"})

@@ -12,7 +12,7 @@ from typing import BinaryIO
 from service.errors import InvalidData
 from service.ingest.harnesses import limits
 from service.ingest.harnesses.archive import Archive
-from service.ingest.harnesses.json_slices import Buffer
+from service.ingest.harnesses.json_values import Buffer
 from service.ingest.harnesses.limits import too_large, unreadable
 
 _ZIP = b"PK"
@@ -78,6 +78,10 @@ class Files:
         if size > limits.MOST_INFLATED:
             raise too_large("the file is larger", f"{limits.MOST_INFLATED >> 20} MiB")
         return mmap(file.fileno(), 0, access=ACCESS_READ) if size else b""
+
+    def read_each(self, names: Sequence[str]) -> Iterator[Buffer]:
+        """Documents one after the other; those of an archive in less time than one by one."""
+        return map(self.read, names) if self.archive is None else self.archive.each(names)
 
     def lines(self, name: str) -> Iterator[tuple[int, bytes]]:
         """The lines of a document that are not blank, with their numbers from 1."""

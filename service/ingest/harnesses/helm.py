@@ -8,11 +8,12 @@ from typing import Any
 from service.errors import InvalidData
 from service.ingest.harnesses import json_slices
 from service.ingest.harnesses.files import Files
+from service.ingest.harnesses.json_values import Buffer, Members, loads
 from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
-_STATS = frozenset({"instance_id", "train_trial_index", "stats", "perturbation"})
-_STATE = frozenset({"instance", "train_trial_index", "result"})
+_STATS = Members({"instance_id", "train_trial_index", "stats", "perturbation"})
+_STATE = Members({"instance", "train_trial_index", "result"})
 
 
 class HelmRun(Reader):
@@ -28,7 +29,7 @@ class HelmRun(Reader):
         self._stats = files.read(stats)
         self.run = {}
         if "run_spec.json" in names:
-            spec = json_slices.loads(files.read(names["run_spec.json"]), "run_spec.json")
+            spec = loads(files.read(names["run_spec.json"]), "run_spec.json")
             self.run = spec if isinstance(spec, dict) else {}
         self._instances: dict[tuple[str, int], tuple[bool, Any]] | None = None
         if "scenario_state.json" in names:
@@ -77,7 +78,7 @@ def _measures(stats: list[Any]) -> tuple[dict[str, Measured], str | None, str | 
     return measures, split, sub_split
 
 
-def _requests(document: json_slices.Buffer) -> Iterator[tuple[tuple[str, int], tuple[bool, Any]]]:
+def _requests(document: Buffer) -> Iterator[tuple[tuple[str, int], tuple[bool, Any]]]:
     """Whether each request succeeded, in all its parts, and what it was about."""
     where = "scenario_state.json"
     failed: dict[tuple[str, int], bool] = {}

@@ -6,21 +6,23 @@ Every sample is read, since the summaries hide edits, invalidations and long met
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
+from types import GenericAlias
 from typing import Any
 
 from service.errors import InvalidData
 from service.ingest.harnesses import json_slices
 from service.ingest.harnesses.files import Files
-from service.ingest.harnesses.json_slices import Buffer
+from service.ingest.harnesses.json_values import Buffer, Members, loads
 from service.ingest.harnesses.limits import unmapped, unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
-_WANTED = frozenset(
-    {"id", "epoch", "scores", "metadata", "error", "limit", "invalidation", "completed_at", "target"}
-)
-_HEADER = frozenset({"version", "status", "eval", "invalidated", "piece"})
-_CLASSIC, _CHUNKED = "samples/", "/sample.json"
+_WANTED = frozenset({"id", "epoch", "scores", "metadata", "error", "limit", "invalidation", "completed_at"})
+_SCORE = Members({"value", "reason", "history"}, only=True)
+_HEADER = Members({"version", "status", "eval", "invalidated", "piece"})
+_CHUNKED = "/sample.json"
+_NAME = re.compile(r"samples/.+_epoch_[0-9]+(\.json|/sample\.json)", re.DOTALL)
 _EVENTS = (("error", "error"), ("invalidation", "invalidated"), ("limit", "limit"))
 NO_SAMPLES = unmapped(
     "import",
@@ -32,12 +34,15 @@ NO_SAMPLES = unmapped(
 class InspectLog(Reader):
     """One log."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: Files, paths: Collection[str] | None = None) -> None:
+        """`paths` are those that the mapping looks at in samples; None: they may be any."""
         self._files = files
+        self._wanted = _wanted(paths)
         self._names: list[str] = []
         self._all: frozenset[str] = frozenset()
         self._document: Buffer = b""
         self._samples_at: int | None = None
+        self._in_order = True
         header = self._archive_header() if files.archive is not None else self._document_header()
         self.run = _mapping(header.get("eval"))
         status = header.get("status")
@@ -58,24 +63,23 @@ class InspectLog(Reader):
 
     def samples(self) -> Iterator[Sample]:
         """Every sample."""
-        for name in self._names:
-            yield _sample(self._archived(name), name)
+        for name, document in zip(self._names, self._files.read_each(self._names), strict=True):
+            sample = self._wanted.of(document) if type(document) is bytes else None
+            if sample is None:
+                sample = json_slices.pick(document, self._wanted, name)
+            if name.endswith(_CHUNKED) and not sample.get("metadata"):
+                metadata = name.removesuffix(_CHUNKED) + "/metadata.json"
+                if metadata in self._all:
+                    sample["metadata"] = loads(self._files.read(metadata), metadata)
+            yield _sample(sample, name)
         if self._samples_at is not None:
-            yield from map(
-                _sample,
-                json_slices.each(self._document, self._samples_at, _WANTED, "samples"),
-                map("samples[{}]".format, range(1, 2**31)),
-            )
+            for number, found in enumerate(self._document_samples(self._samples_at), start=1):
+                yield _sample(found, f"samples[{number}]")
 
     def _archive_header(self) -> Mapping[str, Any]:
         names = self._files.names
         self._all = frozenset(names)
-        self._names = [
-            name
-            for name in names
-            if name.startswith(_CLASSIC)
-            and (_is_classic(name) or (name.endswith(_CHUNKED) and _is_chunk(name.removesuffix(_CHUNKED))))
-        ]
+        self._names = [name for name in names if _NAME.fullmatch(name)]
         if "header.json" in names:
             return json_slices.pick(self._files.read("header.json"), _HEADER, "header.json")
         if "_journal/start.json" in names:
@@ -85,37 +89,89 @@ class InspectLog(Reader):
             "", "the archive is no log of Inspect: it has neither header.json nor _journal/start.json"
         )
 
-    def _archived(self, name: str) -> Mapping[str, Any]:
-        sample = json_slices.pick(self._files.read(name), _WANTED, name)
-        metadata = name.removesuffix(_CHUNKED) + "/metadata.json"
-        if name.endswith(_CHUNKED) and not sample.get("metadata") and metadata in self._all:
-            sample["metadata"] = json_slices.loads(self._files.read(metadata), metadata)
-        return sample
-
     def _document_header(self) -> Mapping[str, Any]:
+        """What stands before the samples, as Inspect writes it; a document in another order is looked through whole."""
         (name, *others) = self._files.names
         if others:
             raise InvalidData.field("", "several files make no log of Inspect", "send one log at a time")
         self._document = self._files.read(name)
         header: dict[str, Any] = {}
-        for key, begin, end in json_slices.top(self._document, "the log"):
-            if key in _HEADER:
-                header[key] = json_slices.loads(self._document[begin:end], key)
-            elif key == "samples" and self._document[begin : begin + 1] == b"[":
+        for key, begin, end in json_slices.top(self._document, "the log", stop="samples"):
+            if key == "samples" and begin == end:
                 self._samples_at = begin
+            elif key in _HEADER.names:
+                header[key] = loads(self._document[begin:end], key)
+        self._in_order = {"status", "eval"} <= header.keys()
+        if not self._in_order:
+            for key, begin, end in json_slices.top(self._document, "the log"):
+                if key in _HEADER.names:
+                    header[key] = loads(self._document[begin:end], key)
+        if self._samples_at is not None and self._document[self._samples_at : self._samples_at + 1] != b"[":
+            self._samples_at = None
         if "eval" not in header:
             raise unreadable("", "the file is no log of Inspect: it has no `eval`")
         return header
 
+    def _document_samples(self, begin: int) -> Iterator[Mapping[str, Any]]:
+        samples = json_slices.Array(self._document, begin, self._wanted, "samples")
+        yield from samples
+        for key, _, _ in json_slices.rest(self._document, samples.position, "the log"):
+            if self._in_order and (key in _HEADER.names or key == "samples"):
+                raise unreadable("the log", f"says `{key}` once more after its samples")
+
+
+def _wanted(paths: Collection[str] | None) -> Members:
+    """Members of a sample that an import reads: what a path may begin with, keys with dots included."""
+    if paths is None:
+        return Members(_WANTED)
+    parts = [path.removeprefix("sha256:").split(".") for path in paths]
+    heads = {".".join(each[:end]) for each in parts for end in range(1, len(each) + 1)}
+    inner = {} if "scores" in heads else {"scores": GenericAlias(dict, (str, _SCORE.shape))}
+    return Members(_WANTED | heads, only=True, of=inner)
+
 
 def _sample(found: Mapping[str, Any], where: str) -> Sample:
     scores = found.get("scores")
-    measures: dict[str, Measured] = {}
-    for name, score in scores.items() if isinstance(scores, dict) else ():
-        if isinstance(score, dict):
-            _measure(measures, name, score)
-    events = tuple(event for name, event in _EVENTS if found.get(name))
-    return Sample(where, found, measures, events)
+    events: tuple[str, ...] = ()
+    if "error" in found or "limit" in found or "invalidation" in found:
+        events = tuple(event for name, event in _EVENTS if found.get(name))
+    return Sample(where, found, _Scores(scores if isinstance(scores, dict) else {}), events)
+
+
+class _Scores(Mapping[str, Measured]):
+    """The scores of a sample as measures, made when they are asked for."""
+
+    __slots__ = ("_all", "_scores")
+
+    def __init__(self, scores: Mapping[str, Any]) -> None:
+        self._scores = scores
+        self._all: dict[str, Measured] | None = None
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """One that has nothing beside it is made alone."""
+        score = self._scores.get(name)
+        if type(score) is dict and not score.get("history") and score.get("reason") is None:
+            value = score.get("value")
+            if type(value) is str or type(value) is int:
+                return Measured(value)
+        return self._made().get(name, default)
+
+    def __getitem__(self, name: str) -> Measured:
+        return self._made()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made())
+
+    def __len__(self) -> int:
+        return len(self._made())
+
+    def _made(self) -> dict[str, Measured]:
+        if self._all is None:
+            self._all = {}
+            for name, score in self._scores.items():
+                if isinstance(score, dict):
+                    _measure(self._all, name, score)
+        return self._all
 
 
 def _measure(measures: dict[str, Measured], name: str, score: Mapping[str, Any]) -> None:
@@ -153,16 +209,6 @@ def _unfinished(status: Any) -> str:
         "started": "has not ended",
     }
     return told.get(status if isinstance(status, str) else "", "does not say that it ended well")
-
-
-def _is_classic(name: str) -> bool:
-    head, _, epoch = name.removesuffix(".json").rpartition("_epoch_")
-    return name.endswith(".json") and len(head) > len(_CLASSIC) and epoch.isdecimal()
-
-
-def _is_chunk(name: str) -> bool:
-    head, _, epoch = name.rpartition("_epoch_")
-    return len(head) > len(_CLASSIC) and epoch.isdecimal()
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -9,15 +9,14 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Collection, Iterator
-from mmap import mmap
+from collections.abc import Iterator
 from typing import Any
 
 from service.errors import MalformedBody
 from service.ingest.harnesses import limits
+from service.ingest.harnesses.json_values import Buffer, Members, loads
 from service.ingest.harnesses.limits import unreadable
 
-Buffer = bytes | mmap
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _TOKEN = re.compile(_STRING + rb'|["{}\[\]]', re.DOTALL)
 _KEY = re.compile(rb"\s*+(" + _STRING + rb")\s*+:\s*+", re.DOTALL)
@@ -28,64 +27,101 @@ _BETWEEN = re.compile(r"\s*+([,\]])\s*+")
 _DECODER = json.JSONDecoder()
 _UTF8 = codecs.getincrementaldecoder("utf-8")
 _WINDOW = 1024 * 1024
+_RUN = 64 * 1024
+"""Elements that are read together have so many bytes or a little more, and fewer than a window."""
+_MOST_MISSES = 8
+"""After so many cuts that were none, elements of the document are not read together any more."""
 _OPENING, _CLOSING = b"{[", b"}]"
 
 
-def loads(piece: Buffer, where: str) -> Any:
-    """One slice as a value; NaN stays NaN, and `where` is all that a fault tells."""
-    try:
-        return json.loads(str(piece[:], "utf-8"))
-    except UnicodeDecodeError:
-        fault = "is not UTF-8"
-    except RecursionError:
-        fault = "is nested too deeply"
-    except json.JSONDecodeError:
-        fault = "is not JSON, or is cut off"
-    except ValueError:
-        fault = "holds a number of too many digits"
-    raise unreadable(where, fault)
-
-
-def pick(document: Buffer, wanted: Collection[str], where: str) -> dict[str, Any]:
-    """Those members of an object; all of them, where it is small."""
+def pick(document: Buffer, wanted: Members, where: str) -> dict[str, Any]:
+    """Those members of an object; perhaps all of them, where it is small."""
     if len(document) <= limits.IN_MEMORY:
-        found = loads(document, where)
+        found = wanted.of(document)
+        if found is None:
+            found = loads(document, where)
         if not isinstance(found, dict):
             raise unreadable(where, "is not an object")
         return found
+    return _picked(document, 0, len(document), wanted, where)
+
+
+def pick_slice(document: Buffer, start: int, end: int, wanted: Members, where: str) -> dict[str, Any]:
+    """`pick` of an object that stands somewhere in a document."""
+    if end - start <= limits.IN_MEMORY:
+        return pick(document[start:end], wanted, where)
+    return _picked(document, start, end, wanted, where)
+
+
+def _picked(document: Buffer, start: int, end: int, wanted: Members, where: str) -> dict[str, Any]:
+    slices = wanted.slices_of(memoryview(document)[start:end])
+    if slices is not None:
+        return {key: loads(_slice(part, 0, len(part), where), where) for key, part in slices.items()}
     return {
-        key: loads(_slice(document, start, end, where), where)
-        for key, start, end in members(document, 0, where)
-        if key in wanted
+        key: loads(_slice(document, begun, ended, where), where)
+        for key, begun, ended in members(document, start, where)
+        if key in wanted.names
     }
 
 
-def members(document: Buffer, position: int, where: str) -> Iterator[tuple[str, int, int]]:
-    """Each member of the object at a position: its key, and from where to where its value stands."""
+def members(
+    document: Buffer, position: int, where: str, *, stop: str | None = None
+) -> Iterator[tuple[str, int, int]]:
+    """Each member of the object at a position: its key, and from where to where its value stands.
+
+    The one named `stop` is the last that is given, and its value is not looked at: it ends where it begins.
+    """
     position = begin(document, position, b"{", where)
-    if _closed(document, position, b"}"):
-        return
+    if not _closed(document, position, b"}"):
+        yield from _from_key(document, position, where, stop)
+
+
+def _from_key(
+    document: Buffer, position: int, where: str, stop: str | None = None
+) -> Iterator[tuple[str, int, int]]:
     while True:
         key = _KEY.match(document, position)
         if key is None:
             raise _cut_off(where)
-        start, end = key.end(), _end(document, key.end(), where)
-        name = loads(key[1], where)
+        name, start = loads(key[1], where), key.end()
+        if name == stop:
+            yield name, start, start
+            return
+        end = _end(document, start, where)
         yield name, start, end
         position = _after(document, end, where)
         if document[position - 1] == ord("}"):
             return
 
 
-def top(document: Buffer, where: str) -> Iterator[tuple[str, int, int]]:
-    """Each member of the object that a document is; refuses one that is cut off, or has more after it."""
+def top(document: Buffer, where: str, *, stop: str | None = None) -> Iterator[tuple[str, int, int]]:
+    """Each member of the object that a document is; refuses one that is cut off, or has more after it.
+
+    With `stop` as `members`: `rest` goes on after it.
+    """
     start, end = _space(document, 3 if document[:3] == b"\xef\xbb\xbf" else 0), 0
-    for member in members(document, start, where):
-        end = member[2]
-        yield member
+    name, begun = None, -1
+    for name, begun, end in members(document, start, where, stop=stop):
+        yield name, begun, end
     if not end:  # it has none
         whole(document, where)
-    elif _space(document, _after(document, end, where)) != len(document):
+    elif name != stop or begun != end:
+        _require_end(document, _after(document, end, where), where)
+
+
+def rest(document: Buffer, position: int, where: str) -> Iterator[tuple[str, int, int]]:
+    """The members of a document after the one whose value ends at a position; refuses what `top` refuses."""
+    position = _after(document, position, where)
+    if document[position - 1] != ord("}"):
+        for member in _from_key(document, position, where):
+            yield member
+            position = member[2]
+        position = _after(document, position, where)
+    _require_end(document, position, where)
+
+
+def _require_end(document: Buffer, position: int, where: str) -> None:
+    if _space(document, position) != len(document):
         raise unreadable(where, "has more than one JSON value")
 
 
@@ -103,39 +139,100 @@ def elements(document: Buffer, position: int, where: str) -> Iterator[tuple[int,
             return
 
 
-def each(document: Buffer, position: int, wanted: Collection[str], where: str) -> Iterator[dict[str, Any]]:
-    """The elements of an array of objects, or those members of them.
+def each(document: Buffer, position: int, wanted: Members, where: str) -> Iterator[dict[str, Any]]:
+    """The elements of an array of objects, or those members of them."""
+    return iter(Array(document, position, wanted, where))
 
-    Small ones are parsed straight from a window of text; one that does not fit is found by its brackets.
+
+class Array:
+    """An array of objects, of which many are read at a time where they are alike.
+
+    A writer puts the same bytes between all its elements. Where they are found again an element may end; it does
+    if what comes before parses as whole elements, since no other cut leaves every bracket and quote closed.
     """
-    position = begin(document, position, b"[", where)
-    if _closed(document, position, b"]"):
-        return
-    number, text, at = 0, "", 0
-    while True:
-        number += 1
-        found, end = _parsed(text, at)
-        if not text or (end is None and at > 0):
-            position = _space(document, position + len(text[:at].encode()))
-            text, at = _window(document, position, where), 0
-            found, end = _parsed(text, at)
+
+    def __init__(self, document: Buffer, position: int, wanted: Members, where: str) -> None:
+        self._document, self._wanted, self._where = document, wanted, where
+        self._position, self._number = begin(document, position, b"[", where), 0
+        self._text, self._at = "", 0
+        self._seam, self._gap, self._misses = b"", 0, 0
+        self._singly_until = 0
+        self._ended = _closed(document, self._position, b"]")
+        if self._ended:
+            self._position = _space(document, self._position) + 1
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        while not self._ended:
+            run = self._run()
+            if run is None:
+                yield self._one()
+            else:
+                yield from run
+
+    @property
+    def position(self) -> int:
+        """Where the array ends, once its last element is read."""
+        return self._position
+
+    def _run(self) -> list[dict[str, Any]] | None:
+        """The next elements, if they can be read together."""
+        if not self._seam or self._position + self._at < self._singly_until:
+            return None
+        start = self._position + len(self._text[: self._at].encode())
+        cut = self._document.find(self._seam, start + _RUN, start + _WINDOW)
+        found = self._wanted.of_run(self._document[start : cut + 1]) if cut >= 0 else None
+        if found is None:
+            self._misses += cut >= 0
+            if self._misses > _MOST_MISSES:
+                self._seam = b""
+            self._singly_until = cut if cut >= 0 else start + _RUN
+            return None
+        self._number += len(found)
+        self._position, self._text, self._at = cut + self._gap, "", 0
+        return found
+
+    def _one(self) -> dict[str, Any]:
+        """The next element.
+
+        A small one is parsed straight from a window of text; one that does not fit is found by its brackets.
+        """
+        self._number += 1
+        found, end = _parsed(self._text, self._at)
+        if not self._text or (end is None and self._at > 0):
+            self._position = _space(self._document, self._position + len(self._text[: self._at].encode()))
+            self._text, self._at = _window(self._document, self._position, self._where), 0
+            found, end = _parsed(self._text, 0)
         if end is None:  # longer than a window, or no JSON
-            ended = _end(document, position, where)
-            found = pick_slice(document, position, ended, wanted, f"{where}[{number}]")
-            position, text, at, end = ended, "", 0, 0
+            where = f"{self._where}[{self._number}]"
+            ended = _end(self._document, self._position, self._where)
+            found = pick_slice(self._document, self._position, ended, self._wanted, where)
+            self._position, self._text, self._at, end = ended, "", 0, 0
         if not isinstance(found, dict):
-            raise unreadable(f"{where}[{number}]", "is not an object")
-        yield found
-        following = _BETWEEN.match(text, end)
-        if following is None:
-            position = _after(document, position + len(text[:end].encode()), where)
-            if document[position - 1] == ord("]"):
-                return
-            text, at = "", 0
+            raise unreadable(f"{self._where}[{self._number}]", "is not an object")
+        self._pass(end)
+        return found
+
+    def _pass(self, end: int) -> None:
+        """Go on to what follows the element that ended there in the text."""
+        following = _BETWEEN.match(self._text, end)
+        if following is None or self._number == 1:
+            ended = self._position + len(self._text[:end].encode())
+            self._position, self._text, self._at = _after(self._document, ended, self._where), "", 0
+            self._ended = self._document[self._position - 1] == ord("]")
+            if self._number == 1 and not self._ended:
+                self._learn(ended - 1)
         elif following[1] == "]":
-            return
+            self._position += len(self._text[: following.start(1)].encode()) + 1
+            self._ended = True
         else:
-            at = following.end()
+            self._at = following.end()
+
+    def _learn(self, closing: int) -> None:
+        """What stands from the end of an element to the first key of the next."""
+        begun = _space(self._document, self._position)
+        key = _KEY.match(self._document, begun + 1)
+        if key is not None and self._document[begun : begun + 1] == b"{" and key.end(1) - closing < _RUN:
+            self._seam, self._gap = self._document[closing : key.end(1)], begun - closing
 
 
 def _parsed(text: str, at: int) -> tuple[Any, int | None]:
@@ -152,17 +249,6 @@ def _window(document: Buffer, position: int, where: str) -> str:
         return _UTF8().decode(document[position : position + _WINDOW])
     except UnicodeDecodeError:
         raise unreadable(where, "is not UTF-8") from None
-
-
-def pick_slice(document: Buffer, start: int, end: int, wanted: Collection[str], where: str) -> dict[str, Any]:
-    """`pick` of an object that stands somewhere in a document."""
-    if end - start <= limits.IN_MEMORY:
-        return pick(document[start:end], wanted, where)
-    return {
-        key: loads(_slice(document, begun, ended, where), where)
-        for key, begun, ended in members(document, start, where)
-        if key in wanted
-    }
 
 
 def whole(document: Buffer, where: str) -> int:
@@ -193,12 +279,12 @@ def begin(document: Buffer, position: int, bracket: bytes, where: str) -> int:
     return position + 1
 
 
-def _slice(document: Buffer, start: int, end: int, where: str) -> bytes:
+def _slice(document: Buffer | memoryview, start: int, end: int, where: str) -> bytes:
     if end - start > 8 * limits.IN_MEMORY:
         raise unreadable(
             where, f"has a part of more than {8 * limits.IN_MEMORY >> 20} MiB that is to be read"
         )
-    return document[start:end]
+    return bytes(document[start:end])
 
 
 def _end(document: Buffer, start: int, where: str) -> int:

@@ -8,11 +8,11 @@ from typing import Any
 from service.errors import InvalidData
 from service.ingest.harnesses import json_slices
 from service.ingest.harnesses.files import Files
-from service.ingest.harnesses.json_slices import loads
+from service.ingest.harnesses.json_values import Members, loads
 from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
-_RESULTS = frozenset({"config", "configs", "n-samples", "results", "model_name", "lm_eval_version"})
+_RESULTS = Members({"config", "configs", "n-samples", "results", "model_name", "lm_eval_version"})
 
 
 class LmEvalRun(Reader):

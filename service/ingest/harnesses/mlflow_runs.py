@@ -9,10 +9,10 @@ from typing import Any
 from service.errors import InvalidData
 from service.ingest.harnesses import json_slices
 from service.ingest.harnesses.files import Files
-from service.ingest.harnesses.json_slices import Buffer, loads
+from service.ingest.harnesses.json_values import Buffer, Members, loads
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
-_TRACE = frozenset(
+_TRACE = Members(
     {"trace_id", "state", "trace_metadata", "assessments", "tags", "request_preview", "client_request_id"}
 )
 

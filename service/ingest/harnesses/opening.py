@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from service.domain.plans.imports import FORMATS, HelmImport, MlflowImport, Readable, TableImport
 from service.errors import InvalidData
 from service.ingest.harnesses.deep_eval import DeepEvalRun
@@ -19,8 +21,7 @@ from service.ingest.harnesses.tables import TableFile
 
 VERSION = 1
 """Of all readers: a changed answer to the same file is a new one, and the record of an import names it."""
-_PLAIN = {
-    "inspect": InspectLog,
+_PLAIN: dict[str, Callable[[Files], Reader]] = {
     "lm_eval": LmEvalRun,
     "promptfoo": PromptfooResults,
     "deepeval": DeepEvalRun,
@@ -33,10 +34,12 @@ _PLAIN = {
 def open_files(form: str, files: Files, mapping: Readable | None = None) -> Reader:
     """Open an import as its format; a mapping is needed where it decides what is read of the files at all."""
     if form in _PLAIN:
-        reader: Reader = _PLAIN[form](files)
+        reader = _PLAIN[form](files)
         if isinstance(reader, HelmRun) and isinstance(mapping, HelmImport):
             _require_failures_told(reader, mapping)
         return reader
+    if form == "inspect":
+        return InspectLog(files, None if mapping is None else mapping.paths())
     if form == "mlflow":
         return MlflowRun(files, mapping.source if isinstance(mapping, MlflowImport) else None)
     if form not in FORMATS:

@@ -10,11 +10,11 @@ from typing import Any
 from service.errors import InvalidData
 from service.ingest.harnesses import json_slices
 from service.ingest.harnesses.files import Files
-from service.ingest.harnesses.json_slices import Buffer, loads
+from service.ingest.harnesses.json_values import Buffer, Members, loads
 from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
-_WANTED = frozenset(
+_WANTED = Members(
     {
         "error",
         "failureReason",
@@ -25,8 +25,13 @@ _WANTED = frozenset(
         "promptId",
         "provider",
         "score",
+        "success",
+        "testCase",
+        "testIdx",
+        "vars",
+        "metadata",
     }
-) | {"success", "testCase", "testIdx", "vars", "metadata"}
+)
 THREW = "Custom function threw error"
 """How promptfoo tells that a grader failed: as the reason of an assertion that did not hold."""
 

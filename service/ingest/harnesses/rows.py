@@ -16,7 +16,7 @@ from service.domain.plans.imports import HelmImport, OpenAIEvalsImport, Readable
 from service.errors import Fault, InvalidData, TooLarge
 from service.ingest.columns import MAX_REPLICATE, MAX_TEXT, text_fault
 from service.ingest.harnesses.limits import unmapped
-from service.ingest.harnesses.samples import Measured, Reader, Sample, look_up, look_up_id
+from service.ingest.harnesses.samples import Measured, Reader, Sample, finder, id_finder, look_up
 
 STATUS = {"ok": 0, "error": 1, "missing": 2}
 """Codes of `domain.results.batches.STATUSES`."""
@@ -79,6 +79,8 @@ class Collector:
         self._item_path, self._cluster_path = mapping.place("item_id") or "", mapping.place("cluster")
         path = mapping.place("replicate")
         self._replicate_path, self._by_order = (None, True) if path == "order" else (path, False)
+        self._find_id, self._find_cluster = id_finder(self._item_path), finder(self._cluster_path or "")
+        self._find_replicate = finder(self._replicate_path or "")
         self._rows: dict[tuple[str, str], Rows] = {}
         self._numbers = {target.endpoint: _numeric(target.values) for target in self._targets}
         self._events: Counter[str] = Counter()
@@ -219,7 +221,7 @@ class Collector:
         return wanted is None or split == wanted
 
     def _id(self, sample: Sample) -> str:
-        found = look_up_id(sample.fields, self._item_path)
+        found = self._find_id(sample.fields)
         if type(found) is str and found.isascii() and 0 < len(found) <= MAX_TEXT and "\0" not in found:
             return found
         if type(found) is int:
@@ -244,7 +246,7 @@ class Collector:
     def _cluster(self, sample: Sample) -> str | None:
         if self._cluster_path is None:
             return None
-        found = look_up(sample.fields, self._cluster_path)
+        found = self._find_cluster(sample.fields)
         if type(found) is str and found in self._clusters:
             return found
         if type(found) is int:
@@ -260,7 +262,9 @@ class Collector:
     def _replicate(self, sample: Sample) -> int:
         if self._replicate_path is None:
             return 1
-        found = look_up(sample.fields, self._replicate_path)
+        found = self._find_replicate(sample.fields)
+        if found == 1 and type(found) is int:
+            return 1
         if isinstance(found, str) and found.isascii() and found.isdecimal() and len(found) < 9:
             found = int(found)
         if type(found) is int and 1 <= found <= MAX_REPLICATE:

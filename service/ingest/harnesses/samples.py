@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -36,7 +37,7 @@ class Sample:
     """Where it stands among samples of its item, for replicates that nothing else tells."""
 
 
-class Reader:
+class Reader(ABC):
     """A file of a harness, opened."""
 
     partial: str | None = None
@@ -50,9 +51,9 @@ class Reader:
     run: Mapping[str, Any] | None = None
     """What the arm's path looks in; None: in every sample."""
 
+    @abstractmethod
     def samples(self) -> Iterator[Sample]:
         """Every sample, once."""
-        raise NotImplementedError
 
 
 def look_up(fields: Any, path: str) -> Any:
@@ -84,6 +85,36 @@ def look_up(fields: Any, path: str) -> Any:
         pairs = (each.partition("=") for each in fields.split(","))
         return next((value for name, _, value in pairs if name.strip() == path), None)
     return None
+
+
+def finder(path: str) -> Callable[[Any], Any]:
+    """`look_up` of one path, which takes a short way to where most of them lead."""
+    head, _, rest = path.partition(".")
+    is_short = rest != "" and "." not in rest
+
+    def find(fields: Any) -> Any:
+        if type(fields) is dict:
+            if path in fields:
+                return fields[path]
+            inner = fields.get(head) if is_short else None
+            if type(inner) is dict and rest in inner:
+                return inner[rest]
+        return look_up(fields, path)
+
+    return find
+
+
+def id_finder(path: str) -> Callable[[Any], Any]:
+    """`look_up_id` of one path."""
+    find, is_hashed = finder(path.removeprefix("sha256:")), path.startswith("sha256:")
+
+    def find_id(fields: Any) -> Any:
+        found = find(fields)
+        if not is_hashed and (type(found) is str or type(found) is int):
+            return found
+        return look_up_id(fields, path)
+
+    return find_id
 
 
 def look_up_id(fields: Any, path: str) -> Any:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from service.ingest.harnesses import json_slices
 from service.ingest.harnesses.files import Files
+from service.ingest.harnesses.json_values import loads
 from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
@@ -25,7 +25,7 @@ class SweBenchReport(Reader):
 
     def __init__(self, files: Files) -> None:
         name = files.only("*.json", what="a report of SWE-bench", of="one MODEL.RUN_ID.json")
-        report = json_slices.loads(files.read(name), "the report")
+        report = loads(files.read(name), "the report")
         if not isinstance(report, dict) or not isinstance(report.get("resolved_ids"), list):
             raise unreadable("", "the file is no report of SWE-bench: it has no `resolved_ids`")
         if report.get("schema_version") != 2:

@@ -11,7 +11,7 @@ from typing import Any
 
 from service.errors import InvalidData
 from service.ingest.harnesses.files import Files
-from service.ingest.harnesses.json_slices import Buffer, loads
+from service.ingest.harnesses.json_values import Buffer, loads
 from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 

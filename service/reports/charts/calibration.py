@@ -77,7 +77,7 @@ def calibration(
                     "transform": [{"filter": "datum.low !== null"}],
                     "mark": {"type": "rule", "strokeWidth": 2.2},
                     "encoding": {
-                        "y": y, "x": {"field": "low", **x}, "x2": {"field": "high"}, "color": {**color, "legend": None},
+                        "y": y, "x": {"field": "low", **x}, "x2": {"field": "high"}, "color": color,
                     },
                 },
                 {

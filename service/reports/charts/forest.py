@@ -159,9 +159,9 @@ def _names(rows: Sequence[Row]) -> list[str]:
     seen: Counter[str] = Counter()
     names = []
     for row in rows:
-        seen[row["label"]] += 1
-        count = seen[row["label"]]
-        names.append(row["label"] if count == 1 else f"{row['label']} ({count})")
+        name = label(row["label"])
+        seen[name] += 1
+        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
     return names
 
 

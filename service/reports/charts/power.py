@@ -109,7 +109,10 @@ def _curves(
     y = {
         "field": "power", "type": "quantitative", "scale": {"domain": [0, 1]}, "axis": {"title": title, **_PERCENT},
     }  # fmt: skip
-    legend: Spec = {"title": None} | ({} if len(names) > 1 else {"legend": None})
+    legend: Spec = {
+        "title": None,
+        "legend": {"symbolStrokeWidth": 0, "columns": 2} if len(names) > 1 else None,
+    }
     by = {"field": "series", "type": "nominal", **legend}
     color, dash, shape = (
         {**by, "scale": scale_of(names, "color")},
@@ -125,10 +128,10 @@ def _curves(
             {
                 "data": {"values": [{}]},
                 "mark": {
-                    "type": "text", "align": "right", "baseline": "bottom", "dy": -3, "fontSize": 11, "color": SOFT,
+                    "type": "text", "align": "left", "baseline": "bottom", "dy": -3, "fontSize": 11, "color": SOFT,
                 },
                 "encoding": {
-                    "y": {"datum": target, "type": "quantitative"}, "x": {"value": WIDTH},
+                    "y": {"datum": target, "type": "quantitative"}, "x": {"value": 5},
                     "text": {"value": f"{say('target', language)} {100 * target:g}%"},
                 },
             },

@@ -22,12 +22,13 @@ def ranking(
     language: Language = "en",
 ) -> Spec:
     """A row per arm, best first. Overlapping columns are sets of arms of which no two are told apart."""
-    unit = Unit(binary)
+    measured = "mean" if all("mean" in each for each in analysis["arms"]) else "score"
+    unit = Unit(binary and measured == "mean")
     rows = [
         {
-            "arm": label(each["name"]), "mean": each["mean"], "rank": each["rank"], "rank_low": each["rank_low"],
+            "arm": label(each["name"]), "mean": each[measured], "rank": each["rank"], "rank_low": each["rank_low"],
             "rank_high": each["rank_high"], "may_be_best": each["may_be_best"],
-            "told": unit.amount(each["mean"], signed=False),
+            "told": unit.amount(each[measured], signed=False),
         }
         for each in analysis["arms"]
     ]  # fmt: skip
@@ -59,7 +60,7 @@ def ranking(
                     "y": {**y, **axis},
                     "x": {
                         "field": "mean", "type": "quantitative", "scale": {"domain": [low, high], "nice": False},
-                        "axis": unit.axis(language, "value") | {"title": say("mean", language)},
+                        "axis": unit.axis(language, "value") | {"title": say(measured, language)},
                     },
                     "color": chosen, "shape": shape,
                 },

@@ -126,7 +126,7 @@ _AXIS: Spec = {
 _CONFIG: Spec = {
     "font": FONT,
     "background": PAPER,
-    "padding": 12,
+    "padding": {"left": 20, "top": 12, "right": 36, "bottom": 12},
     "view": {"stroke": None, "continuousWidth": WIDTH},
     "axis": _AXIS,
     "legend": {

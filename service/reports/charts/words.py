@@ -49,6 +49,7 @@ _WORDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "baseline": ("baseline", "基线"),
         "candidate": ("candidate", "候选"),
         "mean": ("mean outcome", "平均结果"),
+        "score": ("strength (points)", "强度(分)"),
         "ranks": ("ranks left open", "可能的名次"),
         "tied": ("cannot be told apart", "无法区分"),
         "may_be_best": ("may be the best", "可能最好"),

@@ -29,6 +29,12 @@ def written(text: str) -> str:
     return "\\\n    ".join((first, *(_AT_LINE_START.sub(_guarded, line) for line in others)))
 
 
+def paragraph(text: str) -> str:
+    """The text as one line that stands alone: it begins no heading, list or table. Does not read back exactly."""
+    line = " ".join(text.split())
+    return _AT_LINE_START.sub(_guarded, written(line)) if line else ""
+
+
 def _guarded(found: re.Match[str]) -> str:
     return f"\\{found[1]}" if found[1] else f"{found[2]}\\{found[3]}"
 

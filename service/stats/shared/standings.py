@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -53,8 +53,8 @@ class ComparedPair(Record):
 class Standings:
     """Arms in order of their means, and all pairs, with the reasons of what is null.
 
-    `columns`: arms as sent, better outcomes higher; `size`: what a value is multiplied by to be an outcome again, and
-    `sign`: -1 where lower outcomes are better. `word`: what a unit is called.
+    `units` have better outcomes higher. `size`: what a value is multiplied by to be an outcome again, and `sign`: -1
+    where lower outcomes are better. `word`: what a unit is called. `reasons` is filled by `pairs`, `arms` and `heat`.
     """
 
     names: Sequence[str]
@@ -64,17 +64,13 @@ class Standings:
     size: float
     sign: int
     word: str
+    reasons: dict[str, str] = field(default_factory=dict)
 
     @cached_property
     def order(self) -> list[int]:
         """Numbers of the arms, best mean first."""
         means = self.units.means
         return sorted(range(len(means)), key=lambda arm: (-means[arm], arm))
-
-    @cached_property
-    def reasons(self) -> dict[str, str]:
-        """Filled by `pairs`, `arms` and `heat`."""
-        return {}
 
     @cached_property
     def pairs(self) -> tuple[ComparedPair, ...]:

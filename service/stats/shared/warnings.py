@@ -107,6 +107,13 @@ ERROR_UNRESOLVED = define(
     "as neither above nor below. More clusters or items make it sharper.",
     "Davies (1973), Biometrika 60:415",
 )
+NEGATIVE_COMPONENT = define(
+    "NEGATIVE_COMPONENT",
+    "info",
+    "The estimate of {name} is below 0: the data show no more spread there than what lies beneath explains; "
+    "read it as close to 0.",
+    "Searle, Casella & McCulloch (1992), Variance Components, 3.5",
+)
 LEAST_ERROR = 1e-9
 """Errors below this are rounding."""
 

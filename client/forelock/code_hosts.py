@@ -1,0 +1,134 @@
+"""A verdict as code hosts show it: JUnit XML for the list of tests, Markdown for a summary or a comment.
+
+Before the verdict both say how many results are in, and nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from xml.etree import ElementTree
+
+from forelock import text
+
+Json = Mapping[str, Any]
+
+SIGNS = {
+    "supported": "✅ supported",
+    "equivalent": "🟰 equivalent within the margin",
+    "not_supported": "❌ not supported (which does not show that there is no effect)",
+    "inconclusive": "❓ inconclusive",
+    "invalid": "⛔ invalid",
+}
+SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~-])")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is known of a record when somebody asks for its verdict."""
+
+    preregistration_id: str
+    url: str
+    """Address of the service."""
+    verdict: Json | None = field(default=None, repr=False)
+    progress: Json | None = None
+    """How many results are in; of a record without verdict."""
+
+    @property
+    def page(self) -> str:
+        """The record's page."""
+        return f"{self.url}/preregistrations/{self.preregistration_id}"
+
+    @property
+    def waiting(self) -> str:
+        """Why there is no verdict."""
+        if self.progress is None:
+            return "There is no verdict yet."
+        return (
+            f"There is no verdict yet: {self.progress['received']} of {self.progress['expected']} results are in "
+            f"({text.plain(self.progress['state'])})."
+        )
+
+
+def junit(shown: Shown) -> bytes:
+    """JUnit XML: a test for every hypothesis, passed where it is supported; one that is skipped before the verdict."""
+    verdict = shown.verdict
+    hypotheses = verdict["hypotheses"] if verdict is not None else ()
+    counts = {"failures": 0, "errors": 0, "skipped": 0}
+    suite = ElementTree.Element("testsuite", name=_xml((verdict or {}).get("title") or "forelock"))
+    for each in hypotheses:
+        case = _case(suite, shown, f"{each['id']}: {each.get('statement') or each.get('claim') or ''}")
+        if each["outcome"] == "supported":
+            continue
+        kind, count = ("error", "errors") if each["outcome"] == "invalid" else ("failure", "failures")
+        counts[count] += 1
+        said = {
+            "type": _xml(each["outcome"]),
+            "message": _xml(text.OUTCOMES.get(each["outcome"], each["outcome"])),
+        }
+        found = ElementTree.SubElement(case, kind, said)
+        found.text = _xml(text.verdict_text({"hypotheses": [each]}))
+    if verdict is None:
+        counts["skipped"] += 1
+        ElementTree.SubElement(_case(suite, shown, "verdict"), "skipped", message=_xml(shown.waiting))
+    if verdict is not None and verdict.get("marks"):
+        marks = ElementTree.SubElement(suite, "system-out")
+        marks.text = _xml(text.verdict_text({"hypotheses": [], "marks": verdict["marks"]}))
+    suite.attrib |= {"tests": str(len(hypotheses) or 1)} | {name: str(n) for name, n in counts.items()}
+    root = ElementTree.Element("testsuites")
+    root.append(suite)
+    found_: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return found_ + b"\n"
+
+
+def _case(suite: ElementTree.Element, shown: Shown, name: str) -> ElementTree.Element:
+    said = {"classname": _xml(f"forelock.{shown.preregistration_id}"), "name": _xml(name)}
+    return ElementTree.SubElement(suite, "testcase", said)
+
+
+def markdown(shown: Shown) -> str:
+    """A summary in Markdown. Its first line is a comment by which a later one finds and replaces it."""
+    verdict = shown.verdict
+    title = (verdict or {}).get("title") or shown.preregistration_id
+    lines = [f"<!-- forelock {_word(shown.preregistration_id)} -->", f"### Forelock: {_escaped(title)}", ""]
+    if verdict is None:
+        lines += [shown.waiting, ""]
+    else:
+        lines += [
+            f"**{text.MARKED.get(each['effect'], 'MARKED')}**: {_escaped(each['says'])}\n"
+            for each in verdict.get("marks") or ()
+        ]
+        lines += ["| Hypothesis | Outcome | |", "|---|---|---|"]
+        lines += [
+            f"| {_escaped(each['id'])} | {SIGNS.get(each['outcome'], _escaped(each['outcome']))} "
+            f"| {_escaped(each.get('sentence') or each.get('reason') or '')} |"
+            for each in verdict["hypotheses"]
+        ]
+        told = text.verdict_text(verdict).replace("```", "` ` `")
+        lines += ["", "<details><summary>Clauses</summary>", "", "```text", told, "```", "", "</details>", ""]
+    lines += [f"Locked before the results: [{_word(shown.preregistration_id)}]({_word(shown.page)})"]
+    if verdict is not None and verdict.get("plan_sha256"):
+        lines[-1] += f", plan SHA-256 `{_word(verdict['plan_sha256'])}`"
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(said: object) -> str:
+    """Text as it stands: no markup, no link, no mention of anybody."""
+    plain = SPECIAL.sub(r"\\\1", text.plain(said))
+    return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "&#64;")
+
+
+def _word(said: object) -> str:
+    """An id, hash or address: what else it holds is left out."""
+    return re.sub(r"[^A-Za-z0-9._~:/%-]", "", str(said))
+
+
+def _xml(said: object) -> str:
+    """Text that XML 1.0 can hold."""
+    return "".join(
+        each if each == "\n" or unicodedata.category(each) not in ("Cc", "Cf", "Cs", "Cn") else "?"
+        for each in str(said)
+    )

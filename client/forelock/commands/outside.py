@@ -1,0 +1,251 @@
+"""`forelock webhooks`, `mlflow`, `links` and `badge`: what leaves the service, and where to."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from forelock import text
+from forelock.client import Client
+from forelock.commands.common import command, group, show, tell
+from forelock.problem import FileFault
+
+EVENTS = (
+    "preregistration.locked",
+    "preregistration.amended",
+    "preregistration.closed",
+    "preregistration.withdrawn",
+    "preregistration.unblinded",
+    "deviation.filed",
+    "verdict.published",
+)
+KINDS = ("wandb", "weave", "langfuse", "braintrust", "mlflow", "other")
+
+
+def add(commands: Any) -> None:
+    """Add the parsers."""
+    _add_webhooks(group(commands, "webhooks", "Have events of the project posted to an address, signed."))
+    _add_mlflow(group(commands, "mlflow", "The project's MLflow, and the runs that carry a record."))
+    _add_links(group(commands, "links", "Links of a record to places outside."))
+    badge = command(commands, "badge", _badge, "Print or save a record's badge, an SVG.")
+    badge.add_argument("id", help="the preregistration")
+    badge.add_argument("--output", type=Path, metavar="FILE", help="where to; default: standard output")
+
+
+def _add_webhooks(steps: Any) -> None:
+    create = command(steps, "create", _create, "Make a webhook; prints its secret, which is shown once.")
+    create.add_argument("address", help="where messages are posted, over https")
+    create.add_argument(
+        "--event", action="append", choices=EVENTS, help="may be repeated (default: every event)"
+    )
+    create.add_argument("--description", help="for people")
+    create.add_argument("--out", type=Path, metavar="FILE", help="write the secret to this new file")
+    command(steps, "list", _list, "List the project's webhooks.")
+    for name, handler, summary in (
+        ("delete", _delete, "Delete a webhook and what waits for it."),
+        ("ping", _ping, "Have a message sent that tells of nothing."),
+        ("deliveries", _deliveries, "List what was sent to a webhook, and what came of it."),
+    ):
+        command(steps, name, handler, summary).add_argument("id", help="the webhook")
+    rotate = command(steps, "rotate", _rotate, "Give a webhook another secret; the old one counts for a day.")
+    rotate.add_argument("id", help="the webhook")
+    rotate.add_argument("--out", type=Path, metavar="FILE", help="write the secret to this new file")
+    again = command(steps, "redeliver", _redeliver, "Have a message sent again.")
+    again.add_argument("id", help="the webhook")
+    again.add_argument("delivery", help="the message")
+
+
+def _add_mlflow(steps: Any) -> None:
+    set_ = command(steps, "set", _set, "Say where the project's MLflow tracking server is.")
+    set_.add_argument("address", help="as MLFLOW_TRACKING_URI")
+    set_.add_argument("--username", help="for HTTP Basic")
+    set_.add_argument("--password-file", type=Path, metavar="FILE", help="for HTTP Basic")
+    set_.add_argument("--token-file", type=Path, metavar="FILE", help="for a bearer token")
+    command(steps, "show", _shown, "Show where it is.")
+    command(steps, "forget", _forget, "Forget it and its credentials.")
+    for name, handler, summary in (
+        ("link", _link, "Have a run carry a record: tags now, verdict and receipt once they are there."),
+        ("unlink", _unlink, "Say nothing more on a run."),
+    ):
+        parser = command(steps, name, handler, summary)
+        parser.add_argument("id", help="the preregistration")
+        parser.add_argument("run", help="the run's id in MLflow")
+    command(steps, "runs", _runs, "List the runs that carry a record.").add_argument(
+        "id", help="the preregistration"
+    )
+
+
+def _add_links(steps: Any) -> None:
+    put = command(steps, "set", _set_link, "Set a link of a locked record.")
+    put.add_argument("id", help="the preregistration")
+    put.add_argument("name", help="what the link is called: letters, digits, '.', '_' and '-'")
+    put.add_argument("address", help="an https address")
+    put.add_argument("--kind", choices=KINDS, default="other", help="what is there")
+    put.add_argument("--external-id", help="what the other side calls it")
+    command(steps, "list", _list_links, "List the links of a record.").add_argument(
+        "id", help="the preregistration"
+    )
+    delete = command(steps, "delete", _delete_link, "Remove a link.")
+    delete.add_argument("id", help="the preregistration")
+    delete.add_argument("name", help="the link")
+
+
+def _create(options: argparse.Namespace, client: Client) -> int:
+    _require_new(options.out)
+    made = client.create_webhook(options.address, options.event or EVENTS, description=options.description)
+    tell(f"webhook {text.plain(made['webhook']['id'])}: {', '.join(made['webhook']['events'])}")
+    return _secret(options, made)
+
+
+def _rotate(options: argparse.Namespace, client: Client) -> int:
+    _require_new(options.out)
+    return _secret(options, client.rotate_webhook(options.id))
+
+
+def _require_new(path: Path | None) -> None:
+    if path is not None and path.exists():
+        raise FileFault(f"{path}: is there already; choose another name")
+
+
+def _secret(options: argparse.Namespace, made: dict[str, Any]) -> int:
+    """Show a secret, or write it to a file of its owner's."""
+    if options.out is None:
+        show(options, made, made["secret"])
+        return 0
+    try:
+        descriptor = os.open(options.out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(made["secret"] + "\n")
+    except OSError as error:
+        said = error.strerror or "cannot be written"
+        raise FileFault(
+            f"{options.out}: {said}; get another secret: forelock webhooks rotate {made['webhook']['id']}"
+        ) from error
+    show(options, {"webhook": made["webhook"], "file": str(options.out)}, str(options.out))
+    return 0
+
+
+def _list(options: argparse.Namespace, client: Client) -> int:
+    found = list(client.webhooks())
+    lines = [
+        f"{text.plain(each['id'])}  {text.plain(each['url'])}: {', '.join(each['events'])}" for each in found
+    ]
+    show(options, found, "\n".join(lines) or "no webhooks")
+    return 0
+
+
+def _delete(options: argparse.Namespace, client: Client) -> int:
+    client.delete_webhook(options.id)
+    show(options, {"id": options.id, "deleted": True}, f"{text.plain(options.id)} is deleted")
+    return 0
+
+
+def _ping(options: argparse.Namespace, client: Client) -> int:
+    made = client.ping_webhook(options.id)
+    show(options, made, f"{text.plain(made['id'])} is {made['state']}")
+    return 0
+
+
+def _deliveries(options: argparse.Namespace, client: Client) -> int:
+    found = list(client.deliveries(options.id))
+    lines = [f"{text.plain(each['id'])}  {text.plain(each['event'])}: {_became(each)}" for each in found]
+    show(options, found, "\n".join(lines) or "nothing was sent")
+    return 0
+
+
+def _became(delivery: dict[str, Any]) -> str:
+    """What became of a delivery."""
+    error = f" ({text.plain(delivery['error'])})" if delivery["error"] else ""
+    times = delivery["attempts"]
+    return f"{delivery['state']}, {times} attempt{'' if times == 1 else 's'}{error}"
+
+
+def _redeliver(options: argparse.Namespace, client: Client) -> int:
+    made = client.redeliver(options.id, options.delivery)
+    show(options, made, f"{text.plain(made['id'])} is {made['state']}")
+    return 0
+
+
+def _set(options: argparse.Namespace, client: Client) -> int:
+    password = None if options.password_file is None else _line_of(options.password_file)
+    token = None if options.token_file is None else _line_of(options.token_file)
+    made = client.put_mlflow(options.address, username=options.username, password=password, token=token)
+    show(options, made, f"{text.plain(made['url'])} ({made['auth']})")
+    return 0
+
+
+def _line_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileFault(f"{path}: cannot be read") from error
+
+
+def _shown(options: argparse.Namespace, client: Client) -> int:
+    found = client.mlflow()
+    show(options, found, f"{text.plain(found['url'])} ({found['auth']})")
+    return 0
+
+
+def _forget(options: argparse.Namespace, client: Client) -> int:
+    client.forget_mlflow()
+    show(options, {"forgotten": True}, "the project has no MLflow server any more")
+    return 0
+
+
+def _link(options: argparse.Namespace, client: Client) -> int:
+    made = client.link_run(options.id, options.run)
+    show(options, made, f"{text.plain(made['run'])} carries {text.plain(options.id)}")
+    return 0
+
+
+def _unlink(options: argparse.Namespace, client: Client) -> int:
+    client.unlink_run(options.id, options.run)
+    show(options, {"run": options.run, "linked": False}, f"{text.plain(options.run)} is let go")
+    return 0
+
+
+def _runs(options: argparse.Namespace, client: Client) -> int:
+    found = client.linked_runs(options.id)
+    lines = [
+        f"{text.plain(each['run'])}: {_became(each['last']) if each['last'] else 'nothing is kept of it'}"
+        for each in found
+    ]
+    show(options, found, "\n".join(lines) or "no runs")
+    return 0
+
+
+def _set_link(options: argparse.Namespace, client: Client) -> int:
+    made = client.put_link(
+        options.id, options.name, options.address, kind=options.kind, external_id=options.external_id
+    )
+    show(options, made, f"{text.plain(made['name'])}: {text.plain(made['url'])}")
+    return 0
+
+
+def _list_links(options: argparse.Namespace, client: Client) -> int:
+    found = client.links(options.id)
+    lines = [f"{text.plain(each['name'])}  {each['kind']:<10}  {text.plain(each['url'])}" for each in found]
+    show(options, found, "\n".join(lines) or "no links")
+    return 0
+
+
+def _delete_link(options: argparse.Namespace, client: Client) -> int:
+    client.delete_link(options.id, options.name)
+    show(options, {"name": options.name, "deleted": True}, f"{text.plain(options.name)} is removed")
+    return 0
+
+
+def _badge(options: argparse.Namespace, client: Client) -> int:
+    content = client.badge(options.id)
+    if options.output is None:
+        sys.stdout.write(content.decode())
+        return 0
+    try:
+        options.output.write_bytes(content)
+    except OSError as error:
+        raise FileFault(f"{options.output}: {error.strerror or 'cannot be written'}") from error
+    return 0

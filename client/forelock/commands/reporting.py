@@ -1,0 +1,90 @@
+"""What every command that may wait for a verdict has: files for code hosts, and the verdict as exit status."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from forelock import pictures, text
+from forelock.client import Client
+from forelock.code_hosts import Shown, junit, markdown
+from forelock.commands.common import show, tell
+from forelock.problem import FileFault, ForelockError, ForelockProblem, VerdictTimeout
+
+BEFORE = ("blinded", "verdict_pending")
+"""Problems of a record that has no verdict yet."""
+
+
+def add_reports(parser: argparse.ArgumentParser, *, wait: str | None = None) -> None:
+    """Add the options; `wait` is the help of `--wait` where the command does something else before."""
+    if wait is not None:
+        parser.add_argument("--wait", action="store_true", help=wait)
+    parser.add_argument("--junit", metavar="FILE", help="write the verdict as JUnit XML, too")
+    parser.add_argument("--markdown", metavar="FILE", help="write the verdict as Markdown, too")
+
+
+def require_wait(options: argparse.Namespace) -> None:
+    """Refuse reports of a verdict that is not asked for."""
+    if not options.wait and (options.junit or options.markdown):
+        raise FileFault("--junit and --markdown are of the verdict: add --wait")
+
+
+def report_verdict(options: argparse.Namespace, client: Client, *, wait: bool) -> int:
+    """Print the verdict and write what is asked for; the exit status says the outcome."""
+    try:
+        verdict = client.verdict(options.id, wait=wait, timeout=options.timeout)
+    except (VerdictTimeout, ForelockProblem) as error:
+        early = isinstance(error, VerdictTimeout) or error.code in BEFORE
+        if early and (options.junit or options.markdown):
+            progress = None
+            with contextlib.suppress(ForelockError):
+                progress = client.progress(options.id)
+            _write(options, Shown(options.id, client.url, progress=progress))
+        raise
+    _write(options, Shown(options.id, client.url, verdict=verdict))
+    words, picture = (
+        (None, "") if options.json else (_words(options, client), _picture(options, client, verdict))
+    )
+    show(options, verdict, "\n\n".join(filter(None, (text.verdict_text(verdict, words), picture))))
+    return text.exit_code(verdict)
+
+
+def _words(options: argparse.Namespace, client: Client) -> dict[str, Any] | None:
+    """The verdict's sentences; without them the verdict stands, and its exit status."""
+    try:
+        return client.verdict_sentences(options.id)
+    except ForelockError as error:
+        tell(f"forelock: what can be done next could not be read: {text.plain(error)}")
+        return None
+
+
+def _picture(options: argparse.Namespace, client: Client, verdict: dict[str, Any]) -> str:
+    """The intervals against 0 and the SESOI; without the plan, against 0 alone and in the score's own unit."""
+    if not pictures.of_verdict(verdict):
+        return ""
+    try:
+        plan = client.preregistration(options.id).get("plan")
+    except ForelockError:
+        plan = None
+    return pictures.of_verdict(
+        verdict, plan, width=shutil.get_terminal_size().columns, ascii=not pictures.boxes_fit(sys.stdout)
+    )
+
+
+def _write(options: argparse.Namespace, shown: Shown) -> None:
+    _save(options.junit, lambda: junit(shown))
+    _save(options.markdown, lambda: markdown(shown).encode())
+
+
+def _save(path: str | None, content: Callable[[], bytes]) -> None:
+    if path is None:
+        return
+    try:
+        Path(path).write_bytes(content())
+    except OSError as error:
+        raise FileFault(f"{path}: {error.strerror or 'cannot be written'}") from error

@@ -1,0 +1,155 @@
+"""Repeated runs of two arms from one long table, as the request of a comparison; and its answer in lines."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from forelock import files, text
+from forelock.problem import FileFault
+from forelock.text import plain
+
+Json = dict[str, Any]
+Cell = dict[str, dict[str, float]]
+"""Run to judge to value."""
+
+NEEDED = ("arm", "run", "value")
+WORDS = {
+    "item": "items, the same in both arms (cancels)",
+    "item_by_arm": "items that suit one arm better",
+    "run": "runs",
+    "judge": "judgements",
+}
+BUYS = {
+    "items": "more items",
+    "runs": "more runs of every item",
+    "judgements": "judging every run more often",
+}
+
+
+def request_of(path: str, arms: str | None) -> Json:
+    """`baseline`, `candidate` and perhaps `clusters`, from columns item, arm, run, value, judge, cluster.
+
+    `arms`: BASELINE,CANDIDATE; without it the arm that comes first is the baseline.
+
+    Raises:
+        FileFault: naming the line, the arm or the item.
+    """
+    reader = csv.DictReader(io.StringIO(files.read_text(path), newline=""), strict=True)
+    try:
+        rows = list(reader)
+    except csv.Error as error:
+        raise FileFault(f"{path} line {reader.line_num}: is not CSV ({error})") from None
+    names = set(reader.fieldnames or ())
+    item = "item_id" if "item_id" in names else "item"
+    lacking = [name for name in (item, *NEEDED) if name not in names]
+    if lacking:
+        raise FileFault(
+            f"{path}: has no column '{lacking[0]}'; it needs item, arm, run and value, perhaps judge and cluster"
+        )
+    cells: dict[str, dict[str, Cell]] = {}
+    clusters: dict[str, str] = {}
+    for line, row in enumerate(rows, start=2):
+        where = f"{path} line {line}"
+        for name in (item, "arm", "run"):
+            if not row[name]:
+                raise FileFault(f"{where}: has no {name}")
+        run = cells.setdefault(row["arm"], {}).setdefault(row[item], {}).setdefault(row["run"], {})
+        judge = row.get("judge") or ""
+        if judge in run:
+            raise FileFault(
+                f"{where}: has run '{row['run']}' of item '{row[item]}' in arm '{row['arm']}' again"
+                + (f" by judge '{judge}'" if judge else "; name who judged in a column 'judge'")
+            )
+        run[judge] = _number(row["value"], where)
+        if row.get("cluster") and clusters.setdefault(row[item], row["cluster"]) != row["cluster"]:
+            raise FileFault(f"{where}: puts item '{row[item]}' into another cluster")
+    baseline, candidate = _two(list(cells), arms, path)
+    items = list(cells[baseline])
+    for one, other in ((baseline, candidate), (candidate, baseline)):
+        missing = [each for each in cells[other] if each not in cells[one]]
+        if missing:
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            raise FileFault(
+                f"{path}: arm '{one}' lacks item '{missing[0]}'{more}; both arms take the same items"
+            )
+    columns: Json = {
+        "baseline": [_runs(cells[baseline][each]) for each in items],
+        "candidate": [_runs(cells[candidate][each]) for each in items],
+    }
+    if clusters:
+        without = [each for each in items if each not in clusters]
+        if without:
+            raise FileFault(f"{path}: item '{without[0]}' has no cluster, and others have")
+        columns["clusters"] = [clusters[each] for each in items]
+    return columns
+
+
+def _two(found: list[str], arms: str | None, path: str) -> tuple[str, str]:
+    named = found if arms is None else arms.split(",", 1)
+    if len(named) != 2 or len(set(named)) != 2:
+        raise FileFault(f"{path}: holds {len(found)} arms; name two with --arms BASELINE,CANDIDATE")
+    absent = [each for each in named if each not in found]
+    if absent:
+        raise FileFault(f"{path}: has no arm '{absent[0]}', but {', '.join(found)}")
+    return named[0], named[1]
+
+
+def _runs(cell: Cell) -> list[list[float]]:
+    return [list(run.values()) for run in cell.values()]
+
+
+def _number(cell: str | None, where: str) -> float:
+    try:
+        found = float(cell or "")
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        raise FileFault(f"{where}: value is no number; leave a run out that has none")
+    return found
+
+
+def noise_text(answer: Mapping[str, Any]) -> str:
+    """Words, then the numbers, then what to do next."""
+    found = answer["analysis"]
+    lines = [text.wrapped(found["sentence"]), "", *_numbers(found), ""]
+    lines += [f"{each['code']}: {plain(each['message'])}" for each in answer.get("warnings") or ()]
+    return "\n".join([*lines, f"next: {_next(found)}", "exploratory: no plan was locked before these data"])
+
+
+def _numbers(found: Mapping[str, Any]) -> Iterator[str]:
+    yield "  variance of one judgement"
+    for name, words in WORDS.items():
+        part = found["components"][name]
+        if part["variance"] is None:
+            reason = found["reasons"].get(f"components.{name}", "")
+            yield f"    {words:<40} not measured: {plain(reason)}"
+            continue
+        low, high = ("?" if part[end] is None else f"{part[end]:.3g}" for end in ("low", "high"))
+        yield f"    {words:<40} {part['variance']:.3g} ({low} to {high})"
+    for arm in ("baseline", "candidate"):
+        each = found[f"flips_{arm}"]
+        if each["rate"] is not None:
+            yield (
+                f"  {arm}: {each['rate']:.1%} of {each['n_items']} items change between runs; "
+                f"two runs of an item differ with chance {each['two_runs']:.1%}"
+            )
+    yield f"  standard error {found['se']:.3g} observed, {found['error']['se']:.3g} by these variances"
+
+
+def _next(found: Mapping[str, Any]) -> str:
+    best, bought = found["next_unit"]["best"], found["allocation"]
+    if best is None:
+        return "nothing varies here; other items may"
+    if found["components"]["run"]["variance"] is None:
+        return "run some items twice in each arm: until then noise of runs cannot be told from items"
+    told = f"spend on {BUYS[best]}"
+    if bought is None:
+        return told
+    return told + (
+        f"; a budget of {bought['budget']:.6g} is spent best on {bought['items']} items, {bought['runs']} runs each "
+        f"and {bought['judgements']} judgements of a run (standard error {bought['se']:.3g}, if variances are as found)"
+    )

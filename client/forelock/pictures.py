@@ -1,0 +1,188 @@
+"""Pictures for a terminal: a forest plot of intervals, in box characters or in plain ASCII."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+from forelock.text import plain
+
+Json = Mapping[str, Any]
+
+MOST_LABEL, MOST_ROWS = 28, 40
+_BOXES = {
+    "low": "├",
+    "high": "┤",
+    "line": "─",
+    "point": "●",
+    "zero": "│",
+    "edge": "┊",
+    "left": "◄",
+    "right": "►",
+}
+_ASCII = {
+    "low": "[",
+    "high": "]",
+    "line": "-",
+    "point": "o",
+    "zero": "|",
+    "edge": ":",
+    "left": "<",
+    "right": ">",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An estimate with its interval; an end that is None is open."""
+
+    label: str
+    delta: float
+    low: float | None
+    high: float | None
+
+
+def forest(
+    rows: Sequence[Row],
+    *,
+    sesoi: float | None = None,
+    points: bool = False,
+    width: int = 100,
+    ascii: bool = False,
+) -> str:
+    """Every interval on one axis, against 0 and, where there is one, the smallest effect of interest.
+
+    Args:
+        points: values are proportions, told in percentage points.
+        width: columns of the terminal; less than 60 are taken for 60.
+        ascii: draw with ASCII characters alone.
+
+    Example:
+        A row from -1 to 3 around 1 crosses the line at 0; its dot stands half way between its ends.
+    """
+    shown = [row for row in rows[:MOST_ROWS] if all(map(_finite, (row.delta, row.low, row.high)))]
+    if not shown:
+        return ""
+    marks = _ASCII if ascii else _BOXES
+    told = [_told(row, points=points, ascii=ascii) for row in shown]
+    labels = [_cut(plain(row.label), ascii=ascii) for row in shown]
+    name = max(map(_columns, labels))
+    room = max(20, max(60, width) - name - max(map(len, told)) - 6)
+    low, high = _ends(shown, sesoi)
+
+    def at(value: float) -> int:
+        return min(room - 1, max(0, round((value - low) / (high - low) * (room - 1))))
+
+    lines = []
+    for row, label, number in zip(shown, labels, told, strict=True):
+        cells = [" "] * room
+        if sesoi is not None:
+            cells[at(-sesoi)] = cells[at(sesoi)] = marks["edge"]
+        cells[at(0.0)] = marks["zero"]
+        first = 0 if row.low is None else at(row.low)
+        last = room - 1 if row.high is None else at(row.high)
+        for place in range(first, last + 1):
+            cells[place] = marks["line"]
+        cells[first] = marks["left" if row.low is None else "low"]
+        cells[last] = marks["right" if row.high is None else "high"]
+        cells[at(row.delta)] = marks["point"]
+        lines.append(f"  {label}{' ' * (name - _columns(label))}  {''.join(cells)}  {number}".rstrip())
+    lines.append(f"  {' ' * name}  {_axis(room, at, sesoi, points=points)}".rstrip())
+    return "\n".join(lines)
+
+
+def of_verdict(verdict: Json, plan: Json | None = None, *, width: int = 100, ascii: bool = False) -> str:
+    """The forest plots of a verdict, one per endpoint; with the plan, in its unit and against its SESOI."""
+    found: dict[str, list[Row]] = {}
+    for hypothesis in verdict.get("hypotheses") or ():
+        found.setdefault(hypothesis.get("endpoint") or "", []).extend(_rows(hypothesis))
+    kinds = {each["id"]: each.get("kind") for each in (plan or {}).get("endpoints") or ()}
+    pictures = []
+    for endpoint, rows in found.items():
+        margin = ((plan or {}).get("sesoi") or {}).get(endpoint)
+        drawn = forest(
+            rows,
+            sesoi=None if margin is None else margin["value"] / (100 if margin["unit"] == "pp" else 1),
+            points=kinds.get(endpoint) == "binary",
+            width=width,
+            ascii=ascii,
+        )
+        pictures += [f"{plain(endpoint)}\n{drawn}" if len(found) > 1 else drawn] if drawn else []
+    return "\n\n".join(pictures)
+
+
+def boxes_fit(stream: TextIO) -> bool:
+    """Whether a stream's encoding has the box characters."""
+    try:
+        "".join(_BOXES.values()).encode(getattr(stream, "encoding", None) or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def _rows(hypothesis: Json) -> Iterator[Row]:
+    for name, answer in (hypothesis.get("analyses") or {}).items():
+        analysis = (answer or {}).get("analysis") or {}
+        ci, delta = analysis.get("ci"), analysis.get("delta")
+        ends = (ci.get("low"), ci.get("high")) if isinstance(ci, Mapping) else (None, None)
+        if isinstance(delta, int | float) and ends != (None, None):
+            yield Row(f"{hypothesis.get('id')} {name}", delta, *ends)
+
+
+def _finite(value: float | None) -> bool:
+    return value is None or math.isfinite(value)
+
+
+def _ends(rows: Sequence[Row], sesoi: float | None) -> tuple[float, float]:
+    known = [0.0, *(each for row in rows for each in (row.low, row.delta, row.high) if each is not None)]
+    known += [] if sesoi is None else [sesoi, -sesoi]
+    low, high = min(known), max(known)
+    if high <= low:
+        return low - 1.0, high + 1.0
+    room = 0.05 * (high - low)
+    return low - room, high + room
+
+
+def _told(row: Row, *, points: bool, ascii: bool) -> str:
+    ends = ("-inf" if ascii else "−∞") if row.low is None else _number(row.low, points)
+    return f"{_number(row.delta, points)} [{ends}, {_high(row.high, points, ascii)}]{' pp' if points else ''}"
+
+
+def _high(value: float | None, points: bool, ascii: bool) -> str:
+    return ("inf" if ascii else "∞") if value is None else _number(value, points)
+
+
+def _number(value: float, points: bool) -> str:
+    return f"{100 * value:+.1f}" if points else f"{value:+.3g}"
+
+
+def _axis(room: int, at: Any, sesoi: float | None, *, points: bool) -> str:
+    """What the upright lines are: 0, and the SESOI where there is room for its word."""
+    cells = [" "] * room
+    cells[at(0.0)] = "0"
+    if sesoi is not None:
+        for value in (sesoi, -sesoi):
+            word = f"{_number(value, points)} SESOI" if value > 0 else _number(value, points)
+            start = min(at(value), room - len(word))
+            place = range(max(0, start - 1), min(room, start + len(word) + 1))
+            if start >= 0 and all(cells[each] == " " for each in place):
+                cells[start : start + len(word)] = word
+    return "".join(cells)
+
+
+def _cut(label: str, *, ascii: bool) -> str:
+    label = "".join(each if not ascii or each.isascii() else "?" for each in label)
+    while _columns(label) > MOST_LABEL:
+        label = label[:-1]
+    return label
+
+
+def _columns(text: str) -> int:
+    """Columns of a terminal that a text takes: two of a wide character."""
+    return sum(
+        0 if unicodedata.combining(each) else 2 if unicodedata.east_asian_width(each) in "WF" else 1
+        for each in text
+    )

@@ -1,0 +1,128 @@
+"""What leaves the service: webhooks, trackers, deliveries to both, and links of a record to places outside."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Annotated, Literal, get_args
+
+from pydantic import Field
+
+from service.domain.canonical import canonical, sha256_hex
+from service.records import StrictRecord
+
+Event = Literal[
+    "preregistration.locked",
+    "preregistration.amended",
+    "preregistration.closed",
+    "preregistration.withdrawn",
+    "preregistration.unblinded",
+    "deviation.filed",
+    "verdict.published",
+]
+"""What webhooks may ask for. None of them but the last holds anything that follows from an outcome."""
+EVENTS: tuple[Event, ...] = get_args(Event)
+PING = "webhook.ping"
+LINKED = "run.linked"
+
+Channel = Literal["webhook", "mlflow"]
+DeliveryState = Literal["waiting", "delivered", "failed"]
+Auth = Literal["none", "basic", "bearer"]
+RunName = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
+LinkKind = Literal["wandb", "weave", "langfuse", "braintrust", "mlflow", "other"]
+
+SECRET_MARK = "whsec_"  # noqa: S105 - what every secret begins with
+SECRET_BYTES = 32
+MOST_WEBHOOKS = 20
+"""Of a project."""
+MOST_RUNS = 20
+"""Of a record."""
+MOST_LINKS = 50
+"""Of a record."""
+MOST_ASKED = 100
+"""Pings and redeliveries of one webhook that may wait."""
+OVERLAP = timedelta(hours=24)
+"""How long a secret signs beside the one that took its place."""
+
+
+class Webhook(StrictRecord):
+    """Where events of a project are posted. Its secret is shown once, in the answer that made it."""
+
+    id: str
+    url: str
+    events: tuple[Event, ...]
+    description: str | None
+    created_at: datetime
+    previous_until: datetime | None = Field(
+        description="Until when the secret before the last rotation signs as well; null: there is none."
+    )
+
+
+class Tracker(StrictRecord):
+    """Where verdicts of a project are pushed. Credentials are taken and never shown."""
+
+    kind: Literal["mlflow"]
+    url: str
+    auth: Auth = Field(description="How the service says who it is.")
+    put_at: datetime
+
+
+class TrackedRun(StrictRecord):
+    """A run of the project's tracker that carries a record's lock and verdict."""
+
+    run: str
+    linked_at: datetime
+
+
+class Delivery(StrictRecord):
+    """One message to one place: what became of it so far."""
+
+    id: str
+    event: str
+    preregistration_id: str | None
+    state: DeliveryState
+    attempts: int
+    status: int | None = Field(description="HTTP status of the last answer; null: there was none.")
+    error: str | None = Field(description="What the last attempt met, where it failed.")
+    created_at: datetime
+    next_at: datetime | None = Field(description="When it is tried next; null once it has ended.")
+    finished_at: datetime | None
+
+
+class Link(StrictRecord):
+    """A place outside that belongs to a record; no part of the plan, and of no hash."""
+
+    name: str
+    kind: LinkKind
+    url: str
+    external_id: str | None = Field(description="What the other side calls it.")
+    put_at: datetime
+
+
+def links_tag(links: Sequence[Link]) -> str:
+    """What an entity tag says of links: nothing where there are none."""
+    said = canonical([each.model_dump(mode="json") for each in links])
+    return f".{sha256_hex(said)[:16]}" if links else ""
+
+
+def secret_text(randomness: bytes) -> str:
+    """A webhook's secret as Standard Webhooks writes it.
+
+    Example:
+        >>> secret_text(bytes(24))
+        'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
+    """
+    return SECRET_MARK + base64.b64encode(randomness).decode()
+
+
+def seal_info(purpose: Literal["webhook", "tracker"], project_id: str, owner: str) -> bytes:
+    """Associated data of a sealed credential: it opens for this owner alone."""
+    return canonical({"purpose": f"forelock/{purpose}/1", "project_id": project_id, "owner": owner})
+
+
+def payload(event: str, at: datetime, data: object) -> bytes:
+    """The body of a webhook's message."""
+    document = {"type": event, "timestamp": at.isoformat().replace("+00:00", "Z"), "data": data}
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()

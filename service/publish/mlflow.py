@@ -1,0 +1,152 @@
+"""A run of an MLflow tracking server over its REST API: tags, metrics, description, artifacts.
+
+Everything is written so that writing it twice leaves what writing it once does: tags are set, a metric with the same
+key, time, step and value is stored once, the description has one part that is ours, an artifact is put.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+from service.publish.faults import OutgoingFault, Unanswered
+from service.publish.http import Answer, Outgoing
+
+LIMIT = 8 * 2**20
+"""Bytes of an answer: a run with all its tags and metrics."""
+MOST_TAGS, MOST_METRICS, MOST_TAG = 100, 1000, 8000
+"""Of one call, and characters of a tag, beyond which MLflow cuts silently."""
+NOTE = "mlflow.note.content"
+_API = "/api/2.0/mlflow/"
+_FILES = "/api/2.0/mlflow-artifacts/artifacts/"
+
+
+class RunGone(OutgoingFault):
+    """MLflow has no such run, or it was deleted there: asking again does not help."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A number at a time, in milliseconds since 1970."""
+
+    key: str
+    value: float
+    timestamp: int
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """What a run is to say of a record."""
+
+    record: str
+    tags: Mapping[str, str]
+    metrics: Sequence[Metric] = ()
+    note: str | None = None
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    receipt: str | None = None
+    """What a tag says where the server takes no artifacts."""
+
+
+@dataclass(frozen=True, slots=True)
+class MlflowServer:
+    """One tracking server."""
+
+    url: str
+    outgoing: Outgoing
+    authorization: str | None = field(default=None, repr=False)
+
+    def push(self, run_id: str, push: Push) -> None:
+        """Have a run say it.
+
+        Raises:
+            RunGone: there is no such run.
+            OutgoingFault: no answer, or one that refuses.
+        """
+        run = self._run(run_id)
+        tags = dict(push.tags)
+        if push.note is not None:
+            note = with_part(_tag(run, NOTE), push.record, push.note)
+            if len(note) <= MOST_TAG:
+                tags[NOTE] = note
+        place = _artifacts_of(run)
+        if place is None and push.receipt is not None and len(push.receipt) <= MOST_TAG:
+            tags["forelock.receipt"] = push.receipt
+        items = [{"key": key, "value": value[:MOST_TAG]} for key, value in sorted(tags.items())]
+        metrics = [
+            {"key": each.key, "value": each.value, "timestamp": each.timestamp, "step": 0}
+            for each in push.metrics
+        ]
+        for name, content in push.files.items() if place is not None else ():
+            self._call("PUT", f"{_FILES}{place}/{quote(name)}", content, "application/octet-stream")
+        for start in range(0, len(metrics), MOST_METRICS):
+            self._log(run_id, metrics=metrics[start : start + MOST_METRICS])
+        for start in range(0, len(items), MOST_TAGS):  # last: who finds a verdict by its tag finds all of it
+            self._log(run_id, tags=items[start : start + MOST_TAGS])
+
+    def _run(self, run_id: str) -> dict[str, Any]:
+        answer = self._call("GET", f"{_API}runs/get?run_id={quote(run_id, safe='')}")
+        try:
+            run = json.loads(answer.body)["run"]
+            deleted = run["info"].get("lifecycle_stage") == "deleted"
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise Unanswered("the answer is not that of an MLflow tracking server") from None
+        if deleted:
+            raise RunGone("the run was deleted in MLflow")
+        return dict(run)
+
+    def _log(self, run_id: str, **content: Sequence[Mapping[str, object]]) -> None:
+        body = json.dumps({"run_id": run_id, **content}, allow_nan=False).encode()
+        self._call("POST", f"{_API}runs/log-batch", body, "application/json")
+
+    def _call(self, method: str, path: str, content: bytes = b"", media_type: str | None = None) -> Answer:
+        headers = {} if media_type is None else {"Content-Type": media_type}
+        if self.authorization is not None:
+            headers["Authorization"] = self.authorization
+        answer = self.outgoing.send(
+            method, self.url.rstrip("/") + path, content=content, headers=headers, limit=LIMIT
+        )
+        if answer.status == 200:
+            return answer
+        code = _error_code(answer)
+        if code == "RESOURCE_DOES_NOT_EXIST":
+            raise RunGone("MLflow has no such run")
+        if answer.status in (401, 403):
+            raise Unanswered(f"MLflow answers {answer.status}: it refuses the credentials, or this host name")
+        raise Unanswered(f"MLflow answers {answer.status}" + (f" ({code})" if code else ""))
+
+
+def with_part(text: str, record: str, part: str) -> str:
+    """A description with our part about a record: in its place where there is one, else at the end."""
+    begin, end = f"<!-- forelock {record} -->", f"<!-- /forelock {record} -->"
+    ours = f"{begin}\n{part}\n{end}"
+    found = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
+    if found.search(text):
+        return found.sub(lambda _: ours, text, count=1)
+    return f"{text}\n\n{ours}" if text else ours
+
+
+def _tag(run: Mapping[str, Any], key: str) -> str:
+    """A tag that the run has, or nothing."""
+    tags = (run.get("data") or {}).get("tags") or []
+    found = [each.get("value") for each in tags if isinstance(each, dict) and each.get("key") == key]
+    return found[0] if found and isinstance(found[0], str) else ""
+
+
+def _artifacts_of(run: Mapping[str, Any]) -> str | None:
+    """Where the server itself keeps the run's artifacts; None where they are elsewhere."""
+    uri = run["info"].get("artifact_uri")
+    found = re.fullmatch(r"mlflow-artifacts:(?://[^/]*)?/+([A-Za-z0-9_./-]+)", uri or "")
+    return None if found is None or ".." in found[1] else found[1].rstrip("/")
+
+
+def _error_code(answer: Answer) -> str | None:
+    """MLflow's own word for what went wrong, where it gives one of those that it has."""
+    try:
+        code = json.loads(answer.body)["error_code"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return code if isinstance(code, str) and re.fullmatch(r"[A-Z_]{1,60}", code) else None

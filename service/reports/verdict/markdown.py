@@ -1,0 +1,108 @@
+"""The report of a verdict as Markdown: tables, sentences, and nothing that Markdown could take for its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from service.reports.prereg.labels import Language
+from service.reports.prereg.text import code, paragraph, written
+from service.reports.verdict.content import HypothesisReport, Report
+from service.reports.verdict.words import (
+    clause_row,
+    effect_lines,
+    interval_rows,
+    kind_word,
+    outcome_word,
+    say,
+    standing_word,
+    statistics_of,
+    statistics_table,
+)
+
+
+def print_markdown(report: Report, language: Language = "en") -> str:
+    """The whole report."""
+    parts = [f"# {say('report', language)}: {_line(report.title)}"]
+    if report.marks:
+        parts.append(
+            "\n".join(f"- **!** {_line(each.zh if language == 'zh' else each.en)}" for each in report.marks)
+        )
+    parts += [part for each in report.hypotheses for part in _hypothesis(each, language)]
+    parts += _after(report, language)
+    return "\n\n".join(parts) + "\n"
+
+
+def _hypothesis(each: HypothesisReport, language: Language) -> Iterator[str]:
+    yield f"## {_line(each.id)}: {outcome_word(each.outcome, language)}"
+    yield paragraph(each.statement)
+    if each.arms:
+        yield f"### {say('basic', language)}"
+        yield _table(*statistics_table(each, language))
+    yield f"### {say('tests', language)}"
+    yield (
+        "\n".join(
+            f"- {code(test.id)}: {_line(statistics_of(test, language))}\n  - {_line(test.sentence)}"
+            for test in each.tests
+        )
+        or "–"
+    )
+    rows = interval_rows(each)
+    if rows:
+        yield f"### {say('intervals', language)}"
+        yield _table(("", say("interval", language), say("method", language)), rows)
+    yield f"### {say('clauses', language)}"
+    yield f"{say('rule', language)}: {code(each.rule)}"
+    yield _table(
+        tuple(say(name, language) for name in ("clause", "observed", "threshold", "truth")),
+        [clause_row(clause, binary=each.binary, language=language) for clause in each.clauses],
+    )
+    yield f"### {say('conclusion', language)}"
+    said = each.sentences.zh if language == "zh" else each.sentences.en
+    yield f"**{_line(said)}**"
+    then = each.next.zh if language == "zh" else each.next.en
+    judged = say("judged_on", language).format(n=each.n, planned=each.n_planned)
+    yield " ".join(filter(None, (judged, _line(then), _line(each.reason or ""))))
+
+
+def _after(report: Report, language: Language) -> Iterator[str]:
+    yield f"## {say('deviations', language)}"
+    yield "\n".join(
+        f"{each.number}. {_line(each.title)}: {standing_word(each.standing, language)}"
+        for each in report.deviations
+    ) or say("no_deviation", language)
+    lines = effect_lines(report, language)
+    if lines:
+        yield "\n".join([say("stays", language), "", *(f"- {_line(each)}" for each in lines)])
+    yield f"## {say('evidence', language)}: {report.evidence_score} / {report.evidence_most}"
+    yield "\n".join(
+        f"- {_line(each.title.zh if language == 'zh' else each.title.en)}: {'–' if each.score is None else each.score}"
+        for each in report.evidence
+    )
+    yield f"## {say('timeline', language)}"
+    yield "\n".join(
+        f"- {each.at.isoformat()} {kind_word(each.kind, language)}, {say('leaf', language)} {each.sequence} "
+        f"`{each.leaf_sha256}`"
+        for each in report.ledger
+    )
+    yield (
+        f"{say('plan', language)} {code(report.preregistration_id)}, {say('version', language)} {report.version}, "
+        f"SHA-256 `{report.plan_sha256}`"
+    )
+    yield paragraph(report.limits.zh if language == "zh" else report.limits.en)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(
+        "| " + " | ".join(each if each == "---" else _cell(each) for each in line) + " |" for line in lines
+    )
+
+
+def _cell(text: str) -> str:
+    return _line(text).replace("|", "\\|")
+
+
+def _line(text: str) -> str:
+    """Anybody's text within a line: no line of it begins anything."""
+    line = " ".join(text.split())
+    return written(line) if line else ""

@@ -1,0 +1,114 @@
+"""The report of a verdict as PDF, set by Typst. Slow: run it in a calculator.
+
+The template is fixed, and all words reach it as data, so that no text of others is ever read as markup.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from service.reports.charts.draw import FONTS
+from service.reports.prereg.labels import Language
+from service.reports.verdict.content import HypothesisReport, Report
+from service.reports.verdict.words import (
+    clause_row,
+    effect_lines,
+    interval_rows,
+    kind_word,
+    outcome_word,
+    p_of,
+    say,
+    standing_word,
+    statistics_table,
+    value,
+)
+
+TEMPLATE = Path(__file__).parent / "report.typ"
+
+
+def set_pdf(content: dict[str, Any], pictures: dict[str, str]) -> bytes:
+    """The PDF of `pdf_content`, with pictures as SVG by name (`forest`, `cumulative`)."""
+    import typst
+
+    inputs = {"report": json.dumps(content, ensure_ascii=False), **pictures}
+    engine: Any = typst
+    compiler = engine.Compiler(
+        TEMPLATE.read_bytes(), font_paths=[str(FONTS)], ignore_system_fonts=True, sys_inputs=inputs
+    )
+    page: bytes = compiler.compile(format="pdf")
+    return page
+
+
+def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
+    """What the template shows, as texts."""
+    zh = language == "zh"
+    return {
+        "language": language,
+        "title": report.title or "–",
+        "about": f"{say('report', language)} · {say('judged', language)} {report.judged_at:%Y-%m-%d %H:%M %Z}",
+        "lead": [f"{each.id}: {each.sentences.zh if zh else each.sentences.en}" for each in report.hypotheses],
+        "marks": [each.zh if zh else each.en for each in report.marks],
+        "hypotheses": [_hypothesis(each, language) for each in report.hypotheses],
+        "parts": [
+            {
+                "heading": say("deviations", language),
+                "lines": [
+                    f"{each.number}. {each.title}: {standing_word(each.standing, language)}"
+                    for each in report.deviations
+                ] + effect_lines(report, language) or [say("no_deviation", language)],
+            },
+            {
+                "heading": f"{say('evidence', language)}: {report.evidence_score} / {report.evidence_most}",
+                "lines": [
+                    "  ·  ".join(
+                        f"{each.title.zh if zh else each.title.en} {'–' if each.score is None else each.score}"
+                        for each in report.evidence
+                    )
+                ],
+            },
+            {
+                "heading": say("timeline", language),
+                "lines": [
+                    f"{each.at:%Y-%m-%d %H:%M:%S} {kind_word(each.kind, language)}, {say('leaf', language)} "
+                    f"{each.sequence} {each.leaf_sha256}"
+                    for each in report.ledger
+                ],
+            },
+        ],
+        "foot": f"{say('plan', language)} {report.preregistration_id}, {say('version', language)} {report.version}, "
+        f"SHA-256 {report.plan_sha256}. {report.limits.zh if zh else report.limits.en}",
+    }  # fmt: skip
+
+
+def _hypothesis(each: HypothesisReport, language: Language) -> dict[str, Any]:
+    head, rows = statistics_table(each, language) if each.arms else ((), [])
+    ends = {what: (span, how) for what, span, how in interval_rows(each)}
+    tests = []
+    for test in each.tests:
+        span, how = ends.get(f"{each.candidate} − {each.baseline} ({test.id})", ("–", ""))
+        tests.append((test.id, value(test.delta, binary=each.binary, signed=True), span, how, p_of(test)))
+    arms = [
+        (arm.arm, value(arm.mean, binary=each.binary), *ends[arm.arm], "")
+        for arm in each.arms
+        if arm.arm in ends
+    ]
+    then = each.next.zh if language == "zh" else each.next.en
+    judged = say("judged_on", language).format(n=each.n, planned=each.n_planned)
+    return {
+        "heading": f"{each.id}: {outcome_word(each.outcome, language)}",
+        "statement": each.statement,
+        "statistics": {"head": head, "rows": rows},
+        "tests": {
+            "head": (say("test", language), say("difference", language), say("interval", language),
+                     say("method", language), "p"),
+            "rows": [*arms, *tests],
+        },
+        "rule": each.rule,
+        "clauses": {
+            "head": [say(name, language) for name in ("clause", "observed", "threshold", "truth")],
+            "rows": [clause_row(clause, binary=each.binary, language=language) for clause in each.clauses],
+        },
+        "note": " ".join(filter(None, (judged, then, each.reason))),
+    }  # fmt: skip

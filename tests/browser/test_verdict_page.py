@@ -1,0 +1,103 @@
+"""The page of a verdict as a person sees it: outcome first, pictures, downloads, and on paper."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.api.conftest import on_a_socket
+from tests.browser.test_pages import CONTRASTS, DESK, PHONE
+from tests.journeys.conftest import Service, service  # noqa: F401  # a fixture
+from tests.journeys.test_deviations import file, judged
+from tests.journeys.test_multiverse import FEWER
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def database_url(sqlite_template: Path, tmp_path: Path) -> str:
+    shutil.copyfile(sqlite_template, tmp_path / "forelock.db")
+    return f"sqlite:///{tmp_path / 'forelock.db'}"
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Any]:
+    from service.store.engine import Database
+
+    opened = Database(database_url)
+    yield opened
+    opened.dispose()
+
+
+@pytest.fixture
+def visit(chromium: Any, service: Service) -> Iterator[Callable[..., Any]]:  # noqa: F811
+    """Open the page of a judged record with a deviation, signed in."""
+    prereg_id, contexts = judged(service), []
+    assert file(service, prereg_id, FEWER).status_code == 201
+    with on_a_socket(service.app) as address:
+
+        def open_page(**shape: Any) -> Any:
+            context = chromium.new_context(**{**DESK, **shape})
+            contexts.append(context)
+            page = context.new_page()
+            page.goto(f"{address}/preregistrations/{prereg_id}")
+            page.get_by_label("API key").fill(service.key("read"))
+            page.get_by_role("button", name="Sign in").click()
+            page.wait_for_url(f"**/preregistrations/{prereg_id}")
+            return page
+
+        yield open_page
+        for context in contexts:
+            context.close()
+
+
+def test_the_verdict_is_read_from_the_top_with_its_pictures(
+    visit: Callable[..., Any], tmp_path: Path
+) -> None:
+    page, asked, complaints = visit(), [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: complaints.append(message.text))
+    page.reload(wait_until="networkidle")
+    assert page.locator("h1 ~ .lead .outcome").first.inner_text() == "supported"
+    forest = page.get_by_role("img", name=re.compile("Differences with their intervals"))
+    assert forest.locator("svg").bounding_box()["width"] > 300
+    curve = page.get_by_alt_text(re.compile("as the items came in"))
+    curve.scroll_into_view_if_needed()
+    page.wait_for_load_state("networkidle")
+    assert curve.evaluate("image => image.naturalWidth") > 300
+    assert page.get_by_role("heading", name="Deviations and what they do").is_visible()
+    assert "as planned supported" in page.locator("section[aria-labelledby=deviations]").inner_text()
+    assert page.get_by_role("link", name=re.compile(r"leaf \d+")).count() >= 3
+    assert complaints == []
+    address = page.url.partition("/preregistrations")[0]
+    assert all(url.startswith(address) for url in asked)
+    for link in page.locator(".downloads a").all():
+        got = page.request.get(address + link.get_attribute("href"))
+        assert got.status == 200, link.get_attribute("href")
+        assert len(got.body()) > 500
+    for text in page.evaluate(CONTRASTS):
+        assert text[1] >= 4.5, text
+    page.screenshot(path=tmp_path / "verdict.png", full_page=True)
+
+
+def test_a_verdict_prints_on_one_page(visit: Callable[..., Any], tmp_path: Path) -> None:
+    page = visit(java_script_enabled=True)
+    page.get_by_alt_text(re.compile("as the items came in")).scroll_into_view_if_needed()
+    page.wait_for_load_state("networkidle")
+    page.pdf(path=tmp_path / "verdict.pdf", format="A4", prefer_css_page_size=True)
+    printed = (tmp_path / "verdict.pdf").read_bytes()
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 1
+
+
+def test_a_phone_in_the_dark_shows_all_of_it(visit: Callable[..., Any], tmp_path: Path) -> None:
+    page = visit(**PHONE, color_scheme="dark")
+    page.wait_for_load_state("networkidle")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    ink = "getComputedStyle(document.querySelector('.chart svg text')).fill"
+    assert page.evaluate(ink) != "rgb(27, 30, 34)"
+    page.screenshot(path=tmp_path / "phone.png", full_page=True)

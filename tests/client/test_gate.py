@@ -1,0 +1,256 @@
+"""`forelock gate`, `rank`, `resolve` and `audit` without a service: files in, words and exit status out."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from forelock import cli, local
+from forelock.gate_text import ASCII, LINES, exit_code, gate_text, markdown, picture
+from forelock.gating import margin_of
+from forelock.problem import FileFault
+
+FILES = Path(__file__).parents[1] / "ingest" / "files"
+
+
+@pytest.fixture
+def shell(monkeypatch, capsys, tmp_path):
+    """Run `forelock ARGUMENTS` in an empty directory, with no service or key named."""
+    for name in ("FORELOCK_URL", "FORELOCK_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        try:
+            status = cli.main(arguments)
+        except SystemExit as stop:
+            status = int(stop.code or 0)
+        return status, *capsys.readouterr()
+
+    return run
+
+
+def write(name, values, clusters=None):
+    lines = ["item_id,value,conversation"]
+    lines += [
+        f"q{at},{value:g},c{at if clusters is None else at % clusters}" for at, value in enumerate(values)
+    ]
+    Path(name).write_text("\n".join(lines) + "\n")
+
+
+def arms(wins, losses, same=100):
+    """Columns in which the candidate wins and loses so many items."""
+    base = [0] * wins + [1] * losses + [1, 0] * (same // 2)
+    other = [1] * wins + [0] * losses + [1, 0] * (same // 2)
+    return base, other
+
+
+def columns(base, other, clusters=None):
+    write("base.csv", base, clusters)
+    write("cand.csv", other, clusters)
+
+
+@pytest.mark.parametrize(
+    ("wins", "losses", "same", "word", "status"),
+    [
+        (30, 5, 100, "Better", 0),
+        (10, 10, 2000, "No worse", 0),
+        (5, 30, 100, "Worse", 10),
+        (6, 5, 50, "Cannot tell", 12),
+    ],
+)
+def test_gate_says_it_in_words_and_ends_so(shell, wins, losses, same, word, status):
+    columns(*arms(wins, losses, same))
+    ended, output, errors = shell("gate", "base.csv", "cand.csv", "--margin", "2pp")
+    assert (ended, errors) == (status, "")
+    first, *_, last = output.strip().split("\n")
+    assert first.startswith(f"{word}: cand.csv differs from base.csv by ")
+    assert last == "exploratory: no plan was locked before these data"
+    assert "\nnext: " in output
+    assert ("About " in output) == (word == "Cannot tell")
+
+
+def test_gate_takes_clusters_and_slices_by_the_last_part_of_their_place(shell):
+    rng = np.random.default_rng(4)
+    base = rng.integers(0, 2, 240)
+    columns(base, np.where(rng.random(240) < 0.2, 1 - base, base), clusters=12)
+    status, output, _ = shell("gate", "base.csv", "cand.csv", "--cluster", "conversation", "--json")
+    found = json.loads(output)
+    assert (status, found["unit"], found["n_clusters"]) == (12, "clusters", 12)
+    status, output, _ = shell("gate", "base.csv", "cand.csv", "--slice", "conversation", "--margin", "2pp")
+    assert output.count("  slice c") == 12
+    status, output, _ = shell("gate", "base.csv", "cand.csv")
+    assert "--cluster conversation (12)" in output
+
+
+def test_gate_reads_a_harness_as_an_import_does(shell):
+    inspect = FILES / "inspect" / "0.3.285"
+    status, output, _ = shell(
+        "gate",
+        str(inspect / "baseline.eval"),
+        str(inspect / "candidate.eval"),
+        "--cluster",
+        "topic",
+        "--json",
+    )
+    found = json.loads(output)
+    arms_of = {name: {} for name in ("baseline.eval", "candidate.eval")}
+    with (inspect / "truth.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            if row["file"] in arms_of and row["status"] == "ok":
+                arms_of[row["file"]].setdefault(row["item_id"], []).append(float(row["value"]))
+    means = [{item: np.mean(values) for item, values in arm.items()} for arm in arms_of.values()]
+    both = sorted(set(means[0]) & set(means[1]))
+    assert found["n"] == len(both)
+    assert found["delta"] == pytest.approx(np.mean([means[1][item] - means[0][item] for item in both]))
+    assert found["unpaired"]["only_baseline_ids"] == ["item-044"]
+    assert status == exit_code(found)
+
+
+def test_gate_names_the_arms_of_one_file(shell):
+    path = str(FILES / "promptfoo" / "0.123.1" / "two_providers.results.jsonl")
+    status, output, errors = shell("gate", path, "--json")
+    assert status in (0, 10, 12), errors
+    assert json.loads(output)["n"] > 0
+    status, _, errors = shell("gate", path, "--arms", "nobody,neither")
+    assert status == 2
+    assert "--arms takes BASELINE,CANDIDATE of" in errors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("base.csv", "cand.csv", "--margin", "much"), "write 2pp, 0.02 or 0.5score"),
+        (("base.csv", "cand.csv", "--margin", "2"), "did you mean"),
+        (("base.csv", "nowhere.csv"), "No such file"),
+        (("base.csv",), "takes two arms"),
+        (("base.csv", "cand.csv", "--metric", "speed"), "there is no measure 'speed'"),
+        (("base.csv", "cand.csv", "--plan", "p1"), "a plan is kept by a service"),
+        (("base.csv", "cand.csv", "--set", "limit"), "FIELD=VALUE"),
+    ],
+)  # fmt: skip
+def test_gate_refuses_in_a_sentence(shell, arguments, said):
+    columns(*arms(3, 2))
+    status, output, errors = shell("gate", *arguments)
+    assert status in (1, 2)
+    assert said in errors
+    assert output == ""
+    assert "Traceback" not in errors
+
+
+def test_a_bare_margin_is_a_proportion_of_right_and_wrong_and_else_score_units():
+    assert margin_of("0.02", binary=True) == {"value": 0.02, "unit": "proportion"}
+    assert margin_of(".5", binary=False) == {"value": 0.5, "unit": "score"}
+    assert margin_of("2 pp", binary=True) == margin_of("2%", binary=False) == {"value": 2.0, "unit": "pp"}
+    with pytest.raises(FileFault):
+        margin_of("-2pp", binary=True)
+
+
+def answer(low, high, delta, margin):
+    ci = {"low": low, "high": high, "level": 0.95, "method": "tango"}
+    return {"ci": ci, "delta": delta, "margin": margin, "points": True}
+
+
+def test_picture_is_to_scale_and_has_a_plain_form():
+    drawn, labels = picture(answer(-0.01, 0.03, 0.01, 0.02), LINES).split("\n")
+    start, end, dot, zero, edge = (drawn.index(mark) for mark in "├┤●│┊")
+    assert edge < start < zero < dot < end
+    assert (zero - start) / (end - start) == pytest.approx(0.25, abs=0.04)
+    assert labels.index("-2.00") <= edge <= labels.index("-2.00") + len("-2.00 pp")
+    plain = picture(answer(-0.01, 0.03, 0.01, None), ASCII)
+    assert plain.isascii()
+    assert picture(answer(None, None, 0.01, 0.02), LINES) == ""
+
+
+def test_output_is_ascii_where_the_terminal_has_nothing_else(shell):
+    columns(*arms(30, 5))
+    _, output, _ = shell("gate", "base.csv", "cand.csv", "--ascii")
+    assert re.search(r"\[-+o-+\]", output)
+    found = json.loads(shell("gate", "base.csv", "cand.csv", "--json")[1])
+    assert gate_text(found, encoding="ascii").isascii()
+
+
+def test_markdown_escapes_names_that_are_not_ours(shell):
+    base, other = arms(30, 5)
+    write("a|b.csv", base)
+    write("<c>.csv", other)
+    status, _, _ = shell("gate", "a|b.csv", "<c>.csv", "--markdown", "out.md")
+    comment = Path("out.md").read_text()
+    assert status == 0
+    assert r"\<c\>.csv differs from a\|b.csv" in comment
+    assert markdown(json.loads(shell("gate", "a|b.csv", "<c>.csv", "--json")[1])).startswith("### ✅ Better")
+
+
+def test_run_answers_here_what_the_service_would(shell):
+    Path("request.json").write_text(
+        '{"both_correct": 9, "only_baseline": 1, "only_candidate": 7, "both_wrong": 4}'
+    )
+    status, output, _ = shell("run", "mcnemar", "request.json", "--json")
+    assert (status, json.loads(output)["analysis"]["p_value"]) == (0, 0.0703125)
+    Path("faulty.json").write_text('{"both_correct": 9, "sides": 2}')
+    status, _, errors = shell("run", "mcnemar", "faulty.json")
+    assert status == 1
+    assert "sides" in errors
+    status, _, errors = shell("run", "nonesuch", "request.json")
+    assert status == 1
+    assert "there is no statistical test" in errors
+
+
+def test_a_named_service_or_key_is_asked(monkeypatch):
+    for name in ("FORELOCK_URL", "FORELOCK_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    assert local.asked_here(None, None)
+    assert not local.asked_here("http://s", None)
+    assert not local.asked_here(None, Path("key"))
+    monkeypatch.setenv("FORELOCK_API_KEY", "flk_x")
+    assert not local.asked_here(None, None)
+
+
+def test_rank_takes_long_and_wide_tables(shell):
+    rng = np.random.default_rng(1)
+    right = {"large": rng.random(60) < 0.9, "small": rng.random(60) < 0.3, "middle": rng.random(60) < 0.6}
+    long = ["item_id,arm,value"] + [
+        f"q{at},{arm},{int(v)}" for arm, column in right.items() for at, v in enumerate(column)
+    ]
+    wide = ["item_id,large,small,middle"] + [
+        f"q{at},{','.join(str(int(c[at])) for c in right.values())}" for at in range(60)
+    ]
+    Path("long.csv").write_text("\n".join(long))
+    Path("wide.csv").write_text("\n".join(wide))
+    outputs = [shell("rank", name)[:2] for name in ("long.csv", "wide.csv")]
+    assert outputs[0] == outputs[1]
+    assert outputs[0][0] == 0
+    assert re.search(r"1  large .* may be the best", outputs[0][1])
+    Path("short.csv").write_text("\n".join(long[:-1]))
+    status, _, errors = shell("rank", "short.csv")
+    assert status == 2
+    assert "arm 'middle' lacks item 'q59'" in errors
+
+
+def test_rank_says_it_plainly_where_there_is_no_leaderboard(shell, monkeypatch):
+    monkeypatch.setattr("forelock.commands.gates.LEADERBOARD", "nonesuch")
+    Path("wide.csv").write_text("a,b\n1,0\n0,1\n")
+    status, output, errors = shell("rank", "wide.csv")
+    assert (status, output) == (1, "")
+    assert errors.startswith("several arms cannot be ranked here")
+
+
+def test_resolve_and_audit(shell):
+    rng = np.random.default_rng(3)
+    lines = [f"{a},{b},c{at // 20}" for at, (a, b) in enumerate(rng.integers(0, 2, (200, 2)))]
+    Path("pilot.csv").write_text("\n".join(["baseline,candidate,cluster", *lines]))
+    status, output, _ = shell("resolve", "pilot.csv", "--effect", "2pp")
+    assert status == 0
+    assert "200 items: smallest difference" in output
+    assert "10 clusters: smallest difference" in output
+    status, output, _ = shell("audit", "-n", "500", "-a", ".76", "-b", ".75")
+    assert status == 0
+    assert "differ by +1.00 pp, with 5 to 245 discordant items" in output
+    status, _, errors = shell("audit", "-n", "500", "-a", "76", "-b", ".75")
+    assert status == 1
+    assert "candidate" in errors

@@ -1,0 +1,75 @@
+"""`forelock noise`: a long table becomes the request that a service would get, and the answer says what to do next."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from forelock.cli import main
+from forelock.noise import request_of
+from forelock.problem import FileFault
+
+HEAD = "item,arm,run,judge,value\n"
+ROWS = [
+    (item, arm, run, judge, value)
+    for place, item in enumerate("abcdef")
+    for arm in ("old", "new")
+    for run in "12"
+    for judge, value in (("x", (place + (arm == "new")) % 3 / 2), ("y", (place + int(run)) % 2))
+]
+
+
+@pytest.fixture
+def table(tmp_path):
+    def write(content):
+        path = tmp_path / "runs.csv"
+        path.write_text(content, "utf-8")
+        return str(path)
+
+    return write
+
+
+def lines(rows):
+    return HEAD + "".join(",".join(map(str, row)) + "\n" for row in rows)
+
+
+def test_rows_become_items_by_runs_by_judgements(table):
+    found = request_of(table(lines(ROWS)), None)
+    assert found == {
+        "baseline": [[[p % 3 / 2, (p + run) % 2] for run in (1, 2)] for p in range(6)],
+        "candidate": [[[(p + 1) % 3 / 2, (p + run) % 2] for run in (1, 2)] for p in range(6)],
+    }
+    assert request_of(table(lines(ROWS)), "new,old")["baseline"] == found["candidate"]
+    # the order of rows changes the order of items alone
+    again = request_of(table(lines(sorted(ROWS))), "old,new")
+    assert again == found
+
+
+def test_words_first_then_numbers_then_what_to_do(table, capsys, monkeypatch):
+    for name in ("FORELOCK_URL", "FORELOCK_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    path = table(lines(ROWS))
+    assert main(["noise", path, "--cost-item", "20", "--budget", "500"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("The candidate differs from the baseline by")
+    assert told.index("variance of one judgement") < told.index("next: spend on")
+    assert told.rstrip().endswith("exploratory: no plan was locked before these data")
+    assert main(["noise", path, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["test"] == "repeated"
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("item,arm,value\na,x,1\n", "no column 'run'"),
+        (lines([*ROWS, ROWS[0]]), "again by judge 'x'"),
+        (lines([*ROWS, ("g", "old", 1, "x", 1)]), "'new' lacks item 'g'"),
+        (lines([*ROWS, ("a", "third", 1, "x", 1)]), "holds 3 arms"),
+        (lines([*ROWS, ("a", "old", 3, "x", "nan")]), "no number"),
+        (lines([*ROWS, ("a", "", 3, "x", 1)]), "line 50: has no arm"),
+    ],
+)
+def test_a_table_that_is_none_is_refused(table, content, says):
+    with pytest.raises(FileFault, match=says):
+        request_of(table(content), None)
