@@ -59,6 +59,7 @@ from service.api.routes import (
     trackers,
     unblinding,
     verdicts,
+    view_links,
     webhooks,
     wording,
 )
@@ -68,7 +69,7 @@ from service.keyring import Keyring
 from service.starting import signer_of
 from service.store.engine import Database
 from service.wake import nudge
-from service.web import pages
+from service.web import pages, strangers
 
 ROUTERS: tuple[APIRouter, ...] = (
     stats.routes,
@@ -94,6 +95,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     evidence.routes,
     wording.routes,
     jobs.routes,
+    view_links.routes,
     projects.routes,
     keys.routes,
     webhooks.routes,
@@ -109,6 +111,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     health.routes,
     docs.routes,
     pages.routes,
+    strangers.routes,
+    strangers.files,
 )
 _NO_TELEMETRY = TelemetryConfig(
     tracing=False, metrics=False, logs=False, operation_spans=False, auto_configure=False

@@ -12,8 +12,8 @@ from typing import Any
 from service.api import openapi
 from service.app import routes
 
-PICTURES = {"chart": "forest", "form": "json", "test": "mcnemar"}
-"""What paths of pictures hold."""
+PICTURES = {"chart": "forest", "form": "json", "test": "mcnemar", "link_id": "none"}
+"""What paths of pictures and of view-only links hold."""
 DOCUMENT = openapi.document(routes())
 PLACE = re.compile(r"\{(\w+)\}")
 WITHOUT_EXAMPLE = {

@@ -37,6 +37,7 @@ TAGS = (
     ("jobs", "Work that takes longer than a request."),
     ("projects", "Tenants of the deployment."),
     ("keys", "API keys: who may do what."),
+    ("view links", "Who may read a record without a key."),
     ("outgoing", "What leaves: webhooks, the project's tracker, runs and links of a record, badges."),
     ("ledger", "The ledger for everybody: checkpoints, keys and proofs. No key is needed."),
     ("audit", "Who did what, and when."),

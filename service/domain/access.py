@@ -1,10 +1,10 @@
-"""Who may do what: projects, API keys, and what a key's text looks like."""
+"""Who may do what: projects, API keys, view-only links, and what the text of a key or a link looks like."""
 
 from __future__ import annotations
 
 import hashlib
 import zlib
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Literal, get_args
 
 from pydantic import Field
@@ -26,11 +26,19 @@ Scope = Literal[
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 """Every scope. `admin` rules one project, `operator` the deployment."""
 
+Visibility = Literal["private", "link", "public"]
+"""Who may read a record besides the keys of its project: nobody, who has a view-only link, everybody."""
+
+LINK_LASTS = timedelta(days=90)
+"""A view-only link that names no end."""
+LINK_LASTS_AT_MOST = timedelta(days=366)
+
 SECRET_BYTES = 32
 PREFIX_LENGTH = 12
 
 _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _MARK = "flk_"
+_LINK_MARK = "flv_"
 _BODY = 43  # 62**43 > 2**256
 _CHECK = 6  # 62**6 > 2**32
 
@@ -69,23 +77,42 @@ class Key(StrictRecord):
         return scope in self.scopes
 
 
+class ViewLink(StrictRecord):
+    """A view-only link to one record as it is remembered: everything but its token."""
+
+    id: str
+    preregistration_id: str
+    name: str = Field(description="Whom it is for. Whoever reads by it does not see this.")
+    anonymous: bool = Field(
+        description="For peer review: neither the project nor the log's name is told to whoever reads by it."
+    )
+    created_at: datetime
+    expires_at: datetime
+    revoked_at: datetime | None = None
+
+    def valid(self, now: datetime) -> bool:
+        """Neither revoked nor expired."""
+        return self.revoked_at is None and now < self.expires_at
+
+
 def new_secret(randomness: bytes) -> str:
     """The text of a key made from 32 random bytes: `flk_`, 43 base-62 digits, 6 of checksum."""
-    if len(randomness) != SECRET_BYTES:
-        raise ValueError(f"a key is made from {SECRET_BYTES} random bytes, not {len(randomness)}")
-    body = _base62(int.from_bytes(randomness, "big"), _BODY)
-    return f"{_MARK}{body}{_checksum(body)}"
+    return _new(_MARK, randomness)
 
 
 def parse_secret(text: str) -> bool:
     """True when the text has the form of a key; a typing error or a cut key is seen without a look-up."""
-    body, check = text[len(_MARK) : -_CHECK], text[-_CHECK:]
-    return (
-        text.startswith(_MARK)
-        and len(body) == _BODY
-        and all(character in _ALPHABET for character in body)
-        and check == _checksum(body)
-    )
+    return _has_form(_MARK, text)
+
+
+def new_token(randomness: bytes) -> str:
+    """The text of a view-only link, in the same form: `flv_` instead of `flk_`."""
+    return _new(_LINK_MARK, randomness)
+
+
+def parse_token(text: str) -> bool:
+    """True when the text has the form of a view-only link."""
+    return _has_form(_LINK_MARK, text)
 
 
 def secret_prefix(secret: str) -> str:
@@ -98,8 +125,25 @@ def secret_sha256(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _checksum(body: str) -> str:
-    return _base62(zlib.crc32(f"{_MARK}{body}".encode()), _CHECK)
+def _new(mark: str, randomness: bytes) -> str:
+    if len(randomness) != SECRET_BYTES:
+        raise ValueError(f"a key is made from {SECRET_BYTES} random bytes, not {len(randomness)}")
+    body = _base62(int.from_bytes(randomness, "big"), _BODY)
+    return f"{mark}{body}{_checksum(mark, body)}"
+
+
+def _has_form(mark: str, text: str) -> bool:
+    body, check = text[len(mark) : -_CHECK], text[-_CHECK:]
+    return (
+        text.startswith(mark)
+        and len(body) == _BODY
+        and all(character in _ALPHABET for character in body)
+        and check == _checksum(mark, body)
+    )
+
+
+def _checksum(mark: str, body: str) -> str:
+    return _base62(zlib.crc32(f"{mark}{body}".encode()), _CHECK)
 
 
 def _base62(number: int, width: int) -> str:

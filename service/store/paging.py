@@ -43,6 +43,32 @@ def page(
     return [read(row) for row in shown], following
 
 
+def page_among(
+    session: Session,
+    statement: sa.Select[Any],
+    among: sa.Select[Any],
+    keys: Sequence[sa.Column[Any]],
+    read: Callable[[sa.RowMapping], T],
+    *,
+    cursor: str | None,
+    limit: int,
+    most: int,
+) -> tuple[list[T], str | None]:
+    """As `page`, of those rows alone that are among the next `most` of `among`: few are found, and many looked at.
+
+    A page may hold less than `limit` rows and have a next one all the same, which goes on where the looking ended.
+    """
+    if cursor is not None:
+        among = among.where(_before(keys, _decode(cursor, keys)))
+    window = among.with_only_columns(*keys).order_by(*(key.desc() for key in keys))
+    end = session.execute(window.offset(most - 1).limit(1)).first()
+    if end is None:
+        return page(session, statement, keys, read, cursor=cursor, limit=limit)
+    statement = statement.where(sa.not_(_before(keys, end)))
+    rows, following = page(session, statement, keys, read, cursor=cursor, limit=limit)
+    return rows, following or _encode(end)
+
+
 def _before(keys: Sequence[sa.Column[Any]], values: Sequence[Any]) -> sa.ColumnElement[bool]:
     return sa.or_(
         *(sa.and_(*(keys[j] == values[j] for j in range(i)), keys[i] < values[i]) for i in range(len(keys)))

@@ -14,12 +14,13 @@ from sqlalchemy.orm import Session
 from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State
+from service.domain.plans.search import search_text, search_words
 from service.domain.recent import MOST_RECORDS, Recent
 from service.errors import Conflict, NotFound, PreconditionFailed, RecordAltered
 from service.store import integrity, ledger, paging, scope
 from service.store import plans as plans_store
 from service.store.pipeline import Later, Questions, Row
-from service.store.tables import manifests, plan_keys, plans, preregistrations
+from service.store.tables import manifests, plan_keys, plans, preregistrations, search_texts
 
 _RECORD = sa.select(preregistrations, plans.c.canonical).join_from(
     preregistrations,
@@ -59,6 +60,8 @@ _plans: Recent[str, tuple[Plan, str]] = Recent(CACHED_CHARACTERS, MOST_RECORDS)
 """The plan and the hash of its text, by canonical text."""
 _texts: Recent[str, str] = Recent(CACHED_CHARACTERS, MOST_RECORDS)
 """By hash."""
+MOST_SEARCHED = 5_000
+"""Records that a search looks at for one page."""
 Shown = tuple[str | None, date | None]
 """Title and `results_due`."""
 _shown: Recent[str, Shown] = Recent(2_000)
@@ -96,6 +99,8 @@ def insert(session: Session, record: Preregistration) -> Preregistration:
             **row, draft=record.plan.canonical_text(), title=record.plan.title, acknowledged=[]
         )
     )
+    found = {"preregistration_id": record.id, "text": search_text(record.plan)}
+    session.execute(sa.insert(search_texts).values(found))
     return record
 
 
@@ -188,18 +193,29 @@ def page(
     project_id: str,
     *,
     state: State | None = None,
+    search: str | None = None,
     cursor: str | None = None,
     limit: int = 50,
 ) -> tuple[list[Line], str | None]:
     """The project's records, newest first; an altered one is marked, and the others are there.
 
-    No plan is parsed, and of locked ones a few texts are held at a time.
+    No plan is parsed, and of locked ones a few texts are held at a time. A search looks at `MOST_SEARCHED` records for
+    one page, and the next page goes on from there.
     """
-    statement = scope.of_project(_LINES, preregistrations, project_id)
-    if state is not None:
-        statement = statement.where(preregistrations.c.state == state)
+    whole = scope.of_project(_LINES, preregistrations, project_id)
+    statement = whole if state is None else whole.where(preregistrations.c.state == state)
     order = (preregistrations.c.created_at, preregistrations.c.id)
-    rows, following = paging.page(session, statement, order, dict, cursor=cursor, limit=limit)
+    words = search_words(search or "")
+    if words:
+        statement = statement.join(search_texts, search_texts.c.preregistration_id == preregistrations.c.id)
+        for word in words:
+            said = search_texts.c.text.contains(word, autoescape=True)
+            statement = statement.where(said | preregistrations.c.id.contains(word, autoescape=True))
+        rows, following = paging.page_among(
+            session, statement, whole, order, dict, cursor=cursor, limit=limit, most=MOST_SEARCHED
+        )
+    else:
+        rows, following = paging.page(session, statement, order, dict, cursor=cursor, limit=limit)
     return _lines(session, rows), following
 
 
@@ -244,13 +260,15 @@ def _shown_of(session: Session, locked: Sequence[str]) -> Iterator[tuple[str, Sh
 def replace_draft(session: Session, record: Preregistration, plan: Plan) -> Preregistration:
     """Put another plan into the draft that `record` was read from."""
     _hold(session, record, "draft")
+    _retell(session, record, plan)
     return _write(session, record, plan=plan)
 
 
 def delete_draft(session: Session, record: Preregistration) -> None:
     """Remove a draft and its manifests."""
     _hold(session, record, "draft")
-    session.execute(sa.delete(manifests).where(manifests.c.preregistration_id == record.id))
+    for table in (manifests, search_texts):
+        session.execute(sa.delete(table).where(table.c.preregistration_id == record.id))
     statement = sa.delete(preregistrations).where(preregistrations.c.id == record.id)
     session.execute(scope.of_project(statement, preregistrations, record.project_id))
 
@@ -318,6 +336,7 @@ def amend(
         PreconditionFailed: it has been amended since it was read.
     """
     _hold(session, record, "locked")
+    _retell(session, record, plan)
     text, sha256 = plan.canonical_text(), plan.sha256()
     session.execute(
         sa.insert(plans).values(
@@ -368,6 +387,12 @@ def _hold(session: Session, record: Preregistration, state: State) -> None:
         raise PreconditionFailed(
             f"preregistration {record.id} has changed: read it again and send its present ETag"
         )
+
+
+def _retell(session: Session, record: Preregistration, plan: Plan) -> None:
+    """What a search looks in, of another plan."""
+    statement = sa.update(search_texts).where(search_texts.c.preregistration_id == record.id)
+    session.execute(statement.values(text=search_text(plan)))
 
 
 def _require_items(session: Session, record: Preregistration, plan: Plan) -> None:

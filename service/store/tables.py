@@ -371,6 +371,37 @@ deviation_decisions = Table(
     ),
 )
 
+visibilities = Table(  # who may read a record besides its project's keys; no row: nobody
+    "visibilities",
+    metadata,
+    Column("preregistration_id", Words, ForeignKey(preregistrations.c.id), primary_key=True),
+    Column("visibility", Words, nullable=False),
+    Column("changed_at", Moment, nullable=False),
+    CheckConstraint("visibility IN ('private', 'link', 'public')", name="known_visibility"),
+)
+
+view_links = Table(
+    "view_links",
+    metadata,
+    Column("id", Words, primary_key=True),
+    Column("preregistration_id", Words, ForeignKey(preregistrations.c.id), nullable=False),
+    Column("name", Words, nullable=False),
+    Column("anonymous", Integer, nullable=False),  # 1: for peer review
+    Column("token_sha256", Words, nullable=False, unique=True),
+    Column("key_id", Words, ForeignKey(keys.c.id), nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Column("expires_at", Moment, nullable=False),
+    Column("revoked_at", Moment),
+    Index(None, "preregistration_id", "created_at", "id"),
+)
+
+search_texts = Table(  # titles and hypotheses of plans, in one case: what a search looks in
+    "search_texts",
+    metadata,
+    Column("preregistration_id", Words, ForeignKey(preregistrations.c.id), primary_key=True),
+    Column("text", Words, nullable=False),
+)
+
 webhooks = Table(
     "webhooks",
     metadata,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 from urllib.parse import parse_qs, urlencode
 
 from anyio import to_thread
@@ -28,7 +28,8 @@ from service.api.routes import bundles
 from service.api.routes.charts import known_chart, spec_of_record
 from service.api.routes.reports import known_report, report_of_record
 from service.domain.access import Key
-from service.domain.plans.preregistration import Preregistration
+from service.domain.outgoing import Link
+from service.domain.plans.preregistration import Preregistration, State
 from service.domain.verdicts.records import HypothesisVerdict, Verdict
 from service.errors import (
     Forbidden,
@@ -60,6 +61,7 @@ HEADERS = {
 }
 FORM = "application/x-www-form-urlencoded"
 MAX_FORM_BYTES = 4096
+MOST_SEARCH = 200
 LIST = "/preregistrations"
 
 _ID = r"[A-Za-z0-9_-]{1,64}"
@@ -100,7 +102,7 @@ class PageRoute(APIRoute):
                 wanted = urlencode({"next": request.url.path})
                 return RedirectResponse(f"/login?{wanted}", 303, HEADERS)
             except ForelockError as error:
-                return _html("message.html", error.status, heading=error.title, detail=error.detail)
+                return html("message.html", error.status, heading=error.title, detail=error.detail)
 
         return handle
 
@@ -136,16 +138,47 @@ def home() -> Response:
 
 
 @routes.get(LIST)
-def listed(request: Request, session: ReadSession, visitor: Visitor, cursor: str | None = None) -> Response:
-    """The project's preregistrations, newest first."""
-    records, next_cursor = preregistrations.page(session, visitor.project_id, cursor=cursor, limit=50)
+def listed(
+    request: Request,
+    session: ReadSession,
+    visitor: Visitor,
+    q: str = "",
+    state: str = "",
+    cursor: str | None = None,
+) -> Response:
+    """The project's preregistrations, newest first: all of them, or those that are searched for."""
+    wanted, words = _state(state), q.strip()
+    if len(words) > MOST_SEARCH:
+        fix = "look for fewer words"
+        raise InvalidData.field("q", f"is longer than {MOST_SEARCH} characters", fix)
+    records, next_cursor = preregistrations.page(
+        session, visitor.project_id, state=wanted, search=words, cursor=cursor, limit=50
+    )
     judged = [each.id for each in records if each.judged_at is not None]
     found = verdicts.several(session, visitor.project_id, judged) if judged else {}
     if judged:
         services(request).reads.note(visitor, "verdicts.list", None)
     today = clock.now(session).date()
     lines = [view.line_of(each, _outcomes(session, found.get(each.id)), today) for each in records]
-    return _html("list.html", signed_in=True, lines=lines, next_cursor=next_cursor)
+    asked = {name: value for name, value in (("q", words), ("state", state)) if value}
+    return html(
+        "list.html",
+        signed_in=True,
+        lines=lines,
+        asked=asked,
+        states=view.STATE_NAMES,
+        older=f"{LIST}?{urlencode({**asked, 'cursor': next_cursor})}" if next_cursor else "",
+    )
+
+
+def _state(text: str) -> State | None:
+    """The state that a list is narrowed to."""
+    if text in view.STATES:
+        return cast(State, text)
+    if text:
+        known = ", ".join(view.STATES)
+        raise InvalidData.field("state", "is none that a record can be in", f"choose one of {known}")
+    return None
 
 
 @routes.get(LIST + "/{preregistration_id}")
@@ -158,7 +191,7 @@ async def preregistration(request: Request, preregistration_id: str) -> Response
             forest = drawn_here(await drawn_by_calculator(request, packed(spec), "svg"))
         except (TooLarge, Unavailable):  # the page is complete without its picture
             forest = None
-    return _html(
+    return html(
         "preregistration.html",
         signed_in=True,
         page=page,
@@ -209,9 +242,14 @@ def bundle(request: Request, visitor: Visitor, preregistration_id: str) -> Respo
 
 
 def _known(preregistration_id: str) -> str:
-    if not re.fullmatch(_ID, preregistration_id):
+    if not is_id(preregistration_id):
         raise NotFound("no preregistration has such an id")
     return preregistration_id
+
+
+def is_id(text: str) -> bool:
+    """True when a record could have such an id."""
+    return re.fullmatch(_ID, text) is not None
 
 
 def _signed_in(request: Request) -> Key:
@@ -236,9 +274,20 @@ def _page(
     record = preregistrations.get(session, visitor.project_id, preregistration_id)
     if record.judged_at is not None:
         services(request).reads.note(visitor, "verdict.read", record.id)
+    verdict, elsewhere = (
+        verdict_of(session, record),
+        () if record.state == "draft" else links.every(session, record.id),
+    )
+    return page_of_record(session, record, verdict, elsewhere), record, verdict
+
+
+def page_of_record(
+    session: Session, record: Preregistration, verdict: Verdict | None, elsewhere: Sequence[Link] = ()
+) -> view.Page:
+    """The page of a record: its plan, and its verdict once there is one. The same to whoever may read it."""
     failed = record.state == "complete" and _verdict_failed(session, record)
-    sealed, verdict = unblinding.seals(session, record), _verdict(session, record)
-    page = view.page_of(
+    sealed = unblinding.seals(session, record)
+    return view.page_of(
         record,
         verdict,
         _progress(session, record),
@@ -248,15 +297,14 @@ def _page(
         happened=tuple(_happened(session, record)),
         unblindings=sealed.unblindings,
         erasure=sealed.erasure,
-        links=() if record.state == "draft" else links.every(session, record.id),
+        links=elsewhere,
     )
-    return page, record, verdict
 
 
 @routes.get("/login")
 def ask(next: str = LIST) -> Response:
     """The form that asks for an API key."""
-    return _html("login.html", next=_own(next), fault="")
+    return html("login.html", next=_own(next), fault="")
 
 
 @routes.post("/login")
@@ -270,7 +318,7 @@ async def login(request: Request) -> Response:
     try:
         key = await _key(shared, secret)
     except (Unauthorized, Forbidden) as error:
-        return _html("login.html", error.status, next=wanted, fault=error.detail)
+        return html("login.html", error.status, next=wanted, fault=error.detail)
     shared.reads.note(key, "session.begin", None)
     response = RedirectResponse(wanted, 303, HEADERS)
     response.set_cookie(
@@ -311,7 +359,7 @@ def _outcomes(
         return None
 
 
-def _verdict(session: Session, record: Preregistration) -> Verdict | None:
+def verdict_of(session: Session, record: Preregistration) -> Verdict | None:
     """The verdict of a record that has been judged; a withdrawal does not hide it."""
     if record.judged_at is None:
         return None
@@ -364,6 +412,7 @@ def _fields(form: str) -> dict[str, list[str]]:
         ) from None
 
 
-def _html(template: str, status: int = 200, **content: Any) -> HTMLResponse:
+def html(template: str, status: int = 200, **content: Any) -> HTMLResponse:
+    """A template as a page."""
     page = _TEMPLATES.get_template(template).render({"signed_in": False, **content})
     return HTMLResponse(page, status, HEADERS)

@@ -28,6 +28,14 @@ STATES: Mapping[State, str] = {
     "judged": "Judged by the rules that were locked before the results came in.",
     "withdrawn": "Withdrawn. What was locked stays on record.",
 }
+STATE_NAMES: Mapping[State, str] = {
+    "draft": "Draft",
+    "locked": "Locked, nothing in yet",
+    "collecting": "Collecting",
+    "complete": "Complete, being judged",
+    "judged": "Judged",
+    "withdrawn": "Withdrawn",
+}
 FAILED = "Complete. Every planned result is in, but computing the verdict failed; it has to be queued again."
 OUTCOMES = {
     "supported": "Supported",

@@ -34,6 +34,8 @@ ONE, OTHER = [1, 0, 1, 1, 0, 0, 1, 0], [0, 1, 1, 0, 0, 0, 0, 0]
 NEEDLE = 0.7310585786
 NUMBERS = re.compile(r'(?:"(?:sequence|tree_size|size|registration)":|[(（](?=\d+ < ))\d+(?: < \d+)?')
 """Places in the ledger, which others write to as well."""
+ON_PAGES = re.compile(r"registration \d+ of \d+|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC|[0-9a-f]{64}")
+"""Its place in its family, times, the plan's hash."""
 ELSEWHERE = {"getBundle"}
 """Full of places in the ledger: copies of a database are compared for it (`tests/chaos`)."""
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -73,11 +75,17 @@ def seen(service: Service, prereg_id: str) -> dict[str, str]:
     """Every answer to reading a record."""
     ids = {"prereg_id": prereg_id, "population": "p", "batch": "1", "deviation": "1", "version": "1"}
     ids |= PICTURES
-    return {
+    found = {
         each.id: masked(service.client.get(each.url(ids)), prereg_id)
         for each in OPERATIONS
         if each.reads and "prereg_id" in each.names and each.id not in ELSEWHERE
     }
+    sharing = f"/v1/preregistrations/{prereg_id}/visibility"
+    assert service.client.put(sharing, json={"visibility": "public"}).status_code == 200
+    for path in ("", "/verdict.json", "/receipt.json", "/charts/power.json", "/charts/forest.json"):
+        page = masked(service.client.get(f"/public/{prereg_id}{path}"), prereg_id)
+        found[f"public{path}"] = ON_PAGES.sub("…", page)
+    return found
 
 
 def stored(service: Service, table: str) -> list[dict[str, Any]]:

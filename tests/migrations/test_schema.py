@@ -12,7 +12,7 @@ from alembic.config import main as alembic_main
 from alembic.migration import MigrationContext
 
 from service.domain.ledger import Frontier, leaf_hash
-from service.store import guards, keys, ledger, ledger_tree, schema
+from service.store import guards, keys, ledger, ledger_tree, preregistrations, schema
 from service.store.engine import Database
 from service.store.tables import metadata
 
@@ -125,6 +125,30 @@ def test_a_log_of_an_earlier_release_gets_the_hashes_of_its_subtrees(empty, size
         assert ledger_tree.root(session, size + 3) == ledger.head(session).root()
         assert ledger_tree.root(session, size) == log.root()
     assert guards.faults(empty.engine) == []
+
+
+def test_records_of_an_earlier_release_are_found_by_their_words(empty):
+    with empty.engine.begin() as connection:
+        config = schema._config()
+        config.attributes["connection"] = connection
+        upgrade_to(config, "0010")
+        made = {"created_at": "2027-01-04T09:00:00.000000+00:00"}
+        if connection.dialect.name == "postgresql":
+            made = {"created_at": datetime(2027, 1, 4, 9, tzinfo=UTC)}
+        names = ("projects", "preregistrations")
+        tables = {name: sa.Table(name, sa.MetaData(), autoload_with=connection) for name in names}
+        connection.execute(sa.insert(tables["projects"]).values(id="p", name="p", **made))
+        whole = '{"title":"Caching Helps","hypotheses":[{"id":"H1","statement":"Fewer MISSES"}]}'
+        for name, draft in (("whole", whole), ("empty", "{}"), ("broken", '{"hypotheses":[3]}')):
+            row = {"id": name, "project_id": "p", "state": "draft", "revision": 1, "version": 1}
+            connection.execute(
+                sa.insert(tables["preregistrations"]).values(**row, draft=draft, acknowledged=[], **made)
+            )
+    schema.upgrade(empty.engine)
+    with empty.read() as session:
+        for words, found in (("helps misses h1", ["whole"]), ("3", []), ("broken", ["broken"])):
+            lines, _cursor = preregistrations.page(session, "p", search=words)
+            assert [each.id for each in lines] == found
 
 
 LINEAGE = ("projects", "keys", "audit_events")

@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 import sqlalchemy as sa
 
-from service.store import coverage, guards, idempotency, jobs, preregistrations
+from service.domain.access import ViewLink
+from service.store import coverage, guards, idempotency, jobs, preregistrations, view_links
 from service.store.tables import metadata
 from tests.store.conftest import NOW
 
@@ -55,7 +56,7 @@ LOCKED_ROWS = {"manifests": "WHERE preregistration_id = 'r2'"}
 
 INSERT_ONLY = (*CHANGES, "preregistrations")
 """Tables whose rows, once locked, take no change at all."""
-FOLLOWING = ("keys", "coverage", "jobs", "idempotency")
+FOLLOWING = ("keys", "coverage", "jobs", "idempotency", "view_links")
 """Tables that take some changes, and are attacked one by one."""
 
 
@@ -341,6 +342,38 @@ def test_a_key_is_used_and_revoked_and_nothing_else(database, world, attacker):
         if database.dialect == "postgresql"
         else "INSERT OR REPLACE INTO keys SELECT * FROM keys"
     )
+
+
+def test_a_view_only_link_is_revoked_and_nothing_else(world, attacker):
+    with world.database.write() as session:
+        record = world.locked(session)
+        for number in (1, 2):
+            link = ViewLink(
+                id=f"l{number}",
+                preregistration_id=record.id,
+                name="x",
+                anonymous=True,
+                created_at=NOW,
+                expires_at=NOW + timedelta(days=1),
+            )
+            view_links.insert(session, link, f"hash {number}", "key")
+    for change in (
+        "preregistration_id = 'r2'",
+        "name = 'y'",
+        "anonymous = 0",
+        "token_sha256 = 'x'",
+        "key_id = 'x'",
+        "created_at = expires_at",
+        "expires_at = created_at",
+    ):
+        attacker.try_to(f"UPDATE view_links SET {change} WHERE id = 'l1'")
+    attacker.try_to("DELETE FROM view_links")
+    attacker.succeed("UPDATE view_links SET revoked_at = created_at WHERE id = 'l1'")
+    attacker.try_to("UPDATE view_links SET revoked_at = NULL WHERE id = 'l1'")
+    with world.database.read() as session:
+        found = [view_links.by_token(session, f"hash {number}") for number in (1, 2, 3)]
+        assert [each and each.link.valid(NOW) for each in found] == [False, True, None]
+        assert view_links.count(session, record.id, NOW) == 1
 
 
 def test_coverage_stays_once_a_record_is_complete(database, judged, attacker):

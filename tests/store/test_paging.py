@@ -97,3 +97,53 @@ def test_limits_are_kept(world):
     with world.database.read() as session:
         assert len(preregistrations.page(session, "project", limit=0)[0]) == 1
         assert len(preregistrations.page(session, "project", limit=10**9)[0]) == 3
+
+
+def found_by(session, search, **options):
+    lines, following = preregistrations.page(session, "project", search=search, **options)
+    return [each.id for each in lines], following
+
+
+def test_a_search_finds_words_of_title_and_id_in_any_case(world):
+    with world.database.write() as session:
+        for title in ("Caching helps", "100% of caching", "Über_caching 缓存"):
+            world.draft(session, title=title)
+        world.locked(session, title="Retries")
+        world.draft(session, project_id="other", title="Caching elsewhere")
+    with world.database.read() as session:
+        assert found_by(session, "CACHING") == (["r3", "r2", "r1"], None)
+        assert found_by(session, "helps cach") == (["r1"], None)
+        assert found_by(session, "%") == (["r2"], None)
+        assert found_by(session, "_") == (["r3"], None)
+        assert found_by(session, "über") == (["r3"], None)
+        assert found_by(session, "缓存") == (["r3"], None)
+        assert found_by(session, "R4") == (["r4"], None)
+        assert found_by(session, "retries", state="draft") == ([], None)
+        assert found_by(session, "retries", state="locked") == (["r4"], None)
+        assert found_by(session, "nothing") == ([], None)
+
+
+def test_a_search_follows_edits_and_deletions(world):
+    with world.database.write() as session:
+        record = world.draft(session, title="Caching")
+        record = preregistrations.replace_draft(session, record, world.plan("Retries"))
+        assert found_by(session, "caching") == ([], None)
+        assert found_by(session, "retries") == (["r1"], None)
+        preregistrations.delete_draft(session, record)
+        assert found_by(session, "retries") == ([], None)
+
+
+def test_a_search_looks_at_a_bounded_number_and_goes_on_from_there(world, monkeypatch):
+    monkeypatch.setattr(preregistrations, "MOST_SEARCHED", 3)
+    with world.database.write() as session:
+        for number in range(10):
+            world.draft(session, title="wanted" if number in (1, 8) else "other")
+    with world.database.read() as session:
+        pages, cursor = [], None
+        while True:
+            found, cursor = found_by(session, "wanted", cursor=cursor)
+            pages.append(found)
+            if cursor is None:
+                break
+        assert pages == [["r9"], [], ["r2"], []]
+        assert found_by(session, "other", limit=1)[0] == ["r10"]

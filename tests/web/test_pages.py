@@ -209,6 +209,32 @@ def test_the_list_goes_on(reader, keep):
     assert len({link for link in links if link.startswith("/preregistrations/p")}) == 51
 
 
+def test_the_list_is_searched_by_a_plain_form(reader, keep):
+    for number, title in enumerate(('Caching "helps" & more', "Caching less", "Retries")):
+        keep("draft", f"p{number}", plan={**PLAN, "title": title})
+    keep("judged", "p3", plan={**PLAN, "title": "Caching judged"})
+
+    def found(query):
+        outline = page(reader, f"/preregistrations?{query}")
+        rows = {
+            each["href"].rsplit("/", 1)[1]
+            for each in outline.all("a")
+            if "/preregistrations/" in each["href"]
+        }
+        return rows, outline
+
+    assert found("q=caching&state=")[0] == {"p0", "p1", "p3"}
+    assert found("q=CACHING&state=judged")[0] == {"p3"}
+    rows, outline = found('q="helps"+%26')
+    assert rows == {"p0"}
+    (field,) = [each for each in outline.all("input") if each["name"] == "q"]
+    assert field["value"] == '"helps" &'
+    assert "None match." in found("q=nothing")[1].text
+    assert "state" in page(reader, "/preregistrations?state=wrong", 422).text
+    assert page(reader, f"/preregistrations?q={'x' * 201}", 422)
+    assert page(reader, "/preregistrations?q=%00", 422)
+
+
 def test_a_bad_cursor_is_a_page_too(reader):
     assert "cursor" in page(reader, "/preregistrations?cursor=nonsense", 422).text
 

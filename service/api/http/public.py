@@ -1,4 +1,4 @@
-"""Answers that anybody may have: remembered, and looked up at a bounded rate."""
+"""Answers that anybody may have: looked up at a bounded rate, and remembered where they may be."""
 
 from __future__ import annotations
 
@@ -31,19 +31,22 @@ class PublicAnswers:
         kept = self._kept.get(key)
         if kept is not None and self._clock() - kept[0] < seconds:
             return kept[1]
-        self._take()
+        self.take()
         at = self._clock()
         made = make()
         self._kept.add(key, (at, made), len(made) + 200)
         return made
 
-    def _take(self) -> None:
+    def take(self, turns: float = 1.0, what: str = "the public ledger") -> None:
+        """Take so many turns of what this process looks up for everybody.
+
+        Raises:
+            TooFast: there are not as many left.
+        """
         with self._guard:
             now = self._clock()
             self._left = min(BURST, self._left + (now - self._at) * PER_SECOND)
             self._at = now
-            if self._left < 1:
-                raise TooFast(
-                    "the public ledger was asked for more than it answers: ask again in a few seconds"
-                )
-            self._left -= 1
+            if self._left < turns:
+                raise TooFast(f"{what} was asked for more than it answers: ask again in a few seconds")
+            self._left -= turns

@@ -21,8 +21,8 @@ WINDOW_SECONDS = 60.0
 MOST_WAITING = 10_000
 """Events that wait; beyond, a key's reads are counted without their record."""
 
-Place = tuple[str, str, str, str | None]
-"""Project, key, action, subject."""
+Place = tuple[str, str | None, str, str | None]
+"""Project, key (null: none was needed), action, subject."""
 
 
 @dataclass(slots=True)
@@ -53,7 +53,13 @@ class Reads:
 
     def note(self, caller: Key, action: str, subject: str | None) -> None:
         """Somebody read something. Touches no database."""
-        place: Place = (caller.project_id, caller.id, action, subject)
+        self._note((caller.project_id, caller.id, action, subject))
+
+    def note_stranger(self, project_id: str, action: str, subject: str) -> None:
+        """Somebody without a key read something of the project. Touches no database."""
+        self._note((project_id, None, action, subject))
+
+    def _note(self, place: Place) -> None:
         now = self._now()
         with self._guard:
             if place not in self._waiting and len(self._waiting) >= MOST_WAITING:

@@ -47,6 +47,8 @@ class Services:
     calculators: Calculators = field(default_factory=Calculators)
     room: Room = field(default_factory=Room)
     public: PublicAnswers = field(default_factory=PublicAnswers)
+    strangers: PublicAnswers = field(default_factory=PublicAnswers)
+    """Turns of those who read a shared record without a key. Nothing is remembered for them: links end at once."""
 
     @property
     def quota(self) -> Quota:

@@ -320,12 +320,22 @@ def list_preregistrations(
     caller: Reader,
     session: ReadSession,
     state: Annotated[State | None, Query(description="Only records in this state.")] = None,
+    search: Annotated[
+        str | None,
+        Query(
+            max_length=200,
+            description="Only records whose id, title or hypotheses hold each of these words, in any case.",
+        ),
+    ] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
-    """List the project's preregistrations, newest first."""
+    """List the project's preregistrations, newest first.
+
+    A search looks at 5,000 records for one page: with few that match, a page is short and has a `next_cursor`.
+    """
     records, following = preregistrations.page(
-        session, caller.project_id, state=state, cursor=cursor, limit=limit
+        session, caller.project_id, state=state, search=search, cursor=cursor, limit=limit
     )
     today = clock.now(session).date()
     items = [PreregistrationItem(**asdict(each), overdue=each.overdue(today)) for each in records]

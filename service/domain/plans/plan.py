@@ -280,7 +280,8 @@ class Plan(StrictRecord):
         None, description="Day by which results are expected, such as 2027-03-31."
     )
     visibility: Literal["private", "link", "public"] = Field(
-        "private", description="Who may read the record."
+        "private",
+        description="Who is meant to read the record. It opens nothing: who may is set beside the plan.",
     )
 
     @classmethod

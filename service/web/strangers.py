@@ -1,0 +1,131 @@
+"""What is read without a key: a record by its view-only link, or one that is public. Nothing can be done there.
+
+Every request asks the database whether the link still stands, and no answer is kept anywhere: a link that was revoked
+opens nothing from then on.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Path, Request
+from sqlalchemy.orm import Session
+from starlette.responses import Response
+
+from service.actions import charts, families, proofs, view_links
+from service.actions.view_links import Opened
+from service.api.http.answers import answer
+from service.api.http.deps import ReadSession
+from service.api.http.drawing import ON_PAPER, pictured
+from service.api.http.shared import Services, services
+from service.api.parsing.markdown import Lang
+from service.api.routes.charts import Hypothesis, known_chart
+from service.api.routes.preregistrations import LockReceipt
+from service.api.routes.verdicts import require_verdict
+from service.errors import NotFound
+from service.reports.charts.style import Spec
+from service.reports.charts.words import Language
+from service.store import ledger, projects
+from service.web import view
+from service.web.pages import PageRoute, html, is_id, page_of_record, verdict_of
+
+SHARED, PUBLIC = "/shared/{token}", "/public/{prereg_id}"
+PICTURE_TURNS = 10.0
+"""What a picture costs of the turns of strangers; anything else costs one."""
+_NOT_KEPT = {"Cache-Control": "no-store"}
+
+routes = APIRouter(route_class=PageRoute, include_in_schema=False)
+files = APIRouter(include_in_schema=False)
+"""Their refusals are problem documents."""
+
+
+def _opened(request: Request, session: Session, *, turns: float = 1.0) -> Opened:
+    """The record of the path. Whoever opens it is in its project's audit log: which link, or that it was nobody's."""
+    shared, ids = services(request), request.path_params
+    shared.strangers.take(turns, "what is read without a key")
+    if "token" in ids:
+        found = view_links.opened_by(session, ids["token"])
+    elif is_id(ids["prereg_id"]):
+        found = view_links.public(session, ids["prereg_id"])
+    else:
+        raise NotFound("no public preregistration has such an id")
+    if found.link is not None:
+        shared.reads.note_stranger(found.record.project_id, "viewlink.read", found.link.id)
+    else:
+        shared.reads.note_stranger(found.record.project_id, "public.read", found.record.id)
+    return found
+
+
+def _from_path(request: Request, session: ReadSession) -> Opened:
+    return _opened(request, session)
+
+
+Visited = Annotated[Opened, Depends(_from_path)]
+
+
+@routes.get(SHARED)
+@routes.get(PUBLIC)
+def page(request: Request, session: ReadSession, visited: Visited) -> Response:
+    """The page of the record, as its project sees it."""
+    record, link = visited.record, visited.link
+    return html(
+        "shared.html",
+        page=page_of_record(session, record, verdict_of(session, record)),
+        report=None,
+        forest=None,
+        base=request.url.path,
+        judged=record.judged_at is not None,
+        project="" if visited.anonymous else projects.get(session, record.project_id).name,
+        ends=None if link is None else view.moment("Ends", link.expires_at),
+    )
+
+
+@files.get(SHARED + "/verdict.json")
+@files.get(PUBLIC + "/verdict.json")
+def verdict(session: ReadSession, visited: Visited) -> Response:
+    """The verdict as it is stored; before it is there refused as `GET /v1/preregistrations/{id}/verdict` is."""
+    found = require_verdict(session, visited.record)
+    return Response(found.text, 200, _NOT_KEPT, "application/json")
+
+
+@files.get(SHARED + "/receipt.json")
+@files.get(PUBLIC + "/receipt.json")
+def receipt(session: ReadSession, visited: Visited) -> Response:
+    """The receipt of the plan. An anonymous link leaves out what would tell whose it is: the log's name, the family."""
+    last = ledger.entries(session, visited.record.id, "plan_locked", "plan_amended")[-1].receipt
+    if visited.anonymous:
+        told = LockReceipt(**last.model_dump(exclude={"leaf", "checkpoint", "proof"}), family=None)
+    else:
+        (proven,) = proofs.proven(session, [last])
+        told = LockReceipt(**proven.model_dump(), family=families.place_of(session, visited.record))
+    return answer(told, headers=_NOT_KEPT)
+
+
+@files.get(SHARED + "/charts/{chart}.{form}")
+@files.get(PUBLIC + "/charts/{chart}.{form}")
+async def picture(
+    request: Request,
+    chart: Annotated[str, Path(max_length=40)],
+    form: Annotated[str, Path(max_length=8)],
+    hypothesis: Hypothesis = None,
+    lang: Lang = "en",
+    theme: ON_PAPER = "light",
+) -> Response:
+    """A picture of the record, refused as for its project's keys."""
+    spec = await to_thread.run_sync(_spec, request, chart, form, hypothesis, lang)
+    _name, wanted = known_chart(chart, form)
+    response = await pictured(request, spec, wanted, theme)
+    response.headers.update(_NOT_KEPT)
+    return response
+
+
+def _spec(request: Request, chart: str, form: str, hypothesis: str | None, language: Language) -> Spec:
+    name, _form = known_chart(chart, form)
+    shared: Services = services(request)
+    with shared.database.read() as session:
+        visited = _opened(request, session, turns=PICTURE_TURNS)
+        if name == "power":
+            return charts.of_plan(session, visited.record, language)
+        stored = require_verdict(session, visited.record).read()
+        return charts.of_verdict(session, visited.record, stored, name, hypothesis, language)
