@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import shutil
 
 import pytest
@@ -10,105 +9,20 @@ import sqlalchemy as sa
 
 from forelock.transparency.checkpoints import open_checkpoint
 from forelock.transparency.handovers import follow
-from forelock.transparency.notes import VerifierKey
 from forelock.transparency.tlog_proofs import TlogProof
 from service.actions import handovers, proofs
 from service.actions.signer import STEPS, CheckpointRefused, Signer
 from service.domain.ledger import leaf_hash
 from service.errors import Conflict, InvalidData, RecordAltered
-from service.keyring import SigningKeyFile
 from service.signer_state import SignerState, SignerStateError
-from service.store import checkpoints, guards, ledger, ledger_signers
+from service.store import checkpoints, ledger, ledger_signers
 from service.store.clock import now
-
-
-class Replica:
-    """A process that appends and signs; replicas of a database have the key in common, and a state of their own."""
-
-    def __init__(self, database, directory, name="one", step=lambda _name: None):
-        self.database, self.directory = database, directory
-        self.key = SigningKeyFile(directory / "signing.key")
-        if not self.key.path.exists():
-            self.key.prepare()
-            self.key.take_over()
-        self.state = SignerState(directory / f"{name}.state")
-        self.step = step
-        self.signer = Signer(
-            database, self.key.read, self.state, origin="log.example", step=lambda name: self.step(name)
-        )
-
-    def append(self, count=1):
-        with self.database.write() as session:
-            for _ in range(count):
-                self.receipt = ledger.append(
-                    session, "close", {}, project_id=None, preregistration_id=None,
-                    salt=secrets.token_bytes(16), now=now(session),
-                )  # fmt: skip
-        return self.receipt
-
-    def sign(self, count=1):
-        self.append(count)
-        return self.checkpoint()
-
-    def checkpoint(self):
-        return open_checkpoint(self.signer.checkpoint().note, self.keys())
-
-    def keys(self):
-        with self.database.read() as session:
-            return [VerifierKey.parse(each.vkey) for each in ledger_signers.every(session)]
-
-    def head(self):
-        with self.database.read() as session:
-            return ledger.head(session)
-
-    def stored(self):
-        with self.database.read() as session:
-            return checkpoints.latest(session)
+from tests.actions.signed_logs import Copy, Replica, rewrite
 
 
 @pytest.fixture
 def replica(database, tmp_path):
     return Replica(database, tmp_path)
-
-
-def rewrite(database, *statements):
-    """What somebody with every right does to the database: guards off, rows changed, guards as they were."""
-    dialect = database.dialect
-    on = sorted(
-        (name, text) for name, text in guards.expected(dialect).items() if name.startswith("trigger ledger_")
-    )
-    with database.write() as session:
-        for name, _ in on:
-            table, trigger = name.removeprefix("trigger ").split(".")
-            away = f"DROP TRIGGER {trigger}"
-            session.execute(
-                sa.text(away if dialect == "sqlite" else f"ALTER TABLE {table} DISABLE TRIGGER {trigger}")
-            )
-        for statement in statements:
-            session.execute(sa.text(statement))
-        for name, text in on:
-            table, trigger = name.removeprefix("trigger ").split(".")
-            back = f"ALTER TABLE {table} ENABLE ALWAYS TRIGGER {trigger}"
-            session.execute(sa.text(text if dialect == "sqlite" else back))
-    assert guards.faults(database.engine) == []
-
-
-class Copy:
-    """An older state of the ledger's tables, to be restored."""
-
-    TABLES = ("ledger_checkpoints", "ledger_signers", "ledger_nodes", "ledger_entries", "ledger_head")
-
-    def __init__(self, database):
-        self.database = database
-        rewrite(database, *(f"DROP TABLE IF EXISTS copy_of_{each}" for each in self.TABLES))
-        rewrite(database, *(f"CREATE TABLE copy_of_{each} AS SELECT * FROM {each}" for each in self.TABLES))
-
-    def restore(self):
-        rewrite(
-            self.database,
-            *(f"DELETE FROM {each}" for each in self.TABLES),
-            *(f"INSERT INTO {each} SELECT * FROM copy_of_{each}" for each in reversed(self.TABLES)),
-        )
 
 
 def test_an_empty_log_is_not_signed(replica):

@@ -22,14 +22,8 @@ from service.api.http.deps import Locker, Reader, ReadSession, RecordId, Require
 from service.api.http.idempotency import RequiredOnce
 from service.api.http.route import refuses, router
 from service.api.http.shared import Services
-from service.api.routes.preregistrations import (
-    MAX_PLAN,
-    PreregistrationView,
-    etag_of,
-    read_plan,
-    refusals_audited,
-    respond,
-)
+from service.api.routes.preregistrations import MAX_PLAN, read_plan, refusals_audited
+from service.api.routes.record_view import PreregistrationView, etag_of, respond
 from service.domain.access import Key
 from service.domain.ledger import Receipt
 from service.domain.merge_patch import apply

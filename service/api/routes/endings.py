@@ -17,7 +17,8 @@ from service.api.http.body import StrictBody
 from service.api.http.deps import Locker, RecordId, Shared
 from service.api.http.idempotency import OptionalOnce
 from service.api.http.route import refuses, router
-from service.api.routes.preregistrations import PreregistrationView, refusals_audited, respond
+from service.api.routes.preregistrations import refusals_audited
+from service.api.routes.record_view import PreregistrationView, respond
 from service.domain.plans.strings import Paragraph
 from service.records import StrictRecord
 from service.store import clock, preregistrations

@@ -5,22 +5,22 @@ from __future__ import annotations
 import json
 import secrets
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import date, datetime
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Query, Request, Response
 from pydantic import Field, JsonValue, TypeAdapter
 from sqlalchemy.orm import Session
 
-from service.actions import families, proofs, tracking, unblinding
+from service.actions import families, proofs, tracking
 from service.actions import preregistrations as actions
 from service.actions.manifests import facts_of
 from service.api.examples import common as examples
 from service.api.examples import markdown as markdown_examples
-from service.api.http.answers import Page, View, answer, embedding, shows
+from service.api.http.answers import Page, View, answer, shows
 from service.api.http.attested import attested
 from service.api.http.body import Content, RawBody, StrictBody, json_reader
 from service.api.http.deps import (
@@ -41,10 +41,11 @@ from service.api.http.route import refuses, router
 from service.api.http.shared import Services
 from service.api.parsing.markdown import MARKDOWN, markdown_text
 from service.api.parsing.models import validate
+from service.api.routes.record_view import PreregistrationView, etag_of, respond, view, view_fields
 from service.domain.access import Key
-from service.domain.ledger import Kind, Receipt
+from service.domain.ledger import Receipt
 from service.domain.merge_patch import apply
-from service.domain.outgoing import Link, RunName, links_tag
+from service.domain.outgoing import RunName
 from service.domain.plans.family import FamilyPlace
 from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
@@ -54,11 +55,10 @@ from service.domain.power.level_records import RuleLevel
 from service.domain.power.pilot import LintRequest, PilotEstimates
 from service.domain.power.records import RulePower
 from service.domain.power.rule import rule_powers
-from service.domain.results.unblinding import Erasure, Unblinding
 from service.errors import Conflict, PreconditionFailed, TooLarge
 from service.records import StrictRecord
 from service.reports.prereg.markdown import Gap, parse_plan
-from service.store import audit, clock, ledger, links, populations, preregistrations
+from service.store import audit, clock, ledger, populations, preregistrations
 
 routes = router("preregistrations")
 _PLAN = TypeAdapter(Plan)
@@ -67,66 +67,10 @@ MAX_PLAN = 1024 * 1024
 NOT_MODIFIED: dict[int | str, dict[str, Any]] = {304: {"description": "`If-None-Match` names this revision."}}
 
 
-class Closing(View):
-    """An early close: the verdict carries it as a mark."""
-
-    at: datetime
-    reason: str
-    deviation: int = Field(description="The deviation about the sample size.")
-    received: int = Field(description="Results that were in.")
-    expected: int = Field(description="Results that were planned.")
-    receipt: Receipt
-
-
-class Withdrawal(View):
-    """A withdrawal: what was locked stays on record."""
-
-    at: datetime
-    state: State = Field(description="Before it.")
-    reason: str
-    receipt: Receipt
-
-
 class LockReceipt(Receipt):
     """The receipt of a plan, and which registration on its items the record is."""
 
     family: FamilyPlace | None = Field(description="Not part of the leaf: it may grow.")
-
-
-class PreregistrationView(View):
-    """A preregistration as its project sees it. Nothing in it is derived from outcomes."""
-
-    id: str
-    state: State
-    version: int = Field(description="Of the plan.")
-    plan: dict[str, JsonValue] = Field(
-        description="The plan. Once locked, the SHA-256 of its RFC 8785 text is `plan_sha256`.",
-        examples=[examples.PLAN],
-    )
-    plan_sha256: str | None = Field(description="Null in a draft.")
-    lint: list[Finding] | None = Field(description="What lint said at the lock; null in a draft.")
-    acknowledged: list[str] = Field(description="Codes of the lint warnings that the lock acknowledged.")
-    created_at: datetime
-    locked_at: datetime | None
-    complete_at: datetime | None
-    judged_at: datetime | None
-    results_due: date | None
-    overdue: bool = Field(
-        description="True when `results_due` has passed and the plan is not complete; changes no state."
-    )
-    closed: Closing | None = Field(description="How the collection was closed early; null: it was not.")
-    withdrawn: Withdrawal | None = Field(description="How it was withdrawn; null: it was not.")
-    family: FamilyPlace | None = Field(
-        description="Which registration on these items in this project it is; null in a draft."
-    )
-    receipt: Receipt | None = Field(
-        description="Of the lock, or of the last amendment, in the ledger; null in a draft."
-    )
-    unblindings: list[Unblinding] = Field(
-        [], description="Results were opened before the verdict: when, by whom and why."
-    )
-    erasure: Erasure | None = Field(None, description="The rows were destroyed: when, by whom and why.")
-    links: list[Link] = Field([], description="Places outside that belong to it; no part of the plan.")
 
 
 class DraftFromMarkdown(PreregistrationView):
@@ -183,75 +127,6 @@ class LockRequest(StrictRecord):
     mlflow_run: RunName | None = Field(None, description="A run of MLflow that is to carry lock and verdict.")
 
 
-def view(session: Session, record: Preregistration) -> PreregistrationView:
-    """The record as its project sees it."""
-    return PreregistrationView(**_fields(session, record))
-
-
-def _fields(session: Session, record: Preregistration) -> dict[str, Any]:
-    draft = record.state == "draft"
-    happened = (
-        {} if draft else {each.receipt.kind: each for each in ledger.entries(session, record.id, *_TOLD)}
-    )
-    lock = happened.get("plan_amended") or happened.get("plan_locked")
-    seals = unblinding.seals(session, record)
-    return {
-        "id": record.id,
-        "state": record.state,
-        "version": record.version,
-        "plan": record.plan.as_dict(),
-        "plan_sha256": record.plan_sha256,
-        "lint": None if record.lint is None else list(record.lint),
-        "acknowledged": list(record.acknowledged),
-        "created_at": record.created_at,
-        "locked_at": record.locked_at,
-        "complete_at": record.complete_at,
-        "judged_at": record.judged_at,
-        "results_due": record.plan.results_due,
-        "overdue": not draft and record.overdue(clock.now(session).date()),
-        "closed": _happened(Closing, happened.get("close")),
-        "withdrawn": _happened(Withdrawal, happened.get("withdrawal")),
-        "family": families.place_of(session, record),
-        "receipt": None if lock is None else proofs.proven(session, [lock.receipt])[0],
-        "unblindings": list(seals.unblindings),
-        "erasure": seals.erasure,
-        "links": [] if draft else links.every(session, record.id),
-    }
-
-
-_TOLD: tuple[Kind, ...] = ("plan_locked", "plan_amended", "close", "withdrawal")
-V = TypeVar("V", Closing, Withdrawal)
-
-
-def _happened(view: type[V], entry: ledger.Entry | None) -> V | None:
-    """What an entry of the ledger says of a record."""
-    if entry is None:
-        return None
-    said = {name: entry.body[name] for name in view.model_fields if name in entry.body}
-    return view(at=entry.created_at, receipt=entry.receipt, **said)
-
-
-def respond(session: Session, record: Preregistration, status: int = 200, **headers: str) -> Response:
-    """The record's view with its ETag; a locked plan as it was locked."""
-    shown = view(session, record)
-    seals = unblinding.Seals(tuple(shown.unblindings), shown.erasure)
-    tagged = {"ETag": _etag(record, seals, shown.links), **headers}
-    if record.state == "draft":
-        return answer(shown, status, tagged)
-    return embedding(shown, "plan", preregistrations.locked_text(session, record), status, tagged)
-
-
-def etag_of(session: Session, record: Preregistration) -> str:
-    """Of the record as it is shown."""
-    return _etag(record, unblinding.seals(session, record), links.every(session, record.id))
-
-
-def _etag(record: Preregistration, seals: unblinding.Seals, shown: Sequence[Link]) -> str:
-    """Of the record as it is shown: what became of its seals, and links, change the view and not the record."""
-    changes = f".{seals.changes}" if seals.changes else ""
-    return f'{record.etag[:-1]}{changes}{links_tag(shown)}"'
-
-
 @contextmanager
 def refusals_audited(shared: Services, caller: Key, prereg_id: str, action: str) -> Iterator[None]:
     """An attempt to change what is locked is itself an event, kept although the attempt is rolled back."""
@@ -297,7 +172,7 @@ def create_preregistration(
         headers = {"ETag": record.etag, "Location": f"/v1/preregistrations/{record.id}"}
         if gaps is None:
             return answer(view(session, record), 201, headers)
-        return answer(DraftFromMarkdown(**_fields(session, record), gaps=list(gaps)), 201, headers)
+        return answer(DraftFromMarkdown(**view_fields(session, record), gaps=list(gaps)), 201, headers)
 
     return once.run(work)
 
