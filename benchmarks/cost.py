@@ -140,6 +140,13 @@ def requests() -> Iterator[tuple[str, str, Body]]:
         for test in ("paired-t", "wilcoxon", "sign-flip"):
             yield "type-one-error", f"{test}, {n:,} items", {**scores, "test": test, "n_splits": 2000}
         yield "variance-components", f"{n:,} by 3", {"values": np.array([scores["baseline"]] * 3).T.tolist()}
+        yield (
+            "agreement",
+            f"{n:,} items",
+            {"ratings": np.stack([np.arange(n) % 3, np.arange(n) % 4], 1).tolist()},
+        )
+        arm = {"people": scores["baseline"], "judge": scores["candidate"], "unlabelled": scores["candidate"]}
+        yield "prediction-powered", f"{n:,} and {n:,}", {"candidate": arm}
         if n <= 1000:
             runs = np.array([scores["baseline"], scores["candidate"]])[:, :, None] + np.arange(3)
             judged = {"baseline": runs[0].tolist(), "candidate": runs[1].tolist()}

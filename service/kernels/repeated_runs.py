@@ -51,7 +51,7 @@ class RepeatedRuns:
         """Sum of squares of run means about their cell's, per item (n,)."""
         away = self.means - self.cell_means.ravel()[self.cells]
         away[np.abs(away) <= DUST * np.abs(self.means).max(initial=0.0)] = 0.0
-        return np.bincount(self.cells // 2, weights=away * away, minlength=self.n)
+        return np.bincount(self.cells // 2, weights=away * away, minlength=self.n).astype(np.float64)
 
     @cached_property
     def item_sums(self) -> Floats:
@@ -190,7 +190,7 @@ def _deviance(data: RepeatedRuns, copies: Floats, variances: Floats, *, judged: 
     weight, place = copies[data.cells // 2], data.cells
     v = run + judge / data.repeats
     w = 1 / v
-    total = np.bincount(place, weights=w, minlength=2 * data.n)
+    total = np.bincount(place, weights=w, minlength=2 * data.n).astype(np.float64)
     means = np.bincount(place, weights=w * data.means, minlength=2 * data.n) / total
     # inverse of the covariance of an item's two cell means: [[a, c], [c, b]]
     spread = (by_arm + 1 / total).reshape(-1, 2)

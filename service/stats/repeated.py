@@ -175,7 +175,7 @@ def _resampled(data: RepeatedRuns, codes: NDArray[np.int64], draws: int, seed: i
     g = int(codes.max()) + 1
     rng = generator(seed, 0)
     if data.balanced:
-        table = np.stack([np.bincount(codes, weights=column) for column in data.item_sums.T], axis=1)
+        table = np.stack([np.bincount(codes, weights=x) for x in data.item_sums.T], axis=1).astype(np.float64)
         sums = np.array([table[picks(rng, g, g)].sum(axis=0) for _ in range(draws)])
         return anova(sums, float(data.runs[0]), float(data.repeats[0]))
     found = np.empty((draws, 4))
@@ -392,7 +392,9 @@ def _next(
         reasons["next_unit.best"] = "nothing varies, so nothing is left to buy"
     unit = size * size
     return NextUnit(
-        **{name: None if gain is None else gain * unit for name, gain in gains.items()},
+        items=found.item * unit,
+        runs=found.run * unit if ran else None,
+        judgements=found.judge * unit if judged else None,
         best=top if known[top] > 0 else None,
     )
 

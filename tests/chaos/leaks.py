@@ -229,33 +229,29 @@ class Comparison:
         body = answer.json()
         if operation.id == "createPreregistration":
             world.drafts.append(body["id"])
-        elif operation.id == "createKey":
-            world.keys.append(body["key"]["id"])
-        elif operation.id == "createWebhook":
-            world.keys.append(body["webhook"]["id"])
+        elif operation.id in ("createKey", "createWebhook"):
+            world.keys.append((body.get("key") or body["webhook"])["id"])
         elif answer.status_code == 202 and "id" in body:
             world.jobs.append(body["id"])
 
     def _request(self, world: World, operation: Operation, rng: random.Random) -> tuple[str, dict[str, Any]]:
         record = rng.choice(self._records)
         drafts = bool(world.drafts) and rng.random() < 0.2
-        ids = (
-            {
-                "prereg_id": rng.choice(world.drafts[-10:]) if drafts else record.id,
-                "job_id": rng.choice(world.jobs[-20:] or ["none"]),
-                "id": rng.choice(world.keys or ["none"]),
-                "population": "p",
-                "batch": str(rng.randint(1, 30)),
-                "index": str(rng.randint(0, 30)),
-                "deviation": str(rng.randint(1, 6)),
-                "version": str(rng.randint(1, 3)),
-                "family_id": "none",
-                "webhook_id": rng.choice(world.keys or ["none"]),
-                "delivery_id": rng.choice(world.jobs[-20:] or ["none"]),
-            }
-            | dict.fromkeys(("run_id", "name"), f"one{rng.randint(1, 3)}")
-            | PICTURES
-        )
+        ids = {
+            "prereg_id": rng.choice(world.drafts[-10:]) if drafts else record.id,
+            "job_id": rng.choice(world.jobs[-20:] or ["none"]),
+            "id": rng.choice(world.keys or ["none"]),
+            "population": "p",
+            "batch": str(rng.randint(1, 30)),
+            "index": str(rng.randint(0, 30)),
+            "deviation": str(rng.randint(1, 6)),
+            "version": str(rng.randint(1, 3)),
+            "family_id": "none",
+            "webhook_id": rng.choice(world.keys or ["none"]),
+            "delivery_id": rng.choice(world.jobs[-20:] or ["none"]),
+            **dict.fromkeys(("run_id", "name"), f"one{rng.randint(1, 3)}"),
+            **PICTURES,
+        }
         options = self._body(world, operation, record, rng)
         params = {
             "limit": str(rng.choice((1, 2, 50))),

@@ -46,7 +46,11 @@ def test_a_message_survives_its_sender(tmp_path: Path, monkeypatch: pytest.Monke
         )  # and before the next one is looked at
         _end_leases(tmp_path / "data" / "forelock.db")
         locked(client, small_plan(10))  # type: ignore[arg-type]
-        assert arrived.get(timeout=120) != first
+        seen = {first}
+        while (
+            len(seen) < 2
+        ):  # the first may come once more: its sender died before it wrote that it had arrived
+            seen.add(arrived.get(timeout=120))
         path = f"/v1/webhooks/{made}/deliveries"
         pause = threading.Event()
         while {each["state"] for each in client.get(path).json()["items"]} != {"delivered"}:

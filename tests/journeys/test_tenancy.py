@@ -76,9 +76,8 @@ def test_an_id_of_another_project_is_answered_as_one_that_never_was(service: Ser
     for operation in OPERATIONS:
         records = [ids for ids in others if OF_PROJECTS.intersection(operation.names) <= set(ids)]
         assert records or not operation.names, f"{operation.path} holds an id that this test does not know"
-        for ids in (
-            records if operation.names and operation.described["security"] else []
-        ):  # else of no project
+        of_a_project = OF_PROJECTS.intersection(operation.names) and operation.described["security"]
+        for ids in records if of_a_project else []:
             _compare(
                 service, operation, ids, stranger | _tag_of(service, ids, owner), broken=ids is records[0]
             )

@@ -124,6 +124,41 @@ def judged_runs(n: int, runs: int, judgements: int, sds: Sequence[float], per_cl
     return draw
 
 
+def labelled_pairs(n: int, others: int, per_cluster: int = 0) -> Draw:
+    """Two arms right or wrong by people on `n` items, and by a judge with 15% errors that lean to "right" on all."""
+
+    def draw(rng: np.random.Generator, effect: float) -> Body:
+        total = n + others
+        codes = np.arange(total) // (per_cluster or 1)
+        suits = rng.normal(0, 0.15 if per_cluster else 0.0, codes[-1] + 1)[codes]
+        body: Body = {}
+        which = rng.permutation(total)
+        for name, rate in (("baseline", 0.5), ("candidate", 0.5 + effect + suits)):
+            right = rng.random(total) < np.clip(rate, 0, 1)
+            said = np.where(rng.random(total) < 0.15, rng.random(total) < 0.7, right).astype(float)
+            body[name] = {
+                "people": right[which[:n]].astype(float).tolist(),
+                "judge": said[which[:n]].tolist(),
+                "unlabelled": said[which[n:]].tolist(),
+            }
+        if per_cluster:
+            body |= {"clusters": codes[which[:n]].tolist(), "clusters_unlabelled": codes[which[n:]].tolist()}
+        return body
+
+    return draw
+
+
+def rated(n: int, agree: float) -> Draw:
+    """Three raters who say what is there, one of three kinds alike often, with chance `agree`, and guess otherwise."""
+
+    def draw(rng: np.random.Generator, _effect: float) -> Body:
+        there = rng.integers(0, 3, n)[:, None]
+        said = np.where(rng.random((n, 3)) < agree, there, rng.integers(0, 3, (n, 3)))
+        return {"ratings": said.astype(float).tolist()}
+
+    return draw
+
+
 def attempts(n: int, k: int) -> Draw:
     """Right answers in k attempts at each of n items, whose own chances average one half."""
     return lambda rng, _effect: {"correct": rng.binomial(k, rng.beta(1, 1, n)).tolist(), "attempts": k}
@@ -389,6 +424,8 @@ WORLDS = {
             "graded-preferences", "Preferences between five arms that differ, on 30 prompts",
             f"Log strengths {', '.join(f'{each:g}' for each in GRADED)}, else the same.",
             preferences(GRADED, 30, prompts=True), 0.0,
+        ),
+        World(
             "judged-runs", "Three runs judged twice on 40 items",
             "40 items, three runs in each arm, two judgements of each: normal effects of items (SD 1), items by arm "
             "(0.5), runs (0.7) and judgements (0.4); with an effect the candidate is 0.4 higher.",
@@ -398,6 +435,23 @@ WORLDS = {
             "judged-runs-clusters", "Three runs judged twice on 120 items in 30 clusters",
             "The same with 120 items in clusters of four that suit the candidate more or less (SD 0.5).",
             judged_runs(120, 3, 2, (1.0, 0.5, 0.7, 0.4), 4), 0.4,
+        ),
+        World(
+            "labelled-pairs", "Sixty labelled items of 400",
+            "Two arms right on half of 400 items; people labelled 60 of them, the judge scored all, with 15% errors "
+            "that lean to right.",
+            labelled_pairs(60, 340), 0.0,
+        ),
+        World(
+            "labelled-pairs-clusters", "120 labelled items of 600 in 60 clusters",
+            "The same with 120 of 600 items, in clusters of ten that suit the candidate more or less.",
+            labelled_pairs(120, 480, 10), 0.0,
+        ),
+        World(
+            "three-raters", "Three raters of sixty items",
+            "60 items of three kinds; each of three raters sees the kind with chance 0.8 and guesses otherwise, so "
+            "that agreement beyond chance is 0.64.",
+            rated(60, 0.8), 0.64,
         ),
     )
 }  # fmt: skip

@@ -323,6 +323,17 @@ def request(draw: st.DrawFn, name: str) -> Body:
                 | (clusters if draw(st.booleans()) else {})
                 | _some(draw, better=(None, "lower"), n_resamples=(None, 100, 2_000), alpha=(None, 1e-9, 0.5))
             )
+        case "agreement":
+            n, raters = draw(st.sampled_from(LARGE)), draw(st.sampled_from([2, 3, 20]))
+            rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+            ratings = rng.integers(0, draw(st.sampled_from([1, 2, 5, 90])), (n, raters)).astype(float)
+            return {"ratings": ratings.tolist()} | _some(draw, scale=(None, "interval"))
+        case "prediction-powered":
+            n, many = draw(st.sampled_from(SIZES)), draw(st.sampled_from(LARGE))
+            rng, shape = np.random.default_rng(draw(st.integers(0, 2**32))), draw(st.sampled_from(SHAPES))
+            names = {"people": n, "judge": n, "unlabelled": many}
+            arm = {name: column(shape, size, rng).tolist() for name, size in names.items()}
+            return {"candidate": arm} | _some(draw, baseline=(None, arm), weight=(None, 0.5))
         case "preference":
             n, k = draw(st.sampled_from(SIZES)), draw(st.sampled_from([2, 3, 20]))
             rng = np.random.default_rng(draw(st.integers(0, 2**32)))

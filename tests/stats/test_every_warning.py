@@ -68,6 +68,13 @@ def boards(groups):
     return {"arms": arms, "n_resamples": 500}
 
 
+def labelled(n, sign=1.0):
+    """So many labels, and a judge that goes along with them or against them."""
+    people = [k % 5 / 4 for k in range(n)]
+    judge = [sign * each + k % 2 / 9 for k, each in enumerate(people)]
+    return {"candidate": {"people": people, "judge": judge, "unlabelled": judge * 3}}
+
+
 MIXED = [(0, 1), (1, 0), (1, 1), (1, 1)]
 EVEN_30 = grouped(MIXED * 30 + [(0, 1)] * 30, 30)
 SIZES = [5, 21, 30, 4, 17, 26, 9, 12, 28, 8, 19, 23, 6, 15, 27, 11, 21]
@@ -204,6 +211,18 @@ CASES = {
     "NOTHING_VARIES": ("paired-bootstrap", table_of(0, 0, 30, 0), table_of(1, 0, 30, 0)),
     "NO_DIFFERENCES": ("wilcoxon", scores([0.0, 0.0]), scores([0.0, 1.0])),
     "NO_DISCORDANT": ("mcnemar", table_of(5, 0, 0, 5), table_of(5, 0, 1, 5)),
+    "FEW_LABELS": ("prediction-powered", labelled(29), labelled(30)),
+    "FEW_RATED": (
+        "agreement",
+        {"ratings": [[k % 2, k % 3] for k in range(19)]},
+        {"ratings": [[k % 2, k % 3] for k in range(20)]},
+    ),
+    "JUDGE_UNUSED": ("prediction-powered", labelled(40, -1.0), labelled(40)),
+    "ONE_CATEGORY_RULES": (
+        "agreement",
+        {"ratings": [["a", "a"]] * 18 + [["a", "b"], ["b", "b"]]},
+        {"ratings": [["a", "a"]] * 17 + [["a", "b"]] + [["b", "b"]] * 2},
+    ),
     "NO_REPEATED_RUN": (
         "repeated",
         {"baseline": [[0.1], [0.7], [0.2]], "candidate": [[0.3], [0.6], [0.9]]},

@@ -17,12 +17,9 @@ def sentence(found: Comparison, baseline: str, candidate: str) -> str:
     if found.outcome == "better":
         return f"Better: {candidate} differs from {baseline} by {told}; the interval lies above 0."
     if found.outcome == "no_worse":
-        also = "; it also lies below 0, so a loss is shown, smaller than the margin" if found.worse else (
-            "; it holds 0, so a gain is not shown"
-        )  # fmt: skip
         return (
-            f"No worse: {candidate} differs from {baseline} by {told}; the interval lies above the margin of "
-            f"{_margin(found)}{also}."
+            f"No worse: {candidate} differs from {baseline} by {told}; the interval lies above "
+            f"{_show(found, -(found.margin or 0.0))}, minus the margin{_within(found)}."
         )
     if found.outcome == "worse":
         return f"Worse: {candidate} differs from {baseline} by {told}; the interval lies below 0{_beyond(found)}."
@@ -51,6 +48,17 @@ def next_step(found: Comparison) -> str:
         "State a margin that you could live with before the next run, and plan its size (forelock resolve); this "
         "answer stays as it is."
     )
+
+
+def _within(found: Comparison) -> str:
+    """What an interval above minus the margin says of 0."""
+    if found.worse:
+        return ", and below 0: a loss is shown, smaller than the margin"
+    low, high = found.ci.low or 0.0, found.ci.high or 0.0
+    if low > 0 or high < 0:
+        side = "above" if low > 0 else "below"
+        return f"; it is {side} 0 too, but the exact test does not reject equality, so no more is claimed"
+    return "; it holds 0, so a gain is not shown"
 
 
 def _open(found: Comparison) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,7 +108,8 @@ def flattened(baseline: RunsOfItems, candidate: RunsOfItems) -> tuple[RepeatedRu
     Raises:
         InvalidData: values whose squares would overflow.
     """
-    cells = [runs for pair in zip(baseline, candidate, strict=True) for runs in pair]
+    arms: tuple[list[Any], list[Any]] = [*baseline], [*candidate]
+    cells: list[list[Any]] = [runs for pair in zip(*arms, strict=True) for runs in pair]
     of_runs = np.repeat(np.arange(len(cells)), [len(runs) for runs in cells])
     judged = [run if isinstance(run, list) else [run] for runs in cells for run in runs]
     repeats = np.array([len(run) for run in judged], dtype=np.float64)
@@ -124,7 +125,7 @@ def flattened(baseline: RunsOfItems, candidate: RunsOfItems) -> tuple[RepeatedRu
     means = np.bincount(places, weights=values) / repeats
     away = values - means[places]
     away[np.abs(away) <= 1e-13] = 0.0
-    within = np.bincount(places, weights=away * away)
+    within = np.bincount(places, weights=away * away).astype(np.float64)
     return RepeatedRuns(means, repeats, within, of_runs, len(baseline)), size, binary
 
 

@@ -36,12 +36,12 @@ def check(found: Comparison) -> None:
 
 def _check_words(found: Comparison, low: float, high: float) -> None:
     words = found.sentence
-    assert ("lies above 0" in words) == (low > 0 and found.outcome != "no_worse")
-    if "lies below 0" in words:
-        assert high < 0
+    above, below = "lies above 0" in words or "is above 0" in words, "below 0" in words
+    assert above == (low > 0)
+    assert below == (high < 0)
     if "beyond the margin of" in words and "not told" not in words:
         assert high < -found.margin
-    if "lies above the margin" in words:
+    if "minus the margin" in words:
         assert low > -found.margin
     if "holds 0" in words:
         assert low <= 1e-9

@@ -265,7 +265,7 @@ def test_words_on_a_few_worlds():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PAIRED)
 def test_words_on_every_world_of_two_arms(name):
-    for request in worlds((name,), 60):
+    for request in worlds((name,), 25):
         found(request)
 
 

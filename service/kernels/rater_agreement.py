@@ -1,0 +1,142 @@
+"""Agreement of raters beyond chance: each coefficient a function of sums over items, so that items or clusters can be
+left out one by one.
+
+`counts` (n, q) says how many raters put each item into each category. Items with fewer than two ratings tell nothing
+of agreement.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def pairwise(counts: Floats) -> Floats:
+    """Per item (n, q + 3): 1, share of agreeing pairs of raters, sum over shares squared's vector (q), and 1 rated.
+
+    Columns: paired items, their agreement, rated items, and the share of every category among the item's ratings.
+    """
+    rated = counts.sum(axis=1)
+    paired = rated >= 2
+    pairs = np.where(paired, rated * (rated - 1), 1.0)
+    agree = np.where(paired, (counts * (counts - 1)).sum(axis=1) / pairs, 0.0)
+    shares = counts / np.maximum(rated, 1)[:, None]
+    return np.column_stack([paired, agree, rated > 0, shares])
+
+
+def fleiss(sums: Floats) -> Floats:
+    """Fleiss' kappa from sums (..., q + 3) of `pairwise`; nan where chance alone agrees always.
+
+    Missing ratings as in Gwet; without them it is Fleiss (1971), Psychol Bull 76:378.
+    """
+    observed, shares = _parts(sums)
+    return _beyond(observed, (shares**2).sum(axis=-1))
+
+
+def gwet(sums: Floats) -> Floats:
+    """Gwet's AC1 from sums (..., q + 3) of `pairwise`, q at least 2.
+
+    Source: Gwet (2008), Br J Math Stat Psychol 61:29.
+    """
+    observed, shares = _parts(sums)
+    return _beyond(observed, (shares * (1 - shares)).sum(axis=-1) / max(shares.shape[-1] - 1, 1))
+
+
+def _parts(sums: Floats) -> tuple[Floats, Floats]:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return sums[..., 1] / sums[..., 0], sums[..., 3:] / sums[..., 2, None]
+
+
+def _beyond(observed: Floats, chance: Floats) -> Floats:
+    """(observed - chance) / (1 - chance)."""
+    left = 1 - chance
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(left > 1e-12, (observed - chance) / left, np.nan)
+
+
+def of_two(first: NDArray[np.int64], second: NDArray[np.int64], q: int) -> Floats:
+    """Per item (n, 2 q + 2): 1 and whether both agree, then each one's category; 0 where a code is -1."""
+    both = (first >= 0) & (second >= 0)
+    eye = np.vstack([np.eye(q), np.zeros((1, q))])
+    found = np.column_stack([np.ones(len(first)), first == second, eye[first], eye[second]])
+    return np.where(both[:, None], found, 0.0)
+
+
+def cohen(sums: Floats) -> Floats:
+    """Cohen's kappa from sums (..., 2 q + 2) of `of_two`.
+
+    Source: Cohen (1960), Educ Psychol Meas 20:37.
+    """
+    q = (sums.shape[-1] - 2) // 2
+    n = sums[..., 0]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        chance = (sums[..., 2 : 2 + q] * sums[..., 2 + q :]).sum(axis=-1) / n**2
+        return _beyond(sums[..., 1] / n, chance)
+
+
+def nominal(counts: Floats) -> Floats:
+    """Per item (n, q + 1): disagreeing pairs over r - 1, then the counts; 0 where fewer than two rated it."""
+    rated = counts.sum(axis=1)
+    paired = rated >= 2
+    apart = rated**2 - (counts**2).sum(axis=1)
+    found = np.column_stack([apart / np.maximum(rated - 1, 1), counts])
+    return np.where(paired[:, None], found, 0.0)
+
+
+def alpha_nominal(sums: Floats) -> Floats:
+    """Krippendorff's alpha from sums (..., q + 1) of `nominal`.
+
+    Source: Krippendorff (2011), Computing Krippendorff's alpha-reliability.
+    """
+    counts = sums[..., 1:]
+    n = counts.sum(axis=-1)
+    return _alpha(sums[..., 0], n**2 - (counts**2).sum(axis=-1), n)
+
+
+def interval(values: Floats) -> Floats:
+    """Per item (n, 4): squared differences of pairs over r - 1, ratings, their sum and sum of squares.
+
+    `values` (n, raters), nan where a rater left the item out.
+    """
+    known = ~np.isnan(values)
+    rated = known.sum(axis=1).astype(np.float64)
+    x = np.where(known, values, 0.0)
+    total = x.sum(axis=1)
+    away = np.where(known, values - (total / np.maximum(rated, 1))[:, None], 0.0)
+    apart = 2 * rated * (away**2).sum(axis=1)
+    found = np.column_stack([apart / np.maximum(rated - 1, 1), rated, total, (x**2).sum(axis=1)])
+    return np.where((rated >= 2)[:, None], found, 0.0)
+
+
+def alpha_interval(sums: Floats) -> Floats:
+    """Krippendorff's alpha with squared differences, from sums (..., 4) of `interval`."""
+    n = sums[..., 1]
+    apart = 2 * (n * sums[..., 3] - sums[..., 2] ** 2)
+    return _alpha(sums[..., 0], np.where(apart > 1e-13 * n * sums[..., 3], apart, 0.0), n)
+
+
+def _alpha(observed: Floats, expected: Floats, n: Floats) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(expected > 0, 1 - (n - 1) * observed / expected, np.nan)
+
+
+def left_out(each: Floats, codes: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Sums over all items, and those without each cluster (G, ...), of per-item columns (n, ...)."""
+    groups: Floats = np.stack([np.bincount(codes, weights=column) for column in each.T], axis=1).astype(
+        np.float64
+    )
+    total = groups.sum(axis=0)
+    return total, total - groups
+
+
+def jackknife_error(without: Floats) -> float | None:
+    """Standard error from the estimates without each of G clusters (G,); None where one of them is undefined.
+
+    Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, 11.
+    """
+    g = len(without)
+    if g < 2 or not np.all(np.isfinite(without)):
+        return None
+    return float(np.sqrt((g - 1) / g * ((without - without.mean()) ** 2).sum()))

@@ -1,0 +1,313 @@
+"""How far raters agree beyond chance: people with a judge, or people among themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from service.errors import InvalidData
+from service.kernels import rater_agreement as kernel
+from service.kernels.clusters import codes_of
+from service.kernels.t_distribution import t_quantile
+from service.records import Record
+from service.stats.shared.arms import LARGEST
+from service.stats.shared.common import (
+    MAX_ITEMS,
+    Analysis,
+    Finite,
+    Labels,
+    Proportion,
+    Request,
+    StatWarning,
+    level_text,
+    require_equal_lengths,
+)
+from service.stats.shared.registry import stat_test
+from service.stats.shared.warnings import define
+
+MOST_RATERS, MOST_CATEGORIES = 100, 100
+FEWEST, RARE = 20, 0.9
+
+FEW_RATED = define(
+    "FEW_RATED",
+    "caution",
+    "Only {n} {unit} rated twice or more: below 20 the jackknife interval of an agreement is too short.",
+    "Efron & Tibshirani (1993), An Introduction to the Bootstrap, 11",
+)
+ONE_CATEGORY_RULES = define(
+    "ONE_CATEGORY_RULES",
+    "caution",
+    "{share:.0%} of the ratings are of one category: kappa and alpha can be near 0 although raters nearly always "
+    "agree; read AC1 and the plain agreement beside them.",
+    "Feinstein & Cicchetti (1990), J Clin Epidemiol 43:543",
+)
+
+Floats = NDArray[np.float64]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Numbers = Annotated[
+    list[Annotated[list[Finite | None], Field(max_length=MOST_RATERS)]], Field(max_length=MAX_ITEMS)
+]
+Names = Annotated[
+    list[Annotated[list[Name | None], Field(max_length=MOST_RATERS)]], Field(max_length=MAX_ITEMS)
+]
+Ratings = Annotated[Numbers | Names, Field(union_mode="left_to_right")]
+
+
+class AgreementRequest(Request):
+    """Ratings of items by raters; what a rater left out is null."""
+
+    ratings: Ratings = Field(
+        description="One list per item with one rating per rater, same order; numbers or names; null: not rated."
+    )
+    clusters: Labels | None = Field(None, description="Cluster of each item, a label per item, same order.")
+    scale: Literal["nominal", "interval"] = Field(
+        "nominal",
+        description="`interval`: ratings are numbers, and a small difference is a small disagreement.",
+    )
+    level: Proportion = Field(0.95, description="Two-sided level of the intervals, a proportion.")
+
+    @model_validator(mode="after")
+    def _usable(self) -> Self:
+        require_equal_lengths({"ratings": self.ratings})
+        if self.clusters is not None:
+            require_equal_lengths({"ratings": self.ratings, "clusters": self.clusters})
+        rows: list[list[Any]] = [*self.ratings]
+        raters = len(rows[0])
+        for place, each in enumerate(rows):
+            if len(each) != raters or raters < 2:
+                raise InvalidData.field(
+                    f"ratings[{place}]",
+                    f"has {len(each)} ratings where the first item has {raters}",
+                    "send one per rater, two raters or more, and null where a rater left the item out",
+                )
+        known = {rating for each in rows for rating in each if rating is not None}
+        if not any(sum(rating is not None for rating in each) >= 2 for each in rows):
+            raise InvalidData.field("ratings", "hold no item that two raters rated", "let raters share items")
+        if self.scale == "interval" and any(isinstance(each, str) or abs(each) > LARGEST for each in known):
+            raise InvalidData.field(
+                "ratings", f"hold names, or numbers beyond {LARGEST:g}", "use the nominal scale"
+            )
+        if self.scale == "nominal" and len(known) > MOST_CATEGORIES:
+            raise InvalidData.field(
+                "ratings",
+                f"hold more than {MOST_CATEGORIES} categories",
+                "use scale 'interval' for numbers, or fewer categories",
+            )
+        return self
+
+
+class Coefficient(Record):
+    """One coefficient of agreement: 1 always agree, 0 as chance would have it."""
+
+    value: float | None = Field(description="At most 1.")
+    se: float | None = Field(description="Jackknife standard error over items or clusters.")
+    low: float | None = Field(description="Lower end of its interval.")
+    high: float | None = Field(description="Upper end of its interval, at most 1.")
+
+
+class AgreementAnalysis(Analysis):
+    """Agreement by several coefficients, each with an interval."""
+
+    agreement: float = Field(
+        description="Share of pairs of ratings of one item that are equal, a proportion."
+    )
+    cohen_kappa: Coefficient = Field(description="Cohen's kappa; two raters, nominal.")
+    fleiss_kappa: Coefficient = Field(description="Fleiss' kappa; nominal.")
+    gwet_ac1: Coefficient = Field(description="Gwet's AC1; nominal; steady where one category rules.")
+    krippendorff_alpha: Coefficient = Field(description="Krippendorff's alpha on the scale asked for.")
+    n: int = Field(description="Items that two raters or more rated, a count.")
+    n_raters: int = Field(description="Raters, a count.")
+    n_ratings: int = Field(description="Ratings, a count.")
+    n_categories: int = Field(description="Different ratings, a count.")
+    n_clusters: int | None = Field(description="Clusters of those items, a count.")
+
+
+def _cost(request: AgreementRequest) -> float:
+    size = len(request.ratings) * (1 + len(request.ratings[0]))
+    wide = 20 if request.scale == "nominal" else 2
+    return 0.002 + 2e-7 * wide * size
+
+
+@stat_test(
+    name="agreement",
+    version=1,
+    title="Agreement of raters (kappa, AC1, alpha)",
+    example={
+        "ratings": [
+            [1, 1], [1, 1], [0, 0], [1, 0], [1, 1], [0, 0], [1, 1], [0, 1], [1, 1], [0, 0], [1, 1], [0, 0],
+        ]
+    },
+    cost=_cost,
+)  # fmt: skip
+def agreement(request: AgreementRequest) -> AgreementAnalysis:
+    """Measure how far raters agree beyond what chance would give: a judge with people, or people among themselves.
+
+    (observed - chance)/(1 - chance); the coefficients differ in what they take chance to be. Items (or clusters) are
+    the sample, raters are fixed. There is no H0.
+
+    Returns:
+        cohen_kappa: chance from each rater's own shares; items that both rated.
+        fleiss_kappa: chance from the raters' common shares; missing ratings as in Gwet, each item weighted alike.
+        gwet_ac1: chance from shares (1 - share)/(q - 1).
+        krippendorff_alpha: 1 - observed over expected disagreement of pairs, nominal or squared differences.
+        se, low, high: jackknife leaving out items or clusters, t with their number less one.
+
+    Raises:
+        InvalidData: items of different length, no item rated twice, names on an interval scale, over 100 categories.
+
+    Edge cases:
+        One category only: kappa and alpha are null, with their reason; AC1 is null as well.
+        More than two raters: cohen_kappa null. Interval scale: all but alpha null.
+        Few items: FEW_RATED. 90% of ratings in one category: ONE_CATEGORY_RULES.
+
+    Sources:
+        Cohen (1960), Educ Psychol Meas 20:37. Fleiss (1971), Psychol Bull 76:378.
+        Gwet (2008), Br J Math Stat Psychol 61:29. Krippendorff (2011), Computing Krippendorff's alpha-reliability.
+
+    Example:
+        Twelve answers, a judge and a person agree on ten, each finds seven right: kappa (10/12 - 74/144)/(1 - 74/144) =
+        .657.
+    """
+    rated = np.array([sum(x is not None for x in each) for each in request.ratings])
+    kept = np.flatnonzero(rated >= 2)
+    rows = [request.ratings[place] for place in kept]
+    labels = None if request.clusters is None else [str(request.clusters[place]) for place in kept]
+    codes = np.arange(len(rows)) if labels is None else codes_of(labels)
+    names = {
+        name: place
+        for place, name in enumerate(dict.fromkeys(x for each in rows for x in each if x is not None))
+    }
+    table = np.array([[-1 if x is None else names[x] for x in each] for each in rows])
+    counts = _counts(table, len(names)) if request.scale == "nominal" else None
+    reasons: dict[str, str] = {}
+    found = {
+        name: _coefficient(name, of, codes, request.level, reasons)
+        for name, of in _asked(request, table, counts, len(names), reasons).items()
+    }
+    for name in ("cohen_kappa", "fleiss_kappa", "gwet_ac1"):
+        found.setdefault(name, Coefficient(value=None, se=None, low=None, high=None))
+    n_clusters = None if labels is None else int(codes.max()) + 1
+    if n_clusters is None:
+        reasons["n_clusters"] = "the items were given without clusters"
+    warnings: list[StatWarning] = []
+    units = len(rows) if n_clusters is None else n_clusters
+    if units < FEWEST:
+        warnings.append(FEW_RATED(n=units, unit="items" if n_clusters is None else "clusters with items"))
+    ruling = float(np.unique(table[table >= 0], return_counts=True)[1].max() / np.count_nonzero(table >= 0))
+    if request.scale == "nominal" and RARE <= ruling < 1:
+        warnings.append(ONE_CATEGORY_RULES(share=ruling))
+    plain = _plain(table)
+    return AgreementAnalysis(
+        agreement=plain,
+        cohen_kappa=found["cohen_kappa"],
+        fleiss_kappa=found["fleiss_kappa"],
+        gwet_ac1=found["gwet_ac1"],
+        krippendorff_alpha=found["krippendorff_alpha"],
+        n=len(rows),
+        n_raters=table.shape[1],
+        n_ratings=int(np.count_nonzero(table >= 0)),
+        n_categories=len(names),
+        n_clusters=n_clusters,
+        reasons=reasons,
+        warnings=tuple(warnings),
+        sentence=_sentence(request, plain, found, len(rows), table.shape[1]),
+    )
+
+
+def _counts(table: NDArray[np.int64], q: int) -> Floats:
+    """Raters of each item per category (n, q)."""
+    flat = np.where(table >= 0, table + np.arange(len(table))[:, None] * q, len(table) * q)
+    found = np.bincount(flat.ravel(), minlength=len(table) * q + 1)[:-1]
+    return found.reshape(len(table), q).astype(np.float64)
+
+
+def _plain(table: NDArray[np.int64]) -> float:
+    """Share of agreeing pairs of ratings, mean over items; without a table of categories."""
+    agree = np.zeros(len(table))
+    raters = table.shape[1]
+    for first in range(raters):
+        later = table[:, first + 1 :]
+        agree += ((later == table[:, [first]]) & (later >= 0)).sum(axis=1)
+    rated = (table >= 0).sum(axis=1)
+    return float((agree / (rated * (rated - 1) / 2)).mean())
+
+
+def _asked(
+    request: AgreementRequest,
+    table: NDArray[np.int64],
+    counts: Floats | None,
+    q: int,
+    reasons: dict[str, str],
+) -> dict[str, tuple[Floats, Callable[[Floats], Floats]]]:
+    """What is summed over items for each coefficient, and the coefficient of such sums."""
+    if counts is None:
+        numbers = np.array(
+            [[np.nan if x is None else float(x) for x in each] for each in request.ratings
+             if sum(x is not None for x in each) >= 2]
+        )  # fmt: skip
+        known = numbers[np.isfinite(numbers)]
+        scale = float(np.abs(known - known.mean()).max()) or 1.0
+        for name in ("cohen_kappa", "fleiss_kappa", "gwet_ac1"):
+            reasons[name] = "it is of categories: ask for the nominal scale"
+        return {
+            "krippendorff_alpha": (kernel.interval((numbers - known.mean()) / scale), kernel.alpha_interval)
+        }
+    pairs = kernel.pairwise(counts)
+    asked: dict[str, tuple[Floats, Callable[[Floats], Floats]]] = {
+        "fleiss_kappa": (pairs, kernel.fleiss),
+        "gwet_ac1": (pairs, kernel.gwet),
+        "krippendorff_alpha": (kernel.nominal(counts), kernel.alpha_nominal),
+    }
+    if q == 1:
+        del asked["gwet_ac1"]
+        reasons["gwet_ac1"] = "all ratings are alike: there is no second category to agree against"
+    if table.shape[1] == 2:
+        asked["cohen_kappa"] = (kernel.of_two(table[:, 0], table[:, 1], q), kernel.cohen)
+    else:
+        reasons["cohen_kappa"] = "it is of two raters"
+    return asked
+
+
+def _coefficient(
+    name: str,
+    of: tuple[Floats, Callable[[Floats], Floats]],
+    codes: NDArray[np.int64],
+    level: float,
+    reasons: dict[str, str],
+) -> Coefficient:
+    each, coefficient = of
+    total, without = kernel.left_out(each, codes)
+    value = float(coefficient(total))
+    if not np.isfinite(value):
+        reasons[name] = "all ratings are alike, so chance alone agrees always"
+        return Coefficient(value=None, se=None, low=None, high=None)
+    se = kernel.jackknife_error(coefficient(without))
+    if se is None:
+        for part in ("se", "low", "high"):
+            reasons[f"{name}.{part}"] = "it rests on a single item or cluster"
+        return Coefficient(value=value, se=None, low=None, high=None)
+    half = t_quantile(0.5 + level / 2, len(without) - 1) * se
+    return Coefficient(value=value, se=se, low=value - half, high=min(value + half, 1.0))
+
+
+def _sentence(
+    request: AgreementRequest, plain: float, found: dict[str, Coefficient], n: int, raters: int
+) -> str:
+    words = {
+        "cohen_kappa": "Cohen's kappa", "fleiss_kappa": "Fleiss' kappa", "gwet_ac1": "Gwet's AC1",
+        "krippendorff_alpha": "Krippendorff's alpha",
+    }  # fmt: skip
+    told = []
+    for name, word in words.items():
+        each = found[name]
+        if each.value is not None:
+            ends = "" if each.low is None else f" ({each.low:.2f} to {each.high:.2f})"
+            told.append(f"{word} {each.value:.3f}{ends}")
+    opening = f"{raters} raters on {n} items agree in {plain:.1%} of pairs of ratings"
+    if not told:
+        return f"{opening}; all ratings are alike, so agreement beyond chance cannot be told."
+    return f"{opening}; beyond chance, with {level_text(request.level)} CI: {', '.join(told)}."

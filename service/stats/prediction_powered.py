@@ -1,0 +1,279 @@
+"""A mean or a paired difference from few labels by people and many scores by a judge."""
+
+from __future__ import annotations
+
+import math
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from service.errors import InvalidData
+from service.kernels.clusters import codes_of
+from service.kernels.prediction_powered import Powered, powered
+from service.kernels.t_distribution import t_quantile, t_tail
+from service.stats.shared.common import (
+    Analysis,
+    Column,
+    Interval,
+    Labels,
+    Proportion,
+    Request,
+    StatWarning,
+    amount,
+    decision,
+    is_binary,
+    level_text,
+    require_equal_lengths,
+)
+from service.stats.shared.pairs import floored, require_size
+from service.stats.shared.registry import stat_test
+from service.stats.shared.warnings import define
+
+FEWEST = 30
+
+FEW_LABELS = define(
+    "FEW_LABELS",
+    "caution",
+    "Only {n} labelled {unit}: below 30 the interval rests on a rough variance and a weight tuned on the same labels; "
+    "label more.",
+    "Angelopoulos, Duchi & Zrnic (2023), arXiv:2311.01453",
+)
+JUDGE_UNUSED = define(
+    "JUDGE_UNUSED",
+    "info",
+    "The judge's scores do not go along with people's labels, so they get no weight: the answer rests on the labels "
+    "alone.",
+    "Angelopoulos, Duchi & Zrnic (2023), arXiv:2311.01453",
+)
+
+
+class LabelledArm(Request):
+    """One arm: labels and scores of the labelled items, scores of the others."""
+
+    people: Column = Field(description="People's labels, one per labelled item, score units.")
+    judge: Column = Field(description="The judge's scores of the same items, same order, score units.")
+    unlabelled: Column = Field(description="The judge's scores of items that nobody labelled, score units.")
+
+
+class PredictionPoweredRequest(Request):
+    """One arm for its mean, or two on the same items for their difference."""
+
+    candidate: LabelledArm = Field(description="The arm; with `baseline`, the difference from it.")
+    baseline: LabelledArm | None = Field(None, description="A second arm on the same items, same order.")
+    clusters: Labels | None = Field(None, description="Cluster of each labelled item, same order.")
+    clusters_unlabelled: Labels | None = Field(
+        None, description="Cluster of each unlabelled item, same order; the same label is the same cluster."
+    )
+    weight: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        allow_inf_nan=False,
+        description="Weight of the judge (lambda), from 0, labels alone, to 1; null: tuned for the least variance.",
+    )
+    level: Proportion = Field(0.95, description="Two-sided level of the intervals, a proportion.")
+    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
+
+    @model_validator(mode="after")
+    def _usable(self) -> Self:
+        labelled: dict[str, list[float] | Labels] = {}
+        others: dict[str, list[float] | Labels] = {}
+        for name, arm in (("candidate", self.candidate), ("baseline", self.baseline)):
+            if arm is not None:
+                labelled |= {f"{name}.people": arm.people, f"{name}.judge": arm.judge}
+                others[f"{name}.unlabelled"] = arm.unlabelled
+        if (self.clusters is None) != (self.clusters_unlabelled is None):
+            raise InvalidData.field(
+                "clusters", "belong to labelled and unlabelled items alike", "send both columns or neither"
+            )
+        if self.clusters is not None and self.clusters_unlabelled is not None:
+            labelled["clusters"], others["clusters_unlabelled"] = self.clusters, self.clusters_unlabelled
+        for columns in (labelled, others):
+            require_equal_lengths(dict(columns))
+            first = next(iter(columns))
+            if len(columns[first]) < 2:
+                raise InvalidData.field(first, "holds a single item", "send two items or more")
+        if self.clusters is not None and len(set(self.clusters)) < 2:
+            raise InvalidData.field(
+                "clusters", "hold a single cluster", "label items of two clusters or more"
+            )
+        return self
+
+    def columns(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """People's labels (n,), the judge's (n,), and the judge's of the others (N,); differences for two arms."""
+        found = []
+        for name in ("people", "judge", "unlabelled"):
+            column = np.array(getattr(self.candidate, name), dtype=np.float64)
+            require_size(column, f"candidate.{name}")
+            if self.baseline is not None:
+                other = np.array(getattr(self.baseline, name), dtype=np.float64)
+                require_size(other, f"baseline.{name}")
+                column = column - other
+            found.append(column)
+        return found[0], found[1], found[2]
+
+
+class PredictionPoweredAnalysis(Analysis):
+    """The estimate with the judge's help, and beside it what labels alone and the judge alone say."""
+
+    estimate: float = Field(description="Mean of the candidate, or candidate minus baseline, score units.")
+    ci: Interval = Field(description="Interval of the estimate, score units.")
+    se: float = Field(description="Standard error of the estimate, score units.")
+    df: float = Field(description="Degrees of freedom of the interval.")
+    p_value: float | None = Field(description="Two-sided, of a difference of 0; null for a mean.")
+    weight: float = Field(description="Weight of the judge (lambda), 0 to 1.")
+    tuned: bool = Field(description="True: the weight was tuned on these data.")
+    labels_alone: float = Field(description="The estimate from people's labels alone, score units.")
+    labels_ci: Interval = Field(description="Its interval, score units.")
+    judge_alone: float = Field(description="What the judge says of all items, score units; biased as it is.")
+    judge_bias: float = Field(description="Judge minus people on the labelled items, score units.")
+    worth: float | None = Field(
+        description="How many labels alone would give this variance, over those there are, a ratio."
+    )
+    n_labelled: int = Field(description="Items with labels, a count.")
+    n_unlabelled: int = Field(description="Items that the judge alone scored, a count.")
+    n_clusters: int | None = Field(description="Clusters with labelled items, a count.")
+
+
+def _cost(request: PredictionPoweredRequest) -> float:
+    return 0.001 + 1e-6 * (len(request.candidate.people) + len(request.candidate.unlabelled))
+
+
+@stat_test(
+    name="prediction-powered",
+    version=1,
+    title="Prediction-powered mean or difference (people's labels and a judge)",
+    example={
+        "candidate": {
+            "people": [1, 1, 0, 1, 0, 1, 1, 0],
+            "judge": [1, 1, 0, 1, 1, 1, 1, 0],
+            "unlabelled": [1, 0, 1, 1, 1, 0, 1, 1, 1, 0, 1, 0, 1, 1, 1, 0],
+        }
+    },
+    cost=_cost,
+    closed_form=True,
+)
+def prediction_powered(request: PredictionPoweredRequest) -> PredictionPoweredAnalysis:
+    """Estimate what people would say of all items from labels on some of them and a judge's scores on all.
+
+    The labelled items are a random part of all. estimate = mean(people) + lambda (mean of the judge's scores of the
+    unlabelled - mean of its scores of the labelled): unbiased for every lambda, however wrong the judge is. H0, for two
+    arms: the difference is 0. Lambda is tuned to the least variance and kept within 0 and 1.
+
+    Returns:
+        estimate, ci: t interval, variance var(people - lambda judge)/n + lambda^2 var(judge)/N with Welch's degrees
+            of freedom; with clusters the sum of what each cluster adds (CR1, clusters with labels less one).
+        labels_alone: lambda 0, the classical interval.
+        worth: variance of the labels alone over that of the estimate.
+
+    Raises:
+        InvalidData: fewer than two labelled or unlabelled items, columns of different length, clusters for one part.
+
+    Edge cases:
+        A judge that does not vary, or goes against the labels: lambda 0, warning JUDGE_UNUSED.
+        Nothing varies: p and worth null. Fewer than 30 labelled items or clusters: FEW_LABELS.
+
+    Sources:
+        Angelopoulos, Bates, Fannjiang, Jordan & Zrnic (2023), Science 382:669.
+        Angelopoulos, Duchi & Zrnic (2023), arXiv:2311.01453 (PPI++).
+
+    Example:
+        Eight labels with mean .625, of which the judge differs on one: it says .75 there and .688 of 16
+        others, so lambda .543 takes the estimate to .591.
+    """
+    people, judge, others = request.columns()
+    clusters = None
+    if request.clusters is not None and request.clusters_unlabelled is not None:
+        both = codes_of([str(each) for each in (*request.clusters, *request.clusters_unlabelled)])
+        clusters = both[: len(people)], both[len(people) :]
+    found = powered(people, judge, others, request.weight, clusters)
+    plain = powered(people, judge, others, 0.0, clusters)
+    reasons: dict[str, str] = {}
+    bounds: dict[str, str] = {}
+    p = None
+    se = math.sqrt(found.variance)
+    if request.baseline is None:
+        reasons["p_value"] = "a mean has no difference to test: send a baseline"
+    elif se == 0:
+        reasons["p_value"] = "nothing varies"
+    else:
+        p = floored(t_tail(found.estimate / se, found.df), "p_value", bounds)
+    if se == 0:
+        reasons["worth"] = "nothing varies"
+    n_clusters = None if clusters is None else len(np.unique(clusters[0]))
+    if n_clusters is None:
+        reasons["n_clusters"] = "the items were given without clusters"
+    warnings: list[StatWarning] = []
+    units = len(people) if n_clusters is None else n_clusters
+    if units < FEWEST:
+        warnings.append(FEW_LABELS(n=units, unit="items" if n_clusters is None else "clusters"))
+    if request.weight is None and found.weight == 0:
+        warnings.append(JUDGE_UNUSED())
+    arms = (request.candidate,) if request.baseline is None else (request.candidate, request.baseline)
+    binary = all(
+        is_binary(np.asarray(column)) for arm in arms for column in (arm.people, arm.judge, arm.unlabelled)
+    )
+    ci, labels_ci = _interval(found, request.level), _interval(plain, request.level)
+    n, many = len(people), len(others)
+    return PredictionPoweredAnalysis(
+        estimate=found.estimate,
+        ci=ci,
+        se=se,
+        df=found.df,
+        p_value=p,
+        weight=found.weight,
+        tuned=request.weight is None,
+        labels_alone=plain.estimate,
+        labels_ci=labels_ci,
+        judge_alone=float((judge.mean() * n + others.mean() * many) / (n + many)),
+        judge_bias=float(judge.mean() - people.mean()),
+        worth=None if se == 0 else plain.variance / found.variance,
+        n_labelled=n,
+        n_unlabelled=many,
+        n_clusters=n_clusters,
+        reasons=reasons,
+        bounds=bounds,
+        warnings=tuple(warnings),
+        sentence=_sentence(request, found, plain, ci, p, bounds, binary=binary, n=n, many=many),
+    )
+
+
+def _interval(found: Powered, level: float) -> Interval:
+    half = t_quantile(0.5 + level / 2, found.df) * math.sqrt(found.variance)
+    return Interval(low=found.estimate - half, high=found.estimate + half, level=level, method="t")
+
+
+def _sentence(
+    request: PredictionPoweredRequest,
+    found: Powered,
+    plain: Powered,
+    ci: Interval,
+    p: float | None,
+    bounds: dict[str, str],
+    *,
+    binary: bool,
+    n: int,
+    many: int,
+) -> str:
+    difference = request.baseline is not None
+    told = [
+        amount(each or 0.0, binary=binary) if difference else f"{each or 0.0:.4g}"
+        for each in (found.estimate, ci.low, ci.high)
+    ]
+    what = "The candidate differs from the baseline by" if difference else "People would give a mean of"
+    helped = (
+        f"{plain.variance / found.variance:.3g} times as many labels alone would do the same"
+        if found.variance > 0
+        else "nothing varies"
+    )
+    test = (
+        ""
+        if p is None
+        else "; " + decision(p, request.alpha, "no difference is", bound=bounds.get("p_value"))
+    )
+    return (
+        f"{what} {told[0]} ({level_text(request.level)} CI {told[1]} to {told[2]}; {n} labelled and {many} other "
+        f"items, judge's weight {found.weight:.3g}; {helped}){test or '.'}"
+    )

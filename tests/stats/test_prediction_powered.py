@@ -1,0 +1,156 @@
+"""Prediction-powered inference against its definition, the classical interval, and clusters by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+from service.errors import InvalidData
+from service.kernels.prediction_powered import powered
+from tests.simulation.rows import ALPHA, LEVEL, Batch, Read
+from tests.simulation.worlds import labelled_pairs
+from tests.stats.cases import Cases
+from tests.stats.oracle import analyse, ask
+from tests.stats.soundness import sound
+
+NAME = "prediction-powered"
+
+
+def scores(seed, n=50, many=300, noise=0.7):
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(1, 1, n + many)
+    judge = 0.4 + 0.8 * truth + rng.normal(0, noise, n + many)
+    return truth[:n], judge[:n], judge[n:]
+
+
+def body(people, judge, others, **more):
+    arm = {"people": people, "judge": judge, "unlabelled": others}
+    return {"candidate": {name: np.asarray(column).tolist() for name, column in arm.items()}, **more}
+
+
+def test_by_definition():
+    people, judge, others = scores(1)
+    found = analyse(NAME, body(people, judge, others), weight=0.6)
+    assert found.estimate == pytest.approx(0.6 * others.mean() + (people - 0.6 * judge).mean())
+    one, other = (people - 0.6 * judge).var(ddof=1) / 50, 0.36 * others.var(ddof=1) / 300
+    assert found.se == pytest.approx(math.sqrt(one + other))
+    # two independent means: Welch's interval of the one minus that of the other
+    welch = stats.ttest_ind(people - 0.6 * judge, -0.6 * others, equal_var=False).confidence_interval(0.95)
+    assert (found.ci.low, found.ci.high) == pytest.approx((welch.low, welch.high))
+    assert found.judge_bias == pytest.approx(judge.mean() - people.mean())
+
+
+def test_without_the_judge_it_is_the_classical_interval():
+    people, judge, others = scores(2)
+    classical = stats.ttest_1samp(people, 0).confidence_interval(0.95)
+    found = analyse(NAME, body(people, judge, others), weight=0)
+    for ci in (found.ci, found.labels_ci):
+        assert (ci.low, ci.high) == pytest.approx((classical.low, classical.high))
+    assert found.worth == pytest.approx(1)
+
+
+def test_the_tuned_weight_has_the_least_variance():
+    people, judge, others = scores(3)
+    best = optimize.minimize_scalar(
+        lambda w: powered(people, judge, others, w).variance, bounds=(0, 1), method="bounded"
+    )
+    found = analyse(NAME, body(people, judge, others))
+    assert found.weight == pytest.approx(best.x, abs=1e-4)
+    assert found.worth > 1.5
+    # the formula of the paper, whose variances are of one law: many items make them alike
+    several = scores(3, 2_000, 6_000)
+    rough = np.cov(*several[:2])[0, 1] / (1 + 1 / 3) / np.concatenate(several[1:]).var(ddof=1)
+    assert powered(*several, None).weight == pytest.approx(rough, rel=0.03)
+    labels = [k // 2 for k in range(50)], [k // 5 + 10 for k in range(300)]
+    codes = tuple(np.array(each) for each in labels)
+    best = optimize.minimize_scalar(
+        lambda w: powered(people, judge, others, w, codes).variance, bounds=(0, 1), method="bounded"
+    )
+    found = analyse(NAME, body(people, judge, others), clusters=labels[0], clusters_unlabelled=labels[1])
+    assert found.weight == pytest.approx(best.x, abs=1e-4)
+
+
+@pytest.mark.parametrize(("slope", "weight"), [(-1.0, 0.0), (0.0, 0.0), (0.3, 1.0)])
+def test_the_weight_stays_within_0_and_1(slope, weight):
+    people, _, others = scores(4)
+    assert analyse(NAME, body(people, slope * people, slope * others)).weight == weight
+
+
+def test_two_arms_are_one_arm_of_differences():
+    drawn = labelled_pairs(40, 200)(np.random.default_rng(5), 0.1)
+    found = analyse(NAME, drawn)
+    columns = [np.subtract(drawn["candidate"][name], drawn["baseline"][name]) for name in drawn["candidate"]]
+    one = analyse(NAME, body(*columns))
+    assert (found.estimate, found.se) == pytest.approx((one.estimate, one.se))
+    assert one.p_value is None
+    assert found.p_value == pytest.approx(2 * stats.t.sf(abs(found.estimate / found.se), found.df))
+
+
+def test_clusters_by_hand():
+    drawn = labelled_pairs(30, 60, 6)(np.random.default_rng(6), 0.1)
+    people, judge, others = (
+        np.subtract(drawn["candidate"][n], drawn["baseline"][n]) for n in drawn["candidate"]
+    )
+    found = analyse(NAME, drawn, weight=0.5)
+    added = dict.fromkeys({*drawn["clusters"], *drawn["clusters_unlabelled"]}, 0.0)
+    rest = people - 0.5 * judge
+    for each, g in zip(rest - rest.mean(), drawn["clusters"], strict=True):
+        added[g] += each / 30
+    for each, g in zip(others - others.mean(), drawn["clusters_unlabelled"], strict=True):
+        added[g] += 0.5 * each / 60
+    g = len(set(drawn["clusters"]))
+    assert found.se == pytest.approx(math.sqrt(g / (g - 1) * sum(each**2 for each in added.values())))
+    assert (found.df, found.n_clusters) == (g - 1, g)
+
+
+@pytest.mark.parametrize(
+    ("sent", "message"),
+    [
+        (body([1], [1], [1, 2]), "single item"),
+        (body([1, 2], [1], [1, 2]), "has 1 values"),
+        (body([1, 2], [1, 2], [1, 2], clusters=[1, 2]), "labelled and unlabelled"),
+        (body([1, 2], [1, 2], [1, 2], clusters=[1, 1], clusters_unlabelled=[1, 2]), "single cluster"),
+        (body([1e151, 2], [1, 2], [1, 2]), "overflow|beyond"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(sent, message):
+    with pytest.raises(InvalidData, match=message):
+        ask(NAME, sent)
+
+
+def test_nothing_that_varies_is_said():
+    found = sound(
+        ask(NAME, body([1, 1], [1, 1], [1, 1], baseline=body([1, 1], [1, 1], [1, 1])["candidate"]))
+    ).analysis
+    assert (found.estimate, found.se, found.p_value) == (0, 0, None)
+
+
+def bodies():
+    for people, judge, others in (
+        ([], [], []), ([1], [1], [1]), ([0, 0], [0, 0], [1, 1]), ([0, 1], [0, 1], [0, 1]), ([0, 1], [1, 0], [0, 1]),
+        ([0.1 + 0.2, 0.3], [0.3, 0.3], [0.3, 0.3]), ([5e-324, 0], [0, 5e-324], [0, 1e-323]),
+        ([1e140, 0], [0, 1e140], [0, 1]),
+        ([1e200, 1], [1, 2], [1, 2]), ([1, 2, 3], [1, 2], [1, 2]),
+    ):  # fmt: skip
+        arm = {"people": people, "judge": judge, "unlabelled": others}
+        yield {"candidate": arm}
+        yield {"candidate": arm, "baseline": arm}
+        marks = {"clusters": list(range(len(people))), "clusters_unlabelled": [0] * len(others)}
+        yield {"candidate": arm, "baseline": {**arm, "people": list(reversed(people))}, **marks}
+
+
+def simulated():
+    reads = (Read("type I error", "p_value", ALPHA), Read("coverage", "ci", LEVEL))
+    for world in ("labelled-pairs", "labelled-pairs-clusters"):
+        yield Batch(world, NAME, reads)
+
+
+CASES = Cases(
+    degenerate=bodies,
+    growing=[lambda k: body([0, 1] * (500 * k), [1, 1] * (500 * k), [0, 1] * (500 * k))],
+    unmirrored="its arms are labels and scores: its own tests take differences",
+    simulated=simulated,
+)
