@@ -192,12 +192,12 @@ def test_sharing_and_reading_by_a_link_are_in_the_log(service: Service, stranger
     service.app.state.services.reads.write(everything=True)
     found = [(each["action"], each["key_id"] is None) for each in log(service, subject=prereg_id)]
     assert sorted(found) == [
-        ("viewlink.create", False),
-        ("viewlink.revoke", False),
         ("preregistration.create", False),
         ("preregistration.items", False),
         ("preregistration.lock", False),
         ("public.read", True),
+        ("viewlink.create", False),
+        ("viewlink.revoke", False),
         ("visibility.set", False),
         ("visibility.set", False),
     ]
