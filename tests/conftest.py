@@ -51,6 +51,15 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[SCRATCH] = weakref.finalize(pytest, shutil.rmtree, scratch, ignore_errors=True)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What asks for no SQL of its own is run on Postgres by ./do test --all only."""
+    for item in items:
+        parameters = getattr(getattr(item, "callspec", None), "params", {})
+        if item.get_closest_marker("any_database") and parameters.get("database_url") == "postgres":
+            item.add_marker(pytest.mark.slow)
+
+
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """The directory goes with a run that was green, and stays to be looked into otherwise."""
     scratch = session.config.stash.get(SCRATCH, None)

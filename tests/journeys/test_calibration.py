@@ -17,6 +17,8 @@ from .conftest import Service
 from .plans import draft, items, locked, post, small_plan
 from .test_deviations import BASELINE, CANDIDATE, N, judged
 
+pytestmark = pytest.mark.any_database
+
 PILOT = {"population": "p", "baseline": BASELINE, "candidate": CANDIDATE}
 EIGHT = 0.5**8  # only eight wins of eight make p < .05 with a positive difference
 

@@ -17,6 +17,8 @@ from .conftest import Service
 from .plans import draft, items, locked, post, small_plan
 from .test_deviations import BASELINE, CANDIDATE, N, judged
 
+pytestmark = pytest.mark.any_database
+
 OF_OUTCOMES = ("forest", "cumulative", "arms", "discordance", "pareto", "multiverse")
 
 

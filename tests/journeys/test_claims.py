@@ -10,6 +10,8 @@ import pytest
 from .conftest import Service
 from .plans import draft, items, lock, locked, post, small_plan
 
+pytestmark = pytest.mark.any_database
+
 CLAIM_CODES = {"CLAIM_NOT_ASSERTED", "ABSENCE_OF_EVIDENCE"}
 TESTS = [
     {"id": "cm", "test": "mcnemar", "version": 1},

@@ -17,6 +17,8 @@ from service.reports.exports import intoto, prml
 from .conftest import Service
 from .plans import locked, small_plan
 
+pytestmark = pytest.mark.any_database
+
 N = 10
 
 

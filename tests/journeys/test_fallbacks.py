@@ -9,6 +9,8 @@ import pytest
 from .conftest import Service
 from .plans import draft, items, lock, locked, post, small_plan
 
+pytestmark = pytest.mark.any_database
+
 RECORDS = "/v1/preregistrations"
 EQUIVALENCE = {"id": "eq", "test": "equivalence", "version": 1, "parameters": {"method": "tango"}}
 

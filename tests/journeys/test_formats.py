@@ -10,6 +10,8 @@ import pytest
 from .conftest import Service
 from .plans import draft, idempotent, items, lock, locked, small_plan
 
+pytestmark = pytest.mark.any_database
+
 N = 6
 VALUES = [1, 0, 1, 1, 0, 1]
 ROWS = [

@@ -14,6 +14,8 @@ from tests.ingest.truth import folder, truth
 
 from .conftest import Service
 
+pytestmark = pytest.mark.any_database
+
 Run = Callable[..., int]
 BASELINE, CANDIDATE = (str(folder("inspect") / f"{arm}.eval") for arm in ("baseline", "candidate"))
 

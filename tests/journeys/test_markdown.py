@@ -18,6 +18,8 @@ from tests.reports.prereg.files import CHINESE, FILLED, TEMPLATE
 from .conftest import Service
 from .plans import draft, idempotent, items, lock, locked, post, small_plan
 
+pytestmark = pytest.mark.any_database
+
 MARKDOWN = {"Content-Type": "text/markdown"}
 RECORDS = "/v1/preregistrations"
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+
 from service.actions import deviations as actions
 from tests.api.conftest import bearer
 
 from .conftest import Service
 from .plans import draft, items, locked, post, small_plan
 from .test_deviations import BASELINE, CANDIDATE, N, deviations, file, judged
+
+pytestmark = pytest.mark.any_database
 
 FEWER = {
     "kind": "exclude_items",

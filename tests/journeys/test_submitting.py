@@ -14,6 +14,8 @@ from forelock import Client, cli
 from .conftest import Service
 from .plans import items, locked, small_plan
 
+pytestmark = pytest.mark.any_database
+
 N = 8
 BATCH = 3
 REQUESTS = 12

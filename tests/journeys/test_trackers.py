@@ -18,6 +18,8 @@ from .conftest import Service
 from .outbox import N, drain, judge, lock, sender
 from .plans import draft, idempotent, items, locked, post, small_plan
 
+pytestmark = pytest.mark.any_database
+
 only_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 """Where no statement is asked that another test does not ask of both."""
 
