@@ -67,7 +67,10 @@ def upgrade() -> None:
         sa.Column("text", TEXT, nullable=False),
         sa.PrimaryKeyConstraint("preregistration_id", name="pk_search_texts"),
         sa.ForeignKeyConstraint(
-            ["preregistration_id"], ["preregistrations.id"], name="fk_search_texts_preregistration_id"
+            ["preregistration_id"],
+            ["preregistrations.id"],
+            name="fk_search_texts_preregistration_id",
+            ondelete="CASCADE",
         ),
     )
     connection = op.get_bind()

@@ -41,12 +41,26 @@ def cochran_q(columns: Floats) -> Global:
 
 def friedman(columns: Floats) -> Global:
     """Of scores: midranks within each item, corrected for ties. Columns (n, k)."""
-    from scipy import stats  # takes long to import
-
     k = columns.shape[1]
-    ranked = stats.rankdata(columns, axis=1)
+    ranked = _midranks_of_rows(columns)
     spread = float(((ranked - (k + 1) / 2) ** 2).sum())
     return _global(ranked, (k - 1) / spread if spread > 0 else None)
+
+
+def _midranks_of_rows(columns: Floats) -> Floats:
+    """Ranks from 1 within each row, averaged over ties. Shape as given."""
+    order = np.argsort(columns, axis=1, kind="stable")
+    inside = np.take_along_axis(columns, order, axis=1)
+    new = np.diff(inside, axis=1) > 0
+    at = np.arange(columns.shape[1])
+    first = np.maximum.accumulate(
+        np.where(np.pad(new, ((0, 0), (1, 0)), constant_values=True), at, 0), axis=1
+    )
+    ends = np.where(np.pad(new, ((0, 0), (0, 1)), constant_values=True), at, at[-1])
+    last = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
+    ranks = np.empty(columns.shape)
+    np.put_along_axis(ranks, order, (first + last) / 2 + 1, axis=1)
+    return ranks
 
 
 def _global(points: Floats, factor: float | None) -> Global:

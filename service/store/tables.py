@@ -398,7 +398,9 @@ view_links = Table(
 search_texts = Table(  # titles and hypotheses of plans, in one case: what a search looks in
     "search_texts",
     metadata,
-    Column("preregistration_id", Words, ForeignKey(preregistrations.c.id), primary_key=True),
+    Column(
+        "preregistration_id", Words, ForeignKey(preregistrations.c.id, ondelete="CASCADE"), primary_key=True
+    ),
     Column("text", Words, nullable=False),
 )
 

@@ -166,8 +166,7 @@ def test_draws_are_raised_block_by_block():
 def test_every_drawing_test_can_be_cut():
     """The tests whose request has a seed of draws.
 
-    But for the size search, where each n decides the next, and for several arms: a draw there is a number for every
-    pair, and what one request may draw is bounded instead.
+    But for the size search, where each n decides the next, and for repeated runs, whose draws are few fits.
     """
     seeded = {
         name
@@ -175,7 +174,7 @@ def test_every_drawing_test_can_be_cut():
         if {"seed", "n_resamples"} <= set(test.request.model_fields)
         or {"seed", "n_simulations"} <= set(test.request.model_fields)
     }
-    assert seeded - {"sample-size", "leaderboard", "preference"} == set(DRAWN)
+    assert seeded - {"sample-size", "repeated"} == set(DRAWN)
 
 
 @pytest.mark.parametrize("name", ["mcnemar", "paired-bootstrap", "equivalence", "describe", "power"])

@@ -6,18 +6,24 @@ Every function takes the body as sent; those that read it, how large it may be a
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 
 from service.api.calculators.process import begin
 from service.api.parsing import models as parsing
 from service.api.parsing import strict_json
 from service.api.parsing.closed_types import is_closed
+from service.domain.comparison.compare import compare
+from service.domain.comparison.request import ComparisonRequest
 from service.domain.plans.plan import Plan
+from service.domain.resolution.audit import audit
+from service.domain.resolution.records import AuditRequest, ResolutionRequest
+from service.domain.resolution.resolve import resolve
 from service.domain.results.batches import ResultBatch
 from service.ingest import manifests as manifest_ingest
 from service.ingest import results as result_ingest
@@ -29,6 +35,7 @@ from service.reports.verdict.pdf import set_pdf
 from service.stats.shared import registry
 from service.store.populations import Packed, packed
 
+R = TypeVar("R", bound=BaseModel)
 LEAST_SECONDS, MARGIN = 1.0, 3.0
 """A test may compute for so long, or so many times what it was estimated to take."""
 COUNT_SECONDS = 60.0
@@ -134,6 +141,31 @@ def _json_checked(body: bytes, media_type: str) -> bytes:
     if media_type == parsing.JSON:
         parsing.require_few_values(body)
     return body
+
+
+ANSWER_SECONDS = 20.0
+"""An answer of no plan may take so long; the largest that a request may ask for takes a third of it."""
+
+
+def compared(body: bytes) -> bytes:
+    """Two arms without a plan, as JSON."""
+    return _told(body, ComparisonRequest, compare)
+
+
+def resolved(body: bytes) -> bytes:
+    """What a pilot can resolve, as JSON."""
+    return _told(body, ResolutionRequest, resolve)
+
+
+def audited(body: bytes) -> bytes:
+    """What two published accuracies can show, as JSON."""
+    return _told(body, AuditRequest, audit)
+
+
+def _told(body: bytes, kind: type[R], work: Callable[[R], BaseModel]) -> bytes:
+    begin(ANSWER_SECONDS)
+    found = work(_adapter(cast(Any, kind))[0].validate_json(body))
+    return found.__pydantic_serializer__.to_json(found, by_alias=True)
 
 
 CHART_SECONDS = 20.0

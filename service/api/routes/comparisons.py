@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
-from fastapi import Response
+from fastapi import Request
+from pydantic import BaseModel
+from starlette.responses import Response
 
+from service.api.calculators import aside
+from service.api.calculators.pool import CalculatorLost
 from service.api.examples import comparisons as examples
-from service.api.http.answers import answer, shows
-from service.api.http.body import StrictBody
+from service.api.http.answers import shows
+from service.api.http.body import READ_SECONDS, StrictBody
 from service.api.http.deps import Tester
 from service.api.http.route import router
-from service.domain.comparison.compare import compare
+from service.api.http.shared import services
 from service.domain.comparison.records import Comparison
 from service.domain.comparison.request import ComparisonRequest
-from service.domain.resolution.audit import audit
 from service.domain.resolution.records import Audit, AuditRequest, Resolution, ResolutionRequest
-from service.domain.resolution.resolve import resolve
+from service.errors import Unavailable
 
 routes = router("tests")
 
 
 @routes.post("/compare", response_model=Comparison, responses=shows(examples.COMPARISON))
-def compare_arms(
+async def compare_arms(
+    request: Request,
     caller: Tester,  # noqa: ARG001
     body: Annotated[ComparisonRequest, StrictBody(ComparisonRequest, example=examples.ROWS)],
 ) -> Response:
@@ -31,11 +36,12 @@ def compare_arms(
     Pairs rows by item id and tells better, no worse, worse or cannot tell, by tests that its `rule` names. The answer
     is exploratory: no plan was locked before these data.
     """
-    return answer(compare(body))
+    return await _computed(request, aside.compared, body)
 
 
 @routes.post("/resolution", response_model=Resolution, responses=shows(examples.RESOLUTION))
-def resolve_pilot(
+async def resolve_pilot(
+    request: Request,
     caller: Tester,  # noqa: ARG001
     body: Annotated[ResolutionRequest, StrictBody(ResolutionRequest, example=examples.PILOT)],
 ) -> Response:
@@ -43,11 +49,12 @@ def resolve_pilot(
 
     The smallest true differences that are told at 80 and 90 % power, by items and by clusters, and the least p.
     """
-    return answer(resolve(body))
+    return await _computed(request, aside.resolved, body)
 
 
 @routes.post("/resolution/published", response_model=Audit, responses=shows(examples.AUDIT))
-def audit_pair(
+async def audit_pair(
+    request: Request,
     caller: Tester,  # noqa: ARG001
     body: Annotated[AuditRequest, StrictBody(AuditRequest, example=examples.PUBLISHED)],
 ) -> Response:
@@ -55,4 +62,14 @@ def audit_pair(
 
     Bounds over every fourfold table that gives these accuracies on the same items.
     """
-    return answer(audit(body))
+    return await _computed(request, aside.audited, body)
+
+
+async def _computed(request: Request, work: Callable[[bytes], bytes], body: BaseModel) -> Response:
+    """The answer, computed beside the API: enumeration would hold up everybody."""
+    sent = body.__pydantic_serializer__.to_json(body, by_alias=True, exclude_unset=True)
+    try:
+        found = await services(request).calculators.run(request, work, body=[sent], seconds=READ_SECONDS)
+    except CalculatorLost:
+        raise Unavailable("this could not be computed in time: send fewer rows or effects") from None
+    return Response(found, 200, media_type="application/json")

@@ -14,7 +14,7 @@ from service.kernels.power import detectable_nc, mcnemar_power, smallest_n, t_po
 from service.kernels.roots import rising_root
 
 MOST = 10_000_000
-EXACT_UP_TO = 200_000
+EXACT_UP_TO = 20_000
 """Items up to which the fourfold table is enumerated; above, the normal law is as good."""
 Floats = NDArray[np.float64]
 

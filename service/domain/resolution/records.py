@@ -24,7 +24,7 @@ class ResolutionRequest(Request):
     clusters: Annotated[list[str], Field(max_length=MAX_ITEMS)] | None = Field(
         None, description="Each item's cluster."
     )
-    effects: Annotated[list[Effect], Field(min_length=1, max_length=20)] | None = Field(
+    effects: Annotated[list[Effect], Field(min_length=1, max_length=5)] | None = Field(
         None, description="True differences to give the power of, proportions or score units; null: 0.02 of 0 and 1, "
         "else a fifth of the differences' SD."
     )  # fmt: skip
@@ -44,16 +44,16 @@ class ResolutionRequest(Request):
 class AuditRequest(Request):
     """Two published accuracies on the same items, without their rows."""
 
-    n: Annotated[int, Field(ge=1, le=10_000_000)] = Field(description="Items, a count.")
+    n: Annotated[int, Field(ge=1, le=100_000)] = Field(description="Items, a count.")
     baseline: Share = Field(description="The baseline's accuracy, a proportion.")
     candidate: Share = Field(description="The candidate's, on the same items.")
-    n_clusters: Annotated[int, Field(ge=2, le=1_000_000)] | None = Field(
+    n_clusters: Annotated[int, Field(ge=2, le=100_000)] | None = Field(
         None, description="Clusters that the items come in, taken as equally large."
     )
     icc: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] | None = Field(
         None, description="Assumed intraclass correlation of the item differences; null: 0.05 with clusters."
     )
-    effects: Annotated[list[Effect], Field(min_length=1, max_length=20)] | None = Field(
+    effects: Annotated[list[Effect], Field(min_length=1, max_length=5)] | None = Field(
         None, description="True differences to give the power of, proportions; null: 0.02."
     )
     alpha: Alpha = Field(0.05, description="Two-sided level, a proportion.")
