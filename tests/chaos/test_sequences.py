@@ -97,7 +97,7 @@ def test_a_planted_leak_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(sealing, "seal_rows", spy)
     monkeypatch.setattr(posting._Taken, "done", tell)
-    steps = [(NAMED["postResults"], seed) for seed in range(12)]
+    steps = [(NAMED["postResults"], seed) for seed in range(40)]
     steps += [(NAMED["listAuditEvents"], seed) for seed in range(40)]
     with leaks.origin("SQLite") as locked:
         assert leaks.follow(locked, steps).differences

@@ -107,6 +107,20 @@ DRAWN = {
             "n_simulations": 300,
         },
     ],
+    "leaderboard": [
+        {
+            "arms": {"a": SCORES["baseline"], "b": SCORES["candidate"], "c": HEAVY[::-1].tolist()},
+            "n_resamples": 1130,
+        },
+    ],
+    "preference": [
+        {
+            "first": ["a", "a", "b"] * 20,
+            "second": ["b", "c", "c"] * 20,
+            "preferred": ["first", "second", "first", "tie", "second", "first"] * 10,
+            "n_resamples": 1130,
+        },
+    ],
 }
 CASES = [
     pytest.param(registry.find(name), body, id=f"{name}-{place}")
