@@ -153,7 +153,6 @@ BLOCKS = Blocks(count_blocks, draw_blocks, _analysis)
         }
     },
     cost=_cost,
-    blocks=BLOCKS,
 )
 def leaderboard(request: LeaderboardRequest) -> LeaderboardAnalysis:
     """Rank several arms on the same items and say which differences, bests and ranks the data carry.

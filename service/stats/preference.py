@@ -228,7 +228,6 @@ BLOCKS = Blocks(count_blocks, draw_blocks, _analysis)
         "counts": [19, 22, 16, 16, 19, 12, 18, 23, 13, 19, 19, 10, 23, 19, 9, 19, 20, 15],
     },
     cost=_cost,
-    blocks=BLOCKS,
 )
 def preference(request: PreferenceRequest) -> PreferenceAnalysis:
     """Give several arms strengths from pairwise preferences, and say which gaps, bests and ranks the data carry.
