@@ -15,6 +15,7 @@ from service.kernels.clusters import codes_of
 from service.kernels.t_distribution import t_quantile
 from service.records import Record
 from service.stats.shared.arms import LARGEST
+from service.stats.shared.clustering import NO_CLUSTERS
 from service.stats.shared.common import (
     MAX_ITEMS,
     Analysis,
@@ -192,7 +193,7 @@ def agreement(request: AgreementRequest) -> AgreementAnalysis:
         found.setdefault(name, Coefficient(value=None, se=None, low=None, high=None))
     n_clusters = None if labels is None else int(codes.max()) + 1
     if n_clusters is None:
-        reasons["n_clusters"] = "the items were given without clusters"
+        reasons["n_clusters"] = NO_CLUSTERS
     warnings: list[StatWarning] = []
     units = len(rows) if n_clusters is None else n_clusters
     if units < FEWEST:

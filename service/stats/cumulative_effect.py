@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from service.errors import InvalidData
 from service.kernels.e_process import running_counts
 from service.records import Record
+from service.stats.shared.clustering import NO_CLUSTERS
 from service.stats.shared.common import (
     Analysis,
     Column,
@@ -279,7 +280,7 @@ def _explain(request: CumulativeEffectRequest, data: Ordered, ci: Interval, reas
     if not data.binary:
         reasons["points.only_baseline"] = reasons["points.only_candidate"] = "the outcomes are scores"
     if not data.clustered:
-        reasons["points.n_clusters"] = reasons["n_clusters"] = "the items were given without clusters"
+        reasons["points.n_clusters"] = reasons["n_clusters"] = NO_CLUSTERS
     for name in ("margin", "planned_n"):
         if getattr(request, name) is None:
             reasons[f"lines.{name}"] = "not sent"

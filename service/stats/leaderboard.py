@@ -21,17 +21,15 @@ from service.stats.shared.boards import (
     ArmName,
     BoardAnalysis,
     BoardOptions,
-    count_blocks,
-    draw_blocks,
     seconds,
     shared_fields,
     told_best,
     told_pairs,
 )
 from service.stats.shared.certainty import of_share
-from service.stats.shared.clustering import cluster_warnings
+from service.stats.shared.clustering import NO_CLUSTERS, cluster_warnings
 from service.stats.shared.common import Column, Labels, amount, is_binary, require_equal_lengths
-from service.stats.shared.registry import Blocks, Drawn, stat_test
+from service.stats.shared.registry import stat_test
 from service.stats.shared.standings import RankedArm, Standings
 
 
@@ -105,12 +103,12 @@ def _cost(request: LeaderboardRequest) -> float:
     return seconds(units, k, request.draws) + 2e-7 * n * k + mixed
 
 
-def _analysis(request: LeaderboardRequest, drawn: Drawn) -> LeaderboardAnalysis:
+def _analysis(request: LeaderboardRequest) -> LeaderboardAnalysis:
     units, word = request.units, "item" if request.codes is None else "cluster"
-    board = request.standings(drawn, list(request.arms), request.size, request.sign, word)
+    board = request.standings(list(request.arms), request.size, request.sign, word)
     fields = shared_fields(request, board)
     if request.codes is None:
-        board.reasons["n_clusters"] = "the items were given without clusters"
+        board.reasons["n_clusters"] = NO_CLUSTERS
     else:
         fields["warnings"] = (*cluster_warnings(units.sizes), *fields["warnings"])
     alike = all_alike.all_alike(request.raw, request.codes, request.first_seed, board.reasons)
@@ -136,9 +134,6 @@ def _sentence(request: LeaderboardRequest, board: Standings) -> str:
     closest = amount(min(told), binary=binary).lstrip("+") if told else ""
     opening = f"Of {len(board.arms)} arms on {where}, '{best.name}' has the best mean ({mean})"
     return f"{opening}{told_best(board)}. {told_pairs(board, closest)}"
-
-
-BLOCKS = Blocks(count_blocks, draw_blocks, _analysis)
 
 
 @stat_test(
@@ -189,4 +184,4 @@ def leaderboard(request: LeaderboardRequest) -> LeaderboardAnalysis:
         Three arms on 16 items, right 14, 11 and 5 times: Cochran's Q is 14 at 2 df, p .00091 (statsmodels
         gives the same); the small one is told apart from both, and either of the others may be the best.
     """
-    return BLOCKS.whole(request)
+    return _analysis(request)

@@ -17,7 +17,7 @@ from service.stats.shared.cell_bootstrap import BootstrapLines
 from service.stats.shared.cell_lines import EndLines, Line
 from service.stats.shared.cells import MEANS, Cells, Path, whole_interval
 from service.stats.shared.certainty import Support
-from service.stats.shared.clustering import cluster_warnings
+from service.stats.shared.clustering import NO_CLUSTERS, cluster_warnings
 from service.stats.shared.common import Interval, StatWarning, decision, disagreement, level_text
 from service.stats.shared.drawing import (
     LOOK,
@@ -149,7 +149,7 @@ def _analysis(request: PairedBootstrapRequest, found: BootstrapDistribution) -> 
     if arms.counts is None:
         read["reasons"]["counts"] = "the outcomes are not right or wrong"
     if arms.codes is None:
-        read["reasons"]["n_clusters"] = "the items were given without clusters"
+        read["reasons"]["n_clusters"] = NO_CLUSTERS
     baseline_value, candidate_value = arms.items.values
     return PairedBootstrapAnalysis(
         **read,

@@ -14,6 +14,7 @@ from service.kernels.clusters import cluster_sums, codes_of, robust_errors
 from service.kernels.pass_at_k import pass_at_k as estimate
 from service.kernels.t_distribution import t_quantile
 from service.records import Record
+from service.stats.shared.clustering import NO_CLUSTERS
 from service.stats.shared.common import (
     MAX_ITEMS,
     Analysis,
@@ -164,7 +165,7 @@ def pass_at_k(request: PassAtKRequest) -> PassAtKAnalysis:
         values = estimate(attempts, correct, k)
         found.append(_summary(values, k, codes, request.level, f"estimates.{index}", reasons))
     if codes is None:
-        reasons["n_clusters"] = "the items were given without clusters"
+        reasons["n_clusters"] = NO_CLUSTERS
     warnings: list[StatWarning] = []
     if 2 * max(request.k) > attempts.min() and max(request.k) > 1:
         warnings.append(FEW_ATTEMPTS(k=max(request.k), least=int(attempts.min())))

@@ -13,6 +13,7 @@ from service.errors import InvalidData
 from service.kernels.clusters import codes_of
 from service.kernels.prediction_powered import Powered, powered
 from service.kernels.t_distribution import t_quantile, t_tail
+from service.stats.shared.clustering import NO_CLUSTERS
 from service.stats.shared.common import (
     Analysis,
     Column,
@@ -204,7 +205,7 @@ def prediction_powered(request: PredictionPoweredRequest) -> PredictionPoweredAn
         reasons["worth"] = "nothing varies"
     n_clusters = None if clusters is None else len(np.unique(clusters[0]))
     if n_clusters is None:
-        reasons["n_clusters"] = "the items were given without clusters"
+        reasons["n_clusters"] = NO_CLUSTERS
     warnings: list[StatWarning] = []
     units = len(people) if n_clusters is None else n_clusters
     if units < FEWEST:

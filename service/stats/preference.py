@@ -21,8 +21,6 @@ from service.stats.shared.boards import (
     ArmName,
     BoardAnalysis,
     BoardOptions,
-    count_blocks,
-    draw_blocks,
     seconds,
     shared_fields,
     told_best,
@@ -31,7 +29,7 @@ from service.stats.shared.boards import (
 from service.stats.shared.clustering import cluster_warnings
 from service.stats.shared.common import MAX_ITEMS, Interval, Labels, require_equal_lengths
 from service.stats.shared.comparisons import Comparisons
-from service.stats.shared.registry import Blocks, Drawn, stat_test
+from service.stats.shared.registry import stat_test
 from service.stats.shared.standings import Standings
 
 MOST_CELLS = 20_000_000
@@ -159,9 +157,9 @@ def _cost(request: PreferenceRequest) -> float:
     return seconds(max(kinds, 15), k, draws) + draws * 1.2e-7 * kinds + 1e-6 * n
 
 
-def _analysis(request: PreferenceRequest, drawn: Drawn) -> PreferenceAnalysis:
+def _analysis(request: PreferenceRequest) -> PreferenceAnalysis:
     seen, codes = request.comparisons, request.codes
-    board = request.standings(drawn, seen.names, POINTS, 1, "comparison" if codes is None else "cluster")
+    board = request.standings(seen.names, POINTS, 1, "comparison" if codes is None else "cluster")
     fields, (_, ties) = shared_fields(request, board), seen.tables
     if request.clusters is None:
         board.reasons["n_clusters"] = "the comparisons were given without clusters"
@@ -214,9 +212,6 @@ def _sentence(request: PreferenceRequest, board: Standings) -> str:
     )
 
 
-BLOCKS = Blocks(count_blocks, draw_blocks, _analysis)
-
-
 @stat_test(
     name="preference",
     version=1,
@@ -264,4 +259,4 @@ def preference(request: PreferenceRequest) -> PreferenceAnalysis:
         The first four brands of Davidson's puddings (1970), 311 comparisons with 75 ties. Brands 1 and 2 alone have a
         closed form: 19 and 22 preferences and 16 ties are 400 log10(22/19) = 25.5 points, nu = 16/sqrt(19*22) = .78.
     """
-    return BLOCKS.whole(request)
+    return _analysis(request)

@@ -19,7 +19,7 @@ from service.stats.shared.arms import Arms, ArmsRequest, MetricName
 from service.stats.shared.cell_lines import Line
 from service.stats.shared.cells import MEANS, Cells, Path, sides_pattern
 from service.stats.shared.certainty import of_share
-from service.stats.shared.clustering import cluster_warnings
+from service.stats.shared.clustering import NO_CLUSTERS, cluster_warnings
 from service.stats.shared.common import (
     Alternative,
     Analysis,
@@ -220,7 +220,7 @@ def _analysis(request: RandomizationRequest, drawn: Drawn) -> RandomizationAnaly
     if found.mc_se is None:
         reasons["p_mc_se"] = "nothing was drawn"
     if arms.codes is None:
-        reasons["n_clusters"] = "the items were given without clusters"
+        reasons["n_clusters"] = NO_CLUSTERS
     if arms.counts is None:
         reasons["counts"] = "the outcomes are not right or wrong"
     baseline_value, candidate_value = arms.items.values

@@ -16,7 +16,7 @@ from service.kernels.clusters import cluster_sums, codes_of, robust_errors
 from service.kernels.repeated_runs import ITEM_BY_ARM, JUDGE, RUN, RepeatedRuns, anova, reml
 from service.kernels.streams import generator, picks
 from service.kernels.t_distribution import t_quantile, t_tail
-from service.stats.shared.clustering import LEAST_DF, LOW_DF, cluster_warnings
+from service.stats.shared.clustering import LEAST_DF, LOW_DF, NO_CLUSTERS, cluster_warnings
 from service.stats.shared.common import (
     Analysis,
     Interval,
@@ -283,7 +283,7 @@ def repeated(request: RepeatedRequest) -> RepeatedAnalysis:
         method="t" if request.clusters is None else "cr2_t",
     )  # fmt: skip
     if request.clusters is None:
-        reasons["n_clusters"] = "the items were given without clusters"
+        reasons["n_clusters"] = NO_CLUSTERS
     return RepeatedAnalysis(
         delta=delta * size,
         ci=ci,

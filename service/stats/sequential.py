@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 from service.errors import InvalidData
 from service.kernels.group_sequential import Boundary
 from service.stats.shared.anytime import EProcess, judge_e, judge_sequence
+from service.stats.shared.clustering import NO_CLUSTERS
 from service.stats.shared.common import (
     Alternative,
     Analysis,
@@ -320,7 +321,7 @@ def _reason(name: str, request: SequentialRequest) -> str:
     if request.method == "boundaries":
         return "no data were sent"
     if name == "n_clusters":
-        return "the items were given without clusters"
+        return NO_CLUSTERS
     if name in ("margin", "equivalent") and request.method == "confidence_sequence":
         return "no margin was sent"
     return f"not a part of method '{request.method}'"

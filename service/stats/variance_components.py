@@ -13,6 +13,7 @@ from service.errors import InvalidData
 from service.kernels.clusters import cluster_sums, codes_of, design_effect, robust_errors
 from service.kernels.variance_split import run_variance, split
 from service.stats.shared.arms import Replicates, item_means
+from service.stats.shared.clustering import NO_CLUSTERS
 from service.stats.shared.common import Analysis, Labels, Request, StatWarning, require_equal_lengths
 from service.stats.shared.registry import stat_test
 from service.stats.shared.warnings import NEGATIVE_COMPONENT, define
@@ -31,7 +32,6 @@ FEW_REPEATS = define(
     "Searle, Casella & McCulloch (1992), Variance Components, 3.6",
 )
 FEW_DF = 10
-NO_CLUSTERS = "the items were given without clusters"
 
 
 class VarianceComponentsRequest(Request):

@@ -166,8 +166,8 @@ def test_draws_are_raised_block_by_block():
 def test_every_drawing_test_can_be_cut():
     """The tests whose request has a seed of draws.
 
-    But for the size search, where each n decides the next; for several arms, where a draw is a number for every pair,
-    too much to be stored; and for repeated runs, whose draws are few fits.
+    But for the size search, where each n decides the next; for several arms, where a draw is two numbers for
+    every arm, too much to be stored; and for repeated runs, whose draws are few fits.
     """
     seeded = {
         name

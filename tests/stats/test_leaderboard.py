@@ -17,7 +17,6 @@ from service.errors import InvalidData
 from service.kernels import max_t
 from service.kernels.standings import tied_sets
 from service.stats.shared import registry
-from service.stats.shared.boards import draw_blocks
 from tests.simulation.reads import errors
 from tests.simulation.rows import ALPHA, LEVEL, Batch, Read
 from tests.simulation.worlds import GRADED
@@ -428,8 +427,6 @@ CASES = Cases(
 
 
 def test_drawing_in_parts_changes_nothing():
-    test = registry.find(NAME)
-    request = test.request.model_validate(many(40, 3, n_resamples=1000))
-    whole = draw_blocks(request, range(4))
-    parts = registry.joined([draw_blocks(request, range(1)), draw_blocks(request, range(1, 4))])
-    assert np.array_equal(whole["signed"], parts["signed"])
+    units = registry.find(NAME).request.model_validate(many(40, 3, n_resamples=1000)).units
+    parts = [max_t.flipped(units, 42, blocks) for blocks in (range(1), range(1, 4))]
+    assert np.array_equal(max_t.flipped(units, 42, range(4)), np.concatenate(parts))

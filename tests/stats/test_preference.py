@@ -15,7 +15,6 @@ from scipy import optimize
 from service.errors import InvalidData
 from service.kernels import max_t, preferences
 from service.stats.shared import registry
-from service.stats.shared.boards import draw_blocks
 from tests.simulation.reads import errors
 from tests.simulation.rows import ALPHA, LEVEL, Batch, Read
 from tests.simulation.worlds import GRADED
@@ -380,8 +379,6 @@ CASES = Cases(
 
 
 def test_drawing_in_parts_changes_nothing():
-    test = registry.find(NAME)
-    request = test.request.model_validate(many(60, 3, n_resamples=1000))
-    whole = draw_blocks(request, range(4))
-    parts = registry.joined([draw_blocks(request, range(1)), draw_blocks(request, range(1, 4))])
-    assert np.array_equal(whole["signed"], parts["signed"])
+    units = registry.find(NAME).request.model_validate(many(60, 3, n_resamples=1000)).units
+    parts = [max_t.flipped(units, 42, blocks) for blocks in (range(1), range(1, 4))]
+    assert np.array_equal(max_t.flipped(units, 42, range(4)), np.concatenate(parts))

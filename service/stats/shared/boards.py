@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from service.kernels import max_t
@@ -15,7 +17,6 @@ from service.kernels.standings import tied_sets
 from service.kernels.streams import block_count
 from service.stats.shared.certainty import of_share
 from service.stats.shared.common import Analysis, Proportion, Request, Resampling, StatWarning, level_text
-from service.stats.shared.registry import Drawn
 from service.stats.shared.resampling import DEFAULT_DRAWS, DEFAULT_SEED
 from service.stats.shared.standings import NO_SPREAD, TOO_FEW, ComparedPair, Standings
 from service.stats.shared.warnings import FLOOR_ABOVE_ALPHA, define
@@ -57,9 +58,9 @@ class BoardOptions(Request):
     )
 
     @property
+    @abstractmethod
     def units(self) -> ManyArms:
         """What gets a sign each."""
-        raise NotImplementedError
 
     @property
     def draws(self) -> int:
@@ -76,21 +77,15 @@ class BoardOptions(Request):
         """True where every pattern of signs is listed and none drawn."""
         return self.units.n_units <= max_t.LISTED_UP_TO
 
-    def standings(self, drawn: Drawn, names: list[str], size: float, sign: int, word: str) -> Standings:
+    def standings(self, names: list[str], size: float, sign: int, word: str) -> Standings:
         """From the signs of every unit."""
-        signed = max_t.listed(self.units) if self.lists_all else drawn["signed"][: self.draws]
-        found = max_t.max_t(self.units, signed, self.alpha)
+        found = max_t.max_t(self.units, self._signed(), self.alpha)
         return Standings(names, self.units, found, self.alpha, size, sign, word)
 
-
-def count_blocks(request: BoardOptions, _drawn: Drawn | None) -> int:
-    """None where all patterns of signs are listed."""
-    return 0 if request.lists_all else block_count(request.draws)
-
-
-def draw_blocks(request: BoardOptions, which: range) -> Drawn:
-    """Signed sums of consecutive blocks."""
-    return {"signed": max_t.flipped(request.units, request.first_seed, which)}
+    def _signed(self) -> NDArray[np.float64]:
+        if self.lists_all:
+            return max_t.listed(self.units)
+        return max_t.flipped(self.units, self.first_seed, range(block_count(self.draws)))[: self.draws]
 
 
 def seconds(units: int, arms: int, draws: int) -> float:

@@ -29,6 +29,8 @@ from service.stats.shared.warnings import CAUTION, FEW_CLUSTERS, define
 FEW, ENOUGH, UNEVEN = 10, 30, 0.5
 LEAST_DF = 4
 MOST_SIZES = 200
+NO_CLUSTERS = "the items were given without clusters"
+"""Why a count of clusters is null."""
 
 LOW_DF = define(
     "LOW_DF",

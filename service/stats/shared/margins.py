@@ -10,6 +10,7 @@ from service.kernels.distributions import BootstrapDistribution
 from service.kernels.two_one_sided import TwoOneSided, by_t
 from service.stats.shared import certainty
 from service.stats.shared.certainty import Range
+from service.stats.shared.clustering import NO_CLUSTERS
 from service.stats.shared.common import Resampling, StatWarning
 from service.stats.shared.pairs import P_FLOOR
 from service.stats.shared.resampling import resampling_of, resolution_of, weighed
@@ -56,7 +57,7 @@ class Evidence:
     def reason(self, name: str) -> str:
         """Why a field of the answer is null."""
         if name == "n_clusters":
-            return "the items were given without clusters"
+            return NO_CLUSTERS
         if name == "n_discordant":
             return "the arms do not share items"
         if name in STATISTICS and self.decided:
