@@ -147,24 +147,24 @@ ANSWER_SECONDS = 20.0
 """An answer of no plan may take so long; the largest that a request may ask for takes a third of it."""
 
 
-def compared(body: bytes) -> bytes:
+def compared(body: bytes, limit: int | None) -> bytes:
     """Two arms without a plan, as JSON."""
-    return _told(body, ComparisonRequest, compare)
+    return _told(model(body, limit, ComparisonRequest), compare)
 
 
-def resolved(body: bytes) -> bytes:
+def resolved(body: bytes, limit: int | None) -> bytes:
     """What a pilot can resolve, as JSON."""
-    return _told(body, ResolutionRequest, resolve)
+    return _told(model(body, limit, ResolutionRequest), resolve)
 
 
-def audited(body: bytes) -> bytes:
+def audited(body: bytes, limit: int | None) -> bytes:
     """What two published accuracies can show, as JSON."""
-    return _told(body, AuditRequest, audit)
+    return _told(model(body, limit, AuditRequest), audit)
 
 
-def _told(body: bytes, kind: type[R], work: Callable[[R], BaseModel]) -> bytes:
+def _told(request: R, work: Callable[[R], BaseModel]) -> bytes:
     begin(ANSWER_SECONDS)
-    found = work(_adapter(cast(Any, kind))[0].validate_json(body))
+    found = work(request)
     return found.__pydantic_serializer__.to_json(found, by_alias=True)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Request
 from pydantic import BaseModel
@@ -13,7 +13,7 @@ from service.api.calculators import aside
 from service.api.calculators.pool import CalculatorLost
 from service.api.examples import comparisons as examples
 from service.api.http.answers import shows
-from service.api.http.body import READ_SECONDS, StrictBody
+from service.api.http.body import READ_SECONDS, SMALL_BODY, Content, RawBody
 from service.api.http.deps import Tester
 from service.api.http.route import router
 from service.api.http.shared import services
@@ -25,51 +25,56 @@ from service.errors import Unavailable
 routes = router("tests")
 
 
+def _sent(kind: type[BaseModel], example: Any) -> Any:
+    """A body that is read where the answer is computed."""
+    return RawBody({"application/json": kind}, example=example, max_bytes=SMALL_BODY)
+
+
 @routes.post("/compare", response_model=Comparison, responses=shows(examples.COMPARISON))
 async def compare_arms(
     request: Request,
     caller: Tester,  # noqa: ARG001
-    body: Annotated[ComparisonRequest, StrictBody(ComparisonRequest, example=examples.ROWS)],
+    content: Annotated[Content, _sent(ComparisonRequest, examples.ROWS)],
 ) -> Response:
     """Compare two arms without a plan.
 
     Pairs rows by item id and tells better, no worse, worse or cannot tell, by tests that its `rule` names. The answer
     is exploratory: no plan was locked before these data.
     """
-    return await _computed(request, aside.compared, body)
+    return await _computed(request, aside.compared, content)
 
 
 @routes.post("/resolution", response_model=Resolution, responses=shows(examples.RESOLUTION))
 async def resolve_pilot(
     request: Request,
     caller: Tester,  # noqa: ARG001
-    body: Annotated[ResolutionRequest, StrictBody(ResolutionRequest, example=examples.PILOT)],
+    content: Annotated[Content, _sent(ResolutionRequest, examples.PILOT)],
 ) -> Response:
     """Tell what a pilot's items can resolve.
 
     The smallest true differences that are told at 80 and 90 % power, by items and by clusters, and the least p.
     """
-    return await _computed(request, aside.resolved, body)
+    return await _computed(request, aside.resolved, content)
 
 
 @routes.post("/resolution/published", response_model=Audit, responses=shows(examples.AUDIT))
 async def audit_pair(
     request: Request,
     caller: Tester,  # noqa: ARG001
-    body: Annotated[AuditRequest, StrictBody(AuditRequest, example=examples.PUBLISHED)],
+    content: Annotated[Content, _sent(AuditRequest, examples.PUBLISHED)],
 ) -> Response:
     """Audit two published accuracies.
 
     Bounds over every fourfold table that gives these accuracies on the same items.
     """
-    return await _computed(request, aside.audited, body)
+    return await _computed(request, aside.audited, content)
 
 
-async def _computed(request: Request, work: Callable[[bytes], bytes], body: BaseModel) -> Response:
+async def _computed(request: Request, work: Callable[..., bytes], content: Content) -> Response:
     """The answer, computed beside the API: enumeration would hold up everybody."""
-    sent = body.__pydantic_serializer__.to_json(body, by_alias=True, exclude_unset=True)
+    run = services(request).calculators.run
     try:
-        found = await services(request).calculators.run(request, work, body=[sent], seconds=READ_SECONDS)
+        found = await run(request, work, content.limit, body=content.pieces, seconds=READ_SECONDS)
     except CalculatorLost:
         raise Unavailable("this could not be computed in time: send fewer rows or effects") from None
     return Response(found, 200, media_type="application/json")
