@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from service.kernels.ranks import midranks_of_rows
 from service.kernels.streams import BLOCK, generator
 
 Floats = NDArray[np.float64]
@@ -42,25 +43,9 @@ def cochran_q(columns: Floats) -> Global:
 def friedman(columns: Floats) -> Global:
     """Of scores: midranks within each item, corrected for ties. Columns (n, k)."""
     k = columns.shape[1]
-    ranked = _midranks_of_rows(columns)
+    ranked = midranks_of_rows(columns)
     spread = float(((ranked - (k + 1) / 2) ** 2).sum())
     return _global(ranked, (k - 1) / spread if spread > 0 else None)
-
-
-def _midranks_of_rows(columns: Floats) -> Floats:
-    """Ranks from 1 within each row, averaged over ties. Shape as given."""
-    order = np.argsort(columns, axis=1, kind="stable")
-    inside = np.take_along_axis(columns, order, axis=1)
-    new = np.diff(inside, axis=1) > 0
-    at = np.arange(columns.shape[1])
-    first = np.maximum.accumulate(
-        np.where(np.pad(new, ((0, 0), (1, 0)), constant_values=True), at, 0), axis=1
-    )
-    ends = np.where(np.pad(new, ((0, 0), (0, 1)), constant_values=True), at, at[-1])
-    last = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
-    ranks = np.empty(columns.shape)
-    np.put_along_axis(ranks, order, (first + last) / 2 + 1, axis=1)
-    return ranks
 
 
 def _global(points: Floats, factor: float | None) -> Global:

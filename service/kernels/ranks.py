@@ -26,6 +26,22 @@ def midranks(values: Vector, tolerance: float = 0.0) -> tuple[Vector, NDArray[np
     return ranks, sizes
 
 
+def midranks_of_rows(columns: Vector) -> Vector:
+    """Ranks from 1 within each row, averaged over ties. Shape (n, k) as given."""
+    order = np.argsort(columns, axis=1, kind="stable")
+    inside = np.take_along_axis(columns, order, axis=1)
+    new = np.diff(inside, axis=1) > 0
+    at = np.arange(columns.shape[1])
+    first = np.maximum.accumulate(
+        np.where(np.pad(new, ((0, 0), (1, 0)), constant_values=True), at, 0), axis=1
+    )
+    ends = np.where(np.pad(new, ((0, 0), (0, 1)), constant_values=True), at, at[-1])
+    last = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
+    ranks = np.empty(columns.shape)
+    np.put_along_axis(ranks, order, (first + last) / 2 + 1, axis=1)
+    return ranks
+
+
 def subset_sums(doubled: NDArray[np.int64], size: int) -> Vector:
     """P(sum = s), s = 0 .. total, of a random subset of `size` of the integers `doubled` (N,).
 

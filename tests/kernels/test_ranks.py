@@ -24,6 +24,16 @@ def test_midranks_agree_with_scipy(values):
 
 
 @PATIENT
+@given(
+    st.integers(1, 5).flatmap(
+        lambda k: st.lists(st.lists(st.integers(0, 3), min_size=k, max_size=k), min_size=1)
+    )
+)
+def test_midranks_of_rows_agree_with_scipy(rows):
+    assert np.array_equal(ranks.midranks_of_rows(np.array(rows, dtype=float)), stats.rankdata(rows, axis=1))
+
+
+@PATIENT
 @given(st.lists(st.integers(1, 6), min_size=2, max_size=8), st.data())
 def test_subset_sums_by_enumeration(values, data):
     size = data.draw(st.integers(1, len(values) - 1))

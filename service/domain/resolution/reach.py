@@ -20,7 +20,10 @@ Floats = NDArray[np.float64]
 
 
 def of_pairs(n: int, discordance: float, effects: Sequence[float], alpha: float, least_p: float) -> Reach:
-    """Items that are right or wrong: exact McNemar over all tables with that share of discordant items."""
+    """Items that are right or wrong: McNemar over all tables with that share of discordant items.
+
+    Above `EXACT_UP_TO` items by the normal law. `method` tells which it is at n; what is needed may lie above.
+    """
 
     def power(size: int, effect: float) -> float:
         effect = min(effect, 1.0)
@@ -34,7 +37,7 @@ def of_pairs(n: int, discordance: float, effects: Sequence[float], alpha: float,
     return Reach(
         unit="items",
         units=n,
-        method="exact McNemar, by enumeration",
+        method="exact McNemar, by enumeration" if n <= EXACT_UP_TO else "McNemar, normal approximation",
         detectable_80=_detectable(lambda effect: power(n, effect), 0.8),
         detectable_90=_detectable(lambda effect: power(n, effect), 0.9),
         least_p=least_p,

@@ -8,7 +8,7 @@ from scipy import stats
 from statsmodels.stats.power import TTestPower
 
 from service.domain.resolution.audit import audit
-from service.domain.resolution.reach import degrees_of_freedom, of_clusters, of_items, of_pairs
+from service.domain.resolution.reach import EXACT_UP_TO, degrees_of_freedom, of_clusters, of_items, of_pairs
 from service.domain.resolution.records import AuditRequest, ResolutionRequest
 from service.domain.resolution.resolve import resolve
 from service.errors import InvalidData
@@ -34,6 +34,13 @@ def test_power_of_pairs_by_definition():
     )
     (found,) = of_pairs(n, share, [effect], 0.05, 0.1).power
     assert found.power == pytest.approx(brute, abs=1e-12)
+
+
+def test_where_pairs_stop_being_enumerated_the_method_says_so_and_power_does_not_jump():
+    below, above = (of_pairs(n, 0.2, [0.01], 0.05, 0.0) for n in (EXACT_UP_TO, EXACT_UP_TO + 1))
+    assert "enumeration" in below.method
+    assert "normal" in above.method
+    assert above.power[0].power == pytest.approx(below.power[0].power, abs=0.005)
 
 
 def test_power_of_scores_agrees_with_statsmodels():
