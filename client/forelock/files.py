@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,36 @@ def read_bytes(path: str) -> bytes:
         return Path(path).read_bytes()
     except OSError as error:
         raise FileFault(f"{path}: {error.strerror or 'cannot be read'}") from error
+
+
+def write_bytes(path: str | Path, content: bytes) -> None:
+    """A file that is made, or written over."""
+    try:
+        Path(path).write_bytes(content)
+    except OSError as error:
+        raise unwritten(path, error) from error
+
+
+def write_secret(path: Path, secret: str) -> None:
+    """A new file that its owner alone reads.
+
+    Raises:
+        OSError: it is there already, or cannot be made: what becomes of the secret is the caller's.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(secret + "\n")
+
+
+def require_new(path: Path | None) -> None:
+    """Refuse a file that is there, before anything is made that it should hold."""
+    if path is not None and path.exists():
+        raise FileFault(f"{path}: is there already; choose another name")
+
+
+def unwritten(path: str | Path, error: OSError, then: str = "") -> FileFault:
+    """Why a file could not be written."""
+    return FileFault(f"{path}: {error.strerror or 'cannot be written'}{then}")
 
 
 def read_text(path: str) -> str:

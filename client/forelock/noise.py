@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from forelock import files, text
+from forelock import text
 from forelock.problem import FileFault
+from forelock.rows import cell_in, join_cluster, number_in, read_table
 from forelock.text import plain
 
 Json = dict[str, Any]
@@ -38,12 +36,8 @@ def request_of(path: str, arms: str | None) -> Json:
     Raises:
         FileFault: naming the line, the arm or the item.
     """
-    reader = csv.DictReader(io.StringIO(files.read_text(path), newline=""), strict=True)
-    try:
-        rows = list(reader)
-    except csv.Error as error:
-        raise FileFault(f"{path} line {reader.line_num}: is not CSV ({error})") from None
-    names = set(reader.fieldnames or ())
+    rows = read_table(path)
+    names = set(rows[0].cells)
     item = "item_id" if "item_id" in names else "item"
     lacking = [name for name in (item, *NEEDED) if name not in names]
     if lacking:
@@ -52,21 +46,17 @@ def request_of(path: str, arms: str | None) -> Json:
         )
     cells: dict[str, dict[str, Cell]] = {}
     clusters: dict[str, str] = {}
-    for line, row in enumerate(rows, start=2):
-        where = f"{path} line {line}"
-        for name in (item, "arm", "run"):
-            if not row[name]:
-                raise FileFault(f"{where}: has no {name}")
-        run = cells.setdefault(row["arm"], {}).setdefault(row[item], {}).setdefault(row["run"], {})
-        judge = row.get("judge") or ""
+    for row in rows:
+        item_id, arm, number = (cell_in(row, name, path) for name in (item, "arm", "run"))
+        run = cells.setdefault(arm, {}).setdefault(item_id, {}).setdefault(number, {})
+        judge = str(row.cells.get("judge") or "")
         if judge in run:
             raise FileFault(
-                f"{where}: has run '{row['run']}' of item '{row[item]}' in arm '{row['arm']}' again"
+                f"{path} {row.place}: has run '{number}' of item '{item_id}' in arm '{arm}' again"
                 + (f" by judge '{judge}'" if judge else "; name who judged in a column 'judge'")
             )
-        run[judge] = _number(row["value"], where)
-        if row.get("cluster") and clusters.setdefault(row[item], row["cluster"]) != row["cluster"]:
-            raise FileFault(f"{where}: puts item '{row[item]}' into another cluster")
+        run[judge] = number_in(row, "value", path, "leave a run out that has none")
+        join_cluster(row, item_id, clusters, path)
     baseline, candidate = _two(list(cells), arms, path)
     items = list(cells[baseline])
     for one, other in ((baseline, candidate), (candidate, baseline)):
@@ -100,16 +90,6 @@ def _two(found: list[str], arms: str | None, path: str) -> tuple[str, str]:
 
 def _runs(cell: Cell) -> list[list[float]]:
     return [list(run.values()) for run in cell.values()]
-
-
-def _number(cell: str | None, where: str) -> float:
-    try:
-        found = float(cell or "")
-    except ValueError:
-        found = math.nan
-    if not math.isfinite(found):
-        raise FileFault(f"{where}: value is no number; leave a run out that has none")
-    return found
 
 
 def noise_text(answer: Mapping[str, Any]) -> str:

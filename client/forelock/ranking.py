@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import math
 from collections.abc import Mapping
 from typing import Any
 
-from forelock import files
 from forelock.problem import FileFault
+from forelock.rows import Row, cell_in, join_cluster, number_in, read_table
 from forelock.text import plain
 
 Json = dict[str, Any]
 LONG = ("item_id", "arm", "value")
 NOT_ARMS = ("item_id", "cluster")
 SHOWN = 20
+OTHERWISE = "a leaderboard takes items that all arms have"
 
 
 def request_of(path: str) -> Json:
@@ -27,28 +25,20 @@ def request_of(path: str) -> Json:
     Raises:
         FileFault: naming the line.
     """
-    reader = csv.DictReader(io.StringIO(files.read_text(path), newline=""), strict=True)
-    try:
-        rows = list(reader)
-    except csv.Error as error:
-        raise FileFault(f"{path} line {reader.line_num}: is not CSV ({error})") from None
-    names = list(reader.fieldnames or ())
-    if not rows:
-        raise FileFault(f"{path}: holds no row")
-    return _long(rows, path) if set(LONG) <= set(names) else _wide(rows, names, path)
+    rows = read_table(path)
+    return _long(rows, path) if set(LONG) <= set(rows[0].cells) else _wide(rows, path)
 
 
-def _long(rows: list[dict[str, str]], path: str) -> Json:
+def _long(rows: list[Row], path: str) -> Json:
     arms: dict[str, dict[str, float]] = {}
     clusters: dict[str, str] = {}
-    for line, row in enumerate(rows, start=2):
-        where, item_id = f"{path} line {line}", row["item_id"]
-        values = arms.setdefault(row["arm"], {})
+    for row in rows:
+        item_id, arm = (cell_in(row, name, path) for name in ("item_id", "arm"))
+        values = arms.setdefault(arm, {})
         if item_id in values:
-            raise FileFault(f"{where}: has item '{item_id}' of arm '{row['arm']}' again")
-        values[item_id] = _number(row["value"], f"{where}: value")
-        if row.get("cluster") and clusters.setdefault(item_id, row["cluster"]) != row["cluster"]:
-            raise FileFault(f"{where}: puts item '{item_id}' into another cluster")
+            raise FileFault(f"{path} {row.place}: has item '{item_id}' of arm '{arm}' again")
+        values[item_id] = number_in(row, "value", path, OTHERWISE)
+        join_cluster(row, item_id, clusters, path)
     item_ids = list(dict.fromkeys(item_id for values in arms.values() for item_id in values))
     for name, values in arms.items():
         lacking = [each for each in item_ids if each not in values]
@@ -63,43 +53,25 @@ def _long(rows: list[dict[str, str]], path: str) -> Json:
     return columns
 
 
-def _wide(rows: list[dict[str, str]], names: list[str], path: str) -> Json:
+def _wide(rows: list[Row], path: str) -> Json:
+    names = list(rows[0].cells)
     arms = [name for name in names if name not in NOT_ARMS]
     if len(arms) < 2:
         raise FileFault(
             f"{path}: needs columns item_id, arm and value, or a column for each of two arms or more"
         )
-    columns: Json = {
-        "arms": {
-            name: [
-                _number(row[name], f"{path} line {line}: {name}") for line, row in enumerate(rows, start=2)
-            ]
-            for name in arms
-        }
-    }
+    columns: Json = {"arms": {name: [number_in(row, name, path, OTHERWISE) for row in rows] for name in arms}}
     if "cluster" in names:
-        columns["clusters"] = [
-            _cluster(row["cluster"], f"line {line}", path) for line, row in enumerate(rows, start=2)
-        ]
+        columns["clusters"] = [_cluster(row.cells["cluster"], row.place, path) for row in rows]
     return columns
 
 
-def _cluster(label: str | None, item: str, path: str) -> str:
+def _cluster(label: object, item: str, path: str) -> str:
     if not label:
         raise FileFault(
             f"{path}: {item} has no cluster, and others have; name one for every item or for none"
         )
-    return label
-
-
-def _number(cell: str | None, where: str) -> float:
-    try:
-        found = float(cell or "")
-    except ValueError:
-        found = math.nan
-    if not math.isfinite(found):
-        raise FileFault(f"{where} is no number; a leaderboard takes items that all arms have")
-    return found
+    return str(label)
 
 
 def ranked_text(answer: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -63,6 +64,56 @@ def read_rows(
             yield _row(entry, f"entry {number}", path)
 
 
+def read_table(path: str) -> list[Row]:
+    """The rows of a CSV with columns of any name: the same names in all of them.
+
+    Raises:
+        FileFault: naming the line that cannot be read; there is no row.
+    """
+    rows = list(_delimited(files.read_text(path), path, (), ""))
+    if not rows:
+        raise FileFault(f"{path}: holds no row")
+    return rows
+
+
+def number_in(row: Row, column: str, path: str, otherwise: str) -> float:
+    """A finite number.
+
+    Raises:
+        FileFault: naming line and column, and what to do where there is none.
+    """
+    try:
+        found = float(str(row.cells[column] or ""))
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        raise FileFault(f"{path} {row.place}: {column} is no number; {otherwise}")
+    return found
+
+
+def cell_in(row: Row, column: str, path: str) -> str:
+    """What is written there.
+
+    Raises:
+        FileFault: nothing is.
+    """
+    cell = row.cells[column]
+    if not cell:
+        raise FileFault(f"{path} {row.place}: has no {column}")
+    return str(cell)
+
+
+def join_cluster(row: Row, item_id: str, clusters: dict[str, str], path: str) -> None:
+    """Note the item's cluster, where the row names one.
+
+    Raises:
+        FileFault: another row puts the item into another.
+    """
+    cluster = row.cells.get("cluster")
+    if cluster and clusters.setdefault(item_id, str(cluster)) != cluster:
+        raise FileFault(f"{path} {row.place}: puts item '{item_id}' into another cluster")
+
+
 def require_item_id(row: Row, path: str) -> None:
     """Refuse a file whose rows, told by the first one, name no item.
 
@@ -96,8 +147,10 @@ def _delimited(text: str, path: str, known: Sequence[str], such_as: str) -> Iter
 
 
 def _delimiter(text: str, known: Sequence[str]) -> str:
-    """The separator by which the first line names most known columns; a comma where none does."""
+    """The separator by which the first line names most known columns, or most columns; a comma where none does."""
     head = text.split("\n", 1)[0].strip().replace('"', "")
+    if not known:
+        return max(DELIMITERS, key=head.count)
     return max(DELIMITERS, key=lambda each: sum(name.strip() in known for name in head.split(each)))
 
 
@@ -106,7 +159,7 @@ def _header(cells: list[str], path: str, known: Sequence[str], such_as: str) -> 
     if len(set(header)) < len(header):
         twice = next(name for name in header if header.count(name) > 1)
         raise FileFault(f"{path} line 1: names the column '{twice}' twice")
-    if not set(header) & set(known):
+    if known and not set(header) & set(known):
         likely = [name for name in header if name.lower() in IDS]
         said = f"rename '{likely[0]}' to item_id" if likely else f"write one, such as {such_as}"
         raise FileFault(f"{path} line 1: is no header with a column {such_as.split(',')[0]}; {said}")

@@ -68,6 +68,7 @@ def test_words_first_then_numbers_then_what_to_do(table, capsys, monkeypatch):
         (lines([*ROWS, ("a", "third", 1, "x", 1)]), "holds 3 arms"),
         (lines([*ROWS, ("a", "old", 3, "x", "nan")]), "no number"),
         (lines([*ROWS, ("a", "", 3, "x", 1)]), "line 50: has no arm"),
+        (lines(ROWS) + "a,old\n", "line 50: has 2 cells and the header 5"),
     ],
 )
 def test_a_table_that_is_none_is_refused(table, content, says):

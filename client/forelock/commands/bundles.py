@@ -12,13 +12,12 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from forelock import settings, text
+from forelock import files, settings, text
 from forelock.bundles.stamps import Witnesses
 from forelock.bundles.verifying import Kept, Recompute, exit_status, verify
 from forelock.bundles.words import as_json, as_text
 from forelock.client import Client
 from forelock.commands.common import bare, command, show, tell
-from forelock.files import read_bytes
 from forelock.problem import FileFault, ForelockError
 from forelock.transparency import merkle
 from forelock.transparency.checkpoints import open_checkpoint, read_checkpoint
@@ -164,9 +163,9 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _witnesses(options: argparse.Namespace) -> Witnesses:
-    headers = [read_bytes(each) for each in options.bitcoin_header]
+    headers = [files.read_bytes(each) for each in options.bitcoin_header]
     try:
-        roots = read_certificates(read_bytes(options.roots)) if options.roots else []
+        roots = read_certificates(files.read_bytes(options.roots)) if options.roots else []
     except WitnessFault as fault:
         raise FileFault(f"{options.roots}: {fault}") from None
     return Witnesses(roots, headers)
@@ -204,7 +203,7 @@ def read_checkpoint_file(path: str) -> tuple[bytes, int]:
 def _kept_bytes(path: str) -> bytes:
     if os.path.isfile(path) and os.path.getsize(path) > MAX_BYTES:
         raise FileFault(f"{path}: is too large to be a checkpoint")
-    return read_bytes(path)
+    return files.read_bytes(path)
 
 
 @contextmanager
@@ -222,4 +221,4 @@ def _replacing(path: str) -> Iterator[BinaryIO]:
                 os.unlink(file.name)
                 raise
     except OSError as error:
-        raise FileFault(f"{path}: {error.strerror or 'cannot be written'}") from None
+        raise files.unwritten(path, error) from None

@@ -12,10 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from forelock import text
+from forelock import files, text
 from forelock.client import Client
 from forelock.commands.common import bare, command, group
-from forelock.files import read_bytes
 from forelock.problem import FileFault, ForelockProblem
 from forelock.witness import Found, Kind, Stamp, WitnessFault, read_certificates, verify
 from forelock.witness.found import KINDS, require_size
@@ -119,17 +118,17 @@ def _write(path: Path, content: bytes) -> None:
         finally:
             draft.unlink(missing_ok=True)
     except OSError as error:
-        raise FileFault(f"{path}: {error.strerror or 'cannot be written'}") from error
+        raise files.unwritten(path, error) from error
 
 
 def _check(options: argparse.Namespace) -> int:
-    data = read_bytes(options.stamp)
-    checkpoint = read_bytes(options.of)
-    headers = [read_bytes(each) for each in options.bitcoin_header]
+    data = files.read_bytes(options.stamp)
+    checkpoint = files.read_bytes(options.of)
+    headers = [files.read_bytes(each) for each in options.bitcoin_header]
     try:
         require_size(data, "stamp")
         require_size(checkpoint, "checkpoint")
-        roots = read_certificates(read_bytes(options.roots)) if options.roots else []
+        roots = read_certificates(files.read_bytes(options.roots)) if options.roots else []
         kind: Kind = "opentimestamps" if data.startswith(MAGIC) else "rfc3161"
         found: Found = verify(Stamp(kind, data), checkpoint, roots, headers)
     except WitnessFault as fault:

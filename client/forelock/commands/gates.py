@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forelock import text
+from forelock import files, text
 from forelock.commands.common import either, show, tell
 from forelock.local import Local
 from forelock.problem import FileFault, ForelockProblem
@@ -68,7 +67,7 @@ def _gate(options: argparse.Namespace, asked_of: Client | Local) -> int:
         options, {**found, "read": rows.section}, gate_text.gate_text(found, rows.remarks, encoding=encoding)
     )
     if options.markdown is not None:
-        _write(options.markdown, gate_text.markdown(found, rows.remarks))
+        files.write_bytes(options.markdown, gate_text.markdown(found, rows.remarks).encode())
     return gate_text.exit_code(found)
 
 
@@ -77,13 +76,6 @@ def _field(text_: str) -> tuple[str, str]:
     if not equals:
         raise FileFault(f"--set takes FIELD=VALUE, and not '{text_}'")
     return name, value
-
-
-def _write(path: str, content: str) -> None:
-    try:
-        Path(path).write_text(content, encoding="utf-8")
-    except OSError as error:
-        raise FileFault(f"{path}: {error.strerror or 'cannot be written'}") from error
 
 
 def _by_plan(options: argparse.Namespace, client: Client | Local) -> int:

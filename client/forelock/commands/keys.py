@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 from typing import Any
 
-from forelock import text
+from forelock import files, text
 from forelock.client import Client
 from forelock.commands.common import command, group, show, tell
-from forelock.problem import FileFault
 
 WRITE_ONLY = ("results:write",)
 
@@ -38,8 +36,7 @@ def add(commands: Any) -> None:
 
 
 def _create(options: argparse.Namespace, client: Client) -> int:
-    if options.out is not None and options.out.exists():
-        raise FileFault(f"{options.out}: is there already; choose another name")
+    files.require_new(options.out)
     made = client.create_key(
         options.name, options.scope or WRITE_ONLY, kind="person" if options.person else "job"
     )
@@ -48,14 +45,10 @@ def _create(options: argparse.Namespace, client: Client) -> int:
         show(options, made, made["secret"])
         return 0
     try:
-        descriptor = os.open(options.out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(made["secret"] + "\n")
+        files.write_secret(options.out, made["secret"])
     except OSError as error:
         client.revoke_key(made["key"]["id"])
-        raise FileFault(
-            f"{options.out}: {error.strerror or 'cannot be written'}; the key is revoked"
-        ) from error
+        raise files.unwritten(options.out, error, "; the key is revoked") from error
     show(options, {"key": made["key"], "file": str(options.out)}, str(options.out))
     return 0
 

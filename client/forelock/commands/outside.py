@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 from typing import Any
 
-from forelock import text
+from forelock import files, text
 from forelock.client import Client
 from forelock.commands.common import command, group, show, tell
 from forelock.problem import FileFault
@@ -94,20 +93,15 @@ def _add_links(steps: Any) -> None:
 
 
 def _create(options: argparse.Namespace, client: Client) -> int:
-    _require_new(options.out)
+    files.require_new(options.out)
     made = client.create_webhook(options.address, options.event or EVENTS, description=options.description)
     tell(f"webhook {text.plain(made['webhook']['id'])}: {', '.join(made['webhook']['events'])}")
     return _secret(options, made)
 
 
 def _rotate(options: argparse.Namespace, client: Client) -> int:
-    _require_new(options.out)
+    files.require_new(options.out)
     return _secret(options, client.rotate_webhook(options.id))
-
-
-def _require_new(path: Path | None) -> None:
-    if path is not None and path.exists():
-        raise FileFault(f"{path}: is there already; choose another name")
 
 
 def _secret(options: argparse.Namespace, made: dict[str, Any]) -> int:
@@ -116,14 +110,10 @@ def _secret(options: argparse.Namespace, made: dict[str, Any]) -> int:
         show(options, made, made["secret"])
         return 0
     try:
-        descriptor = os.open(options.out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(made["secret"] + "\n")
+        files.write_secret(options.out, made["secret"])
     except OSError as error:
-        said = error.strerror or "cannot be written"
-        raise FileFault(
-            f"{options.out}: {said}; get another secret: forelock webhooks rotate {made['webhook']['id']}"
-        ) from error
+        again = f"; get another secret: forelock webhooks rotate {made['webhook']['id']}"
+        raise files.unwritten(options.out, error, again) from error
     show(options, {"webhook": made["webhook"], "file": str(options.out)}, str(options.out))
     return 0
 
@@ -244,8 +234,5 @@ def _badge(options: argparse.Namespace, client: Client) -> int:
     if options.output is None:
         sys.stdout.write(content.decode())
         return 0
-    try:
-        options.output.write_bytes(content)
-    except OSError as error:
-        raise FileFault(f"{options.output}: {error.strerror or 'cannot be written'}") from error
+    files.write_bytes(options.output, content)
     return 0

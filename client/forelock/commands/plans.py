@@ -172,7 +172,7 @@ def _new_file(path: Path) -> Iterator[TextIO]:
     except FileExistsError:
         raise FileFault(f"{path}: is there already; choose another name") from None
     except OSError as error:
-        raise FileFault(f"{path}: {error.strerror or 'cannot be written'}") from error
+        raise files.unwritten(path, error) from error
 
 
 def _takes_items(parser: argparse.ArgumentParser) -> None:

@@ -7,10 +7,9 @@ import contextlib
 import shutil
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from forelock import pictures, text
+from forelock import files, pictures, text
 from forelock.client import Client
 from forelock.code_hosts import Shown, junit, markdown
 from forelock.commands.common import show, tell
@@ -84,7 +83,4 @@ def _write(options: argparse.Namespace, shown: Shown) -> None:
 def _save(path: str | None, content: Callable[[], bytes]) -> None:
     if path is None:
         return
-    try:
-        Path(path).write_bytes(content())
-    except OSError as error:
-        raise FileFault(f"{path}: {error.strerror or 'cannot be written'}") from error
+    files.write_bytes(path, content())

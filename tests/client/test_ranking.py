@@ -1,0 +1,48 @@
+"""A table of several arms becomes the leaderboard's request, long or wide; what is no such table is refused by line."""
+
+from __future__ import annotations
+
+import pytest
+
+from forelock.problem import FileFault
+from forelock.ranking import request_of
+
+LONG = "item_id,arm,value,cluster\na,x,1,p\na,y,0,p\nb,y,.5,q\nb,x,1,q\n"
+WIDE = "item_id,x,y,cluster\na,1,0,p\nb,1,.5,q\n"
+ASKED = {"arms": {"x": [1, 1], "y": [0, 0.5]}, "clusters": ["p", "q"]}
+
+
+@pytest.fixture
+def asked(tmp_path):
+    def read(content):
+        path = tmp_path / "results.csv"
+        path.write_text(content, "utf-8")
+        return request_of(str(path))
+
+    return read
+
+
+@pytest.mark.parametrize("content", [LONG, WIDE, LONG.replace(",", ";"), WIDE.replace(",", "\t")])
+def test_long_and_wide_tables_of_any_separator_ask_the_same(asked, content):
+    assert asked(content) == ASKED
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (WIDE.splitlines()[0], "holds no row"),
+        (WIDE + "c,1\n", "line 4: has 2 cells and the header 4"),
+        (WIDE.replace("y", "x"), "names the column 'x' twice"),
+        (WIDE + "c,1,one,p\n", "line 4: y is no number"),
+        (WIDE + "c,1,1,\n", "line 4 has no cluster"),
+        ("item_id,x\na,1\n", "a column for each of two arms"),
+        (LONG + "a,x,1,p\n", "line 6: has item 'a' of arm 'x' again"),
+        (LONG + "c,x,1,p\n", "arm 'y' lacks item 'c'"),
+        (LONG + "c,,1,p\n", "line 6: has no arm"),
+        (LONG + "a,z,1,q\n", "line 6: puts item 'a' into another cluster"),
+        (LONG + "c,x,inf,p\nc,y,1,p\n", "line 6: value is no number"),
+    ],
+)
+def test_what_is_no_such_table_is_refused_by_line(asked, content, says):
+    with pytest.raises(FileFault, match=says):
+        asked(content)
