@@ -265,7 +265,7 @@ class Group:
         checked = submission.checked
         if isinstance(checked, Prepared) and checked.skips:
             checked = self._rest(submission.preregistration_id, checked)
-            if checked.placed.n == 0:
+            if checked.placed.n == 0 and intake.state != "withdrawn":
                 self._taken.append(self._idle(intake, submission))
                 return
         intake.require_open()
@@ -324,7 +324,7 @@ class Group:
         return replace(prepared, placed=rest, parts=tuple(rest.by_replicate()) if rest.n else ())
 
     def _idle(self, intake: _Intake, submission: Submission) -> _Taken:
-        """A batch of rows that are all in: true of a record that takes no more results as well."""
+        """A batch of rows that are all in: true of a record that is complete as well."""
         return _Taken(
             batch=None,
             skipped=submission.n,

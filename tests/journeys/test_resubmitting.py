@@ -76,6 +76,17 @@ def test_a_complete_plan_can_be_posted_again(service: Service) -> None:
     assert post(service.client, prereg_id, "B", items(N), [1] * N).status_code == 409
 
 
+def test_a_withdrawn_plan_takes_no_repeat_whatever_was_posted_before(service: Service) -> None:
+    prereg_id = locked(service.client, small_plan(N))
+    for _ in range(2):  # its plan is at hand from then on
+        post(service.client, prereg_id, "A", items(N), [1] * N, on_duplicate="skip")
+    gone = service.client.post(f"/v1/preregistrations/{prereg_id}/withdrawal", json={"reason": "r"})
+    assert gone.status_code == 200
+    again = post(service.client, prereg_id, "A", items(N), [1] * N, on_duplicate="skip")
+    assert (again.status_code, again.json()["code"]) == (409, "conflict")
+    assert "is withdrawn" in again.json()["detail"]
+
+
 def test_without_being_asked_for_a_repeat_is_refused(service: Service) -> None:
     prereg_id = locked(service.client, small_plan(N))
     post(service.client, prereg_id, "A", items(N)[:1], [1])
