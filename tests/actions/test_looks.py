@@ -16,6 +16,8 @@ from tests.journeys.plans import items, small_plan
 
 from .conftest import NOW, SALT, World
 
+pytestmark = pytest.mark.any_database
+
 N = 80
 QUARTER = 20
 

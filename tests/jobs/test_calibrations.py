@@ -14,6 +14,8 @@ from service.store import job_work, jobs
 from tests.domain.calibration.test_calibration import ABOUT, case_of, sample
 from tests.pools import InlinePool, ThreadPool
 
+pytestmark = pytest.mark.any_database
+
 AT = datetime(2027, 1, 4, tzinfo=UTC)
 
 

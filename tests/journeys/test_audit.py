@@ -18,6 +18,8 @@ from service.errors import Unavailable
 from .conftest import Service
 from .plans import draft, items, lock, locked, post, small_plan
 
+pytestmark = pytest.mark.any_database
+
 N = 8
 ROOT = Path(__file__).resolve().parents[2]
 WITHOUT_OUTCOMES = {

@@ -16,6 +16,8 @@ from service.api.examples.deviations import FILING
 from .conftest import Service
 from .plans import idempotent, locked, post, small_plan
 
+pytestmark = pytest.mark.any_database
+
 IDS = [f"item {number}" for number in range(30)]
 BASELINE = [int(number % 3 == 0) for number in range(30)]
 CANDIDATE = [int(number % 3 != 1) for number in range(30)]

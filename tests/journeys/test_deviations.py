@@ -16,6 +16,8 @@ from tests.api.conftest import bearer
 from .conftest import Service
 from .plans import draft, idempotent, items, lock, locked, post, small_plan
 
+pytestmark = pytest.mark.any_database
+
 N = 30
 BASELINE = [1] * 10 + [0] * 20
 CANDIDATE = [1] * 18 + [0] * 12  # eight wins, no loss: p = 2^-7

@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
+
 from tests.journeys.conftest import Service
 from tests.journeys.plans import draft, items, locked, post, small_plan
 from tests.journeys.test_states import amend, fill, path, verdict, withdraw
+
+pytestmark = pytest.mark.any_database
 
 N = 6
 

@@ -17,6 +17,8 @@ from tests.ingest.truth import FILES, folder, truth
 from .conftest import Service
 from .plans import draft, items, lock, locked, small_plan
 
+pytestmark = pytest.mark.any_database
+
 MAPPING = {"format": "inspect", "scorer": "match", "cluster_key": "topic", "arm": "metadata.arm"}
 NAMES = {"baseline": "A", "candidate": "B"}
 

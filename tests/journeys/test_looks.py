@@ -13,6 +13,8 @@ from service.store import clock, jobs, preregistrations
 from .conftest import Service
 from .plans import items, locked, post, small_plan
 
+pytestmark = pytest.mark.any_database
+
 N = 80
 SEED = 5
 

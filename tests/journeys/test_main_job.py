@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from service.domain.canonical import canonical, sha256_hex
 
 from .conftest import Service
 from .plans import draft, items, lock, locked, post, small_plan
+
+pytestmark = pytest.mark.any_database
 
 
 def test_a_plan_is_locked_results_come_in_and_a_verdict_comes_out(service: Service) -> None:

@@ -7,6 +7,8 @@ import pytest
 from tests.journeys.conftest import Service
 from tests.journeys.plans import draft, lock, locked, small_plan
 
+pytestmark = pytest.mark.any_database
+
 
 def lint(service: Service, prereg_id: str) -> dict:
     answer = service.client.post(f"/v1/preregistrations/{prereg_id}/lint")

@@ -9,6 +9,8 @@ import pytest
 from .conftest import Service
 from .plans import draft, items, locked, post, small_plan
 
+pytestmark = pytest.mark.any_database
+
 N = 8
 
 

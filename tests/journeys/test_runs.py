@@ -11,6 +11,8 @@ from tests.journeys.conftest import Service
 from tests.journeys.plans import draft, idempotent, items, locked, post, small_plan
 from tests.journeys.test_states import amend, path, verdict, withdraw
 
+pytestmark = pytest.mark.any_database
+
 N = 6
 LONG_AGO = "2000-01-01T00:00:00Z"
 

@@ -13,6 +13,8 @@ from service.store import preregistrations
 from .conftest import Service
 from .plans import draft, idempotent, items, lock, locked, small_plan
 
+pytestmark = pytest.mark.any_database
+
 N = 8
 
 

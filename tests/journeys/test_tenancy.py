@@ -17,6 +17,8 @@ from .plans import draft, idempotent, items, locked, post, small_plan
 from .test_deviations import deviations, filing
 from .test_looks import order, plan
 
+pytestmark = pytest.mark.any_database
+
 CANARY = "canaryofanother"
 """In every text that the other project wrote, so that its way into an answer is seen."""
 N = 6

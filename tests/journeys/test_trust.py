@@ -21,6 +21,8 @@ from .test_jobs import ASYNC, events
 from .test_jobs import run as start
 from .test_looks import order, plan, run
 
+pytestmark = pytest.mark.any_database
+
 
 def decide(service: Service, prereg_id: str, headers: dict[str, str], wanted: str = "accept") -> Any:
     body = {"classification": wanted, "note": "The log shows why."}

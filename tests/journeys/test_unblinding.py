@@ -14,6 +14,8 @@ from .conftest import Service
 from .plans import draft, idempotent, items, locked, post, small_plan
 from .test_deviations import filing
 
+pytestmark = pytest.mark.any_database
+
 N = 8
 REASON = {"reason": "The judge answered nonsense."}
 TWO = [

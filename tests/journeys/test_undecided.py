@@ -9,6 +9,8 @@ import pytest
 from .conftest import Service
 from .plans import items, locked, post, small_plan
 
+pytestmark = pytest.mark.any_database
+
 
 def judged(
     service: Service, test: dict[str, Any], rule: str, arms: tuple[list[float], list[float]], **changes: Any

@@ -21,6 +21,8 @@ from .plans import draft, idempotent, items, locked, post, small_plan
 from .test_audit import log
 from .test_deviations import CANDIDATE, N, judged
 
+pytestmark = pytest.mark.any_database
+
 FILES = ("", "/verdict.json", "/receipt.json", "/charts/power.json", "/charts/forest.json")
 
 

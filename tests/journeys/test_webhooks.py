@@ -24,6 +24,8 @@ from tests.loopback import Asked, Loopback, serving
 from .conftest import Service
 from .outbox import drain, judge, lock, sender
 
+pytestmark = pytest.mark.any_database
+
 only_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 """Where no statement is asked that another test does not ask of both."""
 

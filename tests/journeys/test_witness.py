@@ -30,6 +30,8 @@ from tests.loopback import Loopback, serving
 from .conftest import Service
 from .plans import items, locked, post, small_plan
 
+pytestmark = pytest.mark.any_database
+
 N = 10
 AT_ONCE = timedelta(0)
 REPLY = {"Content-Type": "application/timestamp-reply"}

@@ -2,8 +2,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from service.domain.access import SCOPES
 from service.store import audit
+
+pytestmark = pytest.mark.any_database
 
 LATER = "2999-01-01T00:00:00Z"
 

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import pytest
 from sqlalchemy import event
 
 from service.stats.shared.registry import library_versions
+
+pytestmark = pytest.mark.any_database
 
 
 def test_limits_are_those_that_are_enforced(client, settings):
