@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -16,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from distributed import Worker
 from distributed.deploy.spec import SpecCluster
 from pydantic import ValidationError
 
@@ -28,6 +26,7 @@ from service.jobs.pool import Data, PoolUnavailable, WorkerDied
 from service.jobs.scheduler import NoSpans
 from tests.certificates import Files, certificates
 from tests.chaos import world as worlds
+from tests.jobs import calls
 
 
 @pytest.fixture(scope="module")
@@ -35,14 +34,6 @@ def pool() -> Iterator[DaskPool]:
     pool = DaskPool(2)
     yield pool
     pool.close()
-
-
-def refuse() -> None:
-    raise InvalidData.field("values[3]", "is not a number", "send numbers")
-
-
-def size_of(values: bytes) -> tuple[int, int]:
-    return len(values), os.getpid()
 
 
 class Counted:
@@ -54,25 +45,6 @@ class Counted:
     def __reduce__(self) -> tuple[type[bytes], tuple[int]]:
         Counted.packed += 1
         return bytes, (self.size,)
-
-
-def meet(place: str, me: int, other: int) -> bool:
-    """True once the other call runs while this one does."""
-    (Path(place) / str(me)).touch()
-    ends = time.monotonic() + 60
-    while not (Path(place) / str(other)).exists():
-        if time.monotonic() > ends:
-            return False
-        time.sleep(0.01)
-    return True
-
-
-def die() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def environment() -> dict[str, str]:
-    return dict(os.environ)
 
 
 def test_nothing_is_started_before_the_first_call() -> None:
@@ -87,21 +59,14 @@ def test_calls_run_in_other_processes_at_lower_priority(pool: DaskPool) -> None:
     assert pool.submit(os.getpriority, os.PRIO_PROCESS, 0).result() == min(own + 10, 19)
 
 
-def written_down() -> tuple[bool, int, int]:
-    """Whether a worker's threads are watched, and how many samples and log lines are kept of it."""
-    (worker,) = Worker._instances
-    watched = "profile" in worker.periodic_callbacks or bool(getattr(worker.io_loop, "profile", ()))
-    return watched, worker.monitor.maxlen or 0, worker.state.log.maxlen or 0
-
-
 def test_what_dask_writes_down_of_itself_does_not_pile_up(pool: DaskPool) -> None:
-    assert pool.submit(written_down).result(60) == (False, 60, 1)
+    assert pool.submit(calls.written_down).result(60) == (False, 60, 1)
 
 
 def test_messages_and_computations_that_have_ended_are_not_kept(pool: DaskPool) -> None:
     """They hold what calls were given."""
     for number in range(5):
-        assert pool.submit(size_of, bytes(1000 + number)).result(60)[0] == 1000 + number
+        assert pool.submit(calls.size_of, bytes(1000 + number)).result(60)[0] == 1000 + number
     assert pool._cluster is not None
     scheduler = pool._cluster.scheduler
     assert scheduler is not None
@@ -111,34 +76,22 @@ def test_messages_and_computations_that_have_ended_are_not_kept(pool: DaskPool) 
     assert len(scheduler.computations) <= 1
 
 
-def rests() -> tuple[float, float]:
-    """Seconds between two wakings of a worker that look after itself."""
-    (worker,) = Worker._instances
-    return tuple(worker.periodic_callbacks[name].callback_time / 1000 for name in ("tick", "monitor"))  # type: ignore[return-value]
-
-
 def test_an_idle_pool_sleeps(pool: DaskPool) -> None:
-    assert pool.submit(rests).result(60) == (1, 30)
+    assert pool.submit(calls.rests).result(60) == (1, 30)
     assert pool._cluster is not None
     assert pool._cluster.scheduler is not None
     own = pool._cluster.scheduler.periodic_callbacks
     assert [own[name].callback_time / 1000 for name in ("tick", "monitor")] == [1, 30]
 
 
-def figures() -> tuple[int, int]:
-    """A worker's process, and how many figures it keeps of the calls it had."""
-    (worker,) = Worker._instances
-    return os.getpid(), len(worker.digests_total)
-
-
 def test_calls_that_have_ended_leave_nothing_behind(pool: DaskPool) -> None:
     def kept() -> dict[int, int]:
-        return dict(pool.submit(figures).result(60) for _ in range(12))
+        return dict(pool.submit(calls.figures).result(60) for _ in range(12))
 
     kept()
     before = kept()
     for _ in range(30):
-        kept_now = pool.submit(figures).result(60)
+        kept_now = pool.submit(calls.figures).result(60)
     after = kept()
     assert kept_now[0] in after
     for process, number in before.items():
@@ -158,7 +111,7 @@ def test_a_pool_of_its_own_writes_down_no_more_than_ours() -> None:
 
 def test_our_errors_arrive_whole(pool: DaskPool) -> None:
     with pytest.raises(InvalidData) as caught:
-        pool.submit(refuse).result()
+        pool.submit(calls.refuse).result()
     assert caught.value.faults[0].path == "values[3]"
     with pytest.raises(ZeroDivisionError):
         pool.submit(divmod, 1, 0).result()
@@ -167,7 +120,7 @@ def test_our_errors_arrive_whole(pool: DaskPool) -> None:
 TELLING = """
 from service.jobs.dask_pool import DaskPool
 from service.jobs.pool import Data
-from tests.jobs.failing import fail
+from tests.jobs.calls import fail
 
 if __name__ == "__main__":
     pool = DaskPool(1)
@@ -196,9 +149,9 @@ def test_equal_calls_are_two_calls(pool: DaskPool) -> None:
 
 def test_data_is_sent_once_and_used_by_many_calls(pool: DaskPool) -> None:
     data = Data(Counted())
-    assert pool.submit(size_of, data).result()[0] == Counted.size
+    assert pool.submit(calls.size_of, data).result()[0] == Counted.size
     once = Counted.packed
-    assert [pool.submit(size_of, data).result()[0] for _ in range(3)] == [Counted.size] * 3
+    assert [pool.submit(calls.size_of, data).result()[0] for _ in range(3)] == [Counted.size] * 3
     assert Counted.packed == once
 
 
@@ -208,9 +161,9 @@ def test_a_list_is_one_argument(pool: DaskPool) -> None:
 
 def test_a_worker_that_keeps_dying_is_said_and_replaced(pool: DaskPool) -> None:
     data = Data(b"x" * 10)
-    pool.submit(size_of, data).result()
+    pool.submit(calls.size_of, data).result()
     with pytest.raises(WorkerDied):
-        pool.submit(die).result()
+        pool.submit(calls.die).result()
     assert pool.submit(divmod, 7, 2).result() == (3, 1)
 
 
@@ -233,7 +186,7 @@ def test_calls_run_side_by_side(pool: DaskPool, tmp_path: Path) -> None:
         len(pool._client.ncores()) < 2
     ):  # one may be replaced just now, or lost until the next call asks for it
         pool.submit(divmod, 7, 2).result()
-    futures = [pool.submit(meet, str(tmp_path), me, 1 - me) for me in range(2)]
+    futures = [pool.submit(calls.meet, str(tmp_path), me, 1 - me) for me in range(2)]
     assert all(future.result() for future in futures)
 
 
@@ -271,7 +224,7 @@ def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, File
 def test_a_remote_pool_computes_over_mutual_tls(remote: tuple[str, Files]) -> None:
     pool = DaskPool(1, *remote)
     assert patiently(pool, divmod, 7, 2) == (3, 1)
-    assert patiently(pool, size_of, Data(bytes(500_000)))[0] == 500_000
+    assert patiently(pool, calls.size_of, Data(bytes(500_000)))[0] == 500_000
     pool.close()
 
 

@@ -24,6 +24,7 @@ from service.api.http.room import Room
 from service.app import create_app
 from service.errors import InvalidData, Unavailable
 from service.stats.shared import registry
+from tests.api.calculators import calls
 
 COUNTS = b'{"both_correct": 9, "only_baseline": 1, "only_candidate": 7, "both_wrong": 4}'
 JSON = {"Content-Type": "application/json"}
@@ -84,26 +85,20 @@ def test_a_refusal_is_raised_here_with_its_faults():
 def test_what_computes_for_too_long_is_ended_and_the_next_call_is_answered():
     async def check(calculators):
         with pytest.raises(CalculatorLost) as lost:
-            await calculators.run(Caller(), pow_slowly, body=[b"10000000000"], seconds=0.2)
+            await calculators.run(Caller(), calls.pow_slowly, body=[b"10000000000"], seconds=0.2)
         assert not lost.value.begun
-        assert await calculators.run(Caller(), pow_slowly, body=[b"3"], seconds=10) == 3
+        assert await calculators.run(Caller(), calls.pow_slowly, body=[b"3"], seconds=10) == 3
 
     run(check)
-
-
-def pow_slowly(body):
-    """Adds ones: stands for a test without end. Calculators find it by its name."""
-    total = 0
-    while total < int(body):
-        total += 1
-    return total
 
 
 def test_who_hangs_up_gives_the_place_to_others():
     async def check(calculators):
         busy, waiting = Caller(), Caller()
-        first = asyncio.ensure_future(calculators.run(busy, pow_slowly, body=[b"10000000000"], seconds=60))
-        second = asyncio.ensure_future(calculators.run(waiting, pow_slowly, body=[b"1"], seconds=60))
+        first = asyncio.ensure_future(
+            calculators.run(busy, calls.pow_slowly, body=[b"10000000000"], seconds=60)
+        )
+        second = asyncio.ensure_future(calculators.run(waiting, calls.pow_slowly, body=[b"1"], seconds=60))
         await asyncio.sleep(0.5)
         waiting.gone.set()
         with pytest.raises(ClientDisconnect):
@@ -111,7 +106,7 @@ def test_who_hangs_up_gives_the_place_to_others():
         busy.gone.set()
         with pytest.raises(ClientDisconnect):
             await first
-        assert await calculators.run(Caller(), pow_slowly, body=[b"2"], seconds=10) == 2
+        assert await calculators.run(Caller(), calls.pow_slowly, body=[b"2"], seconds=10) == 2
 
     run(check)
 
@@ -121,7 +116,7 @@ def test_projects_take_turns():
         ended = []
 
         async def one(project):
-            await calculators.run(Caller(project), pow_slowly, body=[b"100"], seconds=30)
+            await calculators.run(Caller(project), calls.pow_slowly, body=[b"100"], seconds=30)
             ended.append(project)
 
         held = asyncio.ensure_future(one("first"))
@@ -135,24 +130,19 @@ def test_projects_take_turns():
 def test_a_calculator_that_is_killed_at_work_is_replaced():
     async def check(calculators):
         with pytest.raises(CalculatorLost):
-            await calculators.run(Caller(), end_here, body=[b""], seconds=10)
-        assert await calculators.run(Caller(), pow_slowly, body=[b"4"], seconds=10) == 4
+            await calculators.run(Caller(), calls.end_here, body=[b""], seconds=10)
+        assert await calculators.run(Caller(), calls.pow_slowly, body=[b"4"], seconds=10) == 4
 
     run(check)
 
 
-def end_here(_body):
-    """Ended by the system."""
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
 def test_a_calculator_that_ended_between_calls_is_no_fault_of_the_next():
     async def check(calculators):
-        assert await calculators.run(Caller(), pow_slowly, body=[b"1"], seconds=10) == 1
+        assert await calculators.run(Caller(), calls.pow_slowly, body=[b"1"], seconds=10) == 1
         kept = calculators._idle[0]
         os.kill(kept.process_id, signal.SIGKILL)
         select.select([kept.socket], [], [])
-        assert await calculators.run(Caller(), pow_slowly, body=[b"4"], seconds=10) == 4
+        assert await calculators.run(Caller(), calls.pow_slowly, body=[b"4"], seconds=10) == 4
 
     run(check)
 
@@ -162,7 +152,7 @@ def test_what_calculators_are_forked_from_is_started_again():
         requests = _forks.start()
         _forks._process.kill()
         select.select([requests], [], [])
-        assert await calculators.run(Caller(), pow_slowly, body=[b"4"], seconds=10) == 4
+        assert await calculators.run(Caller(), calls.pow_slowly, body=[b"4"], seconds=10) == 4
 
     run(check)
 
@@ -179,13 +169,13 @@ def pairs(monkeypatch):
 def test_a_call_given_up_at_any_moment_leaves_no_socket(pairs, turns):
     async def check(calculators):
         pairs.clear()  # of the loop's own
-        call = asyncio.ensure_future(calculators.run(Caller(), pow_slowly, body=[b"3"], seconds=10))
+        call = asyncio.ensure_future(calculators.run(Caller(), calls.pow_slowly, body=[b"3"], seconds=10))
         for _ in range(turns):
             await asyncio.sleep(0)
         call.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await call
-        assert await calculators.run(Caller(), pow_slowly, body=[b"4"], seconds=10) == 4
+        assert await calculators.run(Caller(), calls.pow_slowly, body=[b"4"], seconds=10) == 4
         calculators.close()
         assert {end.fileno() for pair in pairs for end in pair} == {-1}
 
@@ -196,7 +186,9 @@ def test_a_call_given_up_at_any_moment_leaves_no_socket(pairs, turns):
 def test_a_call_that_ends_after_the_application_leaves_no_socket(pairs):
     async def check(calculators):
         pairs.clear()  # of the loop's own
-        call = asyncio.ensure_future(calculators.run(Caller(), pow_slowly, body=[b"100000"], seconds=10))
+        call = asyncio.ensure_future(
+            calculators.run(Caller(), calls.pow_slowly, body=[b"100000"], seconds=10)
+        )
         while not pairs:
             await asyncio.sleep(0)
         calculators.close()
@@ -217,7 +209,7 @@ def test_an_application_that_was_not_started_keeps_no_calculators(app, client, p
 
 def test_what_outruns_its_estimate_becomes_a_job(client, monkeypatch):
     """With as small a margin as there can be, and a test without end."""
-    monkeypatch.setattr(aside, "test", endless)
+    monkeypatch.setattr(aside, "test", calls.endless)
     example = dict(registry.find("clustered-mcnemar").example)
     answer = client.post("/v1/tests/clustered-mcnemar", json=example)
     assert answer.status_code == 202
@@ -225,32 +217,12 @@ def test_what_outruns_its_estimate_becomes_a_job(client, monkeypatch):
     assert client.get(answer.headers["location"]).json()["state"] == "queued"
 
 
-def endless(*arguments):
-    """`aside.test` of a test that is estimated to take no time, and takes all there is."""
-    find, aside.LEAST_SECONDS = registry.find, 0.05
-
-    def compute(_request):
-        while True:
-            pass
-
-    registry.find = lambda *which: replace(find(*which), compute=compute, cost=lambda _request: 1e-6)
-    return real_test(*arguments)
-
-
-real_test = aside.test
-
-
 def test_what_fails_in_a_calculator_is_an_error_of_ours_that_says_where(client, monkeypatch, caplog):
-    monkeypatch.setattr(aside, "test", fail)
+    monkeypatch.setattr(aside, "test", calls.fail)
     answer = client.post("/v1/tests/clustered-mcnemar", json={})
     assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
     (record,) = [each for each in caplog.records if each.getMessage() == "a calculator failed"]
     assert "secret" not in str(record.fields)
-
-
-def fail(*_arguments):
-    """A fault of the service's own."""
-    raise RuntimeError("secret")
 
 
 def test_a_body_that_no_calculator_can_read_is_413(client, monkeypatch):
@@ -313,18 +285,8 @@ def test_a_calculator_has_neither_settings_nor_much_memory(monkeypatch):
     monkeypatch.setenv("FORELOCK_SEAL_PRIVATE_KEY", "secret")
 
     async def check(calculators):
-        seen = await calculators.run(Caller(), surroundings, body=[b""], seconds=10)
+        seen = await calculators.run(Caller(), calls.surroundings, body=[b""], seconds=10)
         assert seen["memory"] == calculator.MOST_MEMORY
         assert seen["settings"] == []
 
     run(check)
-
-
-def surroundings(_body):
-    """What a calculator sees."""
-    import resource
-
-    return {
-        "memory": resource.getrlimit(resource.RLIMIT_DATA)[0],
-        "settings": [name for name in os.environ if name.startswith("FORELOCK_")],
-    }
