@@ -7,11 +7,14 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import service.main as service
 from forelock.cli import main
+from service.complaints import reported
 from service.config import UnusableSetting, read_settings
 from service.starting import CannotStart, wait_for
 from service.store.engine import Database, Silence, UnknownDatabase
@@ -43,6 +46,25 @@ def refused(
     status = main(arguments)
     said = capsys.readouterr().err
     return one_sentence(subprocess.CompletedProcess(arguments, status, "", said))
+
+
+@pytest.fixture
+def prepared(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """What `serve` says that ends while it makes a deployment ready, without its processes."""
+
+    def prepare(data: Path, **environment: str) -> str:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+
+        def begin() -> int:
+            service.prepare_embedded(service.settings_of({"data_dir": data, "port": 0}), runner=True)
+            return 0
+
+        capsys.readouterr()
+        status = reported(begin)
+        return one_sentence(subprocess.CompletedProcess([], status, "", capsys.readouterr().err))
+
+    return prepare
 
 
 def one_sentence(done: subprocess.CompletedProcess[str]) -> str:
@@ -83,7 +105,6 @@ def test_a_url_that_cannot_be_is_named(url: str) -> None:
     ("name", "value", "says"),
     [
         ("FORELOCK_PORT", "abc", "FORELOCK_PORT: input should be a valid integer"),
-        ("FORELOCK_SEAL_PUBLIC_KEY", "abc", "FORELOCK_SEAL_PUBLIC_KEY is not base64"),
         ("FORELOCK_HOST", "198.51.100.1", "name one of this machine's with --host"),
     ],
 )
@@ -92,6 +113,11 @@ def test_serving_with_a_setting_that_cannot_be_ends_in_one_sentence(
 ) -> None:
     port = () if name == "FORELOCK_PORT" else ("--port", "0")
     assert says in one_sentence(run("serve", "--data", str(tmp_path / "d"), *port, **{name: value}))
+
+
+def test_a_key_that_cannot_be_is_named(prepared: Callable[..., str], tmp_path: Path) -> None:
+    said = prepared(tmp_path / "d", FORELOCK_SEAL_PUBLIC_KEY="abc")
+    assert "FORELOCK_SEAL_PUBLIC_KEY is not base64" in said
 
 
 def test_an_option_that_cannot_be_is_named(tmp_path: Path) -> None:
@@ -107,15 +133,15 @@ def test_a_misspelt_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert said == ["FORELOCK_WORKER is not a setting, FORELOCK_WORKERS is: it is ignored"]
 
 
-def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_no_database_is_named(prepared: Callable[..., str], tmp_path: Path) -> None:
     (tmp_path / "forelock.db").write_text("a text file, not a database\n" * 200)
-    said = one_sentence(run("serve", "--data", str(tmp_path), "--port", "0"))
+    said = prepared(tmp_path)
     assert f"the database file {tmp_path / 'forelock.db'} cannot be used: file is not a database" in said
 
 
-def test_a_data_directory_that_is_a_file_is_named(tmp_path: Path) -> None:
+def test_a_data_directory_that_is_a_file_is_named(prepared: Callable[..., str], tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    said = one_sentence(run("serve", "--data", str(tmp_path / "file"), "--port", "0"))
+    said = prepared(tmp_path / "file")
     assert said == f"forelock: {tmp_path / 'file'}: is there and is no directory"
 
 
@@ -157,13 +183,13 @@ def test_postgres_that_refuses_is_told_at_once(database: Database, change: dict[
 @pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
 @pytest.mark.parametrize("migrated", [False, True])
 def test_serving_a_postgres_that_was_never_initialised_names_the_command(
-    database: Database, tmp_path: Path, migrated: bool
+    prepared: Callable[..., str], database: Database, tmp_path: Path, migrated: bool
 ) -> None:
     url = database.url.render_as_string(hide_password=False)
     if not migrated:
         with database.engine.begin() as connection:
             connection.exec_driver_sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
-    said = one_sentence(run("serve", "--data", str(tmp_path), "--port", "0", FORELOCK_DATABASE_URL=url))
+    said = prepared(tmp_path, FORELOCK_DATABASE_URL=url)
     assert "run `forelock init`" in said
 
 
@@ -197,27 +223,33 @@ def test_a_database_that_is_away_is_waited_for_and_named_once() -> None:
 def begun(tmp_path: Path) -> Path:
     """A data directory after `init`."""
     data = tmp_path / "data"
-    assert run("init", "--data", str(data)).returncode == 0
+    assert main(["init", "--data", str(data)]) == 0
     return data
 
 
-def test_lost_keys_keep_the_service_from_starting(begun: Path) -> None:
+def test_lost_keys_keep_the_service_from_starting(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], begun: Path
+) -> None:
     shutil.rmtree(begun / "keys")
-    for command in (("serve", "--port", "0"), ("runner",)):
-        said = one_sentence(run(*command, "--data", str(begun)))
-        assert "cannot read the key file" in said
-
-
-def test_a_service_that_judges_wants_the_key_that_opens_rows(begun: Path) -> None:
-    (begun / "keys" / "seal.key").unlink()
     said = one_sentence(run("serve", "--port", "0", "--data", str(begun)))
+    assert "cannot read the key file" in said
+    assert refused(monkeypatch, capsys, "runner", "--data", str(begun)) == said
+
+
+def test_a_service_that_judges_wants_the_key_that_opens_rows(
+    prepared: Callable[..., str], begun: Path
+) -> None:
+    (begun / "keys" / "seal.key").unlink()
+    said = prepared(begun)
     assert f"cannot read the key file {begun / 'keys' / 'seal.key'}: No such file" in said
 
 
-def test_a_deployment_without_its_database_is_not_begun_anew(begun: Path) -> None:
+def test_a_deployment_without_its_database_is_not_begun_anew(
+    prepared: Callable[..., str], begun: Path
+) -> None:
     key = (begun / "admin.key").read_text()
     for path in begun.glob("forelock.db*"):
         path.unlink()
-    said = one_sentence(run("serve", "--data", str(begun), "--port", "0"))
+    said = prepared(begun)
     assert "its database is not: restore the database" in said
     assert (begun / "admin.key").read_text() == key
