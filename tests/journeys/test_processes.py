@@ -19,6 +19,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from forelock.cli import main
+
 from .plans import items, locked, post, small_plan
 
 COMMAND = [sys.executable, "-m", "forelock.cli"]
@@ -129,31 +131,31 @@ def test_a_served_plan_gets_its_verdict_from_the_runner_even_one_that_was_killed
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("held", ["stream", "half a request", "nothing"])
-def test_the_api_ends_by_itself_when_its_parent_is_killed_whatever_is_open(tmp_path: Path, held: str) -> None:
+def test_the_api_ends_by_itself_when_its_parent_is_killed_whatever_is_open(tmp_path: Path) -> None:
     with contextlib.ExitStack() as open_, serving(tmp_path / "data", "--no-runner") as served:
         client = open_.enter_context(served.client())
         path, api = queue_test(client), children(served.process.pid)["api"]
-        if held == "stream":
-            stream = open_.enter_context(client.stream("GET", f"{path}/events"))
-            assert "queued" in next(stream.iter_lines())
-        elif held == "half a request":
-            address = (client.base_url.host, client.base_url.port)
-            half = open_.enter_context(socket.create_connection(address))
-            half.sendall(
-                b"POST /v1/tests/mcnemar HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-                + f"Authorization: {client.headers['Authorization']}\r\nContent-Length: 99\r\n\r\n".encode()
-                + b'{"both_correct":'
-            )
-            assert client.get("/health/live").status_code == 200
+        stream = open_.enter_context(client.stream("GET", f"{path}/events"))
+        assert "queued" in next(stream.iter_lines())
+        address = (client.base_url.host, client.base_url.port)
+        half_a_request = open_.enter_context(socket.create_connection(address))
+        half_a_request.sendall(
+            b"POST /v1/tests/mcnemar HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            + f"Authorization: {client.headers['Authorization']}\r\nContent-Length: 99\r\n\r\n".encode()
+            + b'{"both_correct":'
+        )
+        assert client.get("/health/live").status_code == 200
         os.kill(served.process.pid, signal.SIGKILL)
         assert gone(api, 30), "the API still runs half a minute after its parent"
 
 
 @pytest.mark.timeout(120)
-def test_an_idle_service_ends_at_once_even_after_its_pool_has_worked(tmp_path: Path) -> None:
-    with serving(tmp_path / "data") as served, served.client() as client:
-        path = queue_test(client)
+def test_an_idle_service_ends_at_once_after_its_pool_has_worked_and_has_its_records_when_it_is_back(
+    tmp_path: Path,
+) -> None:
+    data = tmp_path / "data"
+    with serving(data) as served, served.client() as client:
+        path, prereg_id = queue_test(client), locked(client, small_plan(10))
         while client.get(path).json()["state"] != "succeeded":
             time.sleep(0.05)
         left = list(children(served.process.pid).values())
@@ -164,13 +166,6 @@ def test_an_idle_service_ends_at_once_even_after_its_pool_has_worked(tmp_path: P
         assert all(gone(pid, 0.1) for pid in left)
         assert not [line for line in served.lines if "still alive" in line or "leaked" in line]
         assert took < 2 + float(os.getloadavg()[0] / (os.cpu_count() or 1)) / 2, f"it took {took:.1f} s"
-
-
-@pytest.mark.timeout(120)
-def test_a_restart_keeps_records_and_makes_no_second_key(tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    with serving(data, "--no-runner") as served, served.client() as client:
-        prereg_id = locked(client, small_plan(10))
     secret = (data / "admin.key").read_text()
     with serving(data, "--no-runner") as served, served.client() as client:
         assert client.get(f"/v1/preregistrations/{prereg_id}").json()["state"] == "locked"
@@ -178,17 +173,18 @@ def test_a_restart_keeps_records_and_makes_no_second_key(tmp_path: Path) -> None
     assert (data / "admin.key").read_text() == secret
 
 
-def test_init_makes_one_key_readable_by_its_owner_alone_and_only_once(tmp_path: Path) -> None:
-    command = [*COMMAND, "init", "--data", str(tmp_path / "data")]
-    first = subprocess.run(command, capture_output=True, text=True, env=quiet_environment(), check=False)
-    assert first.returncode == 0, first.stderr
+def test_init_makes_one_key_readable_by_its_owner_alone_and_only_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["init", "--data", str(tmp_path / "data")]
+    assert main(command) == 0
     for path in (tmp_path / "data").rglob("*"):
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
     secret = (tmp_path / "data" / "admin.key").read_text()
     assert re.fullmatch(r"flk_[0-9A-Za-z]{49}", secret)
-    again = subprocess.run(command, capture_output=True, text=True, env=quiet_environment(), check=False)
-    assert again.returncode == 1
-    assert "initialised already" in again.stderr
+    capsys.readouterr()
+    assert main(command) == 1
+    assert "initialised already" in capsys.readouterr().err
     assert (tmp_path / "data" / "admin.key").read_text() == secret
 
 
@@ -208,7 +204,9 @@ def compute_aside(client: httpx.Client) -> int:
     return client.post(path, json=client.get(path).json()["example"]).status_code
 
 
-def test_calculators_are_forked_where_no_settings_are(tmp_path: Path) -> None:
+def test_calculators_are_forked_where_no_settings_are_and_from_elsewhere_once_that_has_ended(
+    tmp_path: Path,
+) -> None:
     with serving(tmp_path) as served, served.client() as client:
         assert compute_aside(client) == 200
         nursery = nursery_of(served)
@@ -216,13 +214,11 @@ def test_calculators_are_forked_where_no_settings_are(tmp_path: Path) -> None:
         assert calculators
         for each in (nursery, *calculators):
             assert b"FORELOCK_" not in Path(f"/proc/{each}/environ").read_bytes()
-
-
-def test_calculators_come_from_elsewhere_when_the_nursery_has_ended(tmp_path: Path) -> None:
-    with serving(tmp_path) as served, served.client() as client:
-        nursery = nursery_of(served)
         os.kill(nursery, signal.SIGKILL)
         assert gone(nursery, 60)
+        for each in calculators:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(each, signal.SIGKILL)
         assert compute_aside(client) == 200
 
 
