@@ -361,7 +361,7 @@ run_tests() {
         export PYTHONHASHSEED="$seed"
         set -- --hypothesis-profile=search --hypothesis-seed="$seed" --randomly-seed="$seed" "$@"
     fi
-    pytest -n auto --maxprocesses 8 -m "$slow" "$@"
+    pytest -n auto --maxprocesses 8 --dist loadgroup -m "$slow" "$@"
 }
 
 wants_browser() { # true unless the arguments name other tests alone

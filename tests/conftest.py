@@ -53,11 +53,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What asks for no SQL of its own is run on Postgres by ./do test --all only."""
+    """What asks for no SQL of its own is run on Postgres by ./do test --all only; a browser's tests stay together."""
     for item in items:
         parameters = getattr(getattr(item, "callspec", None), "params", {})
         if item.get_closest_marker("any_database") and parameters.get("database_url") == "postgres":
             item.add_marker(pytest.mark.slow)
+        if item.get_closest_marker("browser"):  # a module has one browser, and one service that it opens
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

@@ -175,6 +175,7 @@ def run(desk: Path, script: str) -> str:
     return ran.stdout
 
 
+@pytest.mark.xdist_group("desk")  # one service for both
 def test_the_first_call_answers_as_the_readme_says(desk: Path) -> None:
     shown = blocks("README.md")
     (call, answer), (command, sentence) = (
@@ -196,6 +197,7 @@ def assert_shows(shortened: object, whole: object) -> None:
         assert shortened == whole
 
 
+@pytest.mark.xdist_group("desk")  # one service for both
 def test_the_quickstart_ends_with_the_verdict_it_shows(desk: Path) -> None:
     """The shell blocks are one session; a line between marks off what each prints."""
     shown = blocks("docs/quickstart.md")

@@ -25,28 +25,27 @@ HUGE: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("text", HUGE.values(), ids=HUGE)
-def test_no_file_keeps_the_parser_busy(text: str) -> None:
-    parsing = (
-        "from service.reports.prereg.markdown import parse_plan\n"
-        f"H = '# Preregistration\\n\\n## Hypotheses\\n\\n'\nparse_plan({text})"
-    )
-    _within_time(parsing)
+def test_no_file_keeps_the_parser_busy() -> None:
+    parsing = "from service.reports.prereg.markdown import parse_plan\n"
+    parsing += "H = '# Preregistration\\n\\n## Hypotheses\\n\\n'\n"
+    _within_time(parsing, {name: f"parse_plan({text})" for name, text in HUGE.items()})
 
 
-@pytest.mark.parametrize("text", ["'\\n ' * 100_000", "'。' * 200_000", "'\\n' + '- ' * 99_999"])
-def test_no_text_keeps_the_wording_lint_busy(text: str) -> None:
-    _within_time(f"from service.domain.wording.wording import lint_wording\nlint_wording({text})")
+def test_no_text_keeps_the_wording_lint_busy() -> None:
+    texts = ["'\\n ' * 100_000", "'。' * 200_000", "'\\n' + '- ' * 99_999"]
+    linting = "from service.domain.wording.wording import lint_wording\n"
+    _within_time(linting, {text: f"lint_wording({text})" for text in texts})
 
 
-@pytest.mark.parametrize("section", ["Missing", "Hypotheses", "Stopping rule", "Thresholds"])
-def test_a_member_that_no_plan_has_is_left_out_whatever_its_value(section: str) -> None:
+def test_a_member_that_no_plan_has_is_left_out_whatever_its_value() -> None:
     names = ("claim", "hypotheses", "id", "sesoi", "stopping", "endpoints", "x")
-    program = "from service.reports.prereg.markdown import parse_plan\n"
-    for value in ("null", "[]", "{}", "[null]", "[[1]]", '[{"id": "a"}]', '{"id": null}'):
-        lines = "".join(f"- `{name}`: `{value}`\n" for name in names)
-        program += f"parse_plan({f'# P{chr(10)}{chr(10)}## {section}{chr(10)}{chr(10)}{lines}'!r})\n"
-    _within_time(program)
+    programs = {}
+    for section in ("Missing", "Hypotheses", "Stopping rule", "Thresholds"):
+        for value in ("null", "[]", "{}", "[null]", "[[1]]", '[{"id": "a"}]', '{"id": null}'):
+            lines = "".join(f"- `{name}`: `{value}`\n" for name in names)
+            text = f"# P\n\n## {section}\n\n{lines}"
+            programs[f"{section}: {value}"] = f"parse_plan({text!r})"
+    _within_time("from service.reports.prereg.markdown import parse_plan\n", programs)
 
 
 def test_a_null_member_posted_as_a_file_is_answered(service: Service) -> None:
@@ -67,9 +66,15 @@ def test_sections_given_as_json_are_answered() -> None:
         assert (plan.endpoints is None) == (entries.count("id") == 2)
 
 
-def _within_time(program: str) -> None:
-    """Run it in a process of its own: a pattern that backtracks holds the interpreter and cannot be stopped."""
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=ALLOWED_SECONDS)
+def _within_time(opening: str, programs: dict[str, str]) -> None:
+    """Run them in a process of its own: a pattern that backtracks holds the interpreter and cannot be stopped."""
+    program = opening + "".join(f"print({name!r}, flush=True)\n{each}\n" for name, each in programs.items())
+    try:
+        subprocess.run(
+            [sys.executable, "-c", program], check=True, timeout=ALLOWED_SECONDS, stdout=subprocess.PIPE
+        )
+    except subprocess.TimeoutExpired as late:
+        pytest.fail(f"it is busy with {(late.stdout or b'nothing').splitlines()[-1]!r}")
 
 
 def test_code_spans_are_read_as_before() -> None:

@@ -59,7 +59,7 @@ def test_a_rule_that_can_hold_without_its_claim_is_refused_with_the_clause_that_
     service: Service,
 ) -> None:
     for claim, rule, code in REFUSED:
-        plan = planned(claim, rule)
+        plan = planned(claim, rule, n=60)
         prereg_id = draft(service.client, plan)
         (finding,) = about_claim(lint(service, prereg_id))
         assert (finding["code"], finding["severity"], finding["path"]) == (

@@ -142,7 +142,7 @@ def test_flips_of_hostile_items(name, candidate):
 )
 def test_extreme_designs(body):
     simulations = {"n_simulations": 100} if body["test"] == "sign-flip" else {}
-    sound(ask("power", body, n=[2, 30, 1000], **simulations))
+    sound(ask("power", body, n=[2, 30, 200], **simulations))
     sound(ask("sample-size", body, max_n=400, **simulations))
 
 

@@ -266,6 +266,7 @@ def test_sequential_plans_have_power_and_an_expected_n(stopping, method):
          "tests.0": {"id": "m", "test": "sequential", "version": 1, "parameters": {"method": "e_process"}}},
     ],
 )  # fmt: skip
+@pytest.mark.slow
 def test_the_cost_of_lint_is_bounded(changes):
     """Seconds of CPU, with room for a slow machine; some of these took minutes."""
     made = plan(changes)
@@ -327,7 +328,7 @@ def test_a_rule_that_lint_refuses_has_no_power(changes):
     assert "LOW_POWER" not in said
 
 
-@pytest.mark.parametrize("n", [500, 50_000, 1_000_000])
+@pytest.mark.parametrize("n", [50_000, *(pytest.param(n, marks=pytest.mark.slow) for n in (500, 1_000_000))])
 def test_blocks_of_few_data_sets_count_in_the_cost(n, monkeypatch):
     """Under `exclude_pair` data sets are drawn in blocks, and a search makes many small ones: all are paid for."""
     blocks = []

@@ -120,7 +120,9 @@ def power_of(changes):
     return rule_powers(changed, {name: each.facts() for name, each in manifests(changed).items()})[0]
 
 
-@pytest.mark.parametrize("seed", range(36))
+@pytest.mark.parametrize(
+    "seed", [*range(12), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(12, 36))]
+)
 def test_what_can_pass_and_how_often_is_what_every_outcome_gives(seed):
     changes = design(seed)
     n = changes["populations.0.n"]
@@ -167,7 +169,7 @@ WITHOUT_SPREAD = [
 
 
 @pytest.mark.parametrize(("name", "parameters", "clause"), WITHOUT_SPREAD)
-@pytest.mark.parametrize("negated", [False, True])
+@pytest.mark.parametrize("negated", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_power_and_verdict_agree_that_cells_without_spread_decide_nothing(name, parameters, clause, negated):
     changes = {
         "populations.0.n": 5,
@@ -197,7 +199,7 @@ NEVER = [
 
 
 @pytest.mark.parametrize(("n", "rule"), NEVER)
-@pytest.mark.parametrize("grown", [False, True])
+@pytest.mark.parametrize("grown", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_clauses_that_only_together_cannot_hold(n, rule, grown):
     """One clause at a time each of them can be met; `grown` replaces the rule by one that some outcome meets."""
     changes = {
