@@ -56,7 +56,7 @@ RESERVED = 4
 """Items at the end of every record's that never come in: it stays incomplete."""
 DRAWN = re.compile(
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.(?P<part>\d+))?(?:Z|\+00:00)"
-    r"|(?P<secret>flk_\w+)|(?P<hex>\b[0-9a-f]{32,64}\b)|(?P<b64>[A-Za-z0-9+/_-]{40,}={0,2})"
+    r"|(?P<secret>flk_\w+)|(?P<hex>\b[0-9a-f]{32,64}\b|(?<=\.)[0-9a-f]{16}(?=\"))|(?P<b64>[A-Za-z0-9+/_-]{40,}={0,2})"
 )
 TIMED = re.compile(r"^(?:forelock_http_request_seconds|\w+_created).*$", re.MULTILINE)
 NOT_COMPARED = ("x-request-id", "date", "content-length")

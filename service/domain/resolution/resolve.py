@@ -9,6 +9,7 @@ from service.domain.resolution.records import PowerAgainst, Reach, Resolution, R
 from service.errors import InvalidData
 from service.kernels.clusters import codes_of, intraclass_correlation
 from service.stats.shared.common import amount, is_binary
+from service.stats.shared.pairs import require_size
 
 LEAST = 5
 """Items of a pilot that a spread may rest on."""
@@ -21,7 +22,8 @@ def resolve(request: ResolutionRequest) -> Resolution:
     The pilot gives the spread and the correlation within clusters; its difference is not taken for the true one.
 
     Raises:
-        InvalidData: fewer than five items with both results, one cluster, or differences that do not vary.
+        InvalidData: fewer than five items with both results, one cluster, differences that do not vary, or values whose
+            squares overflow.
     """
     before, after = (
         np.array([np.nan if each is None else each for each in column])
@@ -29,6 +31,8 @@ def resolve(request: ResolutionRequest) -> Resolution:
     )
     there = ~(np.isnan(before) | np.isnan(after))
     before, after = before[there], after[there]
+    require_size(before, "baseline")
+    require_size(after, "candidate")
     difference = after - before
     n, binary = len(difference), is_binary(before, after)
     if n < LEAST:

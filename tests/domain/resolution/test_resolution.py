@@ -120,3 +120,19 @@ def test_audit_of_equal_and_of_certain_accuracies():
     assert "Every table" in certain.sentence
     audit(AuditRequest(n=1, baseline=0.0, candidate=1.0))
     audit(AuditRequest(n=10, baseline=1.0, candidate=1.0, n_clusters=10)).model_dump_json()
+
+
+@pytest.mark.parametrize("name", ["baseline", "candidate"])
+def test_values_whose_squares_overflow_are_refused_and_the_largest_that_do_not_are_not(name):
+    columns = {"baseline": [0.5, 1, 2, 3, 5, 8], "candidate": [1.0, 1, 0, 4, 4, 9]}
+    clusters = ["a", "a", "b", "b", "c", "c"]
+    for extreme in (1e308, -1e151):
+        sent = {**columns, name: [extreme, *columns[name][1:]]}
+        with pytest.raises(InvalidData, match=name):
+            resolve(ResolutionRequest(**sent, clusters=clusters))
+    for scale in (1e149, 1e-149):
+        sent = {key: [each * scale for each in column] for key, column in columns.items()}
+        sent[name] = [-each for each in sent[name]]
+        told = resolve(ResolutionRequest(**sent, clusters=clusters))
+        assert np.isfinite(told.sd)
+        assert all(each.detectable_80 > 0 for each in told.reach)
