@@ -22,7 +22,9 @@ from service.stats.shared.common import MAX_ITEMS, Finite, Margin
 Claim = Literal["superiority", "non_inferiority", "equivalence", "minimum_effect"]
 Collapse = Literal["mean", "majority", "first"]
 MissingPolicy = Literal["fail", "exclude_pair", "worst_case"]
-MultiplicityPolicy = Literal["none", "bonferroni", "holm", "hochberg", "hommel", "bh", "by", "fixed_sequence"]
+MultiplicityPolicy = Literal[
+    "none", "bonferroni", "holm", "hochberg", "hommel", "bh", "by", "fixed_sequence", "max_t"
+]
 MAX_LIST = 200
 MAX_RULE_LENGTH = 2000
 MAX_ENVIRONMENT = 50

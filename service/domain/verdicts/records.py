@@ -10,7 +10,15 @@ from service.domain.canonical import canonical, sha256_hex
 from service.domain.plans.plan import Claim
 from service.domain.verdicts.analyses import JsonObject
 from service.domain.verdicts.outcomes import Excluded
-from service.domain.verdicts.parts import EquivalenceFallback, FamilyP, JudgeNoise, Span, Stopped, Strata
+from service.domain.verdicts.parts import (
+    EquivalenceFallback,
+    FamilyP,
+    JudgeNoise,
+    Span,
+    Stopped,
+    Strata,
+    absent,
+)
 from service.domain.verdicts.reading import Reading
 from service.domain.verdicts.validity import Mark, no_marks
 from service.domain.verdicts.worst_case import Way
@@ -29,11 +37,6 @@ __all__ = [
 
 Outcome = Literal["supported", "not_supported", "equivalent", "inconclusive", "invalid"]
 Role = Literal["primary", "secondary"]
-
-
-def absent(value: object) -> bool:
-    """True for a later field that is null: it stays out, so that a stored verdict keeps its bytes and its hash."""
-    return value is None
 
 
 class ClauseVerdict(Record):

@@ -29,7 +29,8 @@ def multiplicity(plan: Plan) -> str:
         each for name in members(plan) if (each := plan.hypothesis(name)) and each.equivalence is not None
     ]
     both = ", for their rules and the equivalence tests beside them" if named and policy in CLOSED else ""
-    return f"{policy} over {family}{both}"
+    how = ", by one random sign per item or cluster" if policy == "max_t" else ""
+    return f"{policy} over {family}{both}{how}"
 
 
 def sentence(
