@@ -26,8 +26,8 @@ from service.kernels.streams import generator
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-LISTED_UP_TO = 19
-"""Bits: 2^19 patterns of signs, units alike counted together, are all listed."""
+LISTED_UP_TO = 16
+"""Bits: 2^16 patterns of signs, units alike counted together, are all listed."""
 CHUNK = 2**15
 """Patterns compared at a time."""
 
