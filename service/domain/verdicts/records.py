@@ -20,6 +20,7 @@ from service.domain.verdicts.parts import (
     absent,
 )
 from service.domain.verdicts.reading import Reading
+from service.domain.verdicts.slices import SlicesFound
 from service.domain.verdicts.validity import Mark, no_marks
 from service.domain.verdicts.worst_case import Way
 from service.records import Record
@@ -82,6 +83,11 @@ class HypothesisVerdict(Record):
     reading_of: str | None = Field(description="The interval that was read.")
     family: FamilyP | None = Field(None, description="Its place in the family; null outside it.")
     strata: Strata | None = Field(None, description="Effect by category; null without strata.")
+    slices: SlicesFound | None = Field(
+        None,
+        exclude_if=absent,
+        description="What the plan asks of every slice; not present where it asks nothing.",
+    )
     judge: JudgeNoise | None = Field(
         None, description="The difference corrected for the judge's errors; null where nobody judges."
     )
