@@ -11,10 +11,12 @@ import numpy as np
 from service.domain.plans.findings import Finding, error, warning
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts, StratumFacts
-from service.domain.plans.slices import MOST_SLICES, Slices
+from service.domain.plans.slices import Slices
 from service.domain.rules.settings import Setting
-from service.domain.verdicts.slices import asked_of, weigh
+from service.domain.verdicts.slices import asked_of
 from service.errors import InvalidData
+from service.stats.shared.sliced import MOST_SLICES
+from service.stats.shared.slicing import weigh
 
 NAMED = 5
 

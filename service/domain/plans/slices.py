@@ -9,9 +9,7 @@ from pydantic import Field
 from service.domain.plans.strings import Name
 from service.records import StrictRecord
 from service.stats.shared.common import Margin
-
-MOST_SLICES = 200
-"""Strata of a population; with more of them they are no categories to read about."""
+from service.stats.shared.sliced import MOST_SLICES
 
 
 class Slices(StrictRecord):

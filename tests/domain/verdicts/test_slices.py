@@ -14,10 +14,10 @@ from service.domain.lint.slices import least_alike, least_ever
 from service.domain.notes.notes import sentences
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
-from service.domain.verdicts.slices import overall, reversal_of, standings, weigh
 from service.kernels.paired_exact import exact_p_below
 from service.kernels.reversal import gail_simon
 from service.stats.shared import registry
+from service.stats.shared.slicing import overall, reversal_of, standings, weigh
 from tests.domain import sample
 
 NAMES = ("code", "math", "prose")
