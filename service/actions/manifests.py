@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from sqlalchemy.orm import Session
 
-from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest, ManifestFacts
 from service.domain.plans.preregistration import Preregistration
 from service.store import populations
@@ -19,14 +18,10 @@ def manifests_of(session: Session, record: Preregistration) -> Mapping[str, Mani
 
 def facts_of(session: Session, record: Preregistration) -> dict[str, ManifestFacts]:
     """What lint reads of them: of a locked record from the lists themselves, whose hashes the plan has."""
-    if record.state == "draft" and record.plan.slices is None:
+    strata = record.plan.slices is not None
+    if record.state == "draft" and not strata:
         return populations.facts(session, record.id)
-    return facts_for(record.plan, manifests_of(session, record))
-
-
-def facts_for(plan: Plan, manifests: Mapping[str, Manifest]) -> dict[str, ManifestFacts]:
-    """What lint reads of these lists: of their strata too where the plan asks something of them."""
-    facts = {name: manifest.facts() for name, manifest in manifests.items()}
-    if plan.slices is None:
-        return facts
-    return {name: manifests[name].with_strata(each) for name, each in facts.items()}
+    manifests = manifests_of(session, record)
+    if strata or record.state == "locked":  # an amendment may ask about them
+        return {name: each.with_strata(each.facts()) for name, each in manifests.items()}
+    return {name: each.facts() for name, each in manifests.items()}

@@ -92,8 +92,8 @@ def _sizes(slices: Slices, setting: Setting, facts: ManifestFacts | None) -> Ite
         yield error(
             "SLICES",
             "slices",
-            f"the items of '{name}' have {len(facts.strata)} strata, and at most {MOST_SLICES} can be told apart: put "
-            "them with coarser ones",
+            f"the items of '{name}' have more than {MOST_SLICES} strata, which is the most that can be told apart: "
+            "put them with coarser ones",
         )
         return
     kind, margin = _kind(setting), float(slices.no_worse_than.exact())

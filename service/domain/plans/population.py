@@ -17,6 +17,8 @@ from service.errors import InvalidData
 from service.records import Record
 
 MAX_ID_LENGTH = 512
+MOST_STRATA = 200
+"""Strata that are told one by one; one more says that there are more."""
 
 
 class StratumFacts(Record):
@@ -35,7 +37,8 @@ class ManifestFacts(Record):
     n_clusters: int | None = Field(description="Distinct clusters; null when the manifest has none.")
     cluster_sizes: tuple[int, ...] = Field((), description="Items per cluster, by first appearance.")
     strata: tuple[StratumFacts, ...] | None = Field(
-        None, description="By first appearance; null: there are none, or the plan asks nothing of them."
+        None,
+        description="By first appearance, the first 201; null: there are none, or nobody asks about them.",
     )
     spans_strata: bool = Field(False, description="Some cluster has items in several strata.")
 
@@ -116,6 +119,7 @@ class Manifest:
         if self.strata is None:
             return facts
         sizes = Counter(self.strata)
+        few = list(sizes.items())[: MOST_STRATA + 1]
         pairs = set(zip(self.clusters or (), self.strata, strict=False))
         clusters = Counter(stratum for _, stratum in pairs)
         return facts.model_copy(
@@ -124,7 +128,7 @@ class Manifest:
                     StratumFacts(
                         stratum=name, n=n, n_clusters=None if self.clusters is None else clusters[name]
                     )
-                    for name, n in sizes.items()
+                    for name, n in few
                 ),
                 "spans_strata": self.clusters is not None and len(pairs) > len(set(self.clusters)),
             }

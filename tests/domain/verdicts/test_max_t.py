@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ from statsmodels.stats.multitest import multipletests
 from service.domain.deviations.as_run import Rows, as_run
 from service.domain.deviations.changes import MultiplicityChange
 from service.domain.lint import lint as service_lint
+from service.domain.plans.plan import TestUse
 from service.domain.power.rule import rule_powers
+from service.domain.rules.feeding import build_request, parameter
 from service.domain.verdicts.analyses import Analyses, analyse
 from service.domain.verdicts.joint import sign_tests
 from service.domain.verdicts.judge import judge
@@ -20,6 +23,7 @@ from service.domain.verdicts.outcomes import Outcomes
 from service.kernels.joint_flips import joint_of, step_down
 from service.kernels.sign_flip import sign_flip
 from tests.domain import sample
+from tests.domain.power.test_plan_use import IN_PLANS, asked
 
 N = 120
 SIGNS = {"id": "m", "test": "clustered-mcnemar", "version": 1, "parameters": {"method": "sign_flip"}}
@@ -211,7 +215,37 @@ def test_lint_says_which_members_cannot_share(changes, words):
 
 
 def test_tests_that_can_be_members_are_named():
-    assert {"mcnemar", "clustered-mcnemar"} <= set(sign_tests())
+    assert {"mcnemar", "clustered-mcnemar", "randomization"} <= set(sign_tests())
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_what_is_said_to_flip_signs_does(alternative):
+    """Every test that may be a member, with every parameter it may have: its p is that of the sign flips."""
+    rng = np.random.default_rng(13)
+    difference = rng.choice([1.0, 0.0, -1.0], 90, p=[0.3, 0.5, 0.2])
+    columns = {"baseline": (difference < 0) * 1.0, "candidate": (difference > 0) * 1.0}
+    tails = {"two-sided": "two_sided", "greater": "at_least", "less": "at_most"}
+    tried = 0
+    for name, test in IN_PLANS.items():
+        for given in ({**each, "alternative": alternative} for each in asked(name)):
+            use = TestUse(id="m", test=name, version=test.version, parameters=given)
+            if "alternative" not in test.request.model_fields or not test.plan.flips_signs(
+                partial(parameter, use)
+            ):
+                continue
+            labels = [f"c{k % 15}" for k in range(90)] if test.plan.clusters == "required" else None
+            sums = difference if labels is None else np.bincount(np.arange(90) % 15, weights=difference)
+            request = build_request(
+                test,
+                use,
+                **{key: each.tolist() for key, each in columns.items()},
+                clusters=labels,
+                margin=None,
+            )
+            p = test.compute(request).p_value
+            assert p == pytest.approx(getattr(sign_flip(sums), tails[alternative]), rel=1e-9), (name, given)
+            tried += 1
+    assert tried >= 3
 
 
 def test_power_is_simulated_and_above_holm():
