@@ -80,6 +80,9 @@ def test_from_lint_to_the_bundle(service: Service) -> None:
     assert "通过,2 个切片均被证明损失小于该界限" in words["zh"]
     report = service.client.get(f"{RECORDS}/{prereg_id}/report.md").text
     assert "No slice is to lose 5.00 pp or more" in report
+    assert "| math | 150 |" in report
+    page = service.client.get(f"{RECORDS}/{prereg_id}/report.html", params={"lang": "zh"}).text
+    assert "<td>math</td><td>150</td>" in page
     bundle = service.client.get(f"{RECORDS}/{prereg_id}/bundle").content
     checked = verify(io.BytesIO(bundle), recompute=recompute)
     assert exit_status(checked) == 0, checked
