@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from forelock.cli import main
 from service import ledger_commands
 from service.app import create_app
 from service.backups import back_up_database, back_up_keys, restore_database, restore_keys, standing
@@ -274,9 +274,9 @@ def test_a_missing_program_is_named(service, place, elsewhere, monkeypatch) -> N
     assert list((elsewhere / "copies").iterdir()) == []
 
 
-@pytest.mark.any_database
-def test_the_commands_of_the_page_restore_what_they_copied(service, place, elsewhere) -> None:
-    """As an operator types them, in processes of their own."""
+def test_the_commands_of_the_page_restore_what_they_copied(
+    service, place, elsewhere, monkeypatch, capsys
+) -> None:
     prereg_id = half(service)
     new = place("new")
     commands = re.findall(r"^forelock (?:backup|restore) .*$", PAGE, re.MULTILINE)
@@ -284,19 +284,21 @@ def test_the_commands_of_the_page_restore_what_they_copied(service, place, elsew
         ["backup", "database"], ["backup", "keys"], ["restore", "database"], ["restore", "keys"],
     ]  # fmt: skip
     names = {
-        "DIR": str(service.settings.data_dir),
-        "NEW": str(new.data_dir),
-        "BACKUP": str(elsewhere / "copies"),
-        "KEYS_BACKUP": str(elsewhere / "keys-copies"),
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "DIR": service.settings.data_dir,
+        "NEW": new.data_dir,
+        "BACKUP": elsewhere / "copies",
+        "KEYS_BACKUP": elsewhere / "keys-copies",
     }
+    for name, path in names.items():
+        monkeypatch.setenv(name, str(path))
     for command in commands:
         url = (of(service) if "backup" in command else new).database_url
-        given = {} if url is None else {"FORELOCK_DATABASE_URL": url}
-        done = subprocess.run(
-            ["sh", "-euc", command], env=names | given, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
-    assert "they fit" in done.stdout
+        monkeypatch.setenv("FORELOCK_DATABASE_URL", url or "")
+        umask = os.umask(0o022)
+        try:
+            assert main(shlex.split(os.path.expandvars(command))[1:]) == 0, capsys.readouterr().err
+        finally:
+            os.umask(umask)
+    assert "they fit" in capsys.readouterr().out
     with opened(new, service) as (client, runner):
         assert finish(client, runner, prereg_id).status_code == 200
