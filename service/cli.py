@@ -209,6 +209,10 @@ def _serve(arguments: argparse.Namespace) -> int:
     supervisor.tell(
         {"FORELOCK_DATA_DIR": told["data_dir"], "FORELOCK_HOST": host, "FORELOCK_PORT": str(port)}
     )
+    if told["workers"] > 1:
+        from service import tallies
+
+        supervisor.tell({tallies.VARIABLE: str(tallies.begin(Path(told["data_dir"])))})
     children = [
         Child(
             f"api {number + 1}",

@@ -14,7 +14,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 MIB = 1024 * 1024
 
 
-OTHERS = frozenset({"FORELOCK_URL", "FORELOCK_API_KEY", "FORELOCK_PARENT_PIPE"})
+OTHERS = frozenset({"FORELOCK_URL", "FORELOCK_API_KEY", "FORELOCK_PARENT_PIPE", "FORELOCK_METRICS_DIR"})
 """Variables of the client, and of the supervisor."""
 
 

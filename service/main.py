@@ -241,12 +241,16 @@ def serve_api(settings: Settings, descriptor: int) -> None:
     """Run one uvicorn worker on a listening socket inherited from the supervisor."""
     import uvicorn
 
+    from service.api.http.metrics import DIRECTORY
     from service.api.http.protocol import LimitedProtocol, raise_file_limit
     from service.app import create_app
     from service.logs import configure
     from service.supervise import REQUEST_SECONDS, follow_parent
+    from service.tallies import VARIABLE
 
     configure()
+    if together := os.environ.get(VARIABLE):
+        os.environ[DIRECTORY] = together
     database = Database(settings.url, pool_size=settings.pool_size)
     wait_for(database, sys.stderr.write)
     schema.require_current(database.engine)
