@@ -126,6 +126,11 @@ class Settings(BaseSettings):
         pattern=r"^https?://[^\s?#@]+$",
         description="Where people reach the service; messages link to pages there. Unset: they link nowhere.",
     )
+    otel_endpoint: str | None = Field(
+        None,
+        pattern=r"^https?://[^\s]+$",
+        description="Where traces are sent by OTLP over HTTP, such as http://127.0.0.1:4318/v1/traces; unset: nowhere.",
+    )
     delivery_days: float = Field(
         3.0, gt=0, le=30, description="A webhook or a tracker that is away this long is given up."
     )
