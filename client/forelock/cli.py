@@ -15,7 +15,7 @@ from forelock.problem import FileFault, ForelockError, ForelockProblem
 
 NOUNS = (
     "tests", "gates", "noise", "resolution", "plans", "states", "results", "imports", "spool", "verdicts", "seals",
-    "bundles", "exports", "outside", "keys", "log",
+    "after", "bundles", "exports", "outside", "keys", "log", "completion",
 )  # fmt: skip
 """Modules of commands, in the order of the help."""
 QUICK = {
@@ -90,6 +90,11 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         for entry in entry_points(group="forelock.commands"):  # an eval job never pays for loading the server
             entry.load()(commands)
     return parser
+
+
+def whole() -> argparse.ArgumentParser:
+    """The parser with every command, the server's included where it is installed."""
+    return _parser(())
 
 
 if __name__ == "__main__":

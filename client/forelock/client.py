@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, BinaryIO, Literal, Protocol
 from urllib.parse import quote
 
+from forelock.after import AfterCalls
 from forelock.connection import LONGEST_POLL, Json, read_object
-from forelock.outside import OutsideCalls
 from forelock.problem import ForelockProblem, VerdictTimeout
 from forelock.results import OnDuplicate, Results
 
@@ -28,7 +28,7 @@ BATCH_SIZE = 10_000
 GZIPPED = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
 
 
-class Client(OutsideCalls):
+class Client(AfterCalls):
     """What one service offers to one API key, as calls."""
 
     # Statistical tests

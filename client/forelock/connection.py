@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, Self
 import httpx
 
 from forelock import settings
+from forelock.answers import Answer
 from forelock.problem import ForelockProblem, JobTimeout, Unreachable
 
 Json = dict[str, Any]
@@ -80,8 +81,7 @@ class Connection:
         while True:
             job = self._json("GET", location)
             if job["state"] == "succeeded":
-                result: Json = job["result"]
-                return result
+                return Answer(job["result"])
             if job["state"] in ("failed", "cancelled"):
                 raise ForelockProblem.from_document(job.get("error") or {"code": f"job_{job['state']}"})
             if self._clock() + pause > deadline:
@@ -164,4 +164,4 @@ def read_object(response: httpx.Response) -> Json:
         document = None
     if not isinstance(document, dict):
         raise ForelockProblem(response.status_code, "not_forelock", "the answer is not a JSON object")
-    return document
+    return Answer(document)
