@@ -82,6 +82,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    parser.set_defaults(whole=whole)  # for the command that describes all the others
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     first = arguments[0] if arguments else ""
     for noun in (QUICK[first],) if first in QUICK else NOUNS:

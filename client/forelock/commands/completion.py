@@ -23,8 +23,6 @@ def _print(options: argparse.Namespace) -> int:
 
     import shtab
 
-    from forelock.cli import whole
-
-    script = shtab.complete(whole(), shell=options.shell)
+    script = shtab.complete(options.whole(), shell=options.shell)
     print(json.dumps(script) if options.json else script)
     return 0
