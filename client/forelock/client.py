@@ -316,12 +316,15 @@ class Client(AfterCalls):
         deadline = self._clock() + timeout
         while True:
             try:
-                return self._json("GET", f"{_record(preregistration_id)}/verdict")
+                found = self._json("GET", f"{_record(preregistration_id)}/verdict")
+                self.on_wait("verdict", 1.0)
+                return found
             except ForelockProblem as problem:
                 if not wait or problem.code not in ("blinded", "verdict_pending"):
                     raise
                 if self._clock() + poll > deadline:
                     raise VerdictTimeout(f"no verdict after {timeout:g} s: {problem.detail}") from problem
+            self.on_wait("verdict", None)
             self._sleep(poll)
             poll = min(1.5 * poll, LONGEST_POLL)
 
