@@ -509,6 +509,7 @@ pages() {
     "$venv/bin/python" -m tools.pages.reference
     "$venv/bin/python" -m tools.pages.map
     "$venv/bin/python" -m tools.pages.async_client
+    "$venv/bin/python" -m tools.pages.pictures
     "$venv/bin/python" -m tools.openapi openapi/openapi.json
 }
 
