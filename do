@@ -24,6 +24,7 @@ usage: ./do COMMAND [ARGUMENTS]
   check                           format, lint, types, layers, OpenAPI, Dockerfile
   openapi                         write openapi/openapi.json from the code
   pages                           write every generated page and the API's description from the code
+  docs [DIR]                      build the pages of docs/ as a site with a search, in .do/site or DIR
   new-test NAME                   begin a statistical test: its module, its tests, its words
   bench [--json FILE] [--only GROUP ...] [--write]
                                   measure against other packages
@@ -507,6 +508,8 @@ pages() {
     "$venv/bin/python" -m tools.pages.tests
     "$venv/bin/python" -m tools.pages.reference
     "$venv/bin/python" -m tools.pages.map
+    "$venv/bin/python" -m tools.pages.async_client
+    "$venv/bin/python" -m tools.pages.pictures
     "$venv/bin/python" -m tools.openapi openapi/openapi.json
 }
 
@@ -524,6 +527,7 @@ case $command in
     check) check ;;
     openapi) environment run; cd "$root"; exec "$venv/bin/python" -m tools.openapi openapi/openapi.json ;;
     pages) environment run; pages ;;
+    docs) environment dev; cd "$root"; exec "$venv/bin/python" -m mkdocs build --strict --site-dir "${1:-$state/site}" ;;
     new-test) environment run; cd "$root"; exec "$venv/bin/python" -m tools.new_test "$@" ;;
     bench) environment bench; have wrk || apt_install wrk || say "./do bench: without wrk the rows of HTTP are skipped (Debian: apt-get install wrk)"; cd "$root"; exec "$venv/bin/python" -m benchmarks "$@" ;;
     uv) choose_places; find_uv; exec env TMPDIR="$state" "$uv" "$@" ;;

@@ -1,4 +1,4 @@
-"""The server's subcommands of the `forelock` command: serve, runner, init, migrate, ledger, and two for repairs."""
+"""The server's subcommands of the `forelock` command: serve, runner, init, migrate, backup, ledger and more."""
 
 from __future__ import annotations
 
@@ -38,6 +38,13 @@ def commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("runner", _runner, "Run a runner alone: it computes the jobs and holds the key that opens rows.")
     add("init", _init, "Create the database, the keys, the project 'default' and the first API key.")
     add("migrate", _migrate, "Bring the database's schema up to this version.")
+    for act, handler, summary in (
+        ("backup", _backup, "Copy the database, or the keys, to a new file; the service may be running."),
+        ("restore", _restore, "Make the database, or the keys, from such a file, where there are none."),
+    ):
+        copies = add(act, handler, summary)
+        copies.add_argument("what", choices=("database", "keys"), help="one at a time: they are kept apart")
+        copies.add_argument("file", type=Path, metavar="FILE", help="the copy")
     altered = add("alterations", _alterations, "List stored records that were found altered.")
     altered.add_argument(
         "--forget", action="store_true", help="when you have looked: readiness is green again"
@@ -102,6 +109,25 @@ def _migrate(arguments: argparse.Namespace) -> int:
     from service import main
 
     sys.stdout.write(f"The schema is at revision {main.migrate(settings_from(arguments))}\n")
+    return 0
+
+
+def _backup(arguments: argparse.Namespace) -> int:
+    from service import backups
+
+    act = backups.back_up_database if arguments.what == "database" else backups.back_up_keys
+    return _say(act(settings_from(arguments), arguments.file))
+
+
+def _restore(arguments: argparse.Namespace) -> int:
+    from service import backups
+
+    act = backups.restore_database if arguments.what == "database" else backups.restore_keys
+    return _say(act(settings_from(arguments), arguments.file))
+
+
+def _say(lines: list[str]) -> int:
+    sys.stdout.writelines(f"{line}\n" for line in lines)
     return 0
 
 
@@ -183,6 +209,10 @@ def _serve(arguments: argparse.Namespace) -> int:
     supervisor.tell(
         {"FORELOCK_DATA_DIR": told["data_dir"], "FORELOCK_HOST": host, "FORELOCK_PORT": str(port)}
     )
+    if told["workers"] > 1:
+        from service import tallies
+
+        supervisor.tell({tallies.VARIABLE: str(tallies.begin(Path(told["data_dir"])))})
     children = [
         Child(
             f"api {number + 1}",

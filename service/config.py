@@ -14,7 +14,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 MIB = 1024 * 1024
 
 
-OTHERS = frozenset({"FORELOCK_URL", "FORELOCK_API_KEY", "FORELOCK_PARENT_PIPE"})
+OTHERS = frozenset({"FORELOCK_URL", "FORELOCK_API_KEY", "FORELOCK_PARENT_PIPE", "FORELOCK_METRICS_DIR"})
 """Variables of the client, and of the supervisor."""
 
 
@@ -125,6 +125,11 @@ class Settings(BaseSettings):
         max_length=500,
         pattern=r"^https?://[^\s?#@]+$",
         description="Where people reach the service; messages link to pages there. Unset: they link nowhere.",
+    )
+    otel_endpoint: str | None = Field(
+        None,
+        pattern=r"^https?://[^\s]+$",
+        description="Where traces are sent by OTLP over HTTP, such as http://127.0.0.1:4318/v1/traces; unset: nowhere.",
     )
     delivery_days: float = Field(
         3.0, gt=0, le=30, description="A webhook or a tracker that is away this long is given up."

@@ -149,9 +149,9 @@ class RecordAltered(ForelockError):
 
 
 class TooMany(ForelockError):
-    """More than the project may have at a time."""
+    """More than a project, or a key, may have at a time."""
 
-    status, code, title = 429, "too_many", "The project has as many as it may"
+    status, code, title = 429, "too_many", "There are as many as there may be"
 
 
 class TooFast(ForelockError):

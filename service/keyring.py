@@ -50,11 +50,11 @@ class Keyring:
         directory.chmod(0o700)
         if not (directory / SEAL_PUBLIC).exists():
             if not (directory / SEAL_PRIVATE).exists():
-                _write(directory / SEAL_PRIVATE, new_keypair()[1])
-            _write(directory / SEAL_PUBLIC, public_half(_read(directory / SEAL_PRIVATE)))
+                write_key(directory / SEAL_PRIVATE, new_keypair()[1])
+            write_key(directory / SEAL_PUBLIC, public_half(read_key(directory / SEAL_PRIVATE)))
         for name in (SIGNING, SERVER):
             if not (directory / name).exists():
-                _write(directory / name, secrets.token_bytes(KEY_BYTES))
+                write_key(directory / name, secrets.token_bytes(KEY_BYTES))
         return cls.load(directory, private=True)
 
     @classmethod
@@ -75,15 +75,17 @@ class Keyring:
         opener = None
         if private:
             opener = (
-                _given("SEAL_PRIVATE_KEY", seal_private) if seal_private else _read(directory / SEAL_PRIVATE)
+                _given("SEAL_PRIVATE_KEY", seal_private)
+                if seal_private
+                else read_key(directory / SEAL_PRIVATE)
             )
         return cls(
             seal_public=_given("SEAL_PUBLIC_KEY", seal_public)
             if seal_public
-            else _read(directory / SEAL_PUBLIC),
+            else read_key(directory / SEAL_PUBLIC),
             seal_private=opener,
-            signing=_read(signing_key_file or directory / SIGNING) if signs else None,
-            server=_read(directory / SERVER),
+            signing=read_key(signing_key_file or directory / SIGNING) if signs else None,
+            server=read_key(directory / SERVER),
         )
 
     @staticmethod
@@ -100,7 +102,7 @@ class Keyring:
         if seal_private:
             _given("SEAL_PRIVATE_KEY", seal_private)
         if signing_key_file:
-            _read(signing_key_file)
+            read_key(signing_key_file)
 
     def opener(self) -> bytes:
         """The private seal key; only a runner's keyring has it."""
@@ -133,13 +135,13 @@ class SigningKeyFile:
         Raises:
             KeyringError: one is no key.
         """
-        return [_read(each) for each in (self.path, self._successor) if each.exists()]
+        return [read_key(each) for each in (self.path, self._successor) if each.exists()]
 
     def prepare(self) -> bytes:
         """The successor, on the disk: a new one, or that of a rotation that was interrupted."""
         if not self._successor.exists():
-            _write(self._successor, secrets.token_bytes(KEY_BYTES))
-        return _read(self._successor)
+            write_key(self._successor, secrets.token_bytes(KEY_BYTES))
+        return read_key(self._successor)
 
     def take_over(self) -> None:
         """The successor in the place of the key, which is gone with this."""
@@ -151,7 +153,7 @@ class SigningKeyFile:
             os.close(directory)
 
 
-def _write(path: Path, key: bytes) -> None:
+def write_key(path: Path, key: bytes) -> None:
     """Make the file, complete or not at all; one that another process made first stays."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -166,7 +168,12 @@ def _write(path: Path, key: bytes) -> None:
         draft.unlink()
 
 
-def _read(path: Path) -> bytes:
+def read_key(path: Path) -> bytes:
+    """The key of a file.
+
+    Raises:
+        KeyringError: it cannot be read, or is none.
+    """
     restore = "restore the keys from their backup"
     try:
         text = path.read_text("ascii")
@@ -174,14 +181,19 @@ def _read(path: Path) -> bytes:
         raise KeyringError(f"cannot read the key file {path}: {error.strerror}; {restore}") from error
     except UnicodeDecodeError as error:
         raise KeyringError(f"the key file {path} is not base64; {restore}") from error
-    return _decode(text, f"the key file {path}", restore)
+    return decode_key(text, f"the key file {path}", restore)
 
 
 def _given(setting: str, text: str) -> bytes:
-    return _decode(text, f"FORELOCK_{setting}", "copy it again")
+    return decode_key(text, f"FORELOCK_{setting}", "copy it again")
 
 
-def _decode(text: str, what: str, way_out: str) -> bytes:
+def decode_key(text: str, what: str, way_out: str) -> bytes:
+    """A key from its base64.
+
+    Raises:
+        KeyringError: it is none; `what` it should have been, and the `way_out`.
+    """
     try:
         key = base64.b64decode(text.strip(), validate=True)
     except ValueError as error:

@@ -20,7 +20,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from service.complaints import reported
 from service.config import Settings, read_settings
@@ -28,6 +28,7 @@ from service.domain.access import SCOPES, Key, Project, new_secret, secret_prefi
 from service.errors import Conflict
 from service.keyring import Keyring
 from service.starting import (
+    CannotStart,
     require_answer,
     require_begun,
     require_keys,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from service.jobs.runner import Runner
     from service.jobs.witnessing import Witnessing
     from service.publish.http import Outgoing
+    from service.tracing import Tracing
 
 
 def settings_of(given: Mapping[str, object]) -> Settings:
@@ -199,6 +201,7 @@ def build_runner(settings: Settings) -> Runner:
         settings=settings,
         witnessing=_witnessing(settings, database),
         delivering=_delivering(settings, database, keyring),
+        tracing=_tracing(settings, "forelock-runner", database),
     )
 
 
@@ -218,6 +221,22 @@ def _delivering(settings: Settings, database: Database, keyring: Keyring) -> Del
         public_url=settings.public_url,
         gives_up_after=timedelta(days=settings.delivery_days),
     )
+
+
+def _tracing(settings: Settings, process: str, database: Database) -> Tracing | None:
+    """Traces of a process, if they go anywhere; what that takes is loaded then alone."""
+    if settings.otel_endpoint is None:
+        return None
+    try:
+        from service.tracing import Tracing
+    except ModuleNotFoundError as error:
+        raise CannotStart(
+            "FORELOCK_OTEL_ENDPOINT is set, and the packages that send traces are not installed: install "
+            "forelock-server[otel], or unset it"
+        ) from error
+    tracing = Tracing.to(process, settings.otel_endpoint)
+    tracing.database(database.engine)
+    return tracing
 
 
 def _witnessing(settings: Settings, database: Database) -> Witnessing | None:
@@ -241,16 +260,23 @@ def serve_api(settings: Settings, descriptor: int) -> None:
     """Run one uvicorn worker on a listening socket inherited from the supervisor."""
     import uvicorn
 
+    from service.api.http.metrics import DIRECTORY
     from service.api.http.protocol import LimitedProtocol, raise_file_limit
     from service.app import create_app
     from service.logs import configure
     from service.supervise import REQUEST_SECONDS, follow_parent
+    from service.tallies import VARIABLE
 
     configure()
+    if together := os.environ.get(VARIABLE):
+        os.environ[DIRECTORY] = together
     database = Database(settings.url, pool_size=settings.pool_size)
     wait_for(database, sys.stderr.write)
     schema.require_current(database.engine)
-    app = create_app(settings, database, _keyring(settings, private=False))
+    app: Any = create_app(settings, database, _keyring(settings, private=False))
+    tracing = _tracing(settings, "forelock-api", database)
+    if tracing is not None:
+        app = tracing.application(app)
     LimitedProtocol.most = raise_file_limit()
     config = uvicorn.Config(
         app,
@@ -266,6 +292,8 @@ def serve_api(settings: Settings, descriptor: int) -> None:
     server = uvicorn.Server(config)
     follow_parent(lambda: os.kill(os.getpid(), signal.SIGTERM))
     server.run(sockets=[socket.socket(fileno=descriptor)])
+    if tracing is not None:
+        tracing.close()
 
 
 def run_runner(settings: Settings) -> None:

@@ -68,7 +68,7 @@ def checkout(tmp_path: Path) -> Checkout:
 
 def test_a_test_run_draws_what_the_last_one_drew(checkout: Checkout) -> None:
     said = checkout.run("test", "tests/test_one.py").stdout
-    assert said == "0: -m pytest -n auto --maxprocesses 8 -m not slow tests/test_one.py\n"
+    assert said == "0: -m pytest -n auto --maxprocesses 8 --dist loadgroup -m not slow tests/test_one.py\n"
 
 
 def test_a_search_says_how_it_is_repeated(checkout: Checkout) -> None:

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from forelock.async_client import AsyncClient
     from forelock.client import Client
     from forelock.problem import (
         Fault,
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from forelock.results import Results
 
 __all__ = [
+    "AsyncClient",
     "Client",
     "Fault",
     "FileFault",
@@ -29,7 +31,7 @@ __all__ = [
     "Unreachable",
     "VerdictTimeout",
 ]
-_PLACES = {"Client": "client", "Results": "results"}
+_PLACES = {"AsyncClient": "async_client", "Client": "client", "Results": "results"}
 
 
 def __getattr__(name: str) -> Any:

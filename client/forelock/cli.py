@@ -15,7 +15,7 @@ from forelock.problem import FileFault, ForelockError, ForelockProblem
 
 NOUNS = (
     "tests", "gates", "noise", "resolution", "plans", "states", "results", "imports", "spool", "verdicts", "seals",
-    "bundles", "exports", "outside", "keys", "log",
+    "after", "bundles", "exports", "outside", "keys", "log", "completion",
 )  # fmt: skip
 """Modules of commands, in the order of the help."""
 QUICK = {
@@ -82,6 +82,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    parser.set_defaults(whole=whole)  # for the command that describes all the others
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     first = arguments[0] if arguments else ""
     for noun in (QUICK[first],) if first in QUICK else NOUNS:
@@ -90,6 +91,11 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         for entry in entry_points(group="forelock.commands"):  # an eval job never pays for loading the server
             entry.load()(commands)
     return parser
+
+
+def whole() -> argparse.ArgumentParser:
+    """The parser with every command, the server's included where it is installed."""
+    return _parser(())
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, BinaryIO, Literal, Protocol
 from urllib.parse import quote
 
+from forelock.after import AfterCalls
 from forelock.connection import LONGEST_POLL, Json, read_object
-from forelock.outside import OutsideCalls
 from forelock.problem import ForelockProblem, VerdictTimeout
 from forelock.results import OnDuplicate, Results
 
@@ -28,7 +28,7 @@ BATCH_SIZE = 10_000
 GZIPPED = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
 
 
-class Client(OutsideCalls):
+class Client(AfterCalls):
     """What one service offers to one API key, as calls."""
 
     # Statistical tests
@@ -316,12 +316,15 @@ class Client(OutsideCalls):
         deadline = self._clock() + timeout
         while True:
             try:
-                return self._json("GET", f"{_record(preregistration_id)}/verdict")
+                found = self._json("GET", f"{_record(preregistration_id)}/verdict")
+                self.on_wait("verdict", 1.0)
+                return found
             except ForelockProblem as problem:
                 if not wait or problem.code not in ("blinded", "verdict_pending"):
                     raise
                 if self._clock() + poll > deadline:
                     raise VerdictTimeout(f"no verdict after {timeout:g} s: {problem.detail}") from problem
+            self.on_wait("verdict", None)
             self._sleep(poll)
             poll = min(1.5 * poll, LONGEST_POLL)
 

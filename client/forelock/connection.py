@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, Self
 import httpx
 
 from forelock import settings
+from forelock.answers import Answer
 from forelock.problem import ForelockProblem, JobTimeout, Unreachable
 
 Json = dict[str, Any]
@@ -43,6 +44,8 @@ class Connection:
         self._attempts = attempts
         self._sleep = sleep
         self._clock = clock
+        self.on_wait: Callable[[str, float | None], object] = lambda _what, _share: None
+        """Told what a call waits for, and how far it is where that is known: 1 when it is over."""
         try:
             self._http = httpx.Client(
                 base_url=self.url,
@@ -79,11 +82,13 @@ class Connection:
         pause = 0.05
         while True:
             job = self._json("GET", location)
+            if job["state"] not in ("queued", "running"):
+                self.on_wait("job", 1.0)
             if job["state"] == "succeeded":
-                result: Json = job["result"]
-                return result
+                return Answer(job["result"])
             if job["state"] in ("failed", "cancelled"):
                 raise ForelockProblem.from_document(job.get("error") or {"code": f"job_{job['state']}"})
+            self.on_wait("job", job.get("progress"))
             if self._clock() + pause > deadline:
                 raise JobTimeout(f"job {job['id']} is still {job['state']}")
             self._sleep(pause)
@@ -164,4 +169,4 @@ def read_object(response: httpx.Response) -> Json:
         document = None
     if not isinstance(document, dict):
         raise ForelockProblem(response.status_code, "not_forelock", "the answer is not a JSON object")
-    return document
+    return Answer(document)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -61,9 +61,12 @@ class OneImport:
 class FileBody:
     """A file as a body: read as it is sent, and again when it has to be sent again."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(
+        self, file: BinaryIO, on_sent: Callable[[int, int], object] = lambda _sent, _of: None
+    ) -> None:
         self._file = file
         self._size = file.seek(0, 2)
+        self._on_sent = on_sent
 
     def __len__(self) -> int:
         return self._size
@@ -72,6 +75,7 @@ class FileBody:
         self._file.seek(0)
         while piece := self._file.read(_PIECE):
             yield piece
+            self._on_sent(self._file.tell(), self._size)
 
 
 def imports_of(paths: Sequence[str], form: str | None) -> tuple[str, list[OneImport]]:
@@ -127,8 +131,10 @@ def _format_of(path: Path) -> str | None:
 class Packed:
     """The files of one import as one body: a single file as it is, several as an archive that is gone afterwards."""
 
-    def __init__(self, one: OneImport) -> None:
-        self._one = one
+    def __init__(
+        self, one: OneImport, on_sent: Callable[[int, int], object] = lambda _sent, _of: None
+    ) -> None:
+        self._one, self._on_sent = one, on_sent
 
     def __enter__(self) -> FileBody:
         paths = self._one.paths
@@ -142,7 +148,7 @@ class Packed:
                         archive.write(path, path.name)
         except OSError as error:
             raise FileFault(f"{self._one.name}: {error.strerror or 'cannot be read'}") from error
-        return FileBody(self._file)
+        return FileBody(self._file, self._on_sent)
 
     def __exit__(self, *_: object) -> None:
         self._file.close()

@@ -39,6 +39,7 @@ from service.wake import Alarm
 if TYPE_CHECKING:
     from service.jobs.delivering import Delivering
     from service.jobs.witnessing import Witnessing
+    from service.tracing import Tracing
 
 log = logging.getLogger("forelock.runner")
 
@@ -70,6 +71,7 @@ class Runner:
         watch: job_leases.Watch | None = None,
         witnessing: Witnessing | None = None,
         delivering: Delivering | None = None,
+        tracing: Tracing | None = None,
     ) -> None:
         self._database, self._pool, self._alarm, self._settings = database, pool, alarm, settings
         look = LookJob(keyring)
@@ -88,6 +90,7 @@ class Runner:
         self._busy, self._count = 0, threading.Lock()
         self._tidied = time.monotonic()
         self._watch = watch or job_leases.Watch()
+        self._tracing = tracing
         self._outside = {"witness": witnessing, "deliveries": delivering}
         rest = self._stopping.wait
         self._no_database = Absence(database.why, "the database answers again", rest)
@@ -126,6 +129,8 @@ class Runner:
         self._pool.close()
         self._alarm.close()
         self._database.dispose()
+        if self._tracing is not None:
+            self._tracing.close()
 
     def step(self) -> bool:
         """Claim one job and see it through here; False when there was none."""
@@ -208,7 +213,11 @@ class Runner:
 
     def _attempt(self, job: Job) -> None:
         started = time.monotonic()
-        outcome = self._see_through(job)
+        traced: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
+        if self._tracing is not None:
+            traced = self._tracing.job(job.kind, sealed=job.kind in jobs.OF_RECORDS)
+        with traced:
+            outcome = self._see_through(job)
         log.info("job %s (%s) %s in %.2f s", job.id, job.kind, outcome, time.monotonic() - started)
 
     def _see_through(self, job: Job) -> str:

@@ -22,6 +22,7 @@ GRANTS: Mapping[str, tuple[str, str]] = {
     "deliveries": ("SELECT, INSERT, UPDATE, DELETE", "SELECT, INSERT, UPDATE, DELETE"),
     "deviation_decisions": ("SELECT, INSERT", ""),
     "deviations": ("SELECT, INSERT", ""),
+    "ended_sessions": ("SELECT, INSERT, DELETE", ""),
     "idempotency": ("SELECT, INSERT, DELETE", ""),
     "imports": ("SELECT, INSERT", ""),
     "job_inputs": ("SELECT, INSERT, DELETE", "SELECT, DELETE"),

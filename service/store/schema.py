@@ -45,7 +45,7 @@ def require_current(engine: Engine) -> None:
         SchemaUnknown: empty, older, or made by a newer release.
     """
     present, known = revision(engine), newest()
-    _refuse_unknown(present)
+    require_known(present)
     if present == known:
         return
     if present is None:
@@ -63,7 +63,7 @@ def upgrade(engine: Engine) -> None:
     with engine.execution_options(forelock_writes=True).connect() as connection, connection.begin():
         if connection.dialect.name == "postgresql":
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(MIGRATION_LOCK)))
-        _refuse_unknown(MigrationContext.configure(connection).get_current_revision())
+        require_known(MigrationContext.configure(connection).get_current_revision())
         config = _config()
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
@@ -71,7 +71,12 @@ def upgrade(engine: Engine) -> None:
             roles.grant(connection)
 
 
-def _refuse_unknown(present: str | None) -> None:
+def require_known(present: str | None) -> None:
+    """Refuse a revision that only a newer release can know.
+
+    Raises:
+        SchemaUnknown: naming both.
+    """
     if present is not None and present not in _known():
         raise SchemaUnknown(
             f"the database has schema {present}, which this release does not know: run the one that made it "

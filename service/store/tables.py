@@ -395,6 +395,13 @@ view_links = Table(
     Index(None, "preregistration_id", "created_at", "id"),
 )
 
+ended_sessions = Table(  # of browsers: signed out of, and not yet over by themselves
+    "ended_sessions",
+    metadata,
+    Column("cookie_sha256", Words, primary_key=True),
+    Column("ends_at", Moment, nullable=False),
+)
+
 search_texts = Table(  # titles and hypotheses of plans, in one case: what a search looks in
     "search_texts",
     metadata,

@@ -46,7 +46,18 @@ from service.reports.charts.style import Spec
 from service.reports.prereg.labels import Language
 from service.reports.verdict import words
 from service.reports.verdict.content import Report
-from service.store import clock, coverage, integrity, jobs, keys, ledger, links, preregistrations, verdicts
+from service.store import (
+    clock,
+    coverage,
+    ended_sessions,
+    integrity,
+    jobs,
+    keys,
+    ledger,
+    links,
+    preregistrations,
+    verdicts,
+)
 from service.store.verdicts import StoredVerdict
 from service.web import session as sessions
 from service.web import view
@@ -115,7 +126,7 @@ def _visitor(request: Request, session: ReadSession) -> Key:
     shared = services(request)
     now = datetime.now(UTC)
     found = sessions.read(shared.keyring.fingerprint, request.cookies.get(sessions.COOKIE), now)
-    if found is None:
+    if found is None or ended_sessions.ended(session, found.cookie_sha256):
         raise Unauthorized("sign in first")
     try:
         key = keys.get(session, found.project_id, found.key_id)
@@ -334,8 +345,13 @@ async def login(request: Request) -> Response:
 
 @routes.post("/logout")
 def logout(request: Request) -> Response:
-    """End the browser's session."""
+    """End the browser's session, wherever its cookie was copied to."""
     _refuse_other_sites(request)
+    shared, cookie = services(request), request.cookies.get(sessions.COOKIE)
+    found = sessions.read(shared.keyring.fingerprint, cookie, datetime.now(UTC))
+    if found is not None:
+        with shared.database.write() as session:
+            ended_sessions.end(session, found.cookie_sha256, found.ends_at)
     response = RedirectResponse("/login", 303, HEADERS)
     response.delete_cookie(sessions.COOKIE, httponly=True, samesite="strict")
     return response

@@ -134,6 +134,41 @@ def test_events_follow_a_job_to_its_end(service: Service) -> None:
     assert events(got[0])[-1][1] == {"state": "succeeded", "progress": 1.0, "eta_seconds": None}
 
 
+@pytest.mark.any_database
+def test_a_key_follows_and_waits_for_so_many_jobs_at_a_time(service: Service) -> None:
+    shared = service.app.state.services
+    limits = service.client.get("/v1/limits").json()
+    assert (limits["key_streams"], limits["key_waits"]) == (shared.streams.most, shared.waits.most)
+    shared.streams.most = shared.waits.most = 1
+    job = run(service, ASYNC).json()
+    stream, answers = f"/v1/jobs/{job['id']}/events", []
+    followers = [
+        threading.Thread(target=lambda: answers.append(service.client.get(stream))) for _ in range(3)
+    ]
+    for follower in followers:
+        follower.start()
+    while len(answers) < 2 or not shared.watch._waiters:
+        pass
+    assert [(each.status_code, each.json()["code"]) for each in answers] == [(429, "too_many")] * 2
+    with working(service):
+        other = {"Authorization": f"Bearer {service.key()}"}
+        assert service.client.get(stream, headers=other).status_code == 200
+    for follower in followers:
+        follower.join(60)
+    assert answers[-1].status_code == 200
+    assert service.client.get(stream).status_code == 200
+    assert not shared.streams._held
+
+    later = BODY | {"both_wrong": 5}
+    shared.waits.most = 0
+    passed_over = run(service, {"Prefer": "respond-async, wait=60"}, later)
+    assert (passed_over.status_code, passed_over.headers["Preference-Applied"]) == (202, "respond-async")
+    shared.waits.most = 1
+    with working(service):
+        assert run(service, {"Prefer": "respond-async, wait=60"}, later).status_code == 200
+    assert not shared.waits._held
+
+
 def test_events_of_a_job_that_has_ended_are_one(service: Service) -> None:
     job = run(service, ASYNC).json()
     service.run_jobs()

@@ -56,13 +56,13 @@ class Served:
 
 
 @contextlib.contextmanager
-def serving(data: Path, *arguments: str) -> Iterator[Served]:
+def serving(data: Path, *arguments: str, **variables: str) -> Iterator[Served]:
     process = subprocess.Popen(
         [*COMMAND, "serve", "--data", str(data), "--port", "0", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env=quiet_environment(),
+        env=quiet_environment() | variables,
     )
     try:
         yield Served(data, process)
@@ -237,3 +237,20 @@ def test_a_taken_port_is_one_sentence_and_not_a_traceback(tmp_path: Path) -> Non
     assert done.returncode == 1
     assert "choose another with --port" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_whichever_worker_is_asked_for_metrics_tells_of_all(tmp_path: Path) -> None:
+    with serving(tmp_path / "data", FORELOCK_WORKERS="2") as served, served.client() as client:
+        where = {"base_url": client.base_url, "headers": client.headers, "timeout": 60}
+        for number in range(1, 25):
+            with httpx.Client(**where) as other:  # a connection of its own: the system chooses the worker
+                assert other.get("/v1/limits").status_code == 200
+            with httpx.Client(**where) as other:
+                text = other.get("/metrics").text
+            counted = (
+                f'forelock_http_requests_total{{method="GET",route="/v1/limits",status="200"}} {number}.0'
+            )
+            assert text.splitlines().count(counted) == 1, text
+        (run,) = (tmp_path / "data" / "metrics").iterdir()
+        assert len(list(run.glob("counter_*.db"))) == 2

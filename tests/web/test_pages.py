@@ -153,6 +153,34 @@ def test_signing_out_ends_the_session(reader):
     assert reader.get("/preregistrations").status_code == 303
 
 
+def test_signing_out_ends_a_copied_cookie_and_no_other_session(browser, new_key):
+    _key, secret = new_key("read")
+    cookies = []
+    for _ in range(2):
+        browser.post("/login", data={"key": secret})
+        cookies.append(browser.cookies["forelock_session"])
+    browser.cookies.clear()
+
+    def status(cookie):
+        return browser.get("/preregistrations", headers={"Cookie": f"forelock_session={cookie}"}).status_code
+
+    assert [status(each) for each in cookies] == [200, 200]
+    for _ in range(2):  # once more does no harm
+        browser.post("/logout", headers={"Cookie": f"forelock_session={cookies[0]}"})
+    assert [status(each) for each in cookies] == [303, 200]
+
+
+def test_ended_sessions_are_kept_until_they_would_have_ended(database):
+    from service.store import ended_sessions
+
+    with database.write() as session:
+        for name, ends_at in (("old", NOW), ("new", NOW + timedelta(hours=2))):
+            ended_sessions.end(session, name, ends_at)
+            ended_sessions.end(session, name, ends_at)
+        ended_sessions.sweep(session, NOW + timedelta(hours=1))
+        assert [ended_sessions.ended(session, name) for name in ("old", "new")] == [False, True]
+
+
 @pytest.mark.parametrize(
     "headers",
     [

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from forelock import settings
 from forelock.local import Local, asked_here
 from forelock.problem import ForelockProblem
+from forelock.waiting import Waiting
 
 if TYPE_CHECKING:
     from forelock.client import Client
@@ -83,13 +84,17 @@ def _with_client(options: argparse.Namespace, handler: Handler) -> int:
     from forelock.client import Client
 
     key = settings.api_key(None, options.key_file)
+    waiting = Waiting(sys.stderr)
     with Client(options.url, key) as client:
+        client.on_wait = waiting
         try:
             return handler(options, client)
         except ForelockProblem as problem:
             if key is None and problem.code == "unauthorized":
                 tell("no API key was given: set FORELOCK_API_KEY, or name the key's file with --key-file")
             raise
+        finally:
+            waiting.close()
 
 
 def group(commands: Any, name: str, summary: str) -> Any:

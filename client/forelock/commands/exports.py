@@ -59,6 +59,7 @@ def add(commands: Any) -> None:
         metavar="FILE",
         help="a block header, 80 bytes or in hexadecimal; may be given several times",
     )
+    check.add_argument("--json", action="store_true", help="print what was found as JSON")
     check.set_defaults(handler=_check)
 
 
@@ -134,6 +135,13 @@ def _check(options: argparse.Namespace) -> int:
     except WitnessFault as fault:
         print(f"forelock: {text.plain(str(fault))}", file=sys.stderr)
         return BROKEN
-    for sentence in found.sentences:
-        print(text.plain(sentence))
+    if options.json:
+        print(
+            json.dumps(
+                {"state": found.state, "sentences": list(found.sentences)}, indent=2, ensure_ascii=False
+            )
+        )
+    else:
+        for sentence in found.sentences:
+            print(text.plain(sentence))
     return VERIFIED if found.state == "verified" else NOT_PROVEN

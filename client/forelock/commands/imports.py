@@ -89,7 +89,7 @@ def _import(options: argparse.Namespace, client: Client) -> int:
     try:
         for number, one in enumerate(ones, start=1):
             last = {"complete": "true"} if options.complete and number == len(ones) else {}
-            with Packed(one) as body:
+            with Packed(one, lambda sent, of: client.on_wait("sending", sent / of)) as body:
                 reports.append(client.import_file(prereg_id, body, query=query | last))
             bar.advance(1)
     finally:

@@ -15,7 +15,7 @@ from service.logs import ERRORS, location
 from service.memory import give_back
 from service.signer_state import SignerStateError
 from service.stats.shared import registry
-from service.store import clock, idempotency
+from service.store import clock, ended_sessions, idempotency
 
 EVERY_SECONDS = 60.0
 SIGN_SECONDS = 10.0
@@ -81,9 +81,11 @@ async def _write_reads(services: Services) -> None:
 
 
 def forget_old_answers(services: Services) -> None:
-    """Drop stored answers that nobody will ask for again."""
+    """Drop stored answers, and ended sessions, that nobody will ask for again."""
     with services.database.write() as session:
-        idempotency.sweep(session, clock.now(session) - KEEP_ANSWERS)
+        now = clock.now(session)
+        idempotency.sweep(session, now - KEEP_ANSWERS)
+        ended_sessions.sweep(session, now)
 
 
 async def _quietly(work: Callable[[], None]) -> None:

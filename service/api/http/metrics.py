@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, values
+from prometheus_client.metrics_core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
+"""Where the workers of one `serve` count together. The library looks for it as it is loaded, before forks."""
 
 
 class Metrics:
     """Counters of one application. With `PROMETHEUS_MULTIPROC_DIR` set, the text sums every worker's."""
 
     def __init__(self) -> None:
+        if DIRECTORY in os.environ and not values.ValueClass._multiprocess:
+            values.ValueClass = values.MultiProcessValue()  # type: ignore[no-untyped-call]
         self._registry = CollectorRegistry()
         self._children: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         labels = ("route", "method")
@@ -40,11 +45,23 @@ class Metrics:
     def text(self, jobs: Mapping[str, int]) -> bytes:
         """The exposition text, with the deployment's unfinished jobs by state."""
         queue = CollectorRegistry()
-        gauge = Gauge("forelock_jobs", "Unfinished jobs of the deployment.", ("state",), registry=queue)
-        for state, number in jobs.items():
-            gauge.labels(state).set(number)
-        if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+        queue.register(_Queue(jobs))
+        if DIRECTORY not in os.environ:
             return generate_latest(self._registry) + generate_latest(queue)
         workers = CollectorRegistry()
         MultiProcessCollector(workers)  # type: ignore[no-untyped-call]
         return generate_latest(workers) + generate_latest(queue)
+
+
+class _Queue:
+    """Read from the database, so no worker's own: a gauge would be kept and summed with the workers' counters."""
+
+    def __init__(self, jobs: Mapping[str, int]) -> None:
+        self._jobs = jobs
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """The number of unfinished jobs by state."""
+        gauge = GaugeMetricFamily("forelock_jobs", "Unfinished jobs of the deployment.", labels=("state",))
+        for state, number in self._jobs.items():
+            gauge.add_metric((state,), number)
+        yield gauge

@@ -18,6 +18,7 @@ from service.api.http.metrics import Metrics
 from service.api.http.public import PublicAnswers
 from service.api.http.reads import Reads
 from service.api.http.room import Room
+from service.api.http.turns import MOST_STREAMS, MOST_WAITS, Turns
 from service.api.http.watch import Watch
 from service.config import Settings
 
@@ -46,6 +47,8 @@ class Services:
     """Small batches that are in memory side by side; others wait as the bytes they came as."""
     calculators: Calculators = field(default_factory=Calculators)
     room: Room = field(default_factory=Room)
+    streams: Turns = field(default_factory=lambda: Turns(MOST_STREAMS))
+    waits: Turns = field(default_factory=lambda: Turns(MOST_WAITS))
     public: PublicAnswers = field(default_factory=PublicAnswers)
     strangers: PublicAnswers = field(default_factory=PublicAnswers)
     """Turns of those who read a shared record without a key. Nothing is remembered for them: links end at once."""

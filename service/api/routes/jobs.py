@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from anyio import to_thread
 from fastapi import Request, Response
-from fastapi.sse import EventSourceResponse, format_sse_event
+from fastapi.sse import format_sse_event
 from pydantic import Field
 from sqlalchemy.orm import Session
 
@@ -24,6 +24,7 @@ from service.api.http.headers import header
 from service.api.http.idempotency import Once
 from service.api.http.route import refuses, router
 from service.api.http.shared import Services
+from service.api.http.turns import HeldStream, stream_turn
 from service.domain.access import Key
 from service.errors import Unauthorized, Unavailable
 from service.store import audit, clock, jobs, preregistrations
@@ -163,20 +164,23 @@ _STREAM: dict[int | str, dict[str, Any]] = {
 @routes.get(
     "/jobs/{job_id}/events",
     response_class=Response,  # FastAPI would take the named class for a generator
-    responses=_STREAM | refuses(403),
+    responses=_STREAM | refuses(403, 429),
 )
 async def get_job_events(caller: AnyCaller, shared: Shared, request: Request, job_id: RecordId) -> Response:
     """Follow a job: an event named by its state at every change, the last one when it has ended.
 
     Each event's data is JSON with `state`, `progress` and `eta_seconds`. The answer itself is read
     with `GET /v1/jobs/{id}`. The stream ends with the job, soon after the key is revoked or expires, or after a quarter
-    of an hour.
+    of an hour. `GET /v1/limits` says how many one key may follow at a time.
     """
     job = await to_thread.run_sync(_read, shared, caller, job_id)
-    return EventSourceResponse(
+    give_back = stream_turn(shared.streams, caller)
+    stream = HeldStream(
         _events(shared, caller, job, request),
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
+    stream.give_back = give_back
+    return stream
 
 
 async def _still_valid(shared: Services, request: Request) -> bool:

@@ -47,6 +47,12 @@ class Limits(Record):
     project_drafts: int = Field(description="Drafts that one project may have.")
     plan_bytes: int = Field(description="Largest plan, as JSON.")
     wait_seconds: int = Field(description="Longest `Prefer: wait=N` that is honoured.")
+    key_waits: int = Field(
+        description="Requests with `Prefer: wait` that one key has waiting in one API process; others do not wait."
+    )
+    key_streams: int = Field(
+        description="Streams of events that one key may follow at a time, in one API process."
+    )
     job_result_days: float = Field(
         description="How long a finished job and its answer are kept; verdicts stay."
     )
@@ -81,6 +87,8 @@ class Version(Record):
             "project_drafts": 1000,
             "plan_bytes": 1048576,
             "wait_seconds": 60,
+            "key_waits": 64,
+            "key_streams": 32,
             "job_result_days": 7.0,
         }
     ),
@@ -106,6 +114,8 @@ async def get_limits(_caller: AnyCaller, shared: Shared) -> Limits:
         project_drafts=shared.settings.project_drafts,
         plan_bytes=MAX_PLAN,
         wait_seconds=MOST_WAIT_SECONDS,
+        key_waits=shared.waits.most,
+        key_streams=shared.streams.most,
         job_result_days=shared.settings.job_result_days,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -26,6 +27,7 @@ from service.api.http.shared import Services, services
 from service.api.parsing.closed_types import is_closed
 from service.api.parsing.models import JSON, validate
 from service.api.routes.jobs import JobView, computed, job_view
+from service.domain.access import Key
 from service.records import Record
 from service.stats.shared import registry
 from service.stats.shared.registry import Answer, StatTest
@@ -155,7 +157,7 @@ def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
             work=lambda: (found.blocks, found.seconds),
         )
         job = await to_thread.run_sync(computed, shared, key, asked)
-        return await _as_job(shared, job, wanted)
+        return await _as_job(shared, key, job, wanted)
 
     to.add_api_route(
         f"/tests/{test.name}",
@@ -202,10 +204,18 @@ async def _found(
     raise unreadable()
 
 
-async def _as_job(shared: Services, job: jobs.Job, wanted: Preferences) -> Response:
+async def _as_job(shared: Services, caller: Key, job: jobs.Job, wanted: Preferences) -> Response:
     """The answer of a job that ends while the caller waits, else 202 and where to look."""
-    if wanted.wait is not None:
-        await shared.watch.ended(job.id, wanted.wait)
+    wait = wanted.wait
+    if wait is not None:
+        give_back = shared.waits.take(caller)
+        if give_back is None:  # the key waits for as many as it may: a preference need not be honoured
+            wanted = replace(wanted, wait=None)
+        else:
+            try:
+                await shared.watch.ended(job.id, wait)
+            finally:
+                give_back()
     if wanted.wait is not None or not wanted.respond_async:
         job = await to_thread.run_sync(partial(_again, shared, job))
         if job.state == "succeeded" and job.result is not None:

@@ -1,0 +1,68 @@
+"""Answers of the service: dictionaries that show themselves as a table in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from html import escape
+from typing import Any
+
+MOST_ROWS, MOST_DEPTH = 50, 3
+
+
+class Answer(dict[str, Any]):
+    """A JSON object that the service answered."""
+
+    def _repr_html_(self) -> str:
+        """HTML for notebooks; every text is escaped."""
+        return html(self)
+
+
+def html(answer: Mapping[str, Any]) -> str:
+    """An answer as HTML: a verdict by its outcomes, anything else by its members.
+
+    Example:
+        `html({"n": 3})` is `<table><tr><th>n</th><td>3</td></tr></table>`.
+    """
+    hypotheses = answer.get("hypotheses")
+    if isinstance(hypotheses, list) and all(
+        isinstance(each, dict) and "outcome" in each for each in hypotheses
+    ):
+        title = answer.get("title") or answer.get("preregistration_id") or "Verdict"
+        rows = [
+            (each.get("id"), each["outcome"], clause.get("text"), clause.get("observed"), clause.get("holds"))
+            for each in hypotheses
+            for clause in (each.get("clauses") or [{}])
+        ]
+        head = ("hypothesis", "outcome", "clause", "observed", "holds")
+        return f"<p><strong>{_text(title)}</strong></p>{_columns(head, rows)}"
+    return _members(answer, 0)
+
+
+def _columns(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    top = "".join(f"<th>{_text(name)}</th>" for name in head)
+    body = "".join("<tr>" + "".join(f"<td>{_value(cell, 1)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _members(answer: Mapping[str, Any], depth: int) -> str:
+    rows = "".join(
+        f"<tr><th>{_text(name)}</th><td>{_value(value, depth + 1)}</td></tr>"
+        for name, value in answer.items()
+    )
+    return f"<table>{rows}</table>"
+
+
+def _value(value: Any, depth: int) -> str:
+    if isinstance(value, Mapping) and value and depth < MOST_DEPTH:
+        return _members(value, depth)
+    if isinstance(value, list) and value and depth < MOST_DEPTH:
+        shown = "".join(f"<li>{_value(each, depth + 1)}</li>" for each in value[:MOST_ROWS])
+        more = f"<li>and {len(value) - MOST_ROWS} more</li>" if len(value) > MOST_ROWS else ""
+        return f"<ul>{shown}{more}</ul>"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return "" if value is None else _text(value)
+
+
+def _text(value: object) -> str:
+    return escape(str(value))

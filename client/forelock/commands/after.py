@@ -1,0 +1,93 @@
+"""`forelock deviations`, `looks`, `multiverse` and `calibrate`: what stands beside a verdict."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from forelock.client import Client
+from forelock.commands.common import command, positive, show
+from forelock.connection import Json
+from forelock.files import read_object
+from forelock.text import plain
+
+
+def add(commands: Any) -> None:
+    """Add the parsers."""
+    parser = command(commands, "deviations", _deviations, "List a record's deviations, or file one.")
+    parser.add_argument("id", help="the preregistration")
+    parser.add_argument("--file", metavar="FILE", help="JSON: the deviation to file")
+
+    parser = command(
+        commands, "looks", _looks, "Show the looks of a plan that has some, or take the one due."
+    )
+    parser.add_argument("id", help="the preregistration")
+    parser.add_argument("--take", action="store_true", help="take the look that is due, and wait for it")
+
+    parser = command(commands, "multiverse", _multiverse, "Read a verdict under the other choices on record.")
+    parser.add_argument("id", help="the preregistration")
+
+    parser = command(
+        commands, "calibrate", _calibrate, "How often a locked procedure passes where nothing is to be found."
+    )
+    parser.add_argument("id", help="the preregistration")
+    parser.add_argument("--runs", type=positive, default=1000, help="runs of the procedure (default: 1000)")
+    parser.add_argument("--seed", type=int, default=1, help="where chance begins (default: 1)")
+    parser.add_argument(
+        "--pilot", metavar="FILE", help="JSON: `pilot` columns, where there is no verdict yet"
+    )
+
+
+def _deviations(options: argparse.Namespace, client: Client) -> int:
+    if options.file is not None:
+        filed = client.file_deviation(options.id, read_object(options.file))
+        show(options, filed, _deviation(filed))
+        return 0
+    found = list(client.deviations(options.id))
+    show(options, found, "\n".join(map(_deviation, found)) or "no deviation was filed")
+    return 0
+
+
+def _looks(options: argparse.Namespace, client: Client) -> int:
+    if options.take:
+        taken = client.take_look(options.id)
+        show(options, taken, f"look: {plain(taken.get('decision', 'taken'))}")
+        return 0
+    looks = client.looks(options.id)
+    lines = [f"look {each['look']}: {plain(each['decision'])}" for each in looks["taken"]]
+    planned = [
+        f"planned for {plain(name)}: {', '.join(map(str, at))}" for name, at in looks["planned"].items()
+    ]
+    due = looks["due"]
+    lines.append(
+        "no look is due" if due is None else f"look {due} is due: `forelock looks {options.id} --take`"
+    )
+    show(options, looks, "\n".join([*planned, *lines]))
+    return 0
+
+
+def _multiverse(options: argparse.Namespace, client: Client) -> int:
+    found = client.multiverse(options.id)
+    sentences = [plain(each["sentence"]) for each in found["hypotheses"]]
+    show(options, found, "\n".join([*sentences, *map(plain, found["reasons"]), plain(found["note"])]))
+    return 0
+
+
+def _calibrate(options: argparse.Namespace, client: Client) -> int:
+    request = {"runs": options.runs, "seed": options.seed}
+    if options.pilot is not None:
+        request |= read_object(options.pilot)
+    found = client.calibrate(options.id, request, timeout=options.timeout)
+    show(options, found, "\n".join(_rate(each) for each in found.get("hypotheses", [])) or "nothing was run")
+    return 0
+
+
+def _deviation(deviation: Json) -> str:
+    decision = deviation.get("decision") or {}
+    classified = decision.get("classification") or deviation.get("classification") or "not decided"
+    return f"{deviation['deviation']}  {plain(classified)}  {plain(deviation['title'])}"
+
+
+def _rate(hypothesis: Json) -> str:
+    sentence = hypothesis.get("sentence")
+    return plain(sentence if sentence is not None else hypothesis.get("hypothesis", ""))

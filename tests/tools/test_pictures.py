@@ -1,0 +1,22 @@
+"""The README's picture says what the command says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+from tools.pages import pictures
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_terminal_in_the_readme_shows_what_the_command_prints(monkeypatch) -> None:
+    for name in ("FORELOCK_URL", "FORELOCK_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    drawn = pictures.PICTURE.read_text("utf-8")
+    words = [each.text for each in ElementTree.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")]
+    printed = pictures.answer()
+    assert words == ["$ forelock " + " ".join(pictures.COMMAND), *filter(None, printed)]
+    assert printed[0].startswith("Cannot tell: bm25.csv differs from words.csv")
+    assert len(drawn) < 10_000
+    assert "(docs/pictures/gate.svg)" in (ROOT / "README.md").read_text("utf-8")

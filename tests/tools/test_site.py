@@ -1,0 +1,88 @@
+"""The site of the docs: every page on a shelf, found by search, and nothing from elsewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from tools.pages import site
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, made as `./do docs` makes it: any warning ends it."""
+    target = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(target)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return target
+
+
+class Loads(HTMLParser):
+    """What a page loads by itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag in ("script", "img", "iframe", "source"):
+            self.found.append(given.get("src") or "")
+        if tag == "link" and given.get("rel") not in ("canonical", "next", "prev"):
+            self.found.append(given.get("href") or "")
+
+
+def test_every_page_stands_on_one_shelf() -> None:
+    shelved: list[str] = []
+
+    def walk(node: object) -> None:
+        if isinstance(node, str):
+            shelved.append(node)
+        elif isinstance(node, list):
+            for each in node:
+                walk(each)
+        elif isinstance(node, dict):
+            walk(list(node.values()))
+
+    walk(site.nav())
+    docs = ROOT / "docs"
+    pages = {str(each.relative_to(docs)) for each in docs.rglob("*.md") if each.parent.name != "words"}
+    assert sorted(shelved) == sorted({"index.md", *pages})
+    assert [next(iter(shelf)) for shelf in site.nav()] == ["Start", "How to", "Concepts", "Reference"]
+
+
+def test_the_site_is_searched_and_asks_nobody_else(built: Path) -> None:
+    index = json.loads((built / "search" / "search_index.json").read_text("utf-8"))
+    texts = {each["location"].split("#")[0] for each in index["docs"] if "ledger_refused" in each["text"]}
+    assert {"ledger.html", "errors.html", "operations.html"} <= texts
+    pages = list(built.rglob("*.html"))
+    assert len(pages) > 80
+    for page in pages:
+        loads = Loads()
+        loads.feed(page.read_text("utf-8"))
+        assert [each for each in loads.found if re.match(r"(\w+:)?//", each)] == [], page
+    for style in built.rglob("*.css"):
+        assert not re.search(r"url\(['\"]?(\w+:)?//|@import\s+['\"]?(\w+:)?//", style.read_text("utf-8")), (
+            style
+        )
+
+
+def test_links_out_of_the_tree_are_their_words() -> None:
+    assert site.inside(
+        "[a](../service/app.py) [b](ledger.md#x) [c](https://x.test) [d](../README.md)", "audit.md"
+    ) == ("a [b](ledger.md#x) [c](https://x.test) [d](index.md)")
+    assert site.inside(
+        "[a](../../CONTRIBUTING.md) [b](../ledger.md) [c](../../README.md#start)", "decisions/x.md"
+    ) == ("a [b](../ledger.md) [c](../index.md#start)")
+    assert site.first_page("[a](docs/ledger.md) [b](CONTRIBUTING.md) [c](https://x.test)") == (
+        "[a](ledger.md) [b](../CONTRIBUTING.md) [c](https://x.test)"
+    )
