@@ -152,13 +152,18 @@ def summaries(session: Session, record: Preregistration, hypothesis: str) -> tup
 
 
 def _pareto(rows: Rows, judged: HypothesisVerdict, language: Language) -> Spec:
-    """The hypothesis' endpoint against the first other one that the same arms were measured by."""
+    """The hypothesis' endpoint against another one: what its rule speaks of, else what its arms were measured by."""
     plan, population = rows.plan, judged.population
-    others = [
-        each
-        for each in plan.endpoints_of(population)
-        if each.id != judged.endpoint and each.better == "lower"
-    ] or [each for each in plan.endpoints_of(population) if each.id != judged.endpoint]
+    asked = [each.endpoint for each in judged.others or ()]
+    others = (
+        [each for each in plan.endpoints_of(population) if each.id in asked]
+        or [
+            each
+            for each in plan.endpoints_of(population)
+            if each.id != judged.endpoint and each.better == "lower"
+        ]
+        or [each for each in plan.endpoints_of(population) if each.id != judged.endpoint]
+    )
     quality = plan.endpoint(judged.endpoint)
     if not others or quality is None:
         _refuse(f"the arms on '{population}' are measured by one endpoint alone")

@@ -223,6 +223,16 @@ CASES = {
         {"ratings": [["a", "a"]] * 18 + [["a", "b"], ["b", "b"]]},
         {"ratings": [["a", "a"]] * 17 + [["a", "b"]] + [["b", "b"]] * 2},
     ),
+    "RATIO_FLAT": (
+        "ratio-of-means",
+        {"baseline": [1.0, 2.0, 4.0], "candidate": [2.0, 4.0, 8.0]},
+        {"baseline": [1.0, 2.0, 4.0], "candidate": [2.0, 4.0, 9.0]},
+    ),
+    "RATIO_UNBOUNDED": (
+        "ratio-of-means",
+        {"baseline": [0.0, 0.0, 9.0], "candidate": [4.0, 5.0, 6.0]},
+        {"baseline": [8.0, 7.0, 9.0], "candidate": [4.0, 5.0, 6.0]},
+    ),
     "NO_REPEATED_RUN": (
         "repeated",
         {"baseline": [[0.1], [0.7], [0.2]], "candidate": [[0.3], [0.6], [0.9]]},

@@ -21,6 +21,7 @@ from service.domain.lint.policies import (
     judge_findings,
     missing_findings,
     multiplicity_findings,
+    other_missing_findings,
 )
 from service.domain.lint.power import power_findings
 from service.domain.plans.findings import Finding, error
@@ -57,6 +58,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         found += rule_findings(setting)
         found += claim_findings(plan, setting)
         found += missing_findings(plan, setting)
+        found += other_missing_findings(plan, setting)
         found += multiplicity_findings(plan, setting)
         found += judge_findings(plan, setting)
         found += sequential_findings(plan, setting)

@@ -106,6 +106,8 @@ def needed(bounds: tuple[Bound, ...], spread: Spread, truth: float) -> int | Non
 
 def bounds_of(found: HypothesisVerdict) -> tuple[Bound, ...] | None:
     """The rule as bounds on the difference; None where a clause is of another kind, or an `or` or `not` is in it."""
+    if found.others:
+        return None  # other endpoints' numbers are no bounds on this difference
     rule = parse(found.rule)
     parts = rule.parts if isinstance(rule, All) else (rule,)
     judged = {each.text: each for each in found.clauses}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import Annotated, Any, Literal, Self, TypeVar
@@ -135,6 +136,11 @@ class Endpoint(StrictRecord):
     bounds: Bounds | None = Field(
         None, description="Least and greatest value of a continuous endpoint; a binary one has 0 and 1."
     )
+    positive: bool | None = Field(
+        None,
+        description="True: an amount such as a cost, a latency or a number of tokens. Every value is above 0, a row "
+        "that is not is refused, and ratios of means have a meaning. Of a continuous endpoint.",
+    )
     better: Literal["higher", "lower"] | None = Field(
         None, description="Which way claims mean: larger values are better, or smaller ones; null: `higher`."
     )
@@ -159,6 +165,9 @@ class TestUse(StrictRecord):
     id: Name = Field(description="What rules call it.")
     test: Token = Field(description="Name of the statistical test.")
     version: int = Field(ge=1, le=10_000, description="Version of the test, pinned.")
+    endpoint: Token | None = Field(
+        None, description="`id` of the endpoint it reads; null: that of the hypothesis whose rule names it."
+    )
     parameters: Annotated[dict[str, JsonValue], AfterValidator(_exact_json)] = Field(
         default_factory=dict,
         description="Settings of the test, as its page lists them; what is left out has the default there.",
@@ -332,6 +341,12 @@ class Plan(StrictRecord):
         )
         return tuple(dict.fromkeys(named))
 
+    def endpoints_asked(self, hypothesis: Hypothesis) -> tuple[str, ...]:
+        """The endpoints that a hypothesis rests on: its own, and those that the tests of its rule read."""
+        named = set(_TESTS_OF_RULE.findall(hypothesis.rule))
+        others = (use.endpoint for use in self.tests or () if use.id in named and use.endpoint is not None)
+        return tuple(dict.fromkeys((hypothesis.endpoint, *others)))
+
     def endpoints_of(self, population_id: str) -> tuple[Endpoint, ...]:
         """The endpoints measured on a population."""
         return tuple(each for each in self.endpoints or () if each.measured_on(population_id))
@@ -345,6 +360,10 @@ class Plan(StrictRecord):
             for each in self.populations or ()
         )
         return self.model_copy(update={"populations": populations or self.populations})
+
+
+_TESTS_OF_RULE = re.compile(r"(?<![\w.])[A-Za-z]\w*(?=\.)")
+"""Ids of tests in a rule: what stands before the first point of a field."""
 
 
 def _by_id(values: Iterable[E] | None, wanted: str) -> E | None:

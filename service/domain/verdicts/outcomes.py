@@ -19,6 +19,7 @@ from service.domain.exact_sums import exact_sum
 from service.domain.plans.plan import Collapse, Endpoint, Hypothesis, Plan, Population
 from service.domain.plans.population import Manifest
 from service.domain.results.batches import NO_TIME, PlacedBatch, expected_cells
+from service.domain.rules.endpoints import on_endpoint, other_endpoints, setting_of
 from service.domain.verdicts.worst_case import Way, against, extremes, favoured, fill
 from service.errors import ForelockError
 from service.records import Record
@@ -202,6 +203,21 @@ def pair_up(
     )
 
 
+def pair_others(
+    plan: Plan, hypothesis: Hypothesis, manifests: Mapping[str, Manifest], outcomes: Outcomes
+) -> dict[str, Paired]:
+    """By endpoint: the pairs of the other endpoints that the rule speaks of, each under the plan's missing policy.
+
+    Raises:
+        PlanViolatedError: as `pair_up`, of any of them.
+    """
+    if all(use.endpoint is None for use in plan.tests or ()):
+        return {}
+    setting = setting_of(plan, hypothesis)
+    others = () if setting is None else other_endpoints(setting)
+    return {name: pair_up(*on_endpoint(plan, hypothesis, name), manifests, outcomes) for name in others}
+
+
 def why_no_worst_case(plan: Plan, hypothesis: Hypothesis) -> str | None:
     """Why the plan does not tell what the worst case of a hypothesis is; None when it does."""
     endpoint = plan.endpoint(hypothesis.endpoint)
@@ -281,6 +297,10 @@ def _check_values(cell: Cell, endpoint: Endpoint, arm: str) -> None:
     if endpoint.kind == "binary" and not np.all((values == 0) | (values == 1)):
         raise PlanViolatedError(
             f"arm '{arm}' has values other than 0 and 1 on the binary endpoint '{endpoint.id}'"
+        )
+    if endpoint.positive and not np.all(values > 0):
+        raise PlanViolatedError(
+            f"arm '{arm}' has values that are not above 0 on the positive endpoint '{endpoint.id}'"
         )
     ends = endpoint.bounds
     if ends is not None and not np.all((values >= ends.low) & (values <= ends.high)):

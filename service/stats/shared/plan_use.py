@@ -165,5 +165,7 @@ class PlanUse:
     resort: Resort | None = None
     differences_alone: bool = False
     """Its answer depends on the differences of items alone: items equal in both arms are alike to it."""
+    positive: bool = False
+    """It judges endpoints of amounts: those that a plan says are positive."""
     example: Mapping[str, Any] = field(default_factory=dict)
     """Parameters of a plan's test on its page, where those of the request's example have no meaning there."""
