@@ -198,7 +198,7 @@ def _mean(rows: Rows, population: str, arm: str, endpoint: str) -> float | None:
         return None
     cell = cell.of(rows.outcomes.counting(population, len(cell.values)))
     usable = (cell.statuses == 0).all(axis=1)
-    return float(collapse(cell.values[usable], planned.collapse).mean()) if usable.any() else None
+    return float(collapse(cell.values[usable], planned).mean()) if usable.any() else None
 
 
 def _is_binary(plan: Plan, hypothesis: str) -> bool:

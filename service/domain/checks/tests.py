@@ -16,6 +16,7 @@ from service.domain.rules.feeding import (
     parameters_model,
     read_parameters,
     takes_clusters,
+    takes_runs,
 )
 from service.domain.rules.fields import shape_of
 from service.domain.rules.settings import Setting, Use, registered
@@ -28,7 +29,12 @@ def use_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
     """Findings of the tests that one hypothesis names."""
     for test_id, use in setting.uses.items():
         where = f"{setting.path}.{'rule' if _in_rule(setting, test_id) else 'equivalence'}"
-        fits = [*_other(plan, setting, use), *_endpoint(setting, use, where), *_amounts(setting, use, where)]
+        fits = [
+            *_other(plan, setting, use),
+            *_endpoint(setting, use, where),
+            *_runs(setting, use, where),
+            *_amounts(setting, use, where),
+        ]
         yield from fits
         yield from _clusters(setting, use, where)
         if not fits and not any(_parameters(use)):
@@ -74,7 +80,7 @@ def _endpoint(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
     elif (
         endpoint is not None
         and endpoint.kind != "counts"
-        and endpoint.collapsed_kind not in plan_use.endpoints
+        and (endpoint.kind if takes_runs(use.test) else endpoint.collapsed_kind) not in plan_use.endpoints
     ):
         kinds = " or ".join(sorted(plan_use.endpoints))
         if endpoint.kind in plan_use.endpoints:
@@ -91,6 +97,26 @@ def _endpoint(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
                 f"'{use.test.name}' judges {kinds} endpoints and '{endpoint.id}' is {endpoint.kind}: "
                 "name another test",
             )
+
+
+def _runs(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
+    """A test of runs reads all of them, and so must the hypothesis."""
+    endpoint = setting.endpoint_of(use)
+    if endpoint is None or not takes_runs(use.test) or endpoint.kind == "counts":
+        return
+    if endpoint.replicates == 1:
+        yield error(
+            "REPLICATES",
+            where,
+            f"'{use.test.name}' reads several runs of an item, and '{endpoint.id}' has one: declare its `replicates`",
+        )
+    elif endpoint.collapse not in (None, "mean"):
+        yield error(
+            "REPLICATES",
+            where,
+            f"'{use.test.name}' compares the means of all runs, and '{endpoint.id}' collapses them by "
+            f"'{endpoint.collapse}': collapse by 'mean', or name another test",
+        )
 
 
 def _amounts(setting: Setting, use: Use, where: str) -> Iterator[Finding]:

@@ -21,7 +21,7 @@ from service.records import StrictRecord
 from service.stats.shared.common import MAX_ITEMS, Finite, Margin
 
 Claim = Literal["superiority", "non_inferiority", "equivalence", "minimum_effect"]
-Collapse = Literal["mean", "majority", "first"]
+Collapse = Literal["mean", "majority", "first", "pass_at_k"]
 MissingPolicy = Literal["fail", "exclude_pair", "worst_case"]
 MultiplicityPolicy = Literal["none", "bonferroni", "holm", "hochberg", "hommel", "bh", "by", "fixed_sequence"]
 MAX_LIST = 200
@@ -132,7 +132,24 @@ class Endpoint(StrictRecord):
         None, min_length=1, max_length=MAX_LIST, description="Where it is measured; null: everywhere."
     )
     replicates: int = Field(1, ge=1, le=1000, description="Results per item and arm.")
-    collapse: Collapse | None = Field(None, description="How replicates become one value; null: `mean`.")
+    judgements: int | None = Field(
+        None,
+        ge=2,
+        le=1000,
+        description="How many of the `replicates` judge one run: replicate (r - 1) x judgements + j is the j-th "
+        "judgement of run r. Null: every replicate is a run of its own.",
+    )
+    collapse: Collapse | None = Field(
+        None,
+        description="How replicates become one value; null: `mean`. `pass_at_k`: the chance that one of `k` of them is "
+        "right.",
+    )
+    k: int | None = Field(
+        None,
+        ge=1,
+        le=1000,
+        description="Attempts that `pass_at_k` allows, at most `replicates`; null otherwise.",
+    )
     bounds: Bounds | None = Field(
         None, description="Least and greatest value of a continuous endpoint; a binary one has 0 and 1."
     )
@@ -151,10 +168,15 @@ class Endpoint(StrictRecord):
 
     @property
     def collapsed_kind(self) -> Literal["binary", "continuous", "counts"]:
-        """The kind a test sees: the mean of several binary replicates is a score between 0 and 1."""
-        if self.kind == "binary" and self.replicates > 1 and self.collapse in (None, "mean"):
+        """The kind a test sees: the mean or pass@k of several binary replicates is a score between 0 and 1."""
+        if self.kind == "binary" and self.replicates > 1 and self.collapse in (None, "mean", "pass_at_k"):
             return "continuous"
         return self.kind
+
+    @property
+    def runs(self) -> int:
+        """Runs of an arm on an item."""
+        return self.replicates // (self.judgements or 1)
 
 
 class TestUse(StrictRecord):

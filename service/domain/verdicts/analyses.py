@@ -14,7 +14,15 @@ from pydantic import Field, JsonValue, ValidationError
 from service.domain.plans.plan import Hypothesis, Plan, TestUse
 from service.domain.plans.population import Manifest
 from service.domain.plans.unit_order import ranks
-from service.domain.rules.feeding import build_request, design_of, margin_for, ordered_of, takes_clusters
+from service.domain.rules.feeding import (
+    build_request,
+    design_of,
+    margin_for,
+    ordered_of,
+    runs_of,
+    takes_clusters,
+    takes_runs,
+)
 from service.domain.rules.fields import observe
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import clauses
@@ -191,11 +199,14 @@ def request_for(plan: Plan, test: StatTest[Any, Any], use: TestUse, paired: Pair
         order = np.argsort(ranks(paired.population, paired.manifest)[paired.kept], kind="stable")
         baseline, candidate = baseline[order], candidate[order]
         labels = None if labels is None else [labels[item] for item in order.tolist()]
+    columns = [baseline.tolist(), candidate.tolist()]
+    if takes_runs(test):
+        columns = [runs_of(rows, paired.endpoint) for rows in paired.rows]
     return build_request(
         test,
         use,
-        baseline=baseline.tolist(),
-        candidate=candidate.tolist(),
+        baseline=columns[0],
+        candidate=columns[1],
         clusters=labels,
         design=design_of(plan, use, paired.endpoint, paired.population, _largest(paired.manifest)),
         margin=None

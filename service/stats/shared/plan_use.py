@@ -165,6 +165,8 @@ class PlanUse:
     resort: Resort | None = None
     differences_alone: bool = False
     """Its answer depends on the differences of items alone: items equal in both arms are alike to it."""
+    takes: Literal["values", "runs"] = "values"
+    """What it is given of an item: one value, into which replicates collapse, or its runs, each with its judgements."""
     positive: bool = False
     """It judges endpoints of amounts: those that a plan says are positive."""
     example: Mapping[str, Any] = field(default_factory=dict)
