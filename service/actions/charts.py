@@ -75,7 +75,7 @@ def of_verdict(
     judged = chosen(verdict, hypothesis)
     subtitle = f"{judged.id}: {judged.candidate} − {judged.baseline}, {judged.endpoint}, {judged.population}"
     if name == "discordance":
-        counts = counts_of(judged)
+        counts = counts_of(record.plan, judged)
         if counts is None:
             _refuse(f"no analysis of {judged.id} counts right and wrong items")
         return discordance(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from service.domain.checks.assumptions import assumed_findings, assumption_findings
+from service.domain.checks.assumptions import amounts_findings, assumed_findings, assumption_findings
 from service.domain.checks.claim import claim_findings
 from service.domain.checks.imports import import_findings
 from service.domain.checks.populations import population_findings
@@ -49,6 +49,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         *population_findings(plan, facts),
         *parameter_findings(plan),
         *assumption_findings(plan),
+        *amounts_findings(plan),
         *import_findings(plan),
     ]
     family = LeastFamily.of(plan, looked_up, facts)
@@ -202,7 +203,7 @@ def _repeats(endpoint: Endpoint, path: str) -> Iterator[Finding]:
             f"{path}.judgements",
             f"{endpoint.replicates} replicates are no whole number of runs with {endpoint.judgements} judgements each",
         )
-    if endpoint.collapse == "pass_at_k":
+    if endpoint.collapse == "any_of_k":
         if endpoint.kind != "binary" or endpoint.k is None or endpoint.k > endpoint.replicates or runs:
             yield error(
                 "COLLAPSE",
@@ -212,5 +213,5 @@ def _repeats(endpoint: Endpoint, path: str) -> Iterator[Finding]:
             )
     elif endpoint.k is not None:
         yield error(
-            "COLLAPSE", f"{path}.k", "`k` belongs to the collapse 'pass_at_k': leave it out, or collapse so"
+            "COLLAPSE", f"{path}.k", "`k` belongs to the collapse 'any_of_k': leave it out, or collapse so"
         )

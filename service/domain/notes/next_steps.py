@@ -67,7 +67,9 @@ def spread_of(plan: Plan, found: HypothesisVerdict) -> Spread | None:
     if population is None or endpoint is None or found.delta is None or found.n < 2:
         return None
     analyses = [
-        each["analysis"] for each in found.analyses.values() if isinstance(each.get("analysis"), dict)
+        each["analysis"]
+        for test, each in found.analyses.items()
+        if isinstance(each.get("analysis"), dict) and plan.reads(test, found.endpoint) == found.endpoint
     ]
     clustered = population.clusters is not None
     for analysis in analyses:

@@ -21,7 +21,7 @@ from service.records import StrictRecord
 from service.stats.shared.common import MAX_ITEMS, Finite, Margin
 
 Claim = Literal["superiority", "non_inferiority", "equivalence", "minimum_effect"]
-Collapse = Literal["mean", "majority", "first", "pass_at_k"]
+Collapse = Literal["mean", "majority", "first", "any_of_k"]
 MissingPolicy = Literal["fail", "exclude_pair", "worst_case"]
 MultiplicityPolicy = Literal["none", "bonferroni", "holm", "hochberg", "hommel", "bh", "by", "fixed_sequence"]
 MAX_LIST = 200
@@ -141,14 +141,14 @@ class Endpoint(StrictRecord):
     )
     collapse: Collapse | None = Field(
         None,
-        description="How replicates become one value; null: `mean`. `pass_at_k`: the chance that one of `k` of them is "
+        description="How replicates become one value; null: `mean`. `any_of_k`: the chance that one of `k` of them is "
         "right.",
     )
     k: int | None = Field(
         None,
         ge=1,
         le=1000,
-        description="Attempts that `pass_at_k` allows, at most `replicates`; null otherwise.",
+        description="Attempts that `any_of_k` allows, at most `replicates`; null otherwise.",
     )
     bounds: Bounds | None = Field(
         None, description="Least and greatest value of a continuous endpoint; a binary one has 0 and 1."
@@ -169,7 +169,7 @@ class Endpoint(StrictRecord):
     @property
     def collapsed_kind(self) -> Literal["binary", "continuous", "counts"]:
         """The kind a test sees: the mean or pass@k of several binary replicates is a score between 0 and 1."""
-        if self.kind == "binary" and self.replicates > 1 and self.collapse in (None, "mean", "pass_at_k"):
+        if self.kind == "binary" and self.replicates > 1 and self.collapse in (None, "mean", "any_of_k"):
             return "continuous"
         return self.kind
 
@@ -368,6 +368,11 @@ class Plan(StrictRecord):
         named = set(_TESTS_OF_RULE.findall(hypothesis.rule))
         others = (use.endpoint for use in self.tests or () if use.id in named and use.endpoint is not None)
         return tuple(dict.fromkeys((hypothesis.endpoint, *others)))
+
+    def reads(self, test_id: str, hypothesis_endpoint: str) -> str:
+        """The endpoint that a test reads where a hypothesis on that one asks it."""
+        use = self.test(test_id)
+        return hypothesis_endpoint if use is None or use.endpoint is None else use.endpoint
 
     def endpoints_of(self, population_id: str) -> tuple[Endpoint, ...]:
         """The endpoints measured on a population."""

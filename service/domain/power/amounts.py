@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from service.domain.plans.assumptions import AssumedAmounts
 from service.domain.plans.plan import Plan, Population
 from service.domain.plans.population import ManifestFacts
 from service.domain.power.enumerated.truth_sets import TRUE, combine_sets
@@ -33,7 +34,7 @@ from service.stats.shared.simulated import Units
 Floats = NDArray[np.float64]
 Side = Literal[1, -1]
 
-CVS = {"low": 2.0, "reference": 1.0, "high": 0.5}
+CVS: Mapping[Corner, float] = {"low": 2.0, "reference": 1.0, "high": 0.5}
 """Coefficients of variation of an arm's amounts."""
 
 CORRELATION = 0.5
@@ -50,6 +51,7 @@ RESAMPLES = 2_000_000.0
 """Nanoseconds of a data set whose tests resample."""
 
 SEED = 20_270_103
+NOTHING_STATED = AssumedAmounts()
 TOO_LARGE = "too many items to simulate at lint"
 NOT_SIMULATED = "the rule has a field of '{}' that is not simulated here"
 NOTHING_TO_DRAW = "amounts are simulated from at least two items or clusters"
@@ -64,12 +66,34 @@ class Chance:
     reason: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class World:
+    """What is true of both arms' amounts; the correlation within clusters is on the log scale."""
+
+    ratio: float
+    cv: float
+    correlation: float
+    icc: float
+
+
 @dataclass(frozen=True)
 class Amounts:
     """The part of a rule that speaks of one positive endpoint, as a rule of its own there."""
 
     setting: Setting
     facts: Mapping[str, ManifestFacts]
+    assumed: AssumedAmounts = NOTHING_STATED
+
+    @property
+    def cvs(self) -> Mapping[Corner, float]:
+        """Coefficients of variation by corner: the plan's, else a range."""
+        stated = self.assumed.cv
+        return CVS if stated is None else dict.fromkeys(CVS, stated)
+
+    @property
+    def correlation(self) -> float:
+        """The plan's, else a half."""
+        return CORRELATION if self.assumed.correlation is None else self.assumed.correlation
 
     @property
     def endpoint(self) -> str:
@@ -100,7 +124,12 @@ class Amounts:
         return replace(self, setting=replace(self.setting, population=population), facts=facts)
 
     def goal(self) -> float:
-        """The ratio at which the part should come out: twice as far from 1 as it asks, in logs; 1 for a margin."""
+        """The ratio that the plan takes to be true, else one at which the part should come out.
+
+        That is twice as far from 1 as it asks, in logs; 1 for a margin.
+        """
+        if self.assumed.ratio is not None:
+            return self.assumed.ratio
         asked = tuple(_asked(self.setting))
         below = min((at for side, at in asked if side < 0), default=None)
         above = max((at for side, at in asked if side > 0), default=None)
@@ -124,7 +153,7 @@ class Amounts:
         clustered = population is not None and population.clusters is not None
         truth = self.goal() if ratio is None else ratio
         return self._held(
-            truth, CVS[corner] if cv is None else cv, ICCS[corner] if clustered else 0.0, stream
+            truth, self.cvs[corner] if cv is None else cv, ICCS[corner] if clustered else 0.0, stream
         )
 
     def level(self, base: RuleLevel) -> RuleLevel:
@@ -132,7 +161,8 @@ class Amounts:
         population = self.setting.population
         clustered = population is not None and population.clusters is not None
         best: tuple[float, float, dict[str, object]] | None = None
-        for ratio, cv, icc in product(self.boundaries(), (0.5, 2.0), (0.05, 0.2) if clustered else (0.0,)):
+        cvs = dict.fromkeys((self.cvs["high"], self.cvs["low"]))
+        for ratio, cv, icc in product(self.boundaries(), cvs, (0.05, 0.2) if clustered else (0.0,)):
             found = self._held(ratio, cv, icc, 0)
             if found.power is None:
                 return base.model_copy(update={"level": None, "reason": found.reason})
@@ -161,7 +191,9 @@ class Amounts:
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         before, after = (
             np.add.reduceat(each, starts, axis=1) if clustered else each
-            for each in _drawn(n_sets, int(sizes.sum()), codes, ratio, cv, icc, stream)
+            for each in _drawn(
+                n_sets, int(sizes.sum()), codes, World(ratio, cv, self.correlation, icc), stream
+            )
         )
         units = Units(sizes, after - before, None, clustered, SEED, {}, (before, after))
         sets = SimulatedSets(self.setting, None, units)
@@ -183,9 +215,9 @@ class Amounts:
 def beside_words(part: Amounts) -> str:
     """What power takes for granted of another endpoint."""
     return (
-        f"'{part.endpoint}' is log-normal with a coefficient of variation of {CVS['reference']:g} and a correlation of "
-        f"{CORRELATION:g} between the arms, {part.goal():.3g} times as much in the candidate, all in, and independent "
-        "of the rest"
+        f"'{part.endpoint}' is log-normal with a coefficient of variation of {part.cvs['reference']:g} and a "
+        f"correlation of {part.correlation:g} between the arms, {part.goal():.3g} times as much in the candidate, all "
+        "in, and independent of the rest"
     )
 
 
@@ -203,16 +235,19 @@ def amounts_of(
     """The parts of a rule on positive endpoints, its own first where it asks amounts there; or why there are none."""
     if parts is None:
         return "the rule joins what it asks of several endpoints otherwise than by `and`"
+    assumed: Mapping[str, AssumedAmounts] = {}
+    if plan.assumptions is not None:
+        assumed = plan.assumptions.of(setting.hypothesis.id).amounts or {}
     found = []
     if asks_amounts(setting) and parts.own is not None:
         apart = own_part(plan, setting.hypothesis, parts.own)
         own = next(each for each in settings(apart) if each.hypothesis.id == setting.hypothesis.id)
-        found.append(Amounts(own, facts))
+        found.append(Amounts(own, facts, assumed.get(setting.hypothesis.endpoint, NOTHING_STATED)))
     for name in parts.others:
         there = setting_of(*on_endpoint(plan, setting.hypothesis, name))
         if there is None or there.endpoint is None or not there.endpoint.positive:
             return f"what the rule asks of '{name}' beside its own endpoint is simulated for positive endpoints alone"
-        found.append(Amounts(there, facts))
+        found.append(Amounts(there, facts, assumed.get(name, NOTHING_STATED)))
     return tuple(found)
 
 
@@ -245,14 +280,14 @@ def _of_ratio(clause: Clause, *, lower: bool) -> Iterator[tuple[Side, float]]:
 
 
 def _drawn(
-    n_sets: int, n: int, codes: NDArray[np.int64] | None, ratio: float, cv: float, icc: float, stream: int
+    n_sets: int, n: int, codes: NDArray[np.int64] | None, world: World, stream: int
 ) -> tuple[Floats, Floats]:
     """Amounts of both arms, (T, n) each."""
-    sigma = math.sqrt(math.log1p(cv * cv))
-    shared, *own = _fields(n_sets, n, codes, icc, stream)
-    common, rest = math.sqrt(CORRELATION), math.sqrt(1 - CORRELATION)
+    sigma = math.sqrt(math.log1p(world.cv * world.cv))
+    shared, *own = _fields(n_sets, n, codes, world.icc, stream)
+    common, rest = math.sqrt(world.correlation), math.sqrt(1 - world.correlation)
     before, after = (np.exp(sigma * (common * shared + rest * each) - sigma * sigma / 2) for each in own)
-    return before, ratio * after
+    return before, world.ratio * after
 
 
 def _fields(

@@ -13,7 +13,7 @@ from typing import TypeVar
 from service.domain.checks.claim import claim_findings
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
-from service.domain.power.amounts import CVS, Amounts, amounts_of, asks_amounts, beside_words
+from service.domain.power.amounts import Amounts, amounts_of, asks_amounts, beside_words
 from service.domain.power.attainability import attainable, field_bounds
 from service.domain.power.effects import detectable, required
 from service.domain.power.enumerated.rule import EnumeratedRule
@@ -187,7 +187,7 @@ def _amounts_table(parts: tuple[Amounts, ...], budget: float, *, whole: bool) ->
             discordance=None,
             truth=(own.goal() if ratio is None else ratio) - 1,
             ratio=own.goal() if ratio is None else ratio,
-            cv=CVS[corner] if cv is None else cv,
+            cv=own.cvs[corner] if cv is None else cv,
             power=None,
         )
         power, error = 1.0, 0.0
@@ -214,7 +214,9 @@ def _amounts_table(parts: tuple[Amounts, ...], budget: float, *, whole: bool) ->
         changes |= {"low": ends[0], "high": ends[1]}
     if whole:
         ratios = dict.fromkeys((1.0, *own.boundaries(), own.goal()))
-        changes["power"] = tuple(entry("reference", ratio, cv) for cv in CVS.values() for ratio in ratios)
+        changes["power"] = tuple(
+            entry("reference", ratio, cv) for cv in dict.fromkeys(own.cvs.values()) for ratio in ratios
+        )
         changes["assumptions"] = "; ".join(beside_words(each) for each in parts)
     return changes
 

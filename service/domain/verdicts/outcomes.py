@@ -23,7 +23,7 @@ from service.domain.results.batches import NO_TIME, PlacedBatch, expected_cells
 from service.domain.rules.endpoints import on_endpoint, other_endpoints, setting_of
 from service.domain.verdicts.worst_case import Way, against, extremes, favoured, fill
 from service.errors import ForelockError
-from service.kernels.pass_at_k import pass_at_k
+from service.kernels.pass_at_k import pass_at_k as any_of_k
 from service.records import Record
 
 OK, ERROR, MISSING, NOT_RECEIVED = 0, 1, 2, 255
@@ -266,9 +266,9 @@ def _setting(
 def collapse(values: NDArray[np.float64], endpoint: Endpoint) -> NDArray[np.float64]:
     """One value per item from shape (items, replicates); `majority` is 1 when more than half are 1."""
     replicates, how = values.shape[1], endpoint.collapse
-    if how == "pass_at_k":
+    if how == "any_of_k":
         right = values.sum(axis=1).astype(np.int64)
-        return pass_at_k(np.full(len(right), replicates), right, endpoint.k or 1)
+        return any_of_k(np.full(len(right), replicates), right, endpoint.k or 1)
     if replicates == 1 or how == "first":
         return np.ascontiguousarray(values[:, 0])
     if how == "majority":
@@ -280,7 +280,7 @@ def _delta(before: NDArray[np.float64], after: NDArray[np.float64], endpoint: En
     """The difference of the means without rounding; a mean of replicates weighs each of them alike."""
     if len(before) == 0:
         return None
-    if endpoint.collapse == "pass_at_k":
+    if endpoint.collapse == "any_of_k":
         every = math.comb(before.shape[1], endpoint.k or 1)
         return Fraction(_failing(before, endpoint) - _failing(after, endpoint), every * len(before))
     if endpoint.collapse in ("first", "majority"):

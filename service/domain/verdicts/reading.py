@@ -77,19 +77,16 @@ def _facts(answer: JsonObject, path: tuple[str, ...]) -> tuple[float | None, str
 
 
 def _candidates(plan: Plan, hypothesis: Hypothesis, rule: Rule) -> Iterator[tuple[str, tuple[str, ...]]]:
-    own = [test for test in tests_of(hypothesis) if _reads_own(plan, hypothesis, test)]
+    # the interval of another endpoint is of something else
+    own = [
+        test for test in tests_of(hypothesis) if plan.reads(test, hypothesis.endpoint) == hypothesis.endpoint
+    ]
     for clause in clauses(rule):
         test, path = clause.field.test, clause.field.path
         if test in own and path[0] in INTERVALS:
             yield test, path[:-1] if path[-1] in ("low", "high") else path
     for test in own:
         yield test, ("ci",)
-
-
-def _reads_own(plan: Plan, hypothesis: Hypothesis, test: str) -> bool:
-    """False for a test of another endpoint, whose interval is of something else."""
-    use = plan.test(test)
-    return use is None or use.endpoint in (None, hypothesis.endpoint)
 
 
 def _read(ends: Ends, within_sesoi: bool | None) -> Reading:

@@ -202,6 +202,20 @@ def test_power_of_costs_falls_with_their_ratio():
     assert powers[0] < powers[1] <= rule_powers(alone, facts_of(alone))[0].reference.power
 
 
+def test_power_rests_on_the_amounts_that_a_plan_assumes():
+    base = {**SWAP, "populations.0.n": 40, "assumptions": {"amounts": {"usd": {"ratio": 0.7, "cv": 1.5}}}}
+    wide, narrow = (
+        plan({**base, "assumptions": {"amounts": {"usd": {"ratio": 0.7, "cv": cv, "correlation": 0.6}}}})
+        for cv in (1.5, 0.3)
+    )
+    found = [rule_powers(each, facts_of(each))[0] for each in (wide, narrow)]
+    assert found[0].reference.power < found[1].reference.power
+    assert "of 1.5 and a correlation of 0.6 between the arms, 0.7 times as much" in found[0].assumptions
+    assert ("ASSUMPTION", "assumptions.amounts.accuracy") in codes(
+        {**SWAP, "assumptions": {"amounts": {"accuracy": {"cv": 1.0}}}}
+    )
+
+
 def test_the_level_is_that_of_the_part_that_errs_most():
     """Berger (1982): an intersection-union test keeps the level of its parts."""
     changed = plan({**SWAP, "populations.0.n": 200})

@@ -24,7 +24,7 @@ JUDGED = {
 ATTEMPTS = {
     "hypotheses.0.rule": "delta >= 2 pp and t.p_value < 0.05 and t.ci excludes 0",
     "endpoints.0": {
-        "id": "accuracy", "kind": "binary", "role": "primary", "replicates": 6, "collapse": "pass_at_k", "k": 3,
+        "id": "accuracy", "kind": "binary", "role": "primary", "replicates": 6, "collapse": "any_of_k", "k": 3,
     },
     "tests.0": {"id": "t", "test": "t-test", "version": 1, "parameters": {"method": "paired"}},
 }  # fmt: skip

@@ -105,7 +105,7 @@ def facts_of(plan: Plan, found: HypothesisVerdict, read: IntervalRead | None) ->
     parsed = [(parse(each.text), each) for each in found.clauses]
     clauses = [(clause, each) for clause, each in parsed if isinstance(clause, Comparison | Within | Is)]
     compared = tuple(_compared(found, clauses))
-    others = {use.id for use in plan.tests or () if use.endpoint not in (None, found.endpoint)}
+    others = {test for test in found.analyses if plan.reads(test, found.endpoint) != found.endpoint}
     own = [(clause, each) for clause, each in clauses if clause.field.test not in others]
     own_p = tuple(each for each in compared if each.field.partition(".")[0] not in others)
     member = found.family
@@ -134,7 +134,7 @@ def _ratios(
 ) -> Iterator[RatioShown]:
     for test in found.analyses:
         analysis = _analysis(found, test)
-        ratio, use = analysis.get("ratio"), plan.test(test)
+        ratio = analysis.get("ratio")
         value = _number(ratio.get("value")) if isinstance(ratio, Mapping) else None
         if value is None or not isinstance(ratio, Mapping) or not isinstance(ratio.get("ci"), Mapping):
             continue
@@ -146,7 +146,7 @@ def _ratios(
             for each in quantities(clause)
         ]
         yield RatioShown(
-            endpoint=found.endpoint if use is None or use.endpoint is None else use.endpoint,
+            endpoint=plan.reads(test, found.endpoint),
             value=value,
             low=_number(ends.get("low")),
             high=_number(ends.get("high")),
