@@ -23,6 +23,7 @@ from service.domain.power.enumerated.truth_sets import TRUE, combine_sets
 from service.domain.power.level_records import RuleLevel
 from service.domain.power.procedure.fields import SimulatedSets
 from service.domain.power.procedure.procedure import cluster_sizes
+from service.domain.power.search import MOST_ITEMS
 from service.domain.power.worlds import ICCS, Corner
 from service.domain.rules.endpoints import Parts, on_endpoint, own_part, setting_of
 from service.domain.rules.feeding import parameter
@@ -43,7 +44,7 @@ CORRELATION = 0.5
 A_FIFTH = 0.8
 """The true ratio where a rule asks for less than the baseline and names no size."""
 
-SETS, MOST_VALUES, FEWEST = 1000, 1_000_000, 100
+SETS, MOST_VALUES, FEWEST = 1000, 500_000, 100
 EACH = 150.0
 """Nanoseconds to draw both arms at an item."""
 
@@ -52,7 +53,7 @@ RESAMPLES = 2_000_000.0
 
 SEED = 20_270_103
 NOTHING_STATED = AssumedAmounts()
-TOO_LARGE = "too many items to simulate at lint"
+TOO_LARGE = f"amounts are simulated up to {MOST_ITEMS} items"
 NOT_SIMULATED = "the rule has a field of '{}' that is not simulated here"
 NOTHING_TO_DRAW = "amounts are simulated from at least two items or clusters"
 
@@ -110,7 +111,7 @@ class Amounts:
     @property
     def n_sets(self) -> int:
         """Data sets that are drawn."""
-        return min(SETS, MOST_VALUES // max(self.n, 1))
+        return max(min(SETS, MOST_VALUES // max(self.n, 1)), FEWEST)
 
     @property
     def cost(self) -> float:
@@ -185,7 +186,7 @@ class Amounts:
         if len(sizes) < 2 or sizes.min() < 1:
             return Chance(None, reason=NOTHING_TO_DRAW)
         n_sets = self.n_sets
-        if n_sets < FEWEST:
+        if self.n > MOST_ITEMS:
             return Chance(None, reason=TOO_LARGE)
         clustered = codes is not None
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])

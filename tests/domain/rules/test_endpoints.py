@@ -8,8 +8,9 @@ import pytest
 from service.domain.calibration.case import case_of
 from service.domain.lint import lint as whole
 from service.domain.plans.plan import Plan
+from service.domain.power.amounts import amounts_of, beside_words
 from service.domain.power.level import level_of
-from service.domain.power.rule import rule_powers
+from service.domain.power.rule import power_at_reference
 from service.domain.results.batches import ResultBatch, check
 from service.domain.rules.endpoints import other_endpoints, own_part, parts_of
 from service.domain.rules.rule import sentence
@@ -174,6 +175,10 @@ def test_amounts_that_are_not_above_zero_are_refused_without_their_values():
     assert stored.outcome == "invalid"
 
 
+def power_of(changed: Plan):
+    return power_at_reference(changed, facts_of(changed), settings(changed)[0])
+
+
 def facts_of(changed: Plan):
     return {name: each.facts() for name, each in manifests(changed).items()}
 
@@ -181,25 +186,24 @@ def facts_of(changed: Plan):
 def test_power_is_that_of_all_parts_and_never_above_one_of_them():
     both = plan({**SWAP, "populations.0.n": 150})
     alone = plan({**SWAP, "populations.0.n": 150, "hypotheses.0.rule": "quality.ci.low > -2 pp"})
-    power, own = (rule_powers(each, facts_of(each))[0] for each in (both, alone))
+    power, own = (power_of(each) for each in (both, alone))
     assert power.reference.power <= own.reference.power
     assert power.reference.power == pytest.approx(
         own.reference.power, abs=0.05
     )  # costs are clear at 150 items
     assert power.method == "simulated"
-    assert "independent of the rest" in power.assumptions
     mixed = plan(
         {**SWAP, "hypotheses.0.rule": f"{RULE} and (quality.ci.low > 0 pp or cost.ratio.value < 0.7)"}
     )
-    assert "otherwise than by `and`" in rule_powers(mixed, facts_of(mixed))[0].reason
+    assert "otherwise than by `and`" in power_of(mixed).reason
 
 
 def test_power_of_costs_falls_with_their_ratio():
     close = plan({**SWAP, "populations.0.n": 40, "hypotheses.0.rule": RULE.replace("0.8", "0.9")})
     far = plan({**SWAP, "populations.0.n": 40, "hypotheses.0.rule": RULE.replace("0.8", "0.5")})
-    powers = [rule_powers(each, facts_of(each))[0].reference.power for each in (close, far)]
+    powers = [power_of(each).reference.power for each in (close, far)]
     alone = plan({**SWAP, "populations.0.n": 40, "hypotheses.0.rule": "quality.ci.low > -2 pp"})
-    assert powers[0] < powers[1] <= rule_powers(alone, facts_of(alone))[0].reference.power
+    assert powers[0] < powers[1] <= power_of(alone).reference.power
 
 
 def test_power_rests_on_the_amounts_that_a_plan_assumes():
@@ -208,9 +212,12 @@ def test_power_rests_on_the_amounts_that_a_plan_assumes():
         plan({**base, "assumptions": {"amounts": {"usd": {"ratio": 0.7, "cv": cv, "correlation": 0.6}}}})
         for cv in (1.5, 0.3)
     )
-    found = [rule_powers(each, facts_of(each))[0] for each in (wide, narrow)]
+    found = [power_of(each) for each in (wide, narrow)]
     assert found[0].reference.power < found[1].reference.power
-    assert "of 1.5 and a correlation of 0.6 between the arms, 0.7 times as much" in found[0].assumptions
+    (part,) = amounts_of(wide, facts_of(wide), settings(wide)[0], parts_of(settings(wide)[0]))
+    told = beside_words(part)
+    assert "of 1.5 and a correlation of 0.6 between the arms, 0.7 times as much" in told
+    assert "independent of the rest" in told
     assert ("ASSUMPTION", "assumptions.amounts.accuracy") in codes(
         {**SWAP, "assumptions": {"amounts": {"accuracy": {"cv": 1.0}}}}
     )

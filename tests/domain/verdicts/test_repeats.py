@@ -9,8 +9,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from service.domain.power.rule import rule_powers
+from service.domain.power.rule import power_at_reference
 from service.domain.results.batches import expected_cells
+from service.domain.rules.settings import settings
 from service.domain.verdicts.outcomes import collapse
 from service.reports.prereg.markdown import parse_plan, print_plan
 from service.stats.shared import registry
@@ -113,9 +114,12 @@ def test_power_of_judged_scores_is_that_of_their_means():
         **scores,
         "tests.0": {"id": "r", "test": "t-test", "version": 1, "parameters": {"method": "paired"}},
     }
-    powers = [rule_powers(plan(each), {})[0].reference.power for each in (scores, paired)]
+    powers = [
+        power_at_reference(plan(each), {}, settings(plan(each))[0]).reference.power
+        for each in (scores, paired)
+    ]
     assert powers[0] == powers[1]
-    assert "mean of replicates" in rule_powers(plan(ATTEMPTS), {})[0].reason
+    assert "mean of replicates" in power_at_reference(plan(ATTEMPTS), {}, settings(plan(ATTEMPTS))[0]).reason
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
