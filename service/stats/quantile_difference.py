@@ -127,7 +127,11 @@ def _cost(request: QuantileDifferenceRequest) -> float:
     n = len(request.baseline)
     if request.exact:
         return 0.002 + 2e-6 * n
-    return 0.005 + 2e-6 * n + (request.n_resamples or DEFAULT_DRAWS) * (1e-5 + 2.5e-8 * n)
+    return (
+        0.005
+        + 2e-6 * n
+        + (request.n_resamples or DEFAULT_DRAWS) * (2e-5 + (2.5e-8 if request.clusters is None else 8e-8) * n)
+    )
 
 
 SHOWS: Shows = {

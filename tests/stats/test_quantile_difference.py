@@ -8,6 +8,7 @@ from scipy import stats
 
 from service.errors import InvalidData
 from service.kernels.quantile_bootstrap import order_ranks, resampled_quantiles, weighted_quantile
+from service.kernels.streams import generator, picks
 from service.stats.shared import registry
 from service.stats.shared.simulated import Asked, Units
 from tests.simulation.rows import ALPHA, LEVEL, Batch, Read
@@ -102,6 +103,16 @@ def test_weighted_quantiles_are_those_of_the_values_written_out():
     for q in (0.03, 0.5, 0.77):
         literal = [np.quantile(np.repeat(values, row), q) for row in copies]
         assert weighted_quantile(values, copies, q) == pytest.approx(literal)
+
+
+def test_single_items_are_resampled_as_clusters_of_one_would_be():
+    rng = np.random.default_rng(13)
+    values = rng.normal(size=15).round(1)
+    found = resampled_quantiles([values], np.arange(15), 0.3, 40, 5)[:, 0]
+    order = np.argsort(values, kind="stable")
+    draws = generator(5, 0)
+    copies = np.array([np.bincount(picks(draws, 15, 15), minlength=15) for _ in range(40)])
+    assert found == pytest.approx(weighted_quantile(values[order], copies[:, order], 0.3))
 
 
 def test_whole_clusters_are_resampled():
