@@ -122,12 +122,28 @@ def _slices(found: Json) -> Iterator[str]:
         )
     if slices["left_out"]:
         yield f"  too small to weigh: {', '.join(plain(each) for each in slices['left_out'])}"
-    if slices["none_worse"] is not None:
-        yield (
-            "  every slice is shown to lose less than the margin"
-            if slices["none_worse"]
-            else "  it is not shown of every slice that it loses less than the margin"
-        )
+    yield from _of_all(slices)
+
+
+def _of_all(slices: Json) -> Iterator[str]:
+    """The slices together: the margin, and a change of sides."""
+    words = {
+        "pass": "pass: every slice is shown to lose less than the margin",
+        "fail": "fail: a slice is shown to lose more than the margin, after Holm's correction",
+        "cannot_tell": "cannot tell: it is not shown of every slice that it loses less than the margin",
+    }
+    if slices.get("outcome") is not None:
+        yield f"  {words[slices['outcome']]}"
+    elif slices["none_worse"] is not None:  # of a service of an earlier version
+        yield f"  {words['pass' if slices['none_worse'] else 'cannot_tell']}"
+    reversal = slices.get("reversal")
+    if reversal is None:
+        return
+    if reversal["p_value"] is None:
+        yield _wrapped(f"change of sides between slices: cannot tell, {plain(reversal['reason'])}", "  ")
+    else:
+        says = "shown" if reversal["shown"] else "not shown"
+        yield f"  change of sides between slices: {says} (Gail and Simon: p {_p(reversal['p_value'])})"
 
 
 def _warnings(found: Json) -> Iterator[str]:
@@ -175,6 +191,8 @@ def markdown(found: Json, remarks: Iterable[str] = ()) -> str:
         outcome = "**worse**" if each["shown_worse"] else each["outcome"].replace("_", " ")
         told = f"{outcome}: {_amount(found, each['delta'])}, {_ends(found, each['ci'])}, n = {each['n']}"
         lines.append(f"| slice {_escaped(each['name'])} | {told} |")
+    if found.get("slices"):
+        lines += [f"| slices | {_escaped(each.strip())} |" for each in _of_all(found["slices"])]
     lines += ["", f"**Next:** {_escaped(found['next'])}", "", f"<sub>{_escaped(found['status'])}.</sub>"]
     lines += ["", *(f"- {_escaped(each)}" for each in remarks)]
     return "\n".join(lines).rstrip() + "\n"

@@ -18,6 +18,10 @@ def manifests_of(session: Session, record: Preregistration) -> Mapping[str, Mani
 
 def facts_of(session: Session, record: Preregistration) -> dict[str, ManifestFacts]:
     """What lint reads of them: of a locked record from the lists themselves, whose hashes the plan has."""
-    if record.state == "draft":
+    strata = record.plan.slices is not None
+    if record.state == "draft" and not strata:
         return populations.facts(session, record.id)
-    return {name: manifest.facts() for name, manifest in manifests_of(session, record).items()}
+    manifests = manifests_of(session, record)
+    if strata or record.state == "locked":  # an amendment may ask about them
+        return {name: each.with_strata(each.facts()) for name, each in manifests.items()}
+    return {name: each.facts() for name, each in manifests.items()}

@@ -125,7 +125,7 @@ def flipped(arms: ManyArms, seed: int, blocks: range) -> Floats:
     Memory O(replicates x arms + rows x arms + `CELLS`).
     """
     values, copies = _signable(arms), arms.copies
-    found = [_drawn(generator(seed, block), values, copies) for block in blocks]
+    found = [signed_sums(generator(seed, block), values, copies) for block in blocks]
     return np.concatenate(found).reshape(-1, 2, arms.n_arms)
 
 
@@ -142,7 +142,7 @@ def _signable(arms: ManyArms) -> Floats:
     return np.concatenate([arms.residuals, arms.residuals * arms.sizes[:, None]], axis=1)
 
 
-def _drawn(rng: np.random.Generator, values: Floats, copies: NDArray[np.int64] | None) -> Floats:
+def signed_sums(rng: np.random.Generator, values: Floats, copies: NDArray[np.int64] | None) -> Floats:
     """Sums of `values` (rows, width) with a fair sign for every unit: (BLOCK, width)."""
     if copies is not None:
         return np.asarray((2.0 * rng.binomial(copies, 0.5, (BLOCK, len(copies))) - copies) @ values)

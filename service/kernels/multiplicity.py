@@ -71,6 +71,22 @@ def fixed_sequence(p: Vector) -> Vector:
     return np.asarray(np.maximum.accumulate(p, axis=-1))
 
 
+def independent_max_t(p: Vector, data: NDArray[np.intp]) -> Vector:
+    """Step-down max-T of p (T, m) where `data` (m,) numbers what each is of: others independent, the same one alike.
+
+    Of the k data sets that are left at a step the least p lies below p with a chance of 1 - (1 - p)^k.
+    """
+    order = np.argsort(p, axis=-1, kind="stable")
+    ascending = np.take_along_axis(p, order, -1)
+    left = np.zeros((len(p), int(data.max(initial=-1)) + 1), dtype=np.bool_)
+    scaled, rows = np.empty_like(ascending), np.arange(len(p))
+    for step in reversed(range(p.shape[-1])):
+        left[rows, data[order[:, step]]] = True
+        with np.errstate(divide="ignore"):
+            scaled[:, step] = -np.expm1(left.sum(axis=1) * np.log1p(-ascending[:, step]))
+    return _back(np.maximum.accumulate(scaled, axis=-1), order)
+
+
 ADJUST = {
     "bonferroni": bonferroni,
     "holm": holm,

@@ -214,6 +214,7 @@ PLAN = PlanUse(
     simulated=Simulated(_simulated, _effort),
     spoken=Spoken("mcnemar", r"mcnemar", "clustered", frozenset({True}), rank=1),
     resort=Resort("sign_flip", frozenset({"binary", "continuous"}), frozenset({True})),
+    flips_signs=lambda parameter: parameter("method") == "sign_flip",
     differences_alone=True,
 )
 

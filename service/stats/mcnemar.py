@@ -170,6 +170,7 @@ PLAN = PlanUse(
     cells=_cells,
     spoken=Spoken("mcnemar", r"mcnemar", "mcnemar", frozenset({False}), rank=1, parameters=_said),
     resort=Resort("exact", frozenset({"binary"}), frozenset({False})),
+    flips_signs=lambda parameter: parameter("method") == "exact",
     differences_alone=True,
 )
 

@@ -303,6 +303,7 @@ PLAN = PlanUse(
     cells=_cells,
     simulated=Simulated(_simulated, lambda _parameter: "swapped"),
     resort=Resort(None, frozenset({"continuous"}), frozenset({False})),
+    flips_signs=lambda parameter: parameter("metric") in MEANS and parameter("convention") == "standard",
     spoken=Spoken(
         "randomization",
         r"permutation|randomi[sz]ation|置换|随机化",

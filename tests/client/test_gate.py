@@ -84,6 +84,8 @@ def test_gate_takes_clusters_and_slices_by_the_last_part_of_their_place(shell):
     assert (status, found["unit"], found["n_clusters"]) == (12, "clusters", 12)
     status, output, _ = shell("gate", "base.csv", "cand.csv", "--slice", "conversation", "--margin", "2pp")
     assert output.count("  slice c") == 12
+    assert "  cannot tell: it is not shown of every slice that it loses less than the margin" in output
+    assert "  change of sides between slices: " in output
     status, output, _ = shell("gate", "base.csv", "cand.csv")
     assert "--cluster conversation (12)" in output
 

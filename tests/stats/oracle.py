@@ -26,9 +26,12 @@ def family(name):
     return own(name)["cases"]
 
 
-def cases(name):
-    """Cases of a family as pytest parameters."""
-    return [pytest.param(case, id=case["id"]) for case in family(name)]
+def cases(name, slow=lambda _case: False):
+    """Cases of a family as pytest parameters; those that say so are slow."""
+    return [
+        pytest.param(case, id=case["id"], marks=[pytest.mark.slow] if slow(case) else [])
+        for case in family(name)
+    ]
 
 
 def named(name, *prefixes):

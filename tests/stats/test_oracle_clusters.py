@@ -20,6 +20,11 @@ def from_cells(names, rows):
     return body
 
 
+def of_twelve(case):
+    """Of SWE-bench's 12 repositories: 1,352,078 multisets, listed several times. One such case is always tried."""
+    return "swe" in case["id"] and "gpt-5" not in case["id"]
+
+
 @pytest.mark.parametrize("case", cases("clustered_mcnemar"))
 def test_clustered_mcnemar_against_clust_bin_pair_and_clubsandwich(case):
     expected, data = case["expected"], case["input"]
@@ -66,7 +71,7 @@ def test_clustered_mcnemar_against_clust_bin_pair_and_clubsandwich(case):
     assert close([means.delta, means.ci.low, means.ci.high], [says["mean"], *says["ci"]])
 
 
-@pytest.mark.parametrize("case", cases("cluster_bootstrap"))
+@pytest.mark.parametrize("case", cases("cluster_bootstrap", of_twelve))
 def test_cluster_bootstrap_against_full_enumeration(case):
     expected, data = case["expected"], case["input"]
     if "file" in data:
@@ -104,7 +109,7 @@ def test_cluster_bootstrap_against_full_enumeration(case):
     assert codes(answer) & {"FEW_CLUSTERS", "CAUTION"}
 
 
-@pytest.mark.parametrize("case", cases("prereg_verdict"))
+@pytest.mark.parametrize("case", cases("prereg_verdict", of_twelve))
 def test_clauses_of_the_verdict_cases(case):
     data, expected = case["input"], case["expected"]
     if "file" not in data:

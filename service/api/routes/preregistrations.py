@@ -58,7 +58,7 @@ from service.domain.power.rule import rule_powers
 from service.errors import Conflict, PreconditionFailed, TooLarge
 from service.records import StrictRecord
 from service.reports.prereg.markdown import Gap, parse_plan
-from service.store import audit, clock, ledger, populations, preregistrations
+from service.store import audit, clock, ledger, preregistrations
 
 routes = router("preregistrations")
 _PLAN = TypeAdapter(Plan)
@@ -364,7 +364,7 @@ def _linted(shared: Services, caller: Key, prereg_id: str) -> actions.Linted | N
     """What lint says of a draft, with no transaction open while it computes; None of what is no draft."""
     with shared.database.read() as session:
         record = preregistrations.get(session, caller.project_id, prereg_id)
-        facts = populations.facts(session, record.id)
+        facts = facts_of(session, record)
     return actions.linted(record, facts) if record.state == "draft" else None
 
 

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from service.records import Record
 from service.stats.shared.common import Interval, StatWarning
+from service.stats.shared.sliced import Reversal, Standing
 
 Outcome = Literal["better", "no_worse", "worse", "cannot_tell"]
 Unit = Literal["items", "clusters"]
@@ -54,6 +55,10 @@ class SliceResult(Record):
 
     name: str
     outcome: Outcome
+    standing: Standing | None = Field(
+        description="Against the margin: `pass` as no worse, `fail` as shown to lose more, by Holm over the slices; "
+        "null: there is no margin."
+    )
     delta: float
     ci: Interval
     n: int = Field(description="Items, a count.")
@@ -70,8 +75,14 @@ class Slices(Record):
         description="Every slice is shown to lose less than the margin (intersection-union: no correction is "
         "needed); null: there is no margin."
     )
+    outcome: Standing | None = Field(
+        description="`pass`: every slice passes; `fail`: one fails; null: there is no margin."
+    )
     results: tuple[SliceResult, ...]
     left_out: tuple[str, ...] = Field(description="Slices with fewer than two items or clusters.")
+    reversal: Reversal = Field(
+        description="Whether the arms change sides between the slices that are weighed."
+    )
 
 
 class Comparison(Record):

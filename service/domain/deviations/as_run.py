@@ -28,6 +28,7 @@ from service.domain.deviations.changes import (
 )
 from service.domain.plans.plan import Hypothesis, Multiplicity, Plan
 from service.domain.plans.population import Manifest
+from service.domain.verdicts import joint
 from service.domain.verdicts.analyses import analyse, request_for, tests_of
 from service.domain.verdicts.judge import judge_hypotheses
 from service.domain.verdicts.outcomes import Cell, Outcomes, PlanViolatedError, pair_up, why_no_worst_case
@@ -161,7 +162,7 @@ def delta_of(rows: Rows, hypothesis: Hypothesis) -> Fraction | None:
 
 def seconds(rows: Rows, hypotheses: Iterable[Hypothesis] | None = None) -> float:
     """About how long one judgement of these hypotheses takes, from the costs that their tests state."""
-    total = 0.0
+    total = joint.seconds(rows.plan, max((each.n for each in rows.plan.populations or ()), default=0))
     for hypothesis in rows.plan.hypotheses or () if hypotheses is None else hypotheses:
         try:
             paired = pair_up(rows.plan, hypothesis, rows.manifests, rows.outcomes)

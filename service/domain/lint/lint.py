@@ -24,6 +24,7 @@ from service.domain.lint.policies import (
     other_missing_findings,
 )
 from service.domain.lint.power import power_findings
+from service.domain.lint.slices import slice_findings
 from service.domain.plans.findings import Finding, error
 from service.domain.plans.plan import Endpoint, Plan
 from service.domain.plans.population import ManifestFacts
@@ -70,6 +71,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
             found += power_findings(plan, facts, setting)
         found += word_findings(setting)
     found += level_findings(plan, facts, looked_up)
+    found += slice_findings(plan, facts, looked_up)
     unique = dict.fromkeys(found)
     return tuple(sorted(unique, key=lambda finding: finding.severity != "error"))
 

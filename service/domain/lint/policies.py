@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from service.domain.plans.findings import Finding, error, warning
 from service.domain.plans.plan import Endpoint, Plan
 from service.domain.rules.endpoints import on_endpoint, other_endpoints, parts_of, setting_of
-from service.domain.rules.settings import Setting
+from service.domain.rules.settings import Setting, settings
 from service.domain.verdicts.family import members, needs_all, p_clauses, two_places, why_uncorrected
+from service.domain.verdicts.joint import flips, member_uses, side_of, sign_tests
 from service.domain.verdicts.judge_noise import audit_of
 from service.domain.verdicts.worst_case import extremes, favoured
 
@@ -119,6 +120,40 @@ def multiplicity_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
             f"the policy '{policy}' adjusts one p-value per hypothesis, the largest that the rule needs: join "
             "the clauses on p-values by `and`, each with `<` or `<=`, outside `or` and `not`",
         )
+    elif policy == "max_t" and (apart := _apart(plan, setting)) is not None:
+        yield error("MULTIPLICITY", path, f"{apart}, or take the policy 'holm', which asks for none of this")
+
+
+def _apart(plan: Plan, setting: Setting) -> str | None:
+    """Why a member of the family cannot share the signs that `max_t` goes by, and the first way out."""
+    if plan.stopping is not None and plan.stopping.kind != "fixed_n":
+        return "`max_t` goes by all the differences together, and this plan looks before the end: stop at 'fixed_n'"
+    if setting.hypothesis.claim == "equivalence":
+        return "`max_t` adjusts claims of a difference, and equivalence is none: leave the hypothesis out of the family"
+    clustered = setting.population is not None and setting.population.clusters is not None
+    for name, use in member_uses(setting):
+        if use is not None and not flips(use, setting):
+            units = "every cluster, and takes the clusters" if clustered else "every item"
+            return (
+                f"`max_t` goes by mean differences under random signs, and `{name}.p_value` does not: ask a test "
+                f"that gives a sign to {units} (by default these do: {', '.join(sign_tests())})"
+            )
+    first = next(each for each in settings(plan) if each.hypothesis.id in members(plan))
+    if setting.hypothesis.population != first.hypothesis.population:
+        return (
+            f"`max_t` needs the family on the same items, and {first.hypothesis.id} is on "
+            f"'{first.hypothesis.population}': leave one of them out of the family"
+        )
+    sides = [
+        {side_of(use) == "two-sided" for _, use in member_uses(each) if use is not None}
+        for each in (first, setting)
+    ]
+    if sides[0] and sides[1] and len(sides[0] | sides[1]) > 1:
+        return (
+            "`max_t` weighs the members' differences against each other, and some tests here are two-sided and others "
+            "one-sided: give all of them the same `alternative`"
+        )
+    return None
 
 
 EQUALITY = ("equivalence", "non_inferiority")

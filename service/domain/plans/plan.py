@@ -15,6 +15,7 @@ from service.domain.canonical import canonical, sha256_hex
 from service.domain.plans.assumptions import Assumptions
 from service.domain.plans.imports import ImportMapping
 from service.domain.plans.population import ManifestFacts
+from service.domain.plans.slices import Slices
 from service.domain.plans.strings import Line, Name, Paragraph, Token
 from service.errors import InvalidData
 from service.records import StrictRecord
@@ -23,7 +24,9 @@ from service.stats.shared.common import MAX_ITEMS, Finite, Margin
 Claim = Literal["superiority", "non_inferiority", "equivalence", "minimum_effect"]
 Collapse = Literal["mean", "majority", "first", "any_of_k"]
 MissingPolicy = Literal["fail", "exclude_pair", "worst_case"]
-MultiplicityPolicy = Literal["none", "bonferroni", "holm", "hochberg", "hommel", "bh", "by", "fixed_sequence"]
+MultiplicityPolicy = Literal[
+    "none", "bonferroni", "holm", "hochberg", "hommel", "bh", "by", "fixed_sequence", "max_t"
+]
 MAX_LIST = 200
 MAX_RULE_LENGTH = 2000
 MAX_ENVIRONMENT = 50
@@ -303,6 +306,9 @@ class Plan(StrictRecord):
     )
     import_mapping: ImportMapping | None = Field(
         None, alias="import", description="How result files of an eval harness are read."
+    )
+    slices: Slices | None = Field(
+        None, description="What every slice of the items is to show; null: nothing is asked of them."
     )
     runs: Runs | None = Field(
         None, description="What is asked of the runs behind the results; null: nothing, and `run` is a label."

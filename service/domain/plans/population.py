@@ -17,6 +17,16 @@ from service.errors import InvalidData
 from service.records import Record
 
 MAX_ID_LENGTH = 512
+MOST_STRATA = 200
+"""Strata that are told one by one; one more says that there are more."""
+
+
+class StratumFacts(Record):
+    """What lint needs to know of a stratum."""
+
+    stratum: str
+    n: int = Field(description="Items.")
+    n_clusters: int | None = Field(description="Clusters with items here; null when the manifest has none.")
 
 
 class ManifestFacts(Record):
@@ -26,6 +36,11 @@ class ManifestFacts(Record):
     items_sha256: str = Field(description="SHA-256 of the manifest's canonical form.")
     n_clusters: int | None = Field(description="Distinct clusters; null when the manifest has none.")
     cluster_sizes: tuple[int, ...] = Field((), description="Items per cluster, by first appearance.")
+    strata: tuple[StratumFacts, ...] | None = Field(
+        None,
+        description="By first appearance, the first 201; null: there are none, or nobody asks about them.",
+    )
+    spans_strata: bool = Field(False, description="Some cluster has items in several strata.")
 
 
 @dataclass(frozen=True)
@@ -98,6 +113,26 @@ class Manifest:
     def n_clusters(self) -> int | None:
         """Distinct clusters; None without clusters."""
         return None if self.clusters is None else len(self._sizes)
+
+    def with_strata(self, facts: ManifestFacts) -> ManifestFacts:
+        """The facts with those of the strata."""
+        if self.strata is None:
+            return facts
+        sizes = Counter(self.strata)
+        few = list(sizes.items())[: MOST_STRATA + 1]
+        pairs = set(zip(self.clusters or (), self.strata, strict=False))
+        clusters = Counter(stratum for _, stratum in pairs)
+        return facts.model_copy(
+            update={
+                "strata": tuple(
+                    StratumFacts(
+                        stratum=name, n=n, n_clusters=None if self.clusters is None else clusters[name]
+                    )
+                    for name, n in few
+                ),
+                "spans_strata": self.clusters is not None and len(pairs) > len(set(self.clusters)),
+            }
+        )
 
     def canonical_bytes(self) -> bytes:
         """RFC 8785 text of the columns, absent ones left out."""

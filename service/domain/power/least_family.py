@@ -66,6 +66,8 @@ class LeastFamily:
         """A least p of a hypothesis by the policy, and why."""
         if not self.family.corrects(hypothesis) or self.policy == "none" or least == 0:
             return least, why
+        if self.policy == "max_t":  # members that are as one cost nothing
+            return least, why
         found = Fraction(self.family.adjust(hypothesis, float(least), self.policy)) * (1 - ROUNDING)
         if found <= least:
             return least, why

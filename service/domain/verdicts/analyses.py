@@ -27,6 +27,7 @@ from service.domain.rules.fields import observe
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import clauses
 from service.domain.rules.truth import told
+from service.domain.verdicts.joint import JointFamily, joint_family
 from service.domain.verdicts.outcomes import Outcomes, Paired, PlanViolatedError, pair_others, pair_up
 from service.domain.verdicts.worst_case import WAYS, Way
 from service.errors import ForelockError
@@ -52,6 +53,9 @@ class Analyses(Record):
         "equivalence; none where nothing was filled in.",
     )
     versions: dict[str, str] = Field(description="Of the libraries the numbers depend on.")
+    joint: JointFamily | None = Field(
+        None, description="Under `max_t`: the family's p-values by the signs its members share."
+    )
 
     def of_rule(self, hypothesis: Hypothesis) -> tuple[tuple[Way | None, Mapping[str, JsonObject]], ...]:
         """What the rule is read from: one set of answers, or both ways for a claim of equivalence."""
@@ -86,7 +90,12 @@ def analyse(plan: Plan, manifests: Mapping[str, Manifest], outcomes: Outcomes) -
         answers[hypothesis.id], both = _answers(plan, hypothesis, manifests, outcomes)
         if both:
             filled[hypothesis.id] = both
-    return Analyses(answers=answers, filled=filled, versions=registry.library_versions())
+    return Analyses(
+        answers=answers,
+        filled=filled,
+        versions=registry.library_versions(),
+        joint=joint_family(plan, manifests, outcomes),
+    )
 
 
 def tests_of(hypothesis: Hypothesis) -> tuple[str, ...]:

@@ -30,12 +30,26 @@ import numpy as np
 from service.domain.plans.plan import Hypothesis, MultiplicityPolicy, Plan
 from service.domain.rules.fields import Observation, observe
 from service.domain.rules.grammar import parse
-from service.domain.rules.rule import All, Clause, Comparison, Rule, clauses
 from service.domain.verdicts.analyses import Analyses, JsonObject
+from service.domain.verdicts.joint import JointP
+from service.domain.verdicts.members import asks_small_p, is_secondary, members, needs_all, p_clauses
 from service.domain.verdicts.parts import FamilyP
 from service.kernels import multiplicity
-from service.kernels.multiplicity import Method
 from service.stats.shared.pairs import floored
+
+__all__ = [
+    "CLOSED",
+    "Family",
+    "asks_small_p",
+    "is_secondary",
+    "largest_tost_p",
+    "members",
+    "needs_all",
+    "p_clauses",
+    "places",
+    "two_places",
+    "why_uncorrected",
+]
 
 CLOSED = ("bonferroni", "holm")
 """Policies that cover both statements about a hypothesis."""
@@ -44,41 +58,6 @@ ONE_PLACE = ("superiority", "non_inferiority")
 """Claims whose null is not true together with that of equivalence, but where one share serves both."""
 
 NO_CLAUSE = "the rule has no clause that asks for a small p-value"
-
-
-def members(plan: Plan) -> tuple[str, ...]:
-    """The hypotheses of the family, in its order: those the plan lists, else all on primary endpoints."""
-    if plan.multiplicity is not None and plan.multiplicity.family:
-        return plan.multiplicity.family
-    return tuple(each.id for each in plan.hypotheses or () if not is_secondary(plan, each))
-
-
-def is_secondary(plan: Plan, hypothesis: Hypothesis) -> bool:
-    """True for a hypothesis on a secondary endpoint."""
-    endpoint = plan.endpoint(hypothesis.endpoint)
-    return endpoint is not None and endpoint.role == "secondary"
-
-
-def asks_small_p(clause: Clause) -> bool:
-    """True for a clause that a small p-value makes true."""
-    return (
-        isinstance(clause, Comparison)
-        and clause.field.test is not None
-        and clause.field.path[-1] == "p_value"
-        and clause.operator in ("<", "<=")
-    )
-
-
-def p_clauses(rule: Rule) -> tuple[Clause, ...]:
-    """The rule's clauses that ask for a small p-value."""
-    return tuple(each for each in clauses(rule) if asks_small_p(each))
-
-
-def needs_all(rule: Rule) -> bool:
-    """True when the rule cannot hold unless every clause that mentions a p-value holds."""
-    parts = rule.parts if isinstance(rule, All) else (rule,)
-    mentioned = [each for each in clauses(rule) if each.field.path[-1] == "p_value"]
-    return all(each in parts and asks_small_p(each) for each in mentioned)
 
 
 Statement = Literal["rule", "equivalence"]
@@ -95,6 +74,8 @@ class Family:
     """Of the equivalence tests that hypotheses name for when their rule is false."""
     two_places: frozenset[str] = frozenset()
     """Hypotheses whose two statements can both be false."""
+    joint: JointP | None = None
+    """Of `max_t`: what the members' shared signs make of their p-values."""
     corners: tuple[Family, Family] | None = None
     """The same with the least and with the most that drawn p-values may be; None where nothing is drawn."""
 
@@ -118,7 +99,14 @@ class Family:
                 equivalence[name] = _tost(each for _, each in analyses.of_fallback(hypothesis))
         policy: MultiplicityPolicy = "none" if plan.multiplicity is None else plan.multiplicity.policy
         value, least, most = (
-            cls(policy, _at(corner, found), reasons, _at(corner, equivalence), two_places(plan))
+            cls(
+                policy,
+                _at(corner, found),
+                reasons,
+                _at(corner, equivalence),
+                two_places(plan),
+                None if analyses.joint is None else analyses.joint.at(corner),
+            )
             for corner in range(3)
         )
         return value if least == most else replace(value, corners=(least, most))
@@ -137,8 +125,25 @@ class Family:
         places = len(self.p_values) + len(self.two_places)
         return why_uncorrected(self.policy, places) if hypothesis in self.p_values else None
 
-    def adjust(self, hypothesis: str, p: float, method: Method, statement: Statement = "rule") -> float:
+    @property
+    def by(self) -> MultiplicityPolicy:
+        """The policy that adjusts: Holm's where members that `max_t` needs share no signs."""
+        return "holm" if self.policy == "max_t" and not self._shares_signs else self.policy
+
+    @property
+    def _shares_signs(self) -> bool:
+        return self.joint is not None and self.joint.adjusted is not None
+
+    def adjust(
+        self, hypothesis: str, p: float, method: MultiplicityPolicy, statement: Statement = "rule"
+    ) -> float:
         """What `p` becomes in the place of that statement about that hypothesis."""
+        if method == "none":
+            return p
+        if method == "max_t":
+            if self.joint is not None and self.joint.adjusted is not None:
+                return floored(max(p, self.joint.adjusted[hypothesis]), "adjusted", {})
+            method = "holm"
         places = self._places(method, hypothesis)
         second = statement == "equivalence" and (hypothesis, "equivalence") in places
         own: tuple[str, Statement] = (hypothesis, "equivalence" if second else "rule")
@@ -147,7 +152,7 @@ class Family:
         adjusted = float(multiplicity.ADJUST[method](p_values)[list(places).index(own)])
         return floored(adjusted, "adjusted", {})
 
-    def _places(self, method: Method, asked: str) -> dict[tuple[str, Statement], float | None]:
+    def _places(self, method: MultiplicityPolicy, asked: str) -> dict[tuple[str, Statement], float | None]:
         """The p-value in every place of the family, in its order; a null counts as 1."""
         found: dict[tuple[str, Statement], float | None] = {}
         for name, p in self.p_values.items():
@@ -190,6 +195,7 @@ class Family:
             adjusted=p if p is None or self.policy == "none" else self.adjust(hypothesis, p, self.policy),
             holm=None if p is None else self.adjust(hypothesis, p, "holm"),
             reason=self.reasons.get(hypothesis),
+            joint=None if self.joint is None else self.joint.shared,
         )
 
 

@@ -60,6 +60,7 @@ from service.domain.verdicts.records import (
     Verdict,
     VoidedBatch,
 )
+from service.domain.verdicts.slices import by_slice, way_of
 from service.domain.verdicts.strata import by_stratum
 from service.domain.verdicts.validity import Mark, invalidating
 from service.domain.verdicts.words import english as verdict_words
@@ -240,21 +241,22 @@ def _described(
     outcomes: Outcomes,
     marks: Sequence[Mark],
 ) -> HypothesisVerdict:
-    """With its sentence, the effect by category and the judge's errors, on which no outcome rests."""
+    """With its sentence, the effect by category and slice and the judge's errors, on which no outcome rests."""
     hypothesis = plan.hypothesis(found.id)
     if hypothesis is None:
         return found
+    if found.outcome != "invalid":
+        paired = pair_up(plan, hypothesis, manifests, outcomes, found.filled)
+        sliced = pair_up(plan, hypothesis, manifests, outcomes, way_of(plan, hypothesis))
+        found = found.model_copy(
+            update={
+                "strata": by_stratum(paired),
+                "slices": by_slice(plan, hypothesis, sliced),
+                "judge": judge_noise(plan, hypothesis, paired.manifest, outcomes),
+            }
+        )
     interval = verdict_facts.interval_of(plan, found)
-    said = found.model_copy(update={"sentence": verdict_words.sentence(plan, found, interval, marks)})
-    if found.outcome == "invalid":
-        return said
-    paired = pair_up(plan, hypothesis, manifests, outcomes, found.filled)
-    return said.model_copy(
-        update={
-            "strata": by_stratum(paired),
-            "judge": judge_noise(plan, hypothesis, paired.manifest, outcomes),
-        }
-    )
+    return found.model_copy(update={"sentence": verdict_words.sentence(plan, found, interval, marks)})
 
 
 def _observe(clause: Clause, delta: Fraction | None, answers: Mapping[str, JsonObject]) -> Observation:

@@ -8,8 +8,14 @@ from pydantic import Field
 
 from service.domain.plans.plan import MultiplicityPolicy
 from service.domain.verdicts.analyses import JsonObject
+from service.domain.verdicts.joint import SharedSigns
 from service.domain.verdicts.worst_case import Way
 from service.records import Record
+
+
+def absent(value: object) -> bool:
+    """True for a later field that is null: it stays out, so that a stored verdict keeps its bytes and its hash."""
+    return value is None
 
 
 class Span(Record):
@@ -32,6 +38,9 @@ class FamilyP(Record):
     reason: str | None = Field(None, description="Why the p-value is null; it entered the family as 1.")
     intervals: Literal["marginal"] = Field(
         "marginal", description="Intervals keep their level one by one; no policy widens them."
+    )
+    joint: SharedSigns | None = Field(
+        None, exclude_if=absent, description="How `max_t` adjusted; not present under other policies."
     )
 
 

@@ -10,8 +10,17 @@ from service.domain.canonical import canonical, sha256_hex
 from service.domain.plans.plan import Claim
 from service.domain.verdicts.analyses import JsonObject
 from service.domain.verdicts.outcomes import Excluded
-from service.domain.verdicts.parts import EquivalenceFallback, FamilyP, JudgeNoise, Span, Stopped, Strata
+from service.domain.verdicts.parts import (
+    EquivalenceFallback,
+    FamilyP,
+    JudgeNoise,
+    Span,
+    Stopped,
+    Strata,
+    absent,
+)
 from service.domain.verdicts.reading import Reading
+from service.domain.verdicts.slices import SlicesFound
 from service.domain.verdicts.validity import Mark, no_marks
 from service.domain.verdicts.worst_case import Way
 from service.records import Record
@@ -30,11 +39,6 @@ __all__ = [
 
 Outcome = Literal["supported", "not_supported", "equivalent", "inconclusive", "invalid"]
 Role = Literal["primary", "secondary"]
-
-
-def absent(value: object) -> bool:
-    """True for a later field that is null: it stays out, so that a stored verdict keeps its bytes and its hash."""
-    return value is None
 
 
 class ClauseVerdict(Record):
@@ -89,6 +93,11 @@ class HypothesisVerdict(Record):
     reading_of: str | None = Field(description="The interval that was read.")
     family: FamilyP | None = Field(None, description="Its place in the family; null outside it.")
     strata: Strata | None = Field(None, description="Effect by category; null without strata.")
+    slices: SlicesFound | None = Field(
+        None,
+        exclude_if=absent,
+        description="What the plan asks of every slice; not present where it asks nothing.",
+    )
     judge: JudgeNoise | None = Field(
         None, description="The difference corrected for the judge's errors; null where nobody judges."
     )

@@ -173,6 +173,7 @@ GLOSSES: Mapping[str, tuple[str, str]] = MappingProxyType(
         "kind.group_sequential": ("at the planned looks only", "仅在计划的时点查看"),
         "kind.anytime_valid": ("may be read at any time", "随时可看"),
         "policy.none": ("p-values are reported uncorrected", "报告未校正的 p 值"),
+        "policy.max_t": ("step-down max-T by the signs that items share", "按题目共享的符号逐步校正"),
         "missing.fail": ("a result that is not ok breaks the plan", "出现缺失即视为违反计划"),
         "missing.exclude_pair": ("the item is left out of both arms", "该题在两臂中一并剔除"),
         "missing.worst_case": ("counts against the claim", "按对主张最不利计"),

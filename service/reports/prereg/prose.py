@@ -231,6 +231,7 @@ def family_policy(text: str) -> str | None:
         "holm": r"\bholm\b",
         "hochberg": r"hochberg",
         "hommel": r"hommel",
+        "max_t": r"\bmax[-_ ]?t\b|westfall|romano",
     }
     found = [policy for policy, words in named.items() if re.search(words, said)]
     return found[0] if found else None

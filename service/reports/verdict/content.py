@@ -15,14 +15,9 @@ from service.domain.ledger import Kind, Receipt
 from service.domain.notes.notes import HypothesisSentences, Words
 from service.domain.plans.plan import Plan
 from service.domain.verdicts.arm_summaries import ArmSummary
-from service.domain.verdicts.records import (
-    ClauseVerdict,
-    HypothesisVerdict,
-    Outcome,
-    Role,
-    Verdict,
-    absent,
-)
+from service.domain.verdicts.parts import absent
+from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict, Outcome, Role, Verdict
+from service.domain.verdicts.slices import SlicesFound
 from service.records import Record
 
 STATISTICS = ("statistic", "t", "z", "u", "w_plus", "df")
@@ -85,6 +80,9 @@ class HypothesisReport(Record):
         description="Both on the items of the verdict; none without open rows."
     )
     tests: tuple[TestFound, ...]
+    slices: SlicesFound | None = Field(
+        None, exclude_if=absent, description="Not present where the plan asks nothing of its slices."
+    )
 
 
 class DeviationLine(Record):
@@ -206,7 +204,7 @@ def _hypothesis(
             name: getattr(judged, name)
             for name in (
                 "id", "statement", "population", "baseline", "candidate", "endpoint", "role", "outcome", "reason",
-                "rule", "clauses", "n", "n_planned", "delta",
+                "rule", "clauses", "n", "n_planned", "delta", "slices",
             )
         },
         binary=endpoint is not None and endpoint.kind == "binary",

@@ -14,6 +14,7 @@ from service.reports.verdict.words import (
     kind_word,
     outcome_word,
     say,
+    slices_table,
     standing_word,
     statistics_of,
     statistics_table,
@@ -56,6 +57,10 @@ def _hypothesis(each: HypothesisReport, language: Language) -> Iterator[str]:
         tuple(say(name, language) for name in ("clause", "observed", "threshold", "truth")),
         clause_rows(each, language),
     )
+    head, sliced = slices_table(each, language)
+    if sliced:
+        yield f"### {say('slices', language)}"
+        yield _table(head, sliced)
     yield f"### {say('conclusion', language)}"
     said = each.sentences.zh if language == "zh" else each.sentences.en
     yield f"**{_line(said)}**"

@@ -70,6 +70,13 @@ _WORDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "rank_biserial": ("rank-biserial r", "秩二列相关"),
         "odds_ratio": ("odds ratio", "比值比"),
         "next": ("Next", "下一步"),
+        "slices": ("Slices", "切片"),
+        "slice": ("Slice", "切片"),
+        "loses": ("p: loses less", "p:损失更小"),
+        "loses_more": ("p (Holm): loses more", "p(Holm):损失更大"),
+        "pass": ("pass", "通过"),
+        "fail": ("fail", "不通过"),
+        "cannot_tell": ("cannot tell", "无法判定"),
     }
 )
 _OUTCOMES: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -232,6 +239,24 @@ def interval_rows(each: HypothesisReport) -> list[tuple[str, str, str]]:
         if test.ci is not None and test.delta is not None
     ]  # fmt: skip
     return rows
+
+
+def slices_table(each: HypothesisReport, language: Language) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Head and rows of the slices that the plan asks about; no rows where it asks nothing."""
+    names = ("slice", "items", "difference", "interval", "loses", "loses_more", "truth")
+    found = () if each.slices is None else each.slices.slices
+    rows = [
+        (
+            one.slice,
+            str(one.n),
+            value(one.delta, binary=each.binary, signed=True),
+            "–" if one.ci is None else span(one.ci.low, one.ci.high, binary=each.binary),
+            *("–" if p is None else p_text(p, None) for p in (one.p_value, one.p_loss_holm)),
+            say(one.outcome, language),
+        )
+        for one in found
+    ]
+    return tuple(say(name, language) for name in names), rows
 
 
 def effect_lines(report: Report, language: Language) -> list[str]:

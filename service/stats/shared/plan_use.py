@@ -163,6 +163,8 @@ class PlanUse:
     purpose: Literal["difference", "equivalence"] = "difference"
     """What it is there to show."""
     resort: Resort | None = None
+    flips_signs: Callable[[Parameter], bool] = lambda _parameter: False
+    """Its p-value is that of a mean difference under random signs, one for every item, or cluster it is given."""
     differences_alone: bool = False
     """Its answer depends on the differences of items alone: items equal in both arms are alike to it."""
     takes: Literal["values", "runs"] = "values"

@@ -222,8 +222,31 @@ def test_slices_by_the_rule_of_the_whole_and_holm():
     assert not told["even"].shown_worse
     assert told["lost"].p_adjusted == pytest.approx(min(1, 2 * told["lost"].p_value))
     assert answer.slices.none_worse is False
+    assert answer.slices.outcome == "fail"
+    assert [told[name].standing for name in ("even", "lost")] == ["cannot_tell", "fail"]
     alone = found(body(base[299:599], other[299:599], margin=POINTS))
     assert (told["lost"].ci, told["lost"].outcome) == (alone.ci, alone.outcome)
+
+
+def test_slices_pass_together_or_not_at_all_and_reversals_are_tested():
+    wins, losses = np.zeros(600), np.zeros(600)
+    wins[:60], losses[60:80] = 1, 1
+    wins[300:320], losses[320:380] = 1, 1
+    names = np.repeat(["one", "two"], 300)
+    wide = {"value": 40, "unit": "pp"}
+    answer = found(body(losses, wins, slices=names, margin=wide)).slices
+    assert (answer.outcome, answer.none_worse) == ("pass", True)
+    differences = [(wins - losses)[:300], (wins - losses)[300:]]
+    z = [each.mean() / (each.std(ddof=1) / np.sqrt(300)) for each in differences]
+    expected = 0.5 * stats.chi2.sf(min(each**2 for each in z), 1)
+    assert (answer.reversal.p_value, answer.reversal.shown) == (pytest.approx(expected), True)
+    without = found(body(losses, wins, slices=names)).slices
+    assert (without.outcome, without.results[0].standing) == (None, None)
+    assert without.reversal == answer.reversal
+    clusters = [f"c{k % 50}" for k in range(600)]
+    assert "several slices" in found(body(losses, wins, clusters, names)).slices.reversal.reason
+    tiny = found(body(losses, wins, slices=["alone", *names[1:]], margin=wide)).slices
+    assert (tiny.outcome, tiny.left_out) == ("cannot_tell", ("alone",))
 
 
 @settings(max_examples=40)

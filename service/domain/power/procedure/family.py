@@ -5,11 +5,13 @@ As `family.Family`, for many data sets at once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from service.domain.plans.plan import MultiplicityPolicy, Plan
 from service.domain.power.enumerated.truth_sets import Sets
@@ -27,7 +29,9 @@ from service.domain.verdicts.family import (
     two_places,
     why_uncorrected,
 )
-from service.kernels.multiplicity import ADJUST
+from service.kernels.multiplicity import ADJUST, independent_max_t
+
+Ints = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,8 @@ class Shares:
     steps: tuple[Fraction, ...]
     fallbacks: Mapping[str, Fallback | None]
     two_places: frozenset[str]
+    data: Ints
+    """Which data each hypothesis sees, (m,): under `max_t` the same are alike, and others independent."""
 
     @classmethod
     def of(cls, plan: Plan, chosen: Sequence[Setting], evidence: Mapping[str, Evidence]) -> Shares:
@@ -57,7 +63,7 @@ class Shares:
             if column is not None:
                 p[:, at] = np.where(np.isnan(column), 1.0, column)
         shown = {each.hypothesis.id: evidence[each.hypothesis.id].fallback(steps) for each in chosen}
-        return cls(policy, names, p, steps, shown, two_places(plan))
+        return cls(policy, names, p, steps, shown, two_places(plan), _data(plan, names))
 
     def truths(self, name: str, clause: Clause, evidence: Evidence, side: Side) -> Sets | None:
         """A clause's truth, on the adjusted p where the policy adjusts it."""
@@ -85,7 +91,10 @@ class Shares:
                 columns[:, index] = np.maximum(columns[:, index], shown.p)
         both = np.column_stack([columns, *extra])
         both[:, at] = p
-        return np.asarray(ADJUST[self.policy](np.where(np.isnan(both), 1.0, both))[:, at])
+        both = np.where(np.isnan(both), 1.0, both)
+        if self.policy == "max_t":
+            return np.asarray(independent_max_t(both, self.data)[:, at])
+        return np.asarray(ADJUST[self.policy](both)[:, at])
 
     def equivalent(self, name: str) -> Bools | None:
         """Whether the fallback may say `equivalent` where the rule is false; None where it may not."""
@@ -96,6 +105,16 @@ class Shares:
             return None
         adjusted = self._adjusted(name, own.p, fallback=True)
         return np.asarray(own.holds & (adjusted < float(own.alpha)))
+
+
+def _data(plan: Plan, names: Sequence[str]) -> Ints:
+    """As `Procedure` draws them: the same population, arms and endpoint see the same data."""
+    keys = []
+    for name in names:
+        each = plan.hypothesis(name)
+        keys.append(each and (each.population, each.baseline, each.candidate, each.endpoint))
+    first = {key: at for at, key in reversed(list(enumerate(keys)))}
+    return np.array([first[key] for key in keys], dtype=np.intp)
 
 
 def _largest(setting: Setting, evidence: Evidence, steps: Sequence[Fraction]) -> Floats | None:
@@ -130,4 +149,9 @@ def steps_of(chosen: Sequence[Setting], policy: str, many: int) -> tuple[Fractio
         shares |= {Fraction(k, many) / harmonic for k in ranks}
     elif policy == "hommel":
         shares |= {Fraction(k, j) for j in ranks for k in range(1, j + 1)}
-    return tuple(sorted({alpha * share for alpha in asked for share in shares if 0 < alpha * share < 1}))
+    found = {alpha * share for alpha in asked for share in shares}
+    if policy == "max_t":  # 1 - (1 - p)^k = alpha
+        found |= {
+            Fraction(-math.expm1(math.log1p(-float(each)) / k)) for each in asked if each < 1 for k in ranks
+        }
+    return tuple(sorted(each for each in found if 0 < each < 1))

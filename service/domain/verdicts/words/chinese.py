@@ -17,6 +17,7 @@ from service.domain.verdicts.words.chinese_reasons import reason_zh
 from service.domain.verdicts.words.facts import ComparedP, Facts, RatioShown, facts_of, fallback_case
 from service.domain.verdicts.words.numbers import percentage, points, probability, score, times
 from service.domain.verdicts.words.order import Language, told
+from service.domain.verdicts.words.slices import slices_zh
 
 OUTCOMES: Mapping[str, str] = MappingProxyType(
     {
@@ -219,6 +220,11 @@ def margin_text(value: float, facts: Facts) -> str:
     return f"±{amount(abs(value), facts).lstrip('+')}"
 
 
+def _slices(found: HypothesisVerdict, facts: Facts) -> Iterator[str]:
+    if found.slices is not None:
+        yield from slices_zh(found.slices, binary=facts.binary)
+
+
 _CHINESE = Language(
     outcome=_outcome,
     void="其子句与检验留存在案,但不据此作出任何结论。",
@@ -230,5 +236,6 @@ _CHINESE = Language(
     margin=_margin,
     unshown=_unshown,
     fallback=_fallback,
+    slices=_slices,
     not_equal="这并不表明两者相同。",
 )

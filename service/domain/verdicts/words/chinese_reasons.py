@@ -176,6 +176,16 @@ _PARTS = {
     r"the policy `(\w+)` does not correct it; `holm` and `bonferroni` do": (
         r"多重比较规则 `\1` 不校正它;`holm` 和 `bonferroni` 才校正"
     ),
+    r"the items have no strata": "题目没有分层",
+    r"(\d+) strata are too many to tell apart: at most (\d+)": r"\1 个分层太多,最多 \2 个",
+    r"a single slice has none to be compared with": "只有一个切片,无可比较",
+    r"there are no slices": "没有切片",
+    r"a cluster has items in several slices, whose differences are then not independent": (
+        "有聚类的题目分属多个切片,各切片的差异因而不独立"
+    ),
+    r"(\d+) of (\d+) slices have no standard error, since their differences do not vary": (
+        r"\2 个切片中有 \1 个的差异没有变化,因而没有标准误"
+    ),
     r"not a statistic of (.+)": r"\1 没有这个统计量",
     r"not a part of method '(\w+)'": r"方法 `\1` 没有这一项",
     r"the alternative is '([\w-]+)'": r"备择假设是 `\1`",

@@ -14,6 +14,7 @@ from service.domain.verdicts.validity import Mark, flags
 from service.domain.verdicts.words.facts import ComparedP, Facts, RatioShown, facts_of, fallback_case
 from service.domain.verdicts.words.numbers import percentage, points, probability, score, times
 from service.domain.verdicts.words.order import Language, told
+from service.domain.verdicts.words.slices import slices_en
 
 
 def multiplicity(plan: Plan) -> str:
@@ -29,7 +30,8 @@ def multiplicity(plan: Plan) -> str:
         each for name in members(plan) if (each := plan.hypothesis(name)) and each.equivalence is not None
     ]
     both = ", for their rules and the equivalence tests beside them" if named and policy in CLOSED else ""
-    return f"{policy} over {family}{both}"
+    how = ", by one random sign per item or cluster" if policy == "max_t" else ""
+    return f"{policy} over {family}{both}{how}"
 
 
 def sentence(
@@ -266,6 +268,11 @@ def _counted(count: int, one: str, many: str | None = None) -> str:
     return f"{count} {one if count == 1 else many or one + 's'}"
 
 
+def _slices(found: HypothesisVerdict, facts: Facts) -> Iterator[str]:
+    if found.slices is not None:
+        yield from slices_en(found.slices, binary=facts.binary)
+
+
 _ENGLISH = Language(
     outcome=_outcome,
     void="Its clauses and tests stand on record, and no outcome rests on them.",
@@ -277,5 +284,6 @@ _ENGLISH = Language(
     margin=_margin,
     unshown=_unshown,
     fallback=_fallback,
+    slices=_slices,
     not_equal="This does not show that the arms are equal.",
 )

@@ -13,7 +13,7 @@ from service.domain.rules.rule import Comparison, Is, Within, quantities
 from service.domain.verdicts.claim import size_unshown
 from service.domain.verdicts.equivalence_fallback import found_equivalent
 from service.domain.verdicts.family import asks_small_p
-from service.domain.verdicts.parts import EquivalenceFallback, Span
+from service.domain.verdicts.parts import EquivalenceFallback, FamilyP, Span
 from service.domain.verdicts.reading import INTERVALS, IntervalRead, read_interval
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict
 
@@ -90,6 +90,12 @@ class Facts:
     ratios: tuple[RatioShown, ...] = ()
 
 
+def adjusted_by(member: FamilyP) -> str:
+    """The policy that adjusted a p-value: Holm's where `max_t` found no signs that the family shares."""
+    apart = member.joint is not None and member.joint.reason is not None
+    return "holm" if apart else member.policy
+
+
 def interval_of(plan: Plan, found: HypothesisVerdict) -> IntervalRead | None:
     """The interval that a hypothesis' verdict reads, of this version or an earlier one."""
     hypothesis = plan.hypothesis(found.id)
@@ -109,7 +115,7 @@ def facts_of(plan: Plan, found: HypothesisVerdict, read: IntervalRead | None) ->
     own = [(clause, each) for clause, each in clauses if clause.field.test not in others]
     own_p = tuple(each for each in compared if each.field.partition(".")[0] not in others)
     member = found.family
-    policy = member.policy if member is not None and member.policy != "none" else None
+    policy = None if member is None or member.policy == "none" else adjusted_by(member)
     fallback = found.fallback or _earlier_fallback(plan, found)
     decided = found.outcome == "equivalent" and not found.rule_holds and fallback is not None
     size = 1 if member is None else member.size

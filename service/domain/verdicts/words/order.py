@@ -26,6 +26,8 @@ class Language:
     unshown: Callable[[float, Facts], str]
     """The size in the statement that the rule does not test."""
     fallback: Callable[[HypothesisVerdict, IntervalRead | None, Facts], Iterator[str]]
+    slices: Callable[[HypothesisVerdict, Facts], Iterator[str]]
+    """What the plan asks of every slice."""
     not_equal: str
     """Said of what is not supported."""
 
@@ -52,3 +54,4 @@ def told(words: Language, found: HypothesisVerdict, read: IntervalRead | None, f
     yield from words.fallback(found, read, facts)
     if found.outcome == "not_supported":
         yield words.not_equal
+    yield from words.slices(found, facts)

@@ -1,0 +1,39 @@
+"""What the interval of a comparison carries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from service.domain.comparison.evidence import TIE, Evidence
+from service.domain.comparison.records import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What an interval carries."""
+
+    better: bool
+    no_worse: bool | None
+    worse: bool
+
+    @property
+    def outcome(self) -> Outcome:
+        """No worse goes before worse: a loss that is shown to be below the margin is what the margin allows."""
+        if self.better:
+            return "better"
+        if self.no_worse:
+            return "no_worse"
+        return "worse" if self.worse else "cannot_tell"
+
+
+def claims_of(found: Evidence, margin: float | None) -> Claims:
+    """Better, no worse and worse, as the interval and the exact tests have it."""
+    low = -np.inf if found.ci.low is None else found.ci.low
+    high = np.inf if found.ci.high is None else found.ci.high
+    return Claims(
+        better=bool(low > TIE) and found.differs,
+        no_worse=None if margin is None else bool(low > -margin + TIE) and found.loss_excluded,
+        worse=bool(high < -TIE) and found.differs,
+    )

@@ -1,0 +1,111 @@
+"""Every slice of a comparison by the rule of the whole, and whether the arms change sides between slices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from service.domain.comparison.claims import claims_of
+from service.domain.comparison.evidence import Evidence, weigh
+from service.domain.comparison.pairing import Pairs
+from service.domain.comparison.records import SliceResult, Slices
+from service.kernels.clusters import codes_of
+from service.stats.shared import registry
+from service.stats.shared.sliced import MOST_SLICES, Standing
+from service.stats.shared.slicing import error_of, overall, reversal_of, standings
+from service.stats.shared.slicing import weigh as against_margin
+
+
+def slices_of(pairs: Pairs, margin: float | None, alpha: float) -> Slices:
+    """Smallest names first. A slice passes by its interval, and fails by a test of a loss beyond the margin."""
+    names = sorted({each for each in pairs.slices or () if each is not None})[:MOST_SLICES]
+    told: list[tuple[str, Pairs, Evidence]] = []
+    left_out = []
+    for name in names:
+        part = pairs.of_slice(name)
+        found = weigh(part, margin, alpha)
+        if found.tests and part.n > 1:
+            told.append((name, part, found))
+        else:
+            left_out.append(name)
+    adjusted = _holm([found.tests[0].p_value for _, _, found in told])
+    standing = _standings([(part, found) for _, part, found in told], margin, alpha)
+    results = tuple(
+        _slice(name, part, found, margin, p, alpha, stands)
+        for (name, part, found), p, stands in zip(told, adjusted, standing, strict=True)
+    )
+    every = [each for each in standing if each is not None]
+    every += ["cannot_tell" for _ in left_out]
+    outcome = None if margin is None else overall(every)
+    clusters = pairs.clusters
+    spans = clusters is not None and len(set(zip(clusters, pairs.slices or (), strict=True))) > len(
+        set(clusters)
+    )
+    errors = [
+        (float(_difference(part).mean()), error_of(_difference(part), _codes(part))) for _, part, _ in told
+    ]
+    return Slices(
+        none_worse=None if outcome is None else outcome == "pass",
+        outcome=outcome,
+        results=results,
+        left_out=tuple(left_out),
+        reversal=reversal_of(errors, alpha, spans=spans),
+    )
+
+
+def _standings(
+    told: Sequence[tuple[Pairs, Evidence]], margin: float | None, alpha: float
+) -> list[Standing | None]:
+    """Of every slice against the margin: shown by the interval that is printed; failing after Holm's correction."""
+    if margin is None:
+        return [None] * len(told)
+    losses = []
+    for part, found in told:
+        score = found.unit == "items" and part.binary and part.clusters is None
+        tested = against_margin(_difference(part), _codes(part), margin, alpha / 2, by_score=score)
+        losses.append(tested.p_loss)
+    shown = [0.0 if claims_of(found, margin).no_worse else None for _, found in told]
+    return [each[0] for each in standings(shown, losses, alpha / 2)]
+
+
+def _difference(part: Pairs) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return part.candidate - part.baseline
+
+
+def _codes(part: Pairs) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return codes_of(list(range(part.n)) if part.clusters is None else part.clusters)
+
+
+def _slice(
+    name: str,
+    part: Pairs,
+    found: Evidence,
+    margin: float | None,
+    adjusted: float | None,
+    alpha: float,
+    standing: Standing | None,
+) -> SliceResult:
+    claims = claims_of(found, margin)
+    return SliceResult(
+        name=name,
+        outcome=claims.outcome,
+        standing=standing,
+        delta=float(_difference(part).mean()),
+        ci=found.ci,
+        n=part.n,
+        n_clusters=found.n_clusters,
+        p_value=found.tests[0].p_value,
+        p_adjusted=adjusted,
+        shown_worse=claims.worse and adjusted is not None and adjusted < alpha,
+    )
+
+
+def _holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Holm's p of those that decide something; the others count as 1 in the family."""
+    if not p_values:
+        return []
+    test = registry.serving("family")
+    body = {"p_values": [1.0 if p is None else p for p in p_values], "method": "holm"}
+    adjusted = test.answer(test.request.model_validate(body)).analysis.adjusted
+    return [None if p is None else float(q) for p, q in zip(p_values, adjusted, strict=True)]

@@ -1,0 +1,166 @@
+"""Lint of what a plan asks of its slices: whether each of them can be shown not to lose the margin."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+
+import numpy as np
+
+from service.domain.plans.findings import Finding, error, warning
+from service.domain.plans.plan import Plan
+from service.domain.plans.population import ManifestFacts, StratumFacts
+from service.domain.plans.slices import Slices
+from service.domain.rules.settings import Setting
+from service.domain.verdicts.slices import asked_of
+from service.errors import InvalidData
+from service.stats.shared.sliced import MOST_SLICES
+from service.stats.shared.slicing import weigh
+
+NAMED = 5
+
+
+def slice_findings(
+    plan: Plan, facts: Mapping[str, ManifestFacts], looked_up: Sequence[Setting]
+) -> Iterator[Finding]:
+    """Slices that nobody asks about, that are not there, or that can never pass; with the least that would do."""
+    slices = plan.slices
+    if slices is None:
+        return
+    known = {each.hypothesis.id for each in looked_up}
+    for name in slices.hypotheses or ():
+        if name not in known:
+            yield error(
+                "UNKNOWN_NAME",
+                "slices.hypotheses",
+                f"the plan has no hypothesis '{name}'; it has {', '.join(sorted(known)) or 'none'}",
+            )
+    asked = [each for each in looked_up if asked_of(plan, each.hypothesis) is not None]
+    if not asked and known:
+        yield error("SLICES", "slices", "no hypothesis is sliced: name some in `slices.hypotheses`")
+    if plan.stopping is not None and plan.stopping.kind != "fixed_n":
+        yield error(
+            "SLICES",
+            "slices",
+            "slices are tested once, when all results are in, and this plan may end before: stop at 'fixed_n', or "
+            "leave `slices` out",
+        )
+    for setting in asked:
+        yield from _unit(slices, setting)
+    seen = set()
+    for setting in asked:
+        key = setting.hypothesis.population, _kind(setting)
+        if setting.population is not None and setting.endpoint is not None and key not in seen:
+            seen.add(key)
+            yield from _sizes(slices, setting, facts.get(setting.hypothesis.population))
+
+
+def _unit(slices: Slices, setting: Setting) -> Iterator[Finding]:
+    endpoint = setting.endpoint
+    if endpoint is None or endpoint.kind == "counts":
+        return
+    try:
+        slices.no_worse_than.for_endpoint(binary=endpoint.kind == "binary", path="slices.no_worse_than")
+    except InvalidData as invalid:
+        for fault in invalid.faults:
+            yield error(
+                "UNIT",
+                fault.path,
+                f"{fault.message} ('{endpoint.id}', of {setting.hypothesis.id}): {fault.fix}, or name the hypotheses "
+                "that the margin is for in `slices.hypotheses`",
+            )
+
+
+def _kind(setting: Setting) -> str:
+    """How a slice is weighed: `score` for right or wrong on independent items."""
+    binary = setting.endpoint is not None and setting.endpoint.collapsed_kind == "binary"
+    clustered = setting.population is not None and setting.population.clusters is not None
+    return "clusters" if clustered else "score" if binary else "items"
+
+
+def _sizes(slices: Slices, setting: Setting, facts: ManifestFacts | None) -> Iterator[Finding]:
+    if facts is None:
+        return  # a missing manifest is an error of its own
+    name = setting.hypothesis.population
+    if facts.strata is None:
+        yield error(
+            "SLICES", "slices", f"the items of '{name}' have no strata: put them with a `strata` column"
+        )
+        return
+    if len(facts.strata) > MOST_SLICES:
+        yield error(
+            "SLICES",
+            "slices",
+            f"the items of '{name}' have more than {MOST_SLICES} strata, which is the most that can be told apart: "
+            "put them with coarser ones",
+        )
+        return
+    kind, margin = _kind(setting), float(slices.no_worse_than.exact())
+    if kind == "score" and margin >= 1:
+        return
+    unit = "clusters" if kind == "clusters" else "items"
+
+    def size(each: StratumFacts) -> int:
+        return each.n_clusters or 0 if kind == "clusters" else each.n
+
+    least = least_ever(kind, margin, slices.alpha)
+    never = [each for each in facts.strata if size(each) < least]
+    if never:
+        best = "if the candidate wins every item" if kind == "score" else "whatever the results"
+        yield error(
+            "SLICE_NEVER_PASSES",
+            "slices",
+            f"of '{name}' {_listed(never, size)} can never be shown to lose less than the margin at one-sided alpha "
+            f"{slices.alpha:g}, even {best}: {least} {unit} in a slice are the least; merge slices, or plan more",
+        )
+    if facts.spans_strata and kind == "clusters":
+        yield warning(
+            "SLICES_SHARE_CLUSTERS",
+            "slices",
+            f"clusters of '{name}' have items in several slices, so that no test of a change of sides (Gail & Simon) "
+            "is defined; every slice by itself is still judged by its clusters. Acknowledge it, or slice by what "
+            "whole clusters share",
+        )
+    if kind != "score":
+        return
+    alike = least_alike(margin, slices.alpha)
+    small = [each for each in facts.strata if least <= each.n < alike]
+    if small:
+        yield warning(
+            "SLICE_SMALL",
+            "slices",
+            f"of '{name}' {_listed(small, size)} cannot pass where the arms are right on the same items: it takes "
+            f"{alike} items in a slice, and more with every item on which they differ. Merge slices, plan more, or "
+            "acknowledge it",
+        )
+
+
+def _listed(strata: Sequence[StratumFacts], size: Callable[[StratumFacts], int]) -> str:
+    told = [f"'{each.stratum[:60]}' ({size(each)})" for each in strata[:NAMED]]
+    rest = f" and {len(strata) - NAMED} more" if len(strata) > NAMED else ""
+    return f"{'slice' if len(strata) == 1 else 'slices'} {', '.join(told)}{rest}"
+
+
+@cache
+def least_ever(kind: str, margin: float, alpha: float) -> int:
+    """The fewest items or clusters with which a slice can pass at all: the candidate wins all of them.
+
+    By sign flips n units give no p below 2^-n.
+    """
+    if kind != "score":
+        return max(math.floor(-math.log2(alpha)) + 1, 2)
+    n = 1
+    while not _passes(np.ones(n), margin, alpha):
+        n += 1
+    return n
+
+
+def least_alike(margin: float, alpha: float) -> int:
+    """The fewest items with which a slice passes though no item differs: the exact p is (1 - margin)^n."""
+    return math.floor(math.log(alpha) / math.log1p(-margin)) + 1
+
+
+def _passes(difference: np.ndarray[tuple[int], np.dtype[np.float64]], margin: float, alpha: float) -> bool:
+    p = weigh(difference, np.arange(len(difference)), margin, alpha, by_score=True).p
+    return p is not None and p < alpha

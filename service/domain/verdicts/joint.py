@@ -1,0 +1,207 @@
+"""The family's p-values under `max_t`: step-down max-T over one random sign for every item, or cluster of items.
+
+All members are mean differences on the same items, and a sign turns all of an item's differences around at once, so
+what the endpoints share is kept: alike endpoints cost little more than one. A member's own p-value is that of its
+sign-flip test. Where the members share no signs (results that break the plan, a change after the lock), Holm's
+method takes their place, which holds under any dependence; lint refuses a plan whose members never could.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, JsonValue
+
+from service.domain.plans.plan import Plan
+from service.domain.plans.population import Manifest
+from service.domain.rules.feeding import parameter, takes_clusters
+from service.domain.rules.rule import Comparison
+from service.domain.rules.settings import Setting, Use, settings
+from service.domain.verdicts.members import members, p_clauses
+from service.domain.verdicts.outcomes import Outcomes, Paired, PlanViolatedError, pair_up
+from service.kernels.clusters import codes_of
+from service.kernels.joint_flips import joint_of, step_down
+from service.kernels.streams import block_count
+from service.records import Record
+from service.stats.shared import registry
+from service.stats.shared.certainty import of_share
+from service.stats.shared.registry import StatTest
+from service.stats.shared.resampling import DEFAULT_DRAWS, DEFAULT_SEED, MOST_DRAWS
+
+MOST_SIGNS = 4 * 10**9
+"""Signs drawn at most, units times draws, for more than the usual number of draws."""
+
+SIDES = {"two-sided": 0, "greater": 1, "less": -1}
+
+
+class SharedSigns(Record):
+    """How `max_t` came to its p-values."""
+
+    units: Literal["items", "clusters"] | None = Field(description="What has one sign; null: nothing shared.")
+    exact: bool = Field(description="Every pattern of signs was weighed; false: drawn, or not shared.")
+    draws: int | None = Field(None, description="Patterns drawn; null: none.")
+    reason: str | None = Field(
+        None, description="Why the members share no signs; Holm's method adjusted instead."
+    )
+
+
+class JointP(Record):
+    """What the signs make of every member's p-value; null where they share none."""
+
+    shared: SharedSigns
+    adjusted: dict[str, float] | None = Field(description="By hypothesis.")
+
+
+class JointFamily(Record):
+    """The same, with the least and the most that drawn p-values may be."""
+
+    shared: SharedSigns
+    adjusted: tuple[dict[str, float], dict[str, float], dict[str, float]] | None = Field(
+        description="By hypothesis: as found, the least and the most; null where the members share no signs."
+    )
+
+    def at(self, corner: int) -> JointP:
+        """As found (0), at the least (1), at the most (2)."""
+        return JointP(shared=self.shared, adjusted=None if self.adjusted is None else self.adjusted[corner])
+
+
+def flips(use: Use, setting: Setting) -> bool:
+    """True for a test whose p-value is by one sign for every item, or every cluster where the population has them."""
+    plan = use.test.plan
+    if use.beside:  # signs of another endpoint's differences
+        return False
+    if plan is None or setting.population is None or not plan.flips_signs(partial(parameter, use.use)):
+        return False
+    return takes_clusters(use.test, setting.population) or setting.population.clusters is None
+
+
+def side_of(use: Use) -> str:
+    """The alternative of a test."""
+    return str(parameter(use.use, "alternative") or "two-sided")
+
+
+def member_uses(setting: Setting) -> Iterator[tuple[str, Use | None]]:
+    """The tests whose small p-values a member's rule asks for, by id; None for one that is not registered."""
+    for clause in () if setting.rule is None else p_clauses(setting.rule):
+        name = clause.field.test or ""
+        yield name, setting.uses.get(name)
+
+
+def joint_family(plan: Plan, manifests: Mapping[str, Manifest], outcomes: Outcomes) -> JointFamily | None:
+    """The family of a plan under `max_t`; None under another policy."""
+    if plan.multiplicity is None or plan.multiplicity.policy != "max_t":
+        return None
+    known = {each.hypothesis.id: each for each in settings(plan)}
+    family = [known[name] for name in members(plan) if name in known]
+    reason = _why_apart(plan, family)
+    if reason is not None:
+        return _apart(reason)
+    found: list[Paired] = []
+    for each in family:
+        try:
+            found.append(pair_up(plan, each.hypothesis, manifests, outcomes))
+        except PlanViolatedError:
+            return _apart(f"the results of {each.hypothesis.id} break the plan")
+    return _shared(family, found)
+
+
+def seconds(plan: Plan, n: int) -> float:
+    """About how long the shared signs of n items take."""
+    policy = None if plan.multiplicity is None else plan.multiplicity.policy
+    many = len(members(plan))
+    return 0.05 + 3e-9 * DEFAULT_DRAWS * n * many / 3 if policy == "max_t" and many > 1 else 0.0
+
+
+def _why_apart(plan: Plan, family: list[Setting]) -> str | None:
+    """Why the members share no signs; None where they do."""
+    if len(family) < len(members(plan)) or not family:
+        return "the family names a hypothesis that the plan does not have"
+    if plan.stopping is not None and plan.stopping.kind != "fixed_n":
+        return "the plan looks before the end"
+    if len({each.hypothesis.population for each in family}) > 1:
+        return "the members are on different items"
+    asked = [list(member_uses(each)) for each in family]
+    if not all(asked) or any(each.hypothesis.claim == "equivalence" for each in family):
+        return "a member is no claim of a difference by a p-value"
+    for setting, uses in zip(family, asked, strict=True):
+        if any(use is None or not flips(use, setting) for _, use in uses):
+            return f"a p-value of {setting.hypothesis.id} is not by random signs of the {_units(setting)}"
+    sides = {side_of(use) == "two-sided" for uses in asked for _, use in uses if use is not None}
+    return "some members are two-sided and others one-sided" if len(sides) > 1 else None
+
+
+def _units(setting: Setting) -> Literal["items", "clusters"]:
+    clustered = setting.population is not None and setting.population.clusters is not None
+    return "clusters" if clustered else "items"
+
+
+def _apart(reason: str) -> JointFamily:
+    return JointFamily(shared=SharedSigns(units=None, exact=False, reason=reason), adjusted=None)
+
+
+def _shared(family: list[Setting], found: list[Paired]) -> JointFamily:
+    names = [each.hypothesis.id for each in family]
+    sides = np.array([SIDES[side_of(_first(each))] for each in family], dtype=np.int64)
+    joint = joint_of(_sums(found))
+    units = _units(family[0])
+    if joint.exact or len(family) == 1:
+        # one member's p is its own test's, which needs no draws
+        adjusted = step_down(joint, sides).tolist() if len(family) > 1 else [0.0]
+        told = dict(zip(names, adjusted, strict=True))
+        return JointFamily(shared=SharedSigns(units=units, exact=True), adjusted=(told, told, told))
+    draws = DEFAULT_DRAWS
+    ranges = _ranges(adjusted := step_down(joint, sides, DEFAULT_SEED, range(block_count(draws))), draws)
+    if _open(family, ranges) and int(joint.copies.sum()) * MOST_DRAWS <= MOST_SIGNS:
+        draws = MOST_DRAWS
+        adjusted = step_down(joint, sides, DEFAULT_SEED, range(block_count(draws)))
+        ranges = _ranges(adjusted, draws)
+    least, most = zip(*ranges, strict=True)
+    told, low, high = (dict(zip(names, map(float, each), strict=True)) for each in (adjusted, least, most))
+    shared = SharedSigns(units=units, exact=False, draws=draws)
+    return JointFamily(shared=shared, adjusted=(told, low, high))
+
+
+def _first(setting: Setting) -> Use:
+    return next(use for _, use in member_uses(setting) if use is not None)
+
+
+def _sums(found: list[Paired]) -> NDArray[np.float64]:
+    """Differences summed by item or cluster, (G, m); 0 where a member leaves the item out."""
+    population, manifest = found[0].population, found[0].manifest
+    differences = np.zeros((manifest.n, len(found)))
+    for at, each in enumerate(found):
+        differences[each.kept, at] = each.candidate - each.baseline
+    if population.clusters is None or manifest.clusters is None:
+        return differences
+    codes = codes_of(manifest.clusters)
+    return np.stack([np.bincount(codes, weights=column) for column in differences.T], axis=1)
+
+
+def _ranges(adjusted: NDArray[np.float64], draws: int) -> list[tuple[float, float]]:
+    return [of_share(float(each), draws) for each in adjusted]
+
+
+def _open(family: list[Setting], ranges: list[tuple[float, float]]) -> bool:
+    """True where a clause hangs on the draws."""
+    for setting, (least, most) in zip(family, ranges, strict=True):
+        for clause in () if setting.rule is None else p_clauses(setting.rule):
+            if isinstance(clause, Comparison) and least <= float(clause.value.exact()) <= most:
+                return True
+    return False
+
+
+def sign_tests() -> tuple[str, ...]:
+    """Tests that may be members, by their default settings, as a sentence names them."""
+    return tuple(name for name, test in registry.latest().items() if _flips_by_default(test))
+
+
+def _flips_by_default(test: StatTest[Any, Any]) -> bool:
+    def default(name: str) -> JsonValue:
+        info = test.request.model_fields.get(name)
+        return None if info is None or info.is_required() else info.get_default(call_default_factory=False)
+
+    return test.plan is not None and test.plan.flips_signs(default)

@@ -1,0 +1,41 @@
+"""Which hypotheses a family holds, and which clauses of a rule ask for a small p-value."""
+
+from __future__ import annotations
+
+from service.domain.plans.plan import Hypothesis, Plan
+from service.domain.rules.rule import All, Clause, Comparison, Rule, clauses
+
+
+def members(plan: Plan) -> tuple[str, ...]:
+    """The hypotheses of the family, in its order: those the plan lists, else all on primary endpoints."""
+    if plan.multiplicity is not None and plan.multiplicity.family:
+        return plan.multiplicity.family
+    return tuple(each.id for each in plan.hypotheses or () if not is_secondary(plan, each))
+
+
+def is_secondary(plan: Plan, hypothesis: Hypothesis) -> bool:
+    """True for a hypothesis on a secondary endpoint."""
+    endpoint = plan.endpoint(hypothesis.endpoint)
+    return endpoint is not None and endpoint.role == "secondary"
+
+
+def asks_small_p(clause: Clause) -> bool:
+    """True for a clause that a small p-value makes true."""
+    return (
+        isinstance(clause, Comparison)
+        and clause.field.test is not None
+        and clause.field.path[-1] == "p_value"
+        and clause.operator in ("<", "<=")
+    )
+
+
+def p_clauses(rule: Rule) -> tuple[Clause, ...]:
+    """The rule's clauses that ask for a small p-value."""
+    return tuple(each for each in clauses(rule) if asks_small_p(each))
+
+
+def needs_all(rule: Rule) -> bool:
+    """True when the rule cannot hold unless every clause that mentions a p-value holds."""
+    parts = rule.parts if isinstance(rule, All) else (rule,)
+    mentioned = [each for each in clauses(rule) if each.field.path[-1] == "p_value"]
+    return all(each in parts and asks_small_p(each) for each in mentioned)

@@ -1,0 +1,179 @@
+"""The slices that a plan asks about: whether each is shown not to lose the margin, and whether the arms change sides.
+
+How a slice is weighed is told in `stats.shared.slicing`; here are which slices, whose, and which way is a loss.
+"""
+
+from __future__ import annotations
+
+from itertools import compress
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from service.domain.plans.plan import Hypothesis, Plan
+from service.domain.plans.slices import Slices
+from service.domain.verdicts.members import is_secondary
+from service.domain.verdicts.outcomes import Paired
+from service.domain.verdicts.parts import Span
+from service.domain.verdicts.worst_case import Way
+from service.kernels.clusters import codes_of
+from service.records import Record
+from service.stats.shared.common import is_binary
+from service.stats.shared.pairs import floored
+from service.stats.shared.sliced import MOST_SLICES, Reversal, Standing
+from service.stats.shared.slicing import (
+    Evidence,
+    overall,
+    reversal_of,
+    standings,
+    weigh,
+)
+
+Method = Literal["tango", "cr2_t"]
+
+
+class SliceFound(Record):
+    """One slice. A loss is a difference against the candidate, whichever way is better."""
+
+    slice: str
+    outcome: Standing = Field(
+        description="`pass`: shown to lose less than the margin; `fail`: shown to lose more, by Holm over the slices."
+    )
+    n: int = Field(description="Items judged on.")
+    n_clusters: int | None = Field(description="Clusters with items here; null without clusters.")
+    delta: float | None = Field(description="Candidate minus baseline.")
+    ci: Span | None = Field(description="Of this slice alone, at level 1 - 2 alpha.")
+    p_value: float | None = Field(description="One-sided, of H0: it loses the margin or more.")
+    p_holm: float | None = Field(description="The same by Holm, for a claim of this slice alone.")
+    p_loss: float | None = Field(description="One-sided, of H0: it loses no more than the margin.")
+    p_loss_holm: float | None = Field(description="The same by Holm: below alpha it is shown to lose more.")
+    reason: str | None = Field(None, description="Why something here is null.")
+
+
+class SlicesFound(Record):
+    """What the plan asks of the slices, and what they show. No outcome rests on it."""
+
+    by: Literal["stratum"]
+    of: str | None = Field(description="What the strata are, as the plan says.")
+    no_worse_than: float = Field(description="The margin, a proportion or score units.")
+    alpha: float = Field(description="One-sided, of every slice.")
+    level: float = Field(description="Of the intervals.")
+    method: Method | None = Field(description="Of tests and intervals.")
+    outcome: Standing = Field(
+        description="`pass`: every slice passes, which needs no correction; `fail`: some slice is shown to lose more."
+    )
+    slices: tuple[SliceFound, ...] = Field(description="In the manifest's order.")
+    reversal: Reversal
+    reason: str | None = Field(None, description="Why there is nothing to tell.")
+
+
+def asked_of(plan: Plan, hypothesis: Hypothesis) -> Slices | None:
+    """What the plan asks of the slices of a hypothesis; None where it asks nothing."""
+    slices = plan.slices
+    if slices is None:
+        return None
+    if slices.hypotheses is None:
+        return None if is_secondary(plan, hypothesis) else slices
+    return slices if hypothesis.id in slices.hypotheses else None
+
+
+def way_of(plan: Plan, hypothesis: Hypothesis) -> Way | None:
+    """How `worst_case` takes what is not ok: against the candidate."""
+    if plan.missing != "worst_case":
+        return None
+    return "down" if _good(plan, hypothesis) > 0 else "up"
+
+
+def by_slice(plan: Plan, hypothesis: Hypothesis, paired: Paired) -> SlicesFound | None:
+    """What every slice shows; None where the plan does not ask. Odd data end in reasons."""
+    asked = asked_of(plan, hypothesis)
+    if asked is None:
+        return None
+    margin, good = float(asked.no_worse_than.exact()), _good(plan, hypothesis)
+    labels = paired.manifest.strata
+    names = () if labels is None else tuple(dict.fromkeys(labels))
+    reason = None
+    if labels is None:
+        reason = "the items have no strata"
+    elif len(names) > MOST_SLICES:
+        reason = f"{len(names)} strata are too many to tell apart: at most {MOST_SLICES}"
+    binary = paired.endpoint.collapsed_kind == "binary" and is_binary(paired.baseline, paired.candidate)
+    clusters = None if paired.population.clusters is None else paired.manifest.clusters
+    score = binary and clusters is None
+    kept = paired.kept.tolist()
+    of_item = np.array(list(compress(labels or (), kept)), dtype=object)
+    of_cluster = None if clusters is None else codes_of(list(compress(clusters, kept)))
+    difference = (paired.candidate - paired.baseline) * good
+    found, counts = [], []
+    for name in () if reason else names:
+        inside = of_item == name
+        codes = np.arange(int(inside.sum())) if of_cluster is None else of_cluster[inside]
+        found.append(weigh(difference[inside], codes, margin, asked.alpha, by_score=score))
+        counts.append((int(inside.sum()), None if of_cluster is None else len(set(codes.tolist()))))
+    spans = of_cluster is not None and not reason and _spans(of_cluster, of_item)
+    told = standings([each.p for each in found], [each.p_loss for each in found], asked.alpha)
+    slices = tuple(
+        _slice(name, each, count, good, standing)
+        for name, each, count, standing in zip(names, found, counts, told, strict=False)
+    )
+    return SlicesFound(
+        by=asked.by,
+        of=paired.population.strata,
+        no_worse_than=margin,
+        alpha=asked.alpha,
+        level=round(1 - 2 * asked.alpha, 12),
+        method=None if reason else "tango" if score else "cr2_t",
+        outcome=overall([each.outcome for each in slices]),
+        slices=slices,
+        reversal=reversal_of(
+            [(None if each.better is None else good * each.better, each.se) for each in found],
+            asked.alpha,
+            spans=spans,
+        ),
+        reason=reason,
+    )
+
+
+def _slice(
+    name: str,
+    found: Evidence,
+    count: tuple[int, int | None],
+    good: int,
+    told: tuple[Standing, float | None, float | None],
+) -> SliceFound:
+    standing, p_holm, p_loss_holm = told
+    low, high = (found.low, found.high) if good > 0 else (_turned(found.high), _turned(found.low))
+    return SliceFound(
+        slice=name,
+        outcome=standing,
+        n=count[0],
+        n_clusters=count[1],
+        delta=None if found.better is None else good * found.better,
+        ci=None if found.p is None else Span(low=low, high=high),
+        p_value=_shown(found.p),
+        p_holm=_shown(p_holm),
+        p_loss=_shown(found.p_loss),
+        p_loss_holm=_shown(p_loss_holm),
+        reason=found.reason,
+    )
+
+
+def _turned(end: float | None) -> float | None:
+    return None if end is None else -end
+
+
+def _shown(p: float | None) -> float | None:
+    return None if p is None else floored(min(max(p, 0.0), 1.0), "p_value", {})
+
+
+def _good(plan: Plan, hypothesis: Hypothesis) -> int:
+    """1 where higher is better, -1 where lower is."""
+    endpoint = plan.endpoint(hypothesis.endpoint)
+    return -1 if endpoint is not None and endpoint.better == "lower" else 1
+
+
+def _spans(clusters: NDArray[np.int64], slices: NDArray[np.object_]) -> bool:
+    """True where a cluster has items in several slices."""
+    return len(set(zip(clusters.tolist(), slices.tolist(), strict=True))) > len(set(clusters.tolist()))

@@ -1,0 +1,122 @@
+"""Slices and shared signs over HTTP: lint, verdict, words, report and bundle; blind until then."""
+
+from __future__ import annotations
+
+import io
+import uuid
+from typing import Any
+
+import pytest
+
+from forelock.bundles.verifying import exit_status, verify
+from service.actions.recomputing import recompute
+
+from .conftest import Service
+from .plans import draft, idempotent, items, lock, small_plan
+
+pytestmark = pytest.mark.any_database
+
+RECORDS = "/v1/preregistrations"
+N = 300
+STRATA = ["code"] * 150 + ["math"] * 148 + ["odd"] * 2
+
+
+def sliced(**changes: Any) -> dict[str, Any]:
+    """Two endpoints under `max_t`, and no slice may lose 5 pp."""
+    plan = small_plan(N, missing="exclude_pair")
+    first, endpoint = plan["hypotheses"][0], plan["endpoints"][0]
+    plan["hypotheses"] = [first | {"id": "H1"}, first | {"id": "H2", "endpoint": "format"}]
+    plan["endpoints"] = [endpoint, endpoint | {"id": "format"}]
+    plan["sesoi"] = {each: {"value": 2, "unit": "pp"} for each in ("accuracy", "format")}
+    plan["multiplicity"] = {"policy": "max_t", "family": ["H1", "H2"]}
+    return plan | {"slices": {"by": "stratum", "no_worse_than": {"value": 5, "unit": "pp"}}} | changes
+
+
+def post(service: Service, prereg_id: str, arm: str, endpoint: str, values: list[int]) -> Any:
+    body = {"arm": arm, "endpoint": endpoint, "item_ids": items(N), "values": values}
+    headers = {"Idempotency-Key": uuid.uuid4().hex}
+    return service.client.post(f"{RECORDS}/{prereg_id}/results", json=body, headers=headers)
+
+
+def test_from_lint_to_the_bundle(service: Service) -> None:
+    plan = sliced()
+    prereg_id = draft(service.client, plan, {"p": {"item_ids": items(N), "strata": STRATA}})
+    found = service.client.post(f"{RECORDS}/{prereg_id}/lint").json()["findings"]
+    (never,) = [each for each in found if each["severity"] == "error"]
+    assert (never["code"], never["path"]) == ("SLICE_NEVER_PASSES", "slices")
+    assert "slice 'odd' (2)" in never["message"]
+    assert lock(service.client, prereg_id).json()["code"] == "lint_failed"
+    body = {"item_ids": items(N), "strata": ["code"] * 150 + ["math"] * 150}
+    service.client.put(f"{RECORDS}/{prereg_id}/populations/p/items", json=body)
+    answer = lock(service.client, prereg_id)
+    assert answer.status_code == 200, answer.text
+    for endpoint, wins in (("accuracy", range(0, 300, 10)), ("format", range(0, 300, 12))):
+        candidate = [int(k in wins or (k >= 290 and endpoint == "format")) for k in range(N)]
+        baseline = [int(k % 60 == 1) for k in range(N)]
+        for arm, values in (("A", baseline), ("B", candidate)):
+            told = service.client.get(f"{RECORDS}/{prereg_id}/verdict")
+            assert (told.status_code, told.json()["code"]) == (409, "blinded")
+            for path in ("", "/progress"):
+                text = service.client.get(f"{RECORDS}/{prereg_id}{path}").text
+                assert "cannot_tell" not in text
+                assert "reversal" not in text
+            answer = post(service, prereg_id, arm, endpoint, values)
+            assert answer.status_code == 201, answer.text
+    assert service.run_jobs() == 1
+    verdict = service.client.get(f"{RECORDS}/{prereg_id}/verdict").json()
+    assert verdict["multiplicity"] == "max_t over 2 hypotheses, by one random sign per item or cluster"
+    for each in verdict["hypotheses"]:
+        family, slices = each["family"], each["slices"]
+        assert family["p_value"] <= family["adjusted"] <= family["holm"] * (1 + 1e-9)
+        assert family["joint"]["reason"] is None
+        assert [one["slice"] for one in slices["slices"]] == ["code", "math"]
+        assert slices["outcome"] == "pass"
+        assert (slices["reversal"]["p_value"], slices["reversal"]["shown"]) == (1.0, False)
+        assert "pass, all 2 are shown to lose less" in each["sentence"]
+    words = service.client.get(f"{RECORDS}/{prereg_id}/verdict/sentences").json()["hypotheses"][0][
+        "sentences"
+    ]
+    assert words["en"] == verdict["hypotheses"][0]["sentence"]
+    assert "通过,2 个切片均被证明损失小于该界限" in words["zh"]
+    report = service.client.get(f"{RECORDS}/{prereg_id}/report.md").text
+    assert "No slice is to lose 5.00 pp or more" in report
+    assert "| math | 150 |" in report
+    page = service.client.get(f"{RECORDS}/{prereg_id}/report.html", params={"lang": "zh"}).text
+    assert "<td>math</td><td>150</td>" in page
+    bundle = service.client.get(f"{RECORDS}/{prereg_id}/bundle").content
+    checked = verify(io.BytesIO(bundle), recompute=recompute)
+    assert exit_status(checked) == 0, checked
+
+
+def test_a_draft_without_strata_is_told_so(service: Service) -> None:
+    prereg_id = draft(service.client, sliced())
+    found = service.client.post(f"{RECORDS}/{prereg_id}/lint").json()["findings"]
+    assert [each["code"] for each in found if each["severity"] == "error"] == ["SLICES"]
+
+
+def test_an_amendment_may_ask_about_slices(service: Service) -> None:
+    strata = ["code"] * 150 + ["math"] * 150
+    prereg_id = draft(service.client, sliced(slices=None), {"p": {"item_ids": items(N), "strata": strata}})
+    assert lock(service.client, prereg_id).status_code == 200
+    path = f"{RECORDS}/{prereg_id}"
+    answer = service.client.post(
+        f"{path}/amendments",
+        json={"reason": "asked for", "changes": {"slices": sliced()["slices"]}, "acknowledge": "all"},
+        headers=idempotent(**{"If-Match": service.client.get(path).headers["ETag"]}),
+    )
+    assert answer.status_code in (200, 201), answer.text
+    assert service.client.get(path).json()["plan"]["slices"]["alpha"] == 0.05
+
+
+def test_a_comparison_without_a_plan_tells_the_same_of_its_slices(service: Service) -> None:
+    arm = {"item_ids": items(N), "slices": ["code"] * 150 + ["math"] * 150}
+    baseline = arm | {"values": [int(k % 60 == 1) for k in range(N)]}
+    candidate = arm | {"values": [int(k % 10 == 0) for k in range(N)]}
+    margin = {"value": 5, "unit": "pp"}
+    body = {"baseline": baseline, "candidate": candidate, "margin": margin, "alpha": 0.1}
+    answer = service.client.post("/v1/compare", json=body)
+    assert answer.status_code == 200, answer.text
+    slices = answer.json()["slices"]
+    assert (slices["outcome"], slices["none_worse"]) == ("pass", True)
+    assert [each["standing"] for each in slices["results"]] == ["pass", "pass"]
+    assert slices["reversal"]["p_value"] == 1.0
