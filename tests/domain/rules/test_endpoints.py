@@ -15,6 +15,7 @@ from service.domain.results.batches import ResultBatch, check
 from service.domain.rules.endpoints import other_endpoints, own_part, parts_of
 from service.domain.rules.rule import sentence
 from service.domain.rules.settings import settings
+from service.domain.verdicts.joint import flips
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.words.chinese import sentence_zh
 from service.domain.verdicts.words.facts import interval_of
@@ -251,3 +252,14 @@ def test_labels_flip_on_all_endpoints_at_once():
         plain = [outcomes.cells["one", arm, endpoint].values[:, 0] for arm in ("C1", "C2")]
         np.testing.assert_array_equal(after, np.where(up, plain[0], plain[1]))
     assert case.differing(hypothesis).all()  # costs differ everywhere
+
+
+def test_signs_of_another_endpoint_are_not_shared_by_a_family():
+    by_signs = {"id": "cost", "test": "randomization", "version": 1}
+    rule = {"hypotheses.0.rule": "quality.ci.low > -2 pp and cost.p_value < 0.05"}
+    own, other = (
+        settings(plan({**SWAP, **rule, "tests.1": {**by_signs, **where}}))[0]
+        for where in ({}, {"endpoint": "usd"})
+    )
+    assert flips(own.uses["cost"], own)
+    assert not flips(other.uses["cost"], other)
