@@ -75,7 +75,7 @@ def of_verdict(
     judged = chosen(verdict, hypothesis)
     subtitle = f"{judged.id}: {judged.candidate} − {judged.baseline}, {judged.endpoint}, {judged.population}"
     if name == "discordance":
-        counts = counts_of(judged)
+        counts = counts_of(record.plan, judged)
         if counts is None:
             _refuse(f"no analysis of {judged.id} counts right and wrong items")
         return discordance(
@@ -152,13 +152,18 @@ def summaries(session: Session, record: Preregistration, hypothesis: str) -> tup
 
 
 def _pareto(rows: Rows, judged: HypothesisVerdict, language: Language) -> Spec:
-    """The hypothesis' endpoint against the first other one that the same arms were measured by."""
+    """The hypothesis' endpoint against another one: what its rule speaks of, else what its arms were measured by."""
     plan, population = rows.plan, judged.population
-    others = [
-        each
-        for each in plan.endpoints_of(population)
-        if each.id != judged.endpoint and each.better == "lower"
-    ] or [each for each in plan.endpoints_of(population) if each.id != judged.endpoint]
+    asked = [each.endpoint for each in judged.others or ()]
+    others = (
+        [each for each in plan.endpoints_of(population) if each.id in asked]
+        or [
+            each
+            for each in plan.endpoints_of(population)
+            if each.id != judged.endpoint and each.better == "lower"
+        ]
+        or [each for each in plan.endpoints_of(population) if each.id != judged.endpoint]
+    )
     quality = plan.endpoint(judged.endpoint)
     if not others or quality is None:
         _refuse(f"the arms on '{population}' are measured by one endpoint alone")
@@ -193,7 +198,7 @@ def _mean(rows: Rows, population: str, arm: str, endpoint: str) -> float | None:
         return None
     cell = cell.of(rows.outcomes.counting(population, len(cell.values)))
     usable = (cell.statuses == 0).all(axis=1)
-    return float(collapse(cell.values[usable], planned.collapse).mean()) if usable.any() else None
+    return float(collapse(cell.values[usable], planned).mean()) if usable.any() else None
 
 
 def _is_binary(plan: Plan, hypothesis: str) -> bool:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from service.errors import InvalidData
-from service.kernels import allocation
+from service.kernels import allocation, simulated_pairs
 from service.kernels.allocation import Costs, Spread
 from service.kernels.clusters import cluster_sums, codes_of, robust_errors
 from service.kernels.repeated_runs import ITEM_BY_ARM, JUDGE, RUN, RepeatedRuns, anova, reml
@@ -31,6 +31,7 @@ from service.stats.shared.common import (
     require_equal_lengths,
 )
 from service.stats.shared.pairs import floored
+from service.stats.shared.plan_use import PlanUse
 from service.stats.shared.registry import stat_test
 from service.stats.shared.repeats import (
     BestAllocation,
@@ -45,6 +46,8 @@ from service.stats.shared.repeats import (
     flips,
 )
 from service.stats.shared.resampling import DEFAULT_SEED
+from service.stats.shared.shows import Covers, Estimate, PValue, Shows, by_level, either_side, no_meaning
+from service.stats.shared.simulated import Asked, Simulated, Units, Value
 from service.stats.shared.warnings import NEGATIVE_COMPONENT, define
 
 NAMES = ("item", "item_by_arm", "run", "judge")
@@ -164,6 +167,27 @@ def _cost(request: RepeatedRequest) -> float:
     return 0.05 + 1e-6 * values + (request.n_resamples or UNBALANCED_DRAWS) * (0.01 + 2e-5 * values)
 
 
+SHOWS: Shows = {
+    "delta": Estimate(),
+    "ci": Covers(by_level),
+    "p_value": PValue(either_side),
+    **no_meaning("se", "df", "components.*", *(f"components.{name}.*" for name in NAMES)),
+    **no_meaning("flips_baseline.*", "flips_candidate.*", "error.*", "next_unit.*", "allocation.*"),
+}
+
+
+def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Value | None:
+    """The interval and p rest on the items' means alone."""
+    delta, se, df = simulated_pairs.robust("cr2", units.sums, units.sizes)
+    if path == ("ci",):
+        return simulated_pairs.t_interval(delta, se, df, asked.level)
+    if path == ("p_value",):
+        return simulated_pairs.t_tail(
+            np.where(se > 0, delta / np.where(se > 0, se, 1.0), np.nan), df, "two-sided"
+        )
+    return None
+
+
 def _components(data: RepeatedRuns) -> NDArray[np.float64]:
     if data.balanced:
         return anova(data.item_sums.sum(axis=0), float(data.runs[0]), float(data.repeats[0]))
@@ -198,6 +222,13 @@ def _resampled(data: RepeatedRuns, codes: NDArray[np.int64], draws: int, seed: i
         ],
     },
     cost=_cost,
+    plan=PlanUse(
+        endpoints=frozenset({"binary", "continuous"}),
+        clusters="when_planned",
+        shows=SHOWS,
+        simulated=Simulated(_simulated),
+        takes="runs",
+    ),
 )  # fmt: skip
 def repeated(request: RepeatedRequest) -> RepeatedAnalysis:
     """Compare two arms that ran several times on the same items, and say where the error comes from.

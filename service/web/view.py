@@ -307,7 +307,12 @@ def _canonical(rule: str) -> str:
 def _judged(plan: Plan, judged: HypothesisVerdict) -> JudgedView:
     endpoint = plan.endpoint(judged.endpoint)
     binary = endpoint is not None and endpoint.collapsed_kind == "binary"
-    effects = {str(clause) for clause in clauses(parse(judged.rule)) if clause.field.path[0] in EFFECT_FIELDS}
+    effects = {
+        str(clause)
+        for clause in clauses(parse(judged.rule))
+        if clause.field.path[0] in EFFECT_FIELDS
+        and plan.reads(clause.field.test or "", judged.endpoint) == judged.endpoint
+    }
     left_out = judged.n_planned - judged.n
     filled = judged.excluded.filled
     return JudgedView(

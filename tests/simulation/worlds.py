@@ -124,6 +124,24 @@ def judged_runs(n: int, runs: int, judgements: int, sds: Sequence[float], per_cl
     return draw
 
 
+def amounts(n: int, n_clusters: int = 0) -> Draw:
+    """Log-normal costs on `n` items (coefficient of variation 1, correlation .5); `effect` is the arms' ratio."""
+
+    def draw(rng: np.random.Generator, effect: float) -> Body:
+        sigma, codes = np.sqrt(np.log(2.0)), np.arange(n) % (n_clusters or n)
+        shared, *own = (
+            np.sqrt(0.3) * rng.normal(size=n_clusters)[codes] + np.sqrt(0.7) * rng.normal(size=n)
+            if n_clusters
+            else rng.normal(size=n)
+            for _ in range(3)
+        )
+        before, after = (np.exp(sigma * (shared + each) / np.sqrt(2) - sigma**2 / 2) for each in own)
+        body: Body = columns(before, effect * after)
+        return {**body, "clusters": codes.tolist()} if n_clusters else body
+
+    return draw
+
+
 def labelled_pairs(n: int, others: int, per_cluster: int = 0) -> Draw:
     """Two arms right or wrong by people on `n` items, and by a judge with 15% errors that lean to "right" on all."""
 
@@ -452,6 +470,17 @@ WORLDS = {
             "60 items of three kinds; each of three raters sees the kind with chance 0.8 and guesses otherwise, so "
             "that agreement beyond chance is 0.64.",
             rated(60, 0.8), 0.64,
+        ),
+        World(
+            "costs", "Costs of 200 items",
+            "Log-normal costs of two arms on 200 items, coefficient of variation 1, correlation 0.5; the effect is the "
+            "ratio of the means.",
+            amounts(200), 0.7,
+        ),
+        World(
+            "costs-20-clusters", "Costs of 200 items in 20 clusters",
+            "The same in 20 clusters, to which 0.3 of the variance on the log scale belongs.",
+            amounts(200, 20), 0.7,
         ),
     )
 }  # fmt: skip

@@ -223,6 +223,26 @@ CASES = {
         {"ratings": [["a", "a"]] * 18 + [["a", "b"], ["b", "b"]]},
         {"ratings": [["a", "a"]] * 17 + [["a", "b"]] + [["b", "b"]] * 2},
     ),
+    "FEW_FOR_QUANTILE": (
+        "quantile-difference",
+        {"baseline": NORMAL[:40], "candidate": NORMAL[40:80], "q": 0.9},
+        {"baseline": NORMAL[:50], "candidate": NORMAL[50:100], "q": 0.9},
+    ),
+    "QUANTILE_FLAT": (
+        "quantile-difference",
+        {"baseline": [0.0] * 20, "candidate": [1.0] * 20},
+        {"baseline": [0.0] * 20, "candidate": [1.0, 2.0] * 10},
+    ),
+    "RATIO_FLAT": (
+        "ratio-of-means",
+        {"baseline": [1.0, 2.0, 4.0], "candidate": [2.0, 4.0, 8.0]},
+        {"baseline": [1.0, 2.0, 4.0], "candidate": [2.0, 4.0, 9.0]},
+    ),
+    "RATIO_UNBOUNDED": (
+        "ratio-of-means",
+        {"baseline": [0.0, 0.0, 9.0], "candidate": [4.0, 5.0, 6.0]},
+        {"baseline": [8.0, 7.0, 9.0], "candidate": [4.0, 5.0, 6.0]},
+    ),
     "NO_REPEATED_RUN": (
         "repeated",
         {"baseline": [[0.1], [0.7], [0.2]], "candidate": [[0.3], [0.6], [0.9]]},

@@ -246,4 +246,6 @@ CASES = Cases(
     ],
     unmirrored="its arms are nested lists: its own tests scale them",
     simulated=simulated,
+    varied={"level": [0.95, 0.9]},
+    shown={"n_resamples": [100]},
 )

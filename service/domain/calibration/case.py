@@ -71,20 +71,23 @@ class Case:
                 found[population.id] = Units(codes, int(codes.max()) + 1, np.unique(codes[differ]))
         return found
 
-    def arms(self, hypothesis: Hypothesis) -> tuple[Cell, Cell]:
-        """Baseline and candidate as they are."""
+    def arms(self, hypothesis: Hypothesis, endpoint: str | None = None) -> tuple[Cell, Cell]:
+        """Baseline and candidate as they are, on the hypothesis' endpoint or another one."""
         first, second = (
-            self.cells[hypothesis.population, arm, hypothesis.endpoint]
+            self.cells[hypothesis.population, arm, endpoint or hypothesis.endpoint]
             for arm in (hypothesis.baseline, hypothesis.candidate)
         )
         return first, second
 
     def differing(self, hypothesis: Hypothesis) -> Bools:
         """Items in which a hypothesis' arms differ, in a value or in what is missing."""
-        before, after = self.arms(hypothesis)
-        both = (before.statuses == OK) & (after.statuses == OK)
-        values = both & (before.values != after.values)
-        return np.asarray(np.any(values | (before.statuses != after.statuses), axis=1))
+        found = np.zeros(self.manifests[hypothesis.population].n, dtype=np.bool_)
+        for endpoint in self.plan.endpoints_asked(hypothesis):
+            before, after = self.arms(hypothesis, endpoint)
+            both = (before.statuses == OK) & (after.statuses == OK)
+            values = both & (before.values != after.values)
+            found |= np.any(values | (before.statuses != after.statuses), axis=1)
+        return found
 
     @property
     def free(self) -> int:
@@ -106,14 +109,15 @@ class Case:
         cells: dict[Key, Cell] = {}
         for each in hypotheses:
             up = which[each.population][:, None]
-            before, after = self.arms(each)
-            for arm, one, other in (
-                (each.baseline, before, after),
-                (each.candidate, after, before),
-            ):
-                cells[each.population, arm, each.endpoint] = Cell(
-                    np.where(up, other.values, one.values), np.where(up, other.statuses, one.statuses)
-                )
+            for endpoint in self.plan.endpoints_asked(each):
+                before, after = self.arms(each, endpoint)
+                for arm, one, other in (
+                    (each.baseline, before, after),
+                    (each.candidate, after, before),
+                ):
+                    cells[each.population, arm, endpoint] = Cell(
+                        np.where(up, other.values, one.values), np.where(up, other.statuses, one.statuses)
+                    )
         return Outcomes(cells)
 
 
@@ -135,7 +139,8 @@ def case_of(
     for index, each in enumerate(plan.hypotheses or ()):
         renamed = own_arms(each, index)
         for arm, name in ((each.baseline, renamed.baseline), (each.candidate, renamed.candidate)):
-            own[each.population, name, each.endpoint] = cells[each.population, arm, each.endpoint]
+            for endpoint in plan.endpoints_asked(each):
+                own[each.population, name, endpoint] = cells[each.population, arm, endpoint]
         apart.append(renamed)
     if any(np.any(cell.statuses == NOT_RECEIVED) for cell in own.values()):
         raise Conflict(

@@ -96,7 +96,10 @@ def _covered(
             for index, each in enumerate(pilots)
             if each.population == hypothesis.population and each.endpoint in (None, hypothesis.endpoint)
         ]
-        if not fits:
+        if len(plan.endpoints_asked(hypothesis)) > 1:
+            reason = "its rule speaks of several endpoints, and pilot columns are of one"
+            left_out.append({"hypothesis": hypothesis.id, "reason": reason})
+        elif not fits:
             left_out.append({"hypothesis": hypothesis.id, "reason": "there are no pilot data for it"})
         elif len(fits) > 1:
             faults.add(

@@ -24,6 +24,20 @@ def assumption_findings(plan: Plan) -> Iterator[Finding]:
             yield error("UNKNOWN_NAME", f"assumptions.hypotheses.{name}", message)
 
 
+def amounts_findings(plan: Plan) -> Iterator[Finding]:
+    """Amounts of endpoints that are none."""
+    stated = plan.assumptions
+    if stated is None:
+        return
+    own = {f"hypotheses.{name}.": each for name, each in (stated.hypotheses or {}).items()}
+    for where, assumed in {"": stated, **own}.items():
+        for name in assumed.amounts or {}:
+            endpoint = plan.endpoint(name)
+            if endpoint is None or not endpoint.positive:
+                message = f"'{name}' is no endpoint with `positive: true`, so that nothing reads this"
+                yield warning(CODE, f"assumptions.{where}amounts.{name}", message)
+
+
 def assumed_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
     """What is assumed of one hypothesis and cannot be."""
     endpoint, population = setting.endpoint, setting.population

@@ -134,6 +134,8 @@ def _fits(test: StatTest[Any, Any], setting: Setting) -> bool:
     if test.plan is None or endpoint is None or population is None:
         return False
     clustered = population.clusters is not None
+    if test.plan.positive and not endpoint.positive:
+        return False
     return endpoint.collapsed_kind in test.plan.endpoints and takes_clusters(test, population) == clustered
 
 

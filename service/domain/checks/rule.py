@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from service.domain.plans.findings import Finding, error
 from service.domain.rules.claims.clauses import weighs_clusters
-from service.domain.rules.fields import EFFECT_FIELDS, choices
-from service.domain.rules.rule import Clause, Comparison, Excludes, Is, quantities
+from service.domain.rules.fields import EFFECT_FIELDS, RATIO, choices
+from service.domain.rules.rule import Clause, Comparison, Excludes, Is, Quantity, quantities
 from service.domain.rules.settings import Setting
 
 
@@ -61,18 +61,19 @@ def is_effect(clause: Clause) -> bool:
 
 
 def _units(setting: Setting, clause: Clause, path: str) -> Iterator[Finding]:
-    if setting.endpoint is None or setting.endpoint.kind == "counts":
+    endpoint = setting.endpoint_of(setting.use_of(clause))
+    if endpoint is None or endpoint.kind == "counts":
         return
-    binary = setting.endpoint.kind == "binary"
+    binary = endpoint.kind == "binary"
     for quantity in quantities(clause):
-        if quantity.unit == "pp" and not is_effect(clause):
+        if clause.field.path[0] == RATIO:
+            yield from _ratio_unit(clause, quantity, path)
+        elif quantity.unit == "pp" and not is_effect(clause):
             yield error(
                 "UNIT", path, f"`{clause.field}` is not a difference: write `{quantity.text}` without pp"
             )
         elif quantity.unit == "pp" and not binary:
-            message = (
-                f"'{setting.endpoint.id}' is continuous and has no percentage points: write a bare number"
-            )
+            message = f"'{endpoint.id}' is continuous and has no percentage points: write a bare number"
             yield error("UNIT", path, f"`{clause}`: {message}")
         elif binary and quantity.unit is None and is_effect(clause) and abs(quantity.exact()) >= 1:
             yield error(
@@ -84,6 +85,24 @@ def _units(setting: Setting, clause: Clause, path: str) -> Iterator[Finding]:
             )
 
 
+def _ratio_unit(clause: Clause, quantity: Quantity, path: str) -> Iterator[Finding]:
+    """A ratio is a plain number above 0, and 1 is no difference."""
+    if quantity.unit is not None:
+        yield error(
+            "UNIT",
+            path,
+            f"`{clause}`: a ratio has no unit, and 1 is no difference: write "
+            f"`{_plain(1 + quantity.exact())}` for {quantity} more",
+        )
+    elif quantity.exact() <= 0:
+        yield error(
+            "UNIT",
+            path,
+            f"`{clause}`: a ratio of amounts is above 0, and 1 is no difference: write for instance `0.8` for a fifth "
+            "less",
+        )
+
+
 def _plain(value: object) -> str:
     return f"{float(value):.10g}"  # type: ignore[arg-type]
 
@@ -93,6 +112,8 @@ def _estimands(setting: Setting, path: str) -> Iterator[Finding]:
     weights: dict[bool, str] = {}
     for clause in setting.clauses:
         use = setting.uses.get(clause.field.test or "")
+        if setting.beside(clause):
+            continue  # another endpoint, another effect
         if clause.field.test is None or use is not None:
             weights.setdefault(use is not None and weighs_clusters(use, clause), str(clause.field))
     if len(weights) == 2:

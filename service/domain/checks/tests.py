@@ -16,6 +16,7 @@ from service.domain.rules.feeding import (
     parameters_model,
     read_parameters,
     takes_clusters,
+    takes_runs,
 )
 from service.domain.rules.fields import shape_of
 from service.domain.rules.settings import Setting, Use, registered
@@ -28,7 +29,12 @@ def use_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
     """Findings of the tests that one hypothesis names."""
     for test_id, use in setting.uses.items():
         where = f"{setting.path}.{'rule' if _in_rule(setting, test_id) else 'equivalence'}"
-        fits = list(_endpoint(setting, use, where))
+        fits = [
+            *_other(plan, setting, use),
+            *_endpoint(setting, use, where),
+            *_runs(setting, use, where),
+            *_amounts(setting, use, where),
+        ]
         yield from fits
         yield from _clusters(setting, use, where)
         if not fits and not any(_parameters(use)):
@@ -68,13 +74,13 @@ def _parameters(use: Use) -> Iterator[Finding]:
 
 
 def _endpoint(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
-    endpoint, plan_use = setting.endpoint, use.test.plan
+    endpoint, plan_use = setting.endpoint_of(use), use.test.plan
     if plan_use is None:
         yield error("TEST_ENDPOINT", where, f"'{use.test.name}' cannot be used in a plan: name a paired test")
     elif (
         endpoint is not None
         and endpoint.kind != "counts"
-        and endpoint.collapsed_kind not in plan_use.endpoints
+        and (endpoint.kind if takes_runs(use.test) else endpoint.collapsed_kind) not in plan_use.endpoints
     ):
         kinds = " or ".join(sorted(plan_use.endpoints))
         if endpoint.kind in plan_use.endpoints:
@@ -91,6 +97,62 @@ def _endpoint(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
                 f"'{use.test.name}' judges {kinds} endpoints and '{endpoint.id}' is {endpoint.kind}: "
                 "name another test",
             )
+
+
+def _runs(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
+    """A test of runs reads all of them, and so must the hypothesis."""
+    endpoint = setting.endpoint_of(use)
+    if endpoint is None or not takes_runs(use.test) or endpoint.kind == "counts":
+        return
+    if endpoint.replicates == 1:
+        yield error(
+            "REPLICATES",
+            where,
+            f"'{use.test.name}' reads several runs of an item, and '{endpoint.id}' has one: declare its `replicates`",
+        )
+    elif endpoint.collapse not in (None, "mean"):
+        yield error(
+            "REPLICATES",
+            where,
+            f"'{use.test.name}' compares the means of all runs, and '{endpoint.id}' collapses them by "
+            f"'{endpoint.collapse}': collapse by 'mean', or name another test",
+        )
+
+
+def _amounts(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
+    """A ratio has a meaning of amounts alone."""
+    endpoint, plan_use = setting.endpoint_of(use), use.test.plan
+    if endpoint is None or plan_use is None or not plan_use.positive or endpoint.positive:
+        return
+    yield error(
+        "TEST_ENDPOINT",
+        where,
+        f"'{use.test.name}' compares amounts, and '{endpoint.id}' may be 0 or less: declare it with `positive: true` "
+        "if every value is above 0, or name another test",
+    )
+
+
+def _other(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
+    """A test that reads another endpoint than its hypothesis': the plan has it, and measures it there."""
+    name, path = use.use.endpoint, f"tests[{use.index}].endpoint"
+    if name is None or not use.beside:
+        return
+    if use.endpoint is None:
+        known = ", ".join(f"'{each.id}'" for each in plan.endpoints or ()) or "none"
+        yield error("UNKNOWN_NAME", path, f"the plan has no endpoint '{name}'; it has {known}")
+    elif setting.population is not None and not use.endpoint.measured_on(setting.population.id):
+        yield error(
+            "UNKNOWN_NAME",
+            path,
+            f"endpoint '{name}' is not measured on '{setting.population.id}': add it to the endpoint's populations",
+        )
+    if use.use.id == setting.hypothesis.equivalence:
+        yield error(
+            "TEST_ENDPOINT",
+            f"{setting.path}.equivalence",
+            f"`{use.use.id}` reads '{name}', and the hypothesis is about '{setting.hypothesis.endpoint}': name a test "
+            "of that",
+        )
 
 
 def _clusters(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
@@ -115,11 +177,12 @@ def _clusters(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
 
 def _trial(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
     """Ask the test once on made-up data: a refusal that names a parameter would come back at judging."""
-    if setting.endpoint is None or setting.population is None or setting.endpoint.kind == "counts":
+    endpoint = setting.endpoint_of(use)
+    if endpoint is None or setting.population is None or endpoint.kind == "counts":
         return
-    binary = setting.endpoint.collapsed_kind == "binary"
+    binary = endpoint.collapsed_kind == "binary"
     step = 1.0 if binary else 0.375
-    sesoi = (plan.sesoi or {}).get(setting.endpoint.id)
+    sesoi = (plan.sesoi or {}).get(endpoint.id)
     try:
         request = build_request(
             use.test,
@@ -129,8 +192,8 @@ def _trial(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
             clusters=[str(item % TRIAL_CLUSTERS) for item in range(TRIAL_ITEMS)]
             if takes_clusters(use.test, setting.population)
             else None,
-            design=_trial_design(plan, use, setting.endpoint, setting.population),
-            margin=None if sesoi is None else margin_for(sesoi, setting.endpoint, binary),
+            design=_trial_design(plan, use, endpoint, setting.population),
+            margin=None if sesoi is None else margin_for(sesoi, endpoint, binary),
         )
         if use.test.cost(request) < TRIAL_SECONDS:
             use.test.compute(request)

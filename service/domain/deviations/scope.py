@@ -41,7 +41,7 @@ def touched(plan: Plan, change: Change) -> tuple[Hypothesis, ...]:
         case EndpointChange() | RuleChange() | HypothesisChange():
             return tuple(each for each in every if each.id == change.hypothesis)
         case SesoiChange() | JudgeChange():
-            return tuple(each for each in every if each.endpoint == change.endpoint)
+            return tuple(each for each in every if change.endpoint in plan.endpoints_asked(each))
         case TestChange():
             return tuple(each for each in every if change.test in tests_of(each))
         case _:  # an arm that is dropped leaves the others selected

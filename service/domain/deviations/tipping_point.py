@@ -398,6 +398,8 @@ def _refusal(rows: Rows, hypothesis: Hypothesis) -> TippingPoint | None:
     reason = None
     if mark is not None:
         reason = f"the outcome is invalid whatever the doubtful items would have been: {mark.says}"
+    elif len(rows.plan.endpoints_asked(hypothesis)) > 1:
+        reason = "the search fills in one endpoint, and the rule speaks of several"
     elif endpoint is None or endpoint.kind != "binary" or endpoint.replicates != 1:
         reason = "the search fills in 0 and 1, and the endpoint is not binary with one result per item"
     elif rows.outcomes.closed and rows.plan.missing != "worst_case":

@@ -62,6 +62,13 @@ def _above_alpha(setting: Setting) -> Iterator[tuple[Clause, float]]:
 
 
 def _exceeded(level: RuleLevel, chance: float) -> str:
+    if level.ratio is not None:
+        return (
+            f"where '{level.endpoint}' is {level.ratio:g} times as much, so that what the rule asks there only just "
+            f"fails, it holds with a chance of up to {chance:.2g} (simulated, SE {level.standard_error or 0.0:.2g}), "
+            f"above its alpha of {level.alpha:g}: at amounts with a coefficient of variation of {level.cv:g}. Plan "
+            "more items, ask another method of the test, or acknowledge it"
+        )
     where = (
         f"{level.discordance:.3g} of items discordant"
         if level.discordance is not None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from service.domain.checks.assumptions import assumed_findings, assumption_findings
+from service.domain.checks.assumptions import amounts_findings, assumed_findings, assumption_findings
 from service.domain.checks.claim import claim_findings
 from service.domain.checks.imports import import_findings
 from service.domain.checks.populations import population_findings
@@ -21,11 +21,12 @@ from service.domain.lint.policies import (
     judge_findings,
     missing_findings,
     multiplicity_findings,
+    other_missing_findings,
 )
 from service.domain.lint.power import power_findings
 from service.domain.lint.slices import slice_findings
 from service.domain.plans.findings import Finding, error
-from service.domain.plans.plan import Plan
+from service.domain.plans.plan import Endpoint, Plan
 from service.domain.plans.population import ManifestFacts
 from service.domain.power.attainability import attainability_findings
 from service.domain.power.least_family import LeastFamily
@@ -49,6 +50,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         *population_findings(plan, facts),
         *parameter_findings(plan),
         *assumption_findings(plan),
+        *amounts_findings(plan),
         *import_findings(plan),
     ]
     family = LeastFamily.of(plan, looked_up, facts)
@@ -58,6 +60,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         found += rule_findings(setting)
         found += claim_findings(plan, setting)
         found += missing_findings(plan, setting)
+        found += other_missing_findings(plan, setting)
         found += multiplicity_findings(plan, setting)
         found += judge_findings(plan, setting)
         found += sequential_findings(plan, setting)
@@ -180,6 +183,8 @@ def _scales(plan: Plan) -> Iterator[Finding]:
                 "a majority needs outcomes of 0 and 1: collapse a continuous endpoint by 'mean' or 'first'"
             )
             yield error("COLLAPSE", f"endpoints[{index}].collapse", message)
+    for index, endpoint in enumerate(plan.endpoints or ()):
+        yield from _repeats(endpoint, f"endpoints[{index}]")
     for name, margin in (plan.sesoi or {}).items():
         of = plan.endpoint(name)
         if of is None or of.kind == "counts":
@@ -189,3 +194,26 @@ def _scales(plan: Plan) -> Iterator[Finding]:
         except InvalidData as invalid:
             for fault in invalid.faults:
                 yield error("UNIT", fault.path, f"{fault.message}: {fault.fix}")
+
+
+def _repeats(endpoint: Endpoint, path: str) -> Iterator[Finding]:
+    """Runs, judgements and attempts that do not go together."""
+    runs = endpoint.judgements is not None
+    if endpoint.judgements is not None and endpoint.replicates % endpoint.judgements:
+        yield error(
+            "REPLICATES",
+            f"{path}.judgements",
+            f"{endpoint.replicates} replicates are no whole number of runs with {endpoint.judgements} judgements each",
+        )
+    if endpoint.collapse == "any_of_k":
+        if endpoint.kind != "binary" or endpoint.k is None or endpoint.k > endpoint.replicates or runs:
+            yield error(
+                "COLLAPSE",
+                f"{path}.k",
+                f"pass@k is of a binary endpoint whose replicates are attempts: declare `k` up to the "
+                f"{endpoint.replicates} of '{endpoint.id}', and no judgements",
+            )
+    elif endpoint.k is not None:
+        yield error(
+            "COLLAPSE", f"{path}.k", "`k` belongs to the collapse 'any_of_k': leave it out, or collapse so"
+        )

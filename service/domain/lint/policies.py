@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from service.domain.plans.findings import Finding, error, warning
 from service.domain.plans.plan import Endpoint, Plan
+from service.domain.rules.endpoints import on_endpoint, other_endpoints, parts_of, setting_of
 from service.domain.rules.settings import Setting, settings
 from service.domain.verdicts.family import members, needs_all, p_clauses, two_places, why_uncorrected
 from service.domain.verdicts.joint import flips, member_uses, side_of, sign_tests
@@ -21,6 +22,18 @@ def endpoint_findings(plan: Plan) -> Iterator[Finding]:
                 "BOUNDS",
                 f"endpoints[{index}].bounds",
                 f"'{endpoint.id}' is {endpoint.kind}, and bounds belong to a continuous endpoint: leave them out",
+            )
+        if endpoint.positive and endpoint.kind != "continuous":
+            yield error(
+                "BOUNDS",
+                f"endpoints[{index}].positive",
+                f"'{endpoint.id}' is {endpoint.kind}, and amounts above 0 belong to a continuous one: leave it out",
+            )
+        if endpoint.positive and endpoint.bounds is not None and endpoint.bounds.low < 0:
+            yield error(
+                "BOUNDS",
+                f"endpoints[{index}].bounds.low",
+                f"'{endpoint.id}' is positive, and its least value is below 0: declare 0 or more",
             )
         audit = audit_of(plan, endpoint)
         if audit is not None and not _fits(endpoint, audit):
@@ -57,6 +70,26 @@ def missing_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
             "under `worst_case` the rule must say which arm it favours: add a clause on the difference, such as "
             "`delta > 0`, or ask a one-sided test",
         )
+
+
+def other_missing_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
+    """The same of the other endpoints that the rule speaks of."""
+    others = other_endpoints(setting)
+    if plan.missing != "worst_case" or not others:
+        return
+    if parts_of(setting) is None:
+        yield error(
+            "WORST_CASE",
+            f"{setting.path}.rule",
+            "under `worst_case` the rule must say of every endpoint which arm it favours: join what it asks of "
+            "several endpoints by `and`",
+        )
+        return
+    for name in others:
+        there, hypothesis = on_endpoint(plan, setting.hypothesis, name)
+        found = setting_of(there, hypothesis)
+        if found is not None:
+            yield from missing_findings(there, found)
 
 
 def multiplicity_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:

@@ -38,8 +38,8 @@ def power_findings(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Sett
 
 
 def _low(found: RulePower, low: PowerAt, least: float) -> str:
-    truth = "no true difference"
-    if low.truth != 0:
+    truth = "no true difference" if low.ratio is None else f"a true ratio of {low.ratio:.3g}"
+    if low.ratio is None and low.truth != 0:
         size = f"{100 * low.truth:g} pp" if low.discordance is not None else f"{low.truth:g}"
         usual = found.sesoi is not None and abs(abs(low.truth) - 2 * found.sesoi) < 1e-12
         truth = f"a true difference of {size}{' (2 x SESOI)' if usual else ''}"
@@ -66,6 +66,8 @@ def _where(at: PowerAt) -> str:
     said = [
         f"{at.discordance:.0%} of items discordant"
         if at.discordance is not None
+        else f"a coefficient of variation of {at.cv:g}"
+        if at.cv is not None
         else f"an SD of {at.spread:g}"
     ]
     if at.icc is not None:

@@ -67,7 +67,9 @@ def spread_of(plan: Plan, found: HypothesisVerdict) -> Spread | None:
     if population is None or endpoint is None or found.delta is None or found.n < 2:
         return None
     analyses = [
-        each["analysis"] for each in found.analyses.values() if isinstance(each.get("analysis"), dict)
+        each["analysis"]
+        for test, each in found.analyses.items()
+        if isinstance(each.get("analysis"), dict) and plan.reads(test, found.endpoint) == found.endpoint
     ]
     clustered = population.clusters is not None
     for analysis in analyses:
@@ -106,6 +108,8 @@ def needed(bounds: tuple[Bound, ...], spread: Spread, truth: float) -> int | Non
 
 def bounds_of(found: HypothesisVerdict) -> tuple[Bound, ...] | None:
     """The rule as bounds on the difference; None where a clause is of another kind, or an `or` or `not` is in it."""
+    if found.others:
+        return None  # other endpoints' numbers are no bounds on this difference
     rule = parse(found.rule)
     parts = rule.parts if isinstance(rule, All) else (rule,)
     judged = {each.text: each for each in found.clauses}

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from service.domain.plans.strings import Line, Name
+from service.domain.plans.strings import Line, Name, Token
 from service.errors import InvalidData
 from service.stats.shared.common import Request
 
@@ -46,6 +46,20 @@ class MissingByArm(Request):
     candidate: Rate = Field(0.0, description="Of the candidate arm.")
 
 
+class AssumedAmounts(Request):
+    """What is taken to be true of a positive endpoint, whose amounts are simulated as log-normal."""
+
+    ratio: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] | None = Field(
+        None, description="True ratio of the means, candidate over baseline; null: what the rule is to find."
+    )
+    cv: Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)] | None = Field(
+        None, description="Coefficient of variation of an arm's amounts, SD over mean; null: 0.5 to 2."
+    )
+    correlation: Annotated[float, Field(ge=0, le=0.999, allow_inf_nan=False)] | None = Field(
+        None, description="Of both arms' log amounts at the same item; null: 0.5."
+    )
+
+
 class Assumed(Request):
     """What is taken to be true. What is not stated is shown over a range of plausible values."""
 
@@ -68,6 +82,9 @@ class Assumed(Request):
     )
     effect: Effect | None = Field(
         None, description="True difference; null: what the claim is to find, twice the SESOI or none."
+    )
+    amounts: dict[Token, AssumedAmounts] | None = Field(
+        None, max_length=200, description="By positive endpoint: its true ratio and spread."
     )
     source: Line | None = Field(None, description="Where the numbers are from, e.g. a pilot or a paper.")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import Annotated, Any, Literal, Self, TypeVar
@@ -21,7 +22,7 @@ from service.records import StrictRecord
 from service.stats.shared.common import MAX_ITEMS, Finite, Margin
 
 Claim = Literal["superiority", "non_inferiority", "equivalence", "minimum_effect"]
-Collapse = Literal["mean", "majority", "first"]
+Collapse = Literal["mean", "majority", "first", "any_of_k"]
 MissingPolicy = Literal["fail", "exclude_pair", "worst_case"]
 MultiplicityPolicy = Literal[
     "none", "bonferroni", "holm", "hochberg", "hommel", "bh", "by", "fixed_sequence", "max_t"
@@ -134,9 +135,31 @@ class Endpoint(StrictRecord):
         None, min_length=1, max_length=MAX_LIST, description="Where it is measured; null: everywhere."
     )
     replicates: int = Field(1, ge=1, le=1000, description="Results per item and arm.")
-    collapse: Collapse | None = Field(None, description="How replicates become one value; null: `mean`.")
+    judgements: int | None = Field(
+        None,
+        ge=2,
+        le=1000,
+        description="How many of the `replicates` judge one run: replicate (r - 1) x judgements + j is the j-th "
+        "judgement of run r. Null: every replicate is a run of its own.",
+    )
+    collapse: Collapse | None = Field(
+        None,
+        description="How replicates become one value; null: `mean`. `any_of_k`: the chance that one of `k` of them is "
+        "right.",
+    )
+    k: int | None = Field(
+        None,
+        ge=1,
+        le=1000,
+        description="Attempts that `any_of_k` allows, at most `replicates`; null otherwise.",
+    )
     bounds: Bounds | None = Field(
         None, description="Least and greatest value of a continuous endpoint; a binary one has 0 and 1."
+    )
+    positive: bool | None = Field(
+        None,
+        description="True: an amount such as a cost, a latency or a number of tokens. Every value is above 0, a row "
+        "that is not is refused, and ratios of means have a meaning. Of a continuous endpoint.",
     )
     better: Literal["higher", "lower"] | None = Field(
         None, description="Which way claims mean: larger values are better, or smaller ones; null: `higher`."
@@ -148,10 +171,15 @@ class Endpoint(StrictRecord):
 
     @property
     def collapsed_kind(self) -> Literal["binary", "continuous", "counts"]:
-        """The kind a test sees: the mean of several binary replicates is a score between 0 and 1."""
-        if self.kind == "binary" and self.replicates > 1 and self.collapse in (None, "mean"):
+        """The kind a test sees: the mean or pass@k of several binary replicates is a score between 0 and 1."""
+        if self.kind == "binary" and self.replicates > 1 and self.collapse in (None, "mean", "any_of_k"):
             return "continuous"
         return self.kind
+
+    @property
+    def runs(self) -> int:
+        """Runs of an arm on an item."""
+        return self.replicates // (self.judgements or 1)
 
 
 class TestUse(StrictRecord):
@@ -162,6 +190,9 @@ class TestUse(StrictRecord):
     id: Name = Field(description="What rules call it.")
     test: Token = Field(description="Name of the statistical test.")
     version: int = Field(ge=1, le=10_000, description="Version of the test, pinned.")
+    endpoint: Token | None = Field(
+        None, description="`id` of the endpoint it reads; null: that of the hypothesis whose rule names it."
+    )
     parameters: Annotated[dict[str, JsonValue], AfterValidator(_exact_json)] = Field(
         default_factory=dict,
         description="Settings of the test, as its page lists them; what is left out has the default there.",
@@ -338,6 +369,17 @@ class Plan(StrictRecord):
         )
         return tuple(dict.fromkeys(named))
 
+    def endpoints_asked(self, hypothesis: Hypothesis) -> tuple[str, ...]:
+        """The endpoints that a hypothesis rests on: its own, and those that the tests of its rule read."""
+        named = set(_TESTS_OF_RULE.findall(hypothesis.rule))
+        others = (use.endpoint for use in self.tests or () if use.id in named and use.endpoint is not None)
+        return tuple(dict.fromkeys((hypothesis.endpoint, *others)))
+
+    def reads(self, test_id: str, hypothesis_endpoint: str) -> str:
+        """The endpoint that a test reads where a hypothesis on that one asks it."""
+        use = self.test(test_id)
+        return hypothesis_endpoint if use is None or use.endpoint is None else use.endpoint
+
     def endpoints_of(self, population_id: str) -> tuple[Endpoint, ...]:
         """The endpoints measured on a population."""
         return tuple(each for each in self.endpoints or () if each.measured_on(population_id))
@@ -351,6 +393,10 @@ class Plan(StrictRecord):
             for each in self.populations or ()
         )
         return self.model_copy(update={"populations": populations or self.populations})
+
+
+_TESTS_OF_RULE = re.compile(r"(?<![\w.])[A-Za-z]\w*(?=\.)")
+"""Ids of tests in a rule: what stands before the first point of a field."""
 
 
 def _by_id(values: Iterable[E] | None, wanted: str) -> E | None:

@@ -95,9 +95,10 @@ def attainability_findings(
 def field_bounds(setting: Setting, size: Size, family: LeastFamily | None = None) -> dict[str, Bounds]:
     """Bounds of the rule's fields, by their text, for that much data; of p-values as `family` adjusts them."""
     bounds: dict[str, Bounds] = {}
-    binary = setting.endpoint is not None and setting.endpoint.kind == "binary"
     for clause in setting.clauses:
         use = setting.uses.get(clause.field.test or "")
+        endpoint = setting.endpoint_of(use)
+        binary = endpoint is not None and endpoint.kind == "binary"
         if setting.shape(clause) == "interval":
             continue
         if clause.field.path == ("delta",) and binary:

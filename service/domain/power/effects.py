@@ -35,7 +35,7 @@ LEAST_MASS = 1e-9
 def detectable(power: HypothesisPower) -> Iterator[Detectable]:
     """By scale where it is computed; at the reference alone where it is simulated."""
     own = power.own
-    exact = power.enumerable(own.at("reference"))
+    exact = _exact(power)
     for target in TARGETS:
         for scale in own.scales if exact and power.budget.rest >= ROOMY else (own.reference,):
             yield _detectable(power, scale, target, exact=exact)
@@ -79,7 +79,7 @@ def _detectable(power: HypothesisPower, scale: float, target: float, *, exact: b
 def required(power: HypothesisPower) -> Iterator[RequiredN]:
     """At the reference: for the goal, and for the SESOI where the goal is twice that."""
     own = power.own
-    if power.enumerable(own.at("reference")) and power.exact.rule.unknown:
+    if _exact(power) and power.exact.rule.unknown:
         return
     yield _required(power, own.goal, TARGETS[0])
     if own.goal != 0 and not own.effect_stated:
@@ -99,7 +99,7 @@ def _required(power: HypothesisPower, truth: float, target: float) -> RequiredN:
     )
     if own.binary and abs(truth) > own.reference + LEAST_MASS:
         return found.model_copy(update={"reason": "not possible together"})
-    if power.enumerable(world):
+    if power.enumerable(world) and not power.beside:
         return _computed(power, found, truth, target)
     return _simulated(power, found, truth, target)
 
@@ -198,7 +198,13 @@ def _grown(power: HypothesisPower, population: Population, units: int) -> Hypoth
         power.worlds,
         larger.n,
         power.budget,
+        tuple(each.grown(larger, {**power.facts, larger.id: facts}) for each in power.beside),
     )
+
+
+def _exact(power: HypothesisPower) -> bool:
+    """True where no data are drawn."""
+    return power.enumerable(power.own.at("reference")) and not power.beside
 
 
 def _once(power: Callable[[int], float]) -> Callable[[int], float]:

@@ -15,6 +15,7 @@ from typing import Literal
 
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
+from service.domain.power.amounts import Amounts, Chance, beside_words
 from service.domain.power.enumerated.rule import EnumeratedRule
 from service.domain.power.exact import UNKNOWN_POWER, ExactPower, intact_chance
 from service.domain.power.procedure.cost import nanoseconds, overhead
@@ -53,7 +54,10 @@ class HypothesisPower:
     worlds: Mapping[str, Worlds]
     n: int
     budget: Budget
+    beside: tuple[Amounts, ...] = ()
+    """What the rule asks of other endpoints, which is independent of its own."""
     _known: dict[object, PowerAt] = field(default_factory=dict, repr=False)
+    _chances: dict[tuple[str, Corner], Chance] = field(default_factory=dict, repr=False)
 
     @property
     def name(self) -> str:
@@ -131,6 +135,7 @@ class HypothesisPower:
             said.append("all of them are in")
         if len(self.worlds) > 1:
             said.append(_shared(self.settings_together))
+        said += [beside_words(each) for each in self.beside]
         if not self.exact_only:
             said.append(
                 f"{self.table_sets} data sets per entry, with {RESAMPLES} shared resamples where bootstraps are not "
@@ -162,8 +167,30 @@ class HypothesisPower:
         alone = len(self.worlds) == 1
         key = (world, corner, others if not alone else None, n_sets)
         if key not in self._known:
-            self._known[key] = self._at(world, corner, others, n_sets)
+            self._known[key] = self._with_others(self._at(world, corner, others, n_sets), corner)
         return self._known[key]
+
+    def _with_others(self, found: PowerAt, corner: Corner) -> PowerAt:
+        """The chance that every part of the rule holds: a product, since endpoints are taken as independent."""
+        power, error = found.power, found.standard_error or 0.0
+        if power is None or not self.beside:
+            return found
+        for each in self.beside:
+            chance = self._chance(each, corner)
+            if chance.power is None:
+                return found.model_copy(
+                    update={"power": None, "standard_error": None, "reason": chance.reason}
+                )
+            error = math.hypot(error * chance.power, power * chance.error)
+            power *= chance.power
+        return found.model_copy(update={"power": power, "standard_error": error, "equivalent": None})
+
+    def _chance(self, part: Amounts, corner: Corner) -> Chance:
+        key = part.endpoint, corner
+        if key not in self._chances:
+            self.budget.spend(part.cost)
+            self._chances[key] = part.at(corner)
+        return self._chances[key]
 
     def _at(self, world: World, corner: Corner, others: Others, n_sets: int) -> PowerAt:
         rest = {name: each for name, each in self.worlds.items() if name != self.name}

@@ -14,6 +14,7 @@ import numpy as np
 
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
+from service.domain.power.amounts import amounts_of, asks_amounts
 from service.domain.power.enumerated.region import Region
 from service.domain.power.enumerated.rule import EnumeratedRule
 from service.domain.power.hypothesis_numbers import NOT_READY, ready, worked_out
@@ -25,6 +26,7 @@ from service.domain.power.worlds import KNOWN, plausible
 from service.domain.rules.claims.assertion import states
 from service.domain.rules.claims.claim import WANTED, Target
 from service.domain.rules.claims.clauses import Reader, meaning_of
+from service.domain.rules.endpoints import other_endpoints, own_part, parts_of
 from service.domain.rules.feeding import parameter
 from service.domain.rules.rule import Excludes
 from service.domain.rules.settings import Setting, settings
@@ -65,6 +67,8 @@ def _level(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> 
     endpoint, population = setting.endpoint, setting.population
     if endpoint is None or population is None or not ready(plan, setting):
         return base.model_copy(update={"reason": NOT_READY})
+    if other_endpoints(setting) or asks_amounts(setting):
+        return _of_several(base, plan, facts, setting)
     truths = tuple(_truths(plan, setting))
     if not truths:
         return base.model_copy(update={"reason": "the claim needs a margin: give the endpoint a SESOI"})
@@ -77,6 +81,29 @@ def _level(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> 
     if endpoint.collapsed_kind == "binary" and population.clusters is None:
         return _exact(base, EnumeratedRule(setting, sesoi), size.n, truths)
     return fixed_level(base, setting, sesoi, size, facts.get(population.id), truths)
+
+
+def _of_several(
+    base: RuleLevel, plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting
+) -> RuleLevel:
+    """Of parts on several endpoints, all of which must hold: the part that errs most, with the others true for certain.
+
+    Source: Berger (1982), Technometrics 24:295.
+    """
+    parts = parts_of(setting)
+    amounts = amounts_of(plan, facts, setting, parts)
+    if isinstance(amounts, str) or parts is None:
+        return base.model_copy(update={"reason": amounts})
+    found = [
+        each.level(base.model_copy(update={"alpha": stated_alpha(each.setting), "endpoint": each.endpoint}))
+        for each in amounts
+    ]
+    if parts.own is not None and not asks_amounts(setting):
+        apart = own_part(plan, setting.hypothesis, parts.own)
+        own = next(each for each in settings(apart) if each.hypothesis.id == setting.hypothesis.id)
+        found.append(_level(apart, facts, own))
+    unknown = next((each for each in found if each.level is None), None)
+    return unknown or max(found, key=lambda each: (each.level or 0.0) / each.alpha)
 
 
 def stated_alpha(setting: Setting) -> float:

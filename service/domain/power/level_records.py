@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from service.domain.power.records import absent
 from service.records import Record
 
 SLACK = 1.1
@@ -39,5 +40,18 @@ class RuleLevel(Record):
     )
     spread: float | None = Field(
         None, description="True SD of the item differences at which it is reached, score units."
+    )
+    ratio: float | None = Field(
+        None,
+        exclude_if=absent,
+        description="True ratio of the means at which it is reached; else not present.",
+    )
+    cv: float | None = Field(
+        None, exclude_if=absent, description="Coefficient of variation of an arm's amounts, beside `ratio`."
+    )
+    endpoint: str | None = Field(
+        None,
+        exclude_if=absent,
+        description="The endpoint whose part it is, where the rule speaks of several.",
     )
     icc: float | None = Field(None, description="Correlation of items of a cluster at which it is reached.")

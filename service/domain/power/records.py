@@ -9,6 +9,11 @@ from pydantic import Field
 from service.records import Record
 
 
+def absent(value: object) -> bool:
+    """True for a later field that is null: it stays out, so that what was answered before keeps its bytes."""
+    return value is None
+
+
 class LeastP(Record):
     """The least p-value one of the rule's tests can reach."""
 
@@ -45,7 +50,17 @@ class PowerAt(Record):
         None,
         description="What is true of the hypotheses this one shares a family or a stopping rule with; null: none.",
     )
-    truth: float = Field(description="True difference: a proportion, or score units.")
+    truth: float = Field(
+        description="True difference: a proportion, or score units; beside `ratio` in units of the baseline's mean."
+    )
+    ratio: float | None = Field(
+        None,
+        exclude_if=absent,
+        description="True ratio of the means, where a rule asks for one; else not present.",
+    )
+    cv: float | None = Field(
+        None, exclude_if=absent, description="Coefficient of variation of an arm's amounts, beside `ratio`."
+    )
     power: float | None = Field(description="A probability; null where it is not known.")
     standard_error: float | None = Field(None, description="Monte-Carlo standard error; null when computed.")
     equivalent: float | None = Field(

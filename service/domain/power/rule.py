@@ -6,12 +6,14 @@ and looks are simulated with a fixed seed. What cannot be worked out is null bes
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 from service.domain.checks.claim import claim_findings
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
+from service.domain.power.amounts import Amounts, amounts_of, asks_amounts, beside_words
 from service.domain.power.attainability import attainable, field_bounds
 from service.domain.power.effects import detectable, required
 from service.domain.power.enumerated.rule import EnumeratedRule
@@ -23,10 +25,11 @@ from service.domain.power.least_family import LeastFamily
 from service.domain.power.least_p import Size, least_p, size_of
 from service.domain.power.records import EquivalenceReach, LeastP, PowerAt, RulePower
 from service.domain.power.search import MOST_ITEMS, Budget, OverBudgetError
-from service.domain.power.worlds import plausible, worlds_of
+from service.domain.power.worlds import Corner, plausible, worlds_of
+from service.domain.rules.endpoints import other_endpoints, own_part, parts_of
 from service.domain.rules.feeding import takes_clusters
 from service.domain.rules.settings import Setting, settings
-from service.domain.verdicts.family import is_secondary, members, two_places
+from service.domain.verdicts.family import asks_small_p, is_secondary, members, two_places
 
 MOST_HYPOTHESES = 20
 """A lock waits for the power of so many rules and not for more."""
@@ -85,7 +88,10 @@ def _of(
     *,
     whole: bool,
     refused: bool,
+    beside: tuple[Amounts, ...] = (),
 ) -> RulePower:
+    if other_endpoints(setting) or asks_amounts(setting):
+        return _several(plan, facts, setting, share, whole=whole, refused=refused)
     hypothesis, population, endpoint = setting.hypothesis, setting.population, setting.endpoint
     if population is None or endpoint is None or not ready(plan, setting):
         return RulePower(hypothesis=hypothesis.id, method=None, reason=NOT_READY)
@@ -123,8 +129,96 @@ def _of(
     if any(_too_few(plan, facts, name) for name in worlds):
         return base.model_copy(update={**changes, "reason": "fewer than two clusters with items"})
     budget = Budget(LINT_BUDGET / share, TABLE_BUDGET / share if whole else 0.0)
-    power = HypothesisPower(plan, facts, setting, worlds, size.n, budget)
+    power = HypothesisPower(plan, facts, setting, worlds, size.n, budget, beside)
     return base.model_copy(update={**changes, **_table(power, whole=whole)})
+
+
+def _several(
+    plan: Plan,
+    facts: Mapping[str, ManifestFacts],
+    setting: Setting,
+    share: int,
+    *,
+    whole: bool,
+    refused: bool,
+) -> RulePower:
+    """Of a rule that speaks of several endpoints, or of amounts: part by part."""
+    hypothesis, population, parts = setting.hypothesis, setting.population, parts_of(setting)
+    base = RulePower(hypothesis=hypothesis.id, method=None)
+    if population is None or not ready(plan, setting):
+        return base.model_copy(update={"reason": NOT_READY})
+    size = size_of(population, facts)
+    base = base.model_copy(update={"n": size.n, "n_clusters": size.n_clusters})
+    found = amounts_of(plan, facts, setting, parts)
+    reason = found if isinstance(found, str) else _why_apart(plan, setting)
+    if isinstance(found, str) or reason is not None or parts is None:
+        return base.model_copy(update={"reason": reason})
+    bounds = field_bounds(setting, size, LeastFamily.of(plan, settings(plan), facts))
+    if setting.rule is not None and attainable(setting.rule, bounds) is False:
+        return base.model_copy(update={"can_pass": False, "reason": "no outcome makes the rule true"})
+    if refused:
+        return base.model_copy(update={"reason": REFUSED})
+    if asks_amounts(setting):
+        return base.model_copy(update=_amounts_table(found, LINT_BUDGET / share, whole=whole))
+    if parts.own is None:
+        return base.model_copy(update={"reason": "the rule asks nothing of the hypothesis' own endpoint"})
+    apart = own_part(plan, hypothesis, parts.own)
+    own = next(each for each in settings(apart) if each.hypothesis.id == hypothesis.id)
+    return _of(apart, facts, own, share, whole=whole, refused=refused, beside=found)
+
+
+def _why_apart(plan: Plan, setting: Setting) -> str | None:
+    """Why the parts of a rule cannot be weighed one by one; None where they can."""
+    corrected = plan.multiplicity is not None and plan.multiplicity.policy != "none"
+    if corrected and setting.hypothesis.id in members(plan) and len(members(plan)) > 1:
+        asked = [each for each in setting.clauses if asks_small_p(each) and setting.beside(each)]
+        if asked:
+            return f"`{asked[0].field}` of another endpoint is adjusted in the family: not simulated"
+    return None
+
+
+def _amounts_table(parts: tuple[Amounts, ...], budget: float, *, whole: bool) -> dict[str, object]:
+    """Reference and range of a rule on amounts, and where asked its entries by ratio; the first part is its own."""
+    spent = Budget(budget, budget if whole else 0.0)
+    own = parts[0]
+
+    def entry(corner: Corner, ratio: float | None = None, cv: float | None = None) -> PowerAt:
+        where = PowerAt(
+            discordance=None,
+            truth=(own.goal() if ratio is None else ratio) - 1,
+            ratio=own.goal() if ratio is None else ratio,
+            cv=own.cvs[corner] if cv is None else cv,
+            power=None,
+        )
+        power, error = 1.0, 0.0
+        for each in parts:
+            try:
+                spent.spend(each.cost)
+            except OverBudgetError:
+                return where.model_copy(update={"reason": CUT})
+            chance = each.at(corner, ratio, cv) if each is own else each.at(corner)
+            if chance.power is None:
+                return where.model_copy(update={"reason": chance.reason})
+            error = math.hypot(error * chance.power, power * chance.error)
+            power *= chance.power
+        return where.model_copy(update={"power": power, "standard_error": error})
+
+    reference = entry("reference")
+    changes: dict[str, object] = {"reference": reference, "reason": reference.reason}
+    if reference.power is None:
+        return changes
+    changes["method"] = "simulated"
+    ends = [each for each in (entry("low"), entry("high")) if each.power is not None]
+    if len(ends) == 2:
+        ends.sort(key=lambda each: each.power or 0.0)
+        changes |= {"low": ends[0], "high": ends[1]}
+    if whole:
+        ratios = dict.fromkeys((1.0, *own.boundaries(), own.goal()))
+        changes["power"] = tuple(
+            entry("reference", ratio, cv) for cv in dict.fromkeys(own.cvs.values()) for ratio in ratios
+        )
+        changes["assumptions"] = "; ".join(beside_words(each) for each in parts)
+    return changes
 
 
 def _too_few(plan: Plan, facts: Mapping[str, ManifestFacts], name: str) -> bool:

@@ -134,6 +134,13 @@ def check(batch: ResultBatch, plan: Plan, manifests: Mapping[str, Manifest]) -> 
             "is neither 0 nor 1, and the endpoint is binary",
             "post 1 for right and 0 for wrong",
         )
+    if endpoint.positive:
+        faults.rows(
+            "value",
+            np.flatnonzero((batch.statuses == 0) & ~(batch.values > 0)).tolist(),
+            "is not above 0, and the endpoint is positive",
+            "post an amount above 0, or leave the row to the status that says why there is none",
+        )
     if endpoint.bounds is not None:
         low, high = endpoint.bounds.low, endpoint.bounds.high
         outside = (batch.statuses == 0) & ((batch.values < low) | (batch.values > high))

@@ -126,7 +126,12 @@ def concerned(plan: Plan, batches: Iterable[NamedBatch]) -> tuple[str, ...] | No
     named = tuple(
         each.id
         for each in hypotheses
-        if cells & {(each.population, arm, each.endpoint) for arm in (each.baseline, each.candidate)}
+        if cells
+        & {
+            (each.population, arm, endpoint)
+            for arm in (each.baseline, each.candidate)
+            for endpoint in plan.endpoints_asked(each)
+        }
     )
     return None if len(named) == len(hypotheses) else named
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, JsonValue, create_model
 
 from service.domain.plans.plan import Endpoint, GroupSequential, Plan, Population, TestUse
@@ -84,8 +86,8 @@ def build_request(
     test: StatTest[Any, Any],
     use: TestUse,
     *,
-    baseline: list[float],
-    candidate: list[float],
+    baseline: list[Any],
+    candidate: list[Any],
     clusters: list[str] | None,
     margin: Margin | None,
     design: Mapping[str, Any] | None = None,
@@ -95,13 +97,32 @@ def build_request(
     Raises:
         InvalidData, ValidationError: the test refuses these data.
     """
-    values: dict[str, Any] = {"baseline": baseline, "candidate": candidate}
+    values: dict[str, Any] = {"baseline": shaped(test, baseline), "candidate": shaped(test, candidate)}
     if clusters is not None:
         values["clusters"] = clusters
     if margin is not None and "margin" in test.request.model_fields and _takes_margin(test, use):
         values["margin"] = margin
     request: Request = test.request.model_validate({**values, **(design or {}), **read_parameters(use)})
     return request
+
+
+def takes_runs(test: StatTest[Any, Any]) -> bool:
+    """True for a test that is given every run of an item."""
+    return test.plan is not None and test.plan.takes == "runs"
+
+
+def shaped(test: StatTest[Any, Any], column: list[Any]) -> list[Any]:
+    """An arm's column as the test takes it: a single value of an item is its only run."""
+    if not takes_runs(test):
+        return column
+    return [each if isinstance(each, list) else [each] for each in column]
+
+
+def runs_of(values: NDArray[np.float64], endpoint: Endpoint) -> list[Any]:
+    """Every item's runs from shape (items, replicates), each a value, or a list of its judgements."""
+    if endpoint.judgements is None:
+        return list(values.tolist())
+    return list(values.reshape(len(values), endpoint.runs, endpoint.judgements).tolist())
 
 
 def _takes_margin(test: StatTest[Any, Any], use: TestUse) -> bool:

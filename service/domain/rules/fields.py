@@ -22,6 +22,9 @@ Shape = Literal["number", "count", "interval", "truth", "other"]
 EFFECT_FIELDS = frozenset({"bootstrap_mean", "ci", "delta", "estimates", "intervals"})
 """First names of the fields that are on the scale of the difference itself."""
 
+RATIO = "ratio"
+"""First name of the fields that are a multiple of the baseline: plain numbers, of which 1 is no difference."""
+
 
 def shape_of(model: type[BaseModel], path: tuple[str, ...]) -> Shape | None:
     """What kind of thing an analysis holds at a path; None when it has no such field."""

@@ -22,6 +22,10 @@ class Use:
     index: int
     use: TestUse
     test: StatTest[Any, Any]
+    endpoint: Endpoint | None = None
+    """What it reads, where that is another endpoint than the hypothesis'."""
+    beside: bool = False
+    """It reads another endpoint than the hypothesis': it says nothing of the hypothesis' effect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,19 @@ class Setting:
         use = self.uses.get(clause.field.test)
         return None if use is None else shape_of(use.test.analysis, clause.field.path)
 
+    def use_of(self, clause: Clause) -> Use | None:
+        """The test that a clause asks; None for `delta` and for names that do not resolve."""
+        return self.uses.get(clause.field.test or "")
+
+    def endpoint_of(self, use: Use | None) -> Endpoint | None:
+        """What a test of the rule reads; that of the hypothesis for `delta`."""
+        return use.endpoint if use is not None and use.beside else self.endpoint
+
+    def beside(self, clause: Clause) -> bool:
+        """True for a clause that speaks of another endpoint than the hypothesis'."""
+        use = self.use_of(clause)
+        return use is not None and use.beside
+
 
 def settings(plan: Plan) -> tuple[Setting, ...]:
     """Every hypothesis of the plan, looked up."""
@@ -84,12 +101,16 @@ def _setting(plan: Plan, index: int, hypothesis: Hypothesis) -> Setting:
         endpoint=plan.endpoint(hypothesis.endpoint),
         rule=rule,
         rule_fault=fault,
-        uses={use.use.id: use for use in _uses(plan, {*named, hypothesis.equivalence})},
+        uses={use.use.id: use for use in _uses(plan, hypothesis, {*named, hypothesis.equivalence})},
     )
 
 
-def _uses(plan: Plan, named: set[str | None]) -> Iterator[Use]:
+def _uses(plan: Plan, hypothesis: Hypothesis, named: set[str | None]) -> Iterator[Use]:
     for index, use in enumerate(plan.tests or ()):
         test = registered(use) if use.id in named else None
-        if test is not None:
+        if test is None:
+            continue
+        if use.endpoint in (None, hypothesis.endpoint):
             yield Use(index, use, test)
+        else:
+            yield Use(index, use, test, plan.endpoint(use.endpoint), beside=True)

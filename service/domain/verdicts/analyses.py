@@ -14,13 +14,21 @@ from pydantic import Field, JsonValue, ValidationError
 from service.domain.plans.plan import Hypothesis, Plan, TestUse
 from service.domain.plans.population import Manifest
 from service.domain.plans.unit_order import ranks
-from service.domain.rules.feeding import build_request, design_of, margin_for, ordered_of, takes_clusters
+from service.domain.rules.feeding import (
+    build_request,
+    design_of,
+    margin_for,
+    ordered_of,
+    runs_of,
+    takes_clusters,
+    takes_runs,
+)
 from service.domain.rules.fields import observe
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import clauses
 from service.domain.rules.truth import told
 from service.domain.verdicts.joint import JointFamily, joint_family
-from service.domain.verdicts.outcomes import Outcomes, Paired, PlanViolatedError, pair_up
+from service.domain.verdicts.outcomes import Outcomes, Paired, PlanViolatedError, pair_others, pair_up
 from service.domain.verdicts.worst_case import WAYS, Way
 from service.errors import ForelockError
 from service.records import Record
@@ -102,10 +110,11 @@ def _answers(
     """The answers of a hypothesis, and those of both ways of filling behind a claim of equivalence."""
     try:
         paired = pair_up(plan, hypothesis, manifests, outcomes)
+        others = pair_others(plan, hypothesis, manifests, outcomes)
     except PlanViolatedError:
         return {}, {}
     named = tests_of(hypothesis)
-    found = _each(plan, hypothesis, named, paired)
+    found = _each(plan, hypothesis, named, paired, others)
     claims = named if hypothesis.claim == "equivalence" else tuple(filter(None, [hypothesis.equivalence]))
     if not paired.excluded.filled or not claims:
         return found, {}
@@ -116,15 +125,19 @@ def _answers(
         if same and np.array_equal(paired.candidate, other.candidate):
             both[way] = {name: found[name] for name in claims if name in found}
         else:
-            both[way] = _each(plan, hypothesis, claims, other)
+            both[way] = _each(plan, hypothesis, claims, other, others)
     return found, both
 
 
 def _each(
-    plan: Plan, hypothesis: Hypothesis, tests: tuple[str, ...], paired: Paired
+    plan: Plan,
+    hypothesis: Hypothesis,
+    tests: tuple[str, ...],
+    paired: Paired,
+    others: Mapping[str, Paired],
 ) -> dict[str, JsonObject]:
     uses = [use for test_id in tests if (use := plan.test(test_id)) is not None]
-    return {use.id: _answer(plan, use, paired, hypothesis) for use in uses}
+    return {use.id: _answer(plan, use, others.get(use.endpoint or "", paired), hypothesis) for use in uses}
 
 
 def _answer(plan: Plan, use: TestUse, paired: Paired, hypothesis: Hypothesis) -> JsonObject:
@@ -195,11 +208,14 @@ def request_for(plan: Plan, test: StatTest[Any, Any], use: TestUse, paired: Pair
         order = np.argsort(ranks(paired.population, paired.manifest)[paired.kept], kind="stable")
         baseline, candidate = baseline[order], candidate[order]
         labels = None if labels is None else [labels[item] for item in order.tolist()]
+    columns = [baseline.tolist(), candidate.tolist()]
+    if takes_runs(test):
+        columns = [runs_of(rows, paired.endpoint) for rows in paired.rows]
     return build_request(
         test,
         use,
-        baseline=baseline.tolist(),
-        candidate=candidate.tolist(),
+        baseline=columns[0],
+        candidate=columns[1],
         clusters=labels,
         design=design_of(plan, use, paired.endpoint, paired.population, _largest(paired.manifest)),
         margin=None

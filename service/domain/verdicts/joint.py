@@ -72,6 +72,8 @@ class JointFamily(Record):
 def flips(use: Use, setting: Setting) -> bool:
     """True for a test whose p-value is by one sign for every item, or every cluster where the population has them."""
     plan = use.test.plan
+    if use.beside:  # signs of another endpoint's differences
+        return False
     if plan is None or setting.population is None or not plan.flips_signs(partial(parameter, use.use)):
         return False
     return takes_clusters(use.test, setting.population) or setting.population.clusters is None

@@ -41,12 +41,20 @@ from service.domain.verdicts.claim import Shortfall, shortfall
 from service.domain.verdicts.equivalence_fallback import equivalence_fallback, found_equivalent
 from service.domain.verdicts.family import Family, asks_small_p, is_secondary
 from service.domain.verdicts.judge_noise import judge_noise
-from service.domain.verdicts.outcomes import Excluded, Outcomes, Paired, PlanViolatedError, pair_up
+from service.domain.verdicts.outcomes import (
+    Excluded,
+    Outcomes,
+    Paired,
+    PlanViolatedError,
+    pair_others,
+    pair_up,
+)
 from service.domain.verdicts.parts import EquivalenceFallback, Stopped
 from service.domain.verdicts.reading import read_interval
 from service.domain.verdicts.records import (
     ClauseVerdict,
     HypothesisVerdict,
+    OtherEndpoint,
     Outcome,
     Span,
     Verdict,
@@ -126,6 +134,8 @@ class _Read:
 
     way: Way | None
     paired: Paired | None
+    others: Mapping[str, Paired]
+    """On the other endpoints that the rule speaks of."""
     answers: Mapping[str, JsonObject]
     judged: Mapping[Clause, ClauseVerdict]
     truth: Truth
@@ -149,12 +159,13 @@ def _judge(
 
     def read(way: Way | None, answers: Mapping[str, JsonObject]) -> _Read:
         paired = pair_up(plan, hypothesis, manifests, outcomes, way)
+        others = pair_others(plan, hypothesis, manifests, outcomes)
         judged = {
             clause: _clause(clause, _observe(clause, paired.delta, answers), hypothesis, family)
             for clause in clauses(rule)
         }
         truth = combine(rule, {clause: verdict.holds for clause, verdict in judged.items()})
-        return _Read(way, paired, answers, judged, truth)
+        return _Read(way, paired, others, answers, judged, truth)
 
     violation = None
     try:
@@ -162,7 +173,7 @@ def _judge(
     except PlanViolatedError as violated:
         violation, nothing = str(violated), Observation(None, "the results break the plan")
         broken = {each: _clause(each, nothing, hypothesis, family) for each in clauses(rule)}
-        found = _Read(None, None, analyses.answers.get(hypothesis.id, {}), broken, None)
+        found = _Read(None, None, {}, analyses.answers.get(hypothesis.id, {}), broken, None)
     paired, judged = found.paired, found.judged
     delta = paired.delta if paired else None
     fallback = None if violation else equivalence_fallback(hypothesis, analyses, family)
@@ -202,6 +213,16 @@ def _judge(
         analyses=dict(found.answers),
         filled=(found.way or next(iter(against(plan, hypothesis)), None)) if filled else None,
         fallback=fallback,
+        others=tuple(
+            OtherEndpoint(
+                endpoint=name,
+                delta=None if each.delta is None else float(each.delta),
+                n=each.n,
+                excluded=each.excluded,
+            )
+            for name, each in found.others.items()
+        )
+        or None,
     )
 
 

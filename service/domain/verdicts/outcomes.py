@@ -7,6 +7,7 @@ that is not makes the hypothesis invalid; under `exclude_pair` it is left out of
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -16,11 +17,13 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from service.domain.exact_sums import exact_sum
-from service.domain.plans.plan import Collapse, Endpoint, Hypothesis, Plan, Population
+from service.domain.plans.plan import Endpoint, Hypothesis, Plan, Population
 from service.domain.plans.population import Manifest
 from service.domain.results.batches import NO_TIME, PlacedBatch, expected_cells
+from service.domain.rules.endpoints import on_endpoint, other_endpoints, setting_of
 from service.domain.verdicts.worst_case import Way, against, extremes, favoured, fill
 from service.errors import ForelockError
+from service.kernels.pass_at_k import pass_at_k as any_of_k
 from service.records import Record
 
 OK, ERROR, MISSING, NOT_RECEIVED = 0, 1, 2, 255
@@ -127,6 +130,8 @@ class Paired:
     manifest: Manifest
     baseline: NDArray[np.float64] = field(repr=False)
     candidate: NDArray[np.float64] = field(repr=False)
+    rows: tuple[NDArray[np.float64], NDArray[np.float64]] = field(repr=False)
+    """Both arms before replicates collapse, shape (items, replicates)."""
     kept: NDArray[np.bool_] = field(repr=False)
     delta: Fraction | None = field(repr=False)
     """Candidate minus baseline, exactly; None without items."""
@@ -189,10 +194,11 @@ def pair_up(
         population=population,
         endpoint=endpoint,
         manifest=manifest,
-        baseline=collapse(before, endpoint.collapse),
-        candidate=collapse(after, endpoint.collapse),
+        baseline=collapse(before, endpoint),
+        candidate=collapse(after, endpoint),
+        rows=(before, after),
         kept=among,
-        delta=_delta(before, after, endpoint.collapse),
+        delta=_delta(before, after, endpoint),
         excluded=Excluded(
             pairs=int(np.count_nonzero(~kept)),
             filled=int(np.count_nonzero(kept & ~usable)),
@@ -200,6 +206,21 @@ def pair_up(
             candidate=_counts(candidate),
         ),
     )
+
+
+def pair_others(
+    plan: Plan, hypothesis: Hypothesis, manifests: Mapping[str, Manifest], outcomes: Outcomes
+) -> dict[str, Paired]:
+    """By endpoint: the pairs of the other endpoints that the rule speaks of, each under the plan's missing policy.
+
+    Raises:
+        PlanViolatedError: as `pair_up`, of any of them.
+    """
+    if all(use.endpoint is None for use in plan.tests or ()):
+        return {}
+    setting = setting_of(plan, hypothesis)
+    others = () if setting is None else other_endpoints(setting)
+    return {name: pair_up(*on_endpoint(plan, hypothesis, name), manifests, outcomes) for name in others}
 
 
 def why_no_worst_case(plan: Plan, hypothesis: Hypothesis) -> str | None:
@@ -242,9 +263,12 @@ def _setting(
     return population, endpoint, manifest
 
 
-def collapse(values: NDArray[np.float64], how: Collapse | None) -> NDArray[np.float64]:
+def collapse(values: NDArray[np.float64], endpoint: Endpoint) -> NDArray[np.float64]:
     """One value per item from shape (items, replicates); `majority` is 1 when more than half are 1."""
-    replicates = values.shape[1]
+    replicates, how = values.shape[1], endpoint.collapse
+    if how == "any_of_k":
+        right = values.sum(axis=1).astype(np.int64)
+        return any_of_k(np.full(len(right), replicates), right, endpoint.k or 1)
     if replicates == 1 or how == "first":
         return np.ascontiguousarray(values[:, 0])
     if how == "majority":
@@ -252,13 +276,23 @@ def collapse(values: NDArray[np.float64], how: Collapse | None) -> NDArray[np.fl
     return np.asarray(values.mean(axis=1), dtype=np.float64)
 
 
-def _delta(before: NDArray[np.float64], after: NDArray[np.float64], how: Collapse | None) -> Fraction | None:
+def _delta(before: NDArray[np.float64], after: NDArray[np.float64], endpoint: Endpoint) -> Fraction | None:
     """The difference of the means without rounding; a mean of replicates weighs each of them alike."""
     if len(before) == 0:
         return None
-    if how in ("first", "majority"):
-        before, after = collapse(before, how), collapse(after, how)
+    if endpoint.collapse == "any_of_k":
+        every = math.comb(before.shape[1], endpoint.k or 1)
+        return Fraction(_failing(before, endpoint) - _failing(after, endpoint), every * len(before))
+    if endpoint.collapse in ("first", "majority"):
+        before, after = collapse(before, endpoint), collapse(after, endpoint)
     return (exact_sum(after) - exact_sum(before)) / before.size
+
+
+def _failing(values: NDArray[np.float64], endpoint: Endpoint) -> int:
+    """Ways to pick k attempts that all fail, over all items."""
+    wrong, counts = np.unique(values.shape[1] - values.sum(axis=1).astype(np.int64), return_counts=True)
+    picked = zip(wrong.tolist(), counts.tolist(), strict=True)
+    return sum(count * math.comb(each, endpoint.k or 1) for each, count in picked)
 
 
 def _cell(outcomes: Outcomes, key: tuple[str, str, str], shape: tuple[int, int]) -> Cell:
@@ -281,6 +315,10 @@ def _check_values(cell: Cell, endpoint: Endpoint, arm: str) -> None:
     if endpoint.kind == "binary" and not np.all((values == 0) | (values == 1)):
         raise PlanViolatedError(
             f"arm '{arm}' has values other than 0 and 1 on the binary endpoint '{endpoint.id}'"
+        )
+    if endpoint.positive and not np.all(values > 0):
+        raise PlanViolatedError(
+            f"arm '{arm}' has values that are not above 0 on the positive endpoint '{endpoint.id}'"
         )
     ends = endpoint.bounds
     if ends is not None and not np.all((values >= ends.low) & (values <= ends.high)):

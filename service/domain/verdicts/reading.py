@@ -52,7 +52,7 @@ def read_interval(
     one_way = filled and hypothesis.claim != "equivalence"
     sesoi = None if one_way else (plan.sesoi or {}).get(hypothesis.endpoint)
     bound = None if sesoi is None else float(sesoi.exact())
-    for test, path in _candidates(hypothesis, rule):
+    for test, path in _candidates(plan, hypothesis, rule):
         seen = observe(answers.get(test, {}), path)
         ends = seen.value
         if isinstance(ends, Ends) and (ends.low is not None or ends.high is not None):
@@ -76,12 +76,16 @@ def _facts(answer: JsonObject, path: tuple[str, ...]) -> tuple[float | None, str
     return float(level) if isinstance(level, int | float) else None, None if method is None else str(method)
 
 
-def _candidates(hypothesis: Hypothesis, rule: Rule) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _candidates(plan: Plan, hypothesis: Hypothesis, rule: Rule) -> Iterator[tuple[str, tuple[str, ...]]]:
+    # the interval of another endpoint is of something else
+    own = [
+        test for test in tests_of(hypothesis) if plan.reads(test, hypothesis.endpoint) == hypothesis.endpoint
+    ]
     for clause in clauses(rule):
         test, path = clause.field.test, clause.field.path
-        if test is not None and path[0] in INTERVALS:
+        if test in own and path[0] in INTERVALS:
             yield test, path[:-1] if path[-1] in ("low", "high") else path
-    for test in tests_of(hypothesis):
+    for test in own:
         yield test, ("ci",)
 
 

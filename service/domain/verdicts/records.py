@@ -28,6 +28,7 @@ from service.records import Record
 __all__ = [
     "ClauseVerdict",
     "HypothesisVerdict",
+    "OtherEndpoint",
     "Outcome",
     "Record",
     "Role",
@@ -51,6 +52,15 @@ class ClauseVerdict(Record):
     unadjusted: float | None = Field(
         None, description="The p-value before the multiplicity policy, where `observed` is the adjusted one."
     )
+
+
+class OtherEndpoint(Record):
+    """Another endpoint that the rule speaks of, on the same arms."""
+
+    endpoint: str
+    delta: float | None = Field(description="Candidate minus baseline.")
+    n: int = Field(description="Items judged on.")
+    excluded: Excluded
 
 
 class HypothesisVerdict(Record):
@@ -100,6 +110,11 @@ class HypothesisVerdict(Record):
     )
     fallback: EquivalenceFallback | None = Field(
         None, exclude_if=absent, description="The equivalence test named beside the rule; else not present."
+    )
+    others: tuple[OtherEndpoint, ...] | None = Field(
+        None,
+        exclude_if=absent,
+        description="Other endpoints that the rule speaks of; not present without any.",
     )
 
 

@@ -21,12 +21,13 @@ def forest_of(plan: Plan, verdict: Verdict, language: Language = "en") -> Spec |
 
 def panels_of(plan: Plan, verdict: Verdict) -> Iterator[Panel]:
     """One panel per endpoint, hypotheses in the order of the plan."""
-    for endpoint in dict.fromkeys(each.endpoint for each in verdict.hypotheses):
-        judged = [each for each in verdict.hypotheses if each.endpoint == endpoint]
+    asked = dict.fromkeys(each.endpoint for each in verdict.hypotheses)
+    others = (other.endpoint for each in verdict.hypotheses for other in each.others or ())
+    for endpoint in dict.fromkeys((*asked, *others)):
         rows = [
             row
-            for each in judged
-            for row in rows_of(_analyses(each), prefix=f"{each.id} · ", read=_read(each))
+            for each in verdict.hypotheses
+            for row in rows_of(_analyses(plan, each, endpoint), prefix=f"{each.id} · ", read=_read(each))
         ]
         if rows:
             yield Panel(endpoint, unit_of(plan, endpoint), sesoi_of(plan, endpoint), tuple(rows))
@@ -44,17 +45,22 @@ def sesoi_of(plan: Plan, endpoint: str) -> float | None:
     return None if margin is None else float(margin.exact())
 
 
-def counts_of(judged: HypothesisVerdict) -> Mapping[str, Any] | None:
+def counts_of(plan: Plan, judged: HypothesisVerdict) -> Mapping[str, Any] | None:
     """The fourfold table, where an analysis holds it."""
-    for analysis in _analyses(judged).values():
+    for analysis in _analyses(plan, judged, judged.endpoint).values():
         counts = (analysis or {}).get("counts")
         if isinstance(counts, Mapping):
             return counts
     return None
 
 
-def _analyses(judged: HypothesisVerdict) -> dict[str, Mapping[str, Any] | None]:
-    found = {name: answer.get("analysis") for name, answer in judged.analyses.items()}
+def _analyses(plan: Plan, judged: HypothesisVerdict, endpoint: str) -> dict[str, Mapping[str, Any] | None]:
+    """Those of the hypothesis' tests that read this endpoint."""
+    found = {
+        name: answer.get("analysis")
+        for name, answer in judged.analyses.items()
+        if plan.reads(name, judged.endpoint) == endpoint
+    }
     return {name: each if isinstance(each, Mapping) else None for name, each in found.items()}
 
 

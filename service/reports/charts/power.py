@@ -45,9 +45,12 @@ def power_of_rules(
 
 
 def rule_rows(power: Mapping[str, Any], language: Language = "en") -> list[Row]:
-    """The points of one rule's curves: `truth`, `power`, and the `series` of what else is assumed."""
+    """The points of one rule's curves: `truth`, `power`, and the `series` of what else is assumed.
+
+    Of a rule on amounts the truth is a ratio.
+    """
     return [
-        {"truth": each["truth"], "power": each["power"], "error": each.get("standard_error"),
+        {"truth": each.get("ratio", each["truth"]), "power": each["power"], "error": each.get("standard_error"),
          "series": _series(each, language)}
         for each in power.get("power") or ()
         if each.get("power") is not None
@@ -80,7 +83,9 @@ def power_of_test(analysis: Mapping[str, Any], *, subtitle: str = "", language: 
 def _rule(power: Mapping[str, Any], unit: Unit, language: Language, *, named: bool) -> Spec:
     rows = rule_rows(power, language)
     names = list(dict.fromkeys(row["series"] for row in rows))
-    axis = unit.axis(language, "truth") | ({"title": f"{say('truth', language)} (pp)"} if unit.binary else {})
+    ratio = any("ratio" in each for each in power.get("power") or ())
+    axis = unit.axis(language, "true_ratio" if ratio else "truth")
+    axis |= {"title": f"{say('truth', language)} (pp)"} if unit.binary else {}
     x = {"field": "truth", "type": "quantitative", "axis": axis, "scale": {"zero": True, "nice": False}}
     found = _curves(rows, x, names, float(power.get("target_power", 0.8)), say("chance", language), language)
     sesoi = power.get("sesoi")
@@ -150,7 +155,7 @@ def _curves(
 def _series(at: Mapping[str, Any], language: Language) -> str:
     parts = [
         f"{say(word, language)} {at[key]:.3g}"
-        for key, word in (("discordance", "discordant"), ("spread", "sd"), ("icc", "icc"))
+        for key, word in (("discordance", "discordant"), ("spread", "sd"), ("cv", "cv"), ("icc", "icc"))
         if at.get(key) is not None
     ]
     parts += [str(at["others"]).replace("_", " ")] if at.get("others") else []

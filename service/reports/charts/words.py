@@ -35,6 +35,8 @@ _WORDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "manifest_order": ("in the order of the manifest", "按题目清单的顺序"),
         "unknown_order": ("in an order of unknown origin", "顺序来源不明"),
         "truth": ("true difference", "真实差异"),
+        "true_ratio": ("true ratio", "真实比值"),
+        "cv": ("coefficient of variation", "变异系数"),
         "chance": ("chance that the rule holds (%)", "规则成立的概率 (%)"),
         "power_axis": ("power (%)", "功效 (%)"),
         "target": ("target power", "目标功效"),

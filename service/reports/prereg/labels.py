@@ -106,7 +106,10 @@ FIELDS: Mapping[str, Mapping[str, Label]] = MappingProxyType(
             "judge.prompt_sha256": Label("Judge prompt SHA-256", "评审提示词 SHA-256", "text"),
             "populations": Label("Populations", "适用总体", "tokens"),
             "replicates": Label("Replicates", "重复次数", "number"),
+            "judgements": Label("Judgements of a run", "每次运行的评审次数", "number"),
             "collapse": Label("Collapse", "合并方式", "token"),
+            "k": Label("Allowed attempts", "允许的尝试次数", "number"),
+            "positive": Label("Positive", "正值", "json"),
             "better": Label("Better", "更优方向", "token"),
             "bounds.low": Label("Least value", "最小值", "number"),
             "bounds.high": Label("Greatest value", "最大值", "number"),
@@ -126,6 +129,7 @@ FIELDS: Mapping[str, Mapping[str, Label]] = MappingProxyType(
         "tests": {
             "test": Label("Test", "检验", "token"),
             "version": Label("Version", "版本", "number"),
+            "endpoint": Label("Endpoint", "端点", "token"),
             "parameters": Label("Parameters", "参数", "json"),
         },
         "thresholds": {

@@ -40,6 +40,12 @@ class TestFound(Record):
 
     id: str = Field(description="What the rule calls it.")
     test: str
+    endpoint: str | None = Field(
+        None,
+        exclude_if=absent,
+        description="The endpoint that it reads, where that is not the hypothesis': its numbers are in the sentence "
+        "alone. Not present otherwise.",
+    )
     delta: float | None
     ci: Interval | None
     p_value: float | None
@@ -206,12 +212,28 @@ def _hypothesis(
         sentences=only if said is None else said.sentences,
         next=Words(en="", zh="") if said is None else said.next,
         arms=tuple(arms),
-        tests=tuple(_tests(judged)),
+        tests=tuple(_tests(plan, judged)),
     )  # fmt: skip
 
 
-def _tests(judged: HypothesisVerdict) -> Iterator[TestFound]:
+def _tests(plan: Plan, judged: HypothesisVerdict) -> Iterator[TestFound]:
     for name, answer in judged.analyses.items():
+        if plan.reads(name, judged.endpoint) != judged.endpoint:  # another unit: its sentence says it
+            test, analysis = str(answer.get("test", "")), answer.get("analysis")
+            said = analysis.get("sentence") if isinstance(analysis, Mapping) else answer.get("reason")
+            yield TestFound(
+                id=name,
+                test=test,
+                endpoint=plan.reads(name, judged.endpoint),
+                delta=None,
+                ci=None,
+                p_value=None,
+                p_bound=None,
+                statistics={},
+                effects={},
+                sentence=str(said or ""),
+            )
+            continue
         analysis = answer.get("analysis")
         found: Mapping[str, Any] = analysis if isinstance(analysis, Mapping) else {}
         ci, bounds = found.get("ci"), found.get("bounds")

@@ -8,7 +8,7 @@ from service.reports.prereg.labels import Language
 from service.reports.prereg.text import code, paragraph, written
 from service.reports.verdict.content import HypothesisReport, Report
 from service.reports.verdict.words import (
-    clause_row,
+    clause_rows,
     effect_lines,
     interval_rows,
     kind_word,
@@ -55,7 +55,7 @@ def _hypothesis(each: HypothesisReport, language: Language) -> Iterator[str]:
     yield f"{say('rule', language)}: {code(each.rule)}"
     yield _table(
         tuple(say(name, language) for name in ("clause", "observed", "threshold", "truth")),
-        [clause_row(clause, binary=each.binary, language=language) for clause in each.clauses],
+        clause_rows(each, language),
     )
     head, sliced = slices_table(each, language)
     if sliced:

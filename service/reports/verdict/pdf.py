@@ -13,7 +13,7 @@ from service.reports.charts.draw import FONTS
 from service.reports.prereg.labels import Language
 from service.reports.verdict.content import HypothesisReport, Report
 from service.reports.verdict.words import (
-    clause_row,
+    clause_rows,
     effect_lines,
     interval_rows,
     kind_word,
@@ -108,7 +108,7 @@ def _hypothesis(each: HypothesisReport, language: Language) -> dict[str, Any]:
         "rule": each.rule,
         "clauses": {
             "head": [say(name, language) for name in ("clause", "observed", "threshold", "truth")],
-            "rows": [clause_row(clause, binary=each.binary, language=language) for clause in each.clauses],
+            "rows": clause_rows(each, language),
         },
         "note": " ".join(filter(None, (judged, then, each.reason))),
     }  # fmt: skip

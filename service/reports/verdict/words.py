@@ -170,6 +170,15 @@ def statistics_of(test: TestFound, language: Language) -> str:
     return ", ".join(parts)
 
 
+def clause_rows(each: HypothesisReport, language: Language) -> list[tuple[str, str, str, str]]:
+    """Every clause; those on another endpoint are in its own unit."""
+    others = {test.id for test in each.tests if test.endpoint is not None}
+    return [
+        clause_row(clause, binary=each.binary and clause.text.split(".")[0] not in others, language=language)
+        for clause in each.clauses
+    ]
+
+
 def clause_row(clause: ClauseVerdict, *, binary: bool, language: Language) -> tuple[str, str, str, str]:
     """Clause, observed, threshold and truth, as texts."""
     planned = parse(clause.text)

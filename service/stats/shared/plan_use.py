@@ -167,5 +167,9 @@ class PlanUse:
     """Its p-value is that of a mean difference under random signs, one for every item, or cluster it is given."""
     differences_alone: bool = False
     """Its answer depends on the differences of items alone: items equal in both arms are alike to it."""
+    takes: Literal["values", "runs"] = "values"
+    """What it is given of an item: one value, into which replicates collapse, or its runs, each with its judgements."""
+    positive: bool = False
+    """It judges endpoints of amounts: those that a plan says are positive."""
     example: Mapping[str, Any] = field(default_factory=dict)
     """Parameters of a plan's test on its page, where those of the request's example have no meaning there."""

@@ -36,6 +36,8 @@ class Units:
     seed: int
     shared: dict[str, kernel.SharedResamples] = field(default_factory=dict, repr=False)
     """Resamples of the units by estimand: the same for all truths."""
+    arms: tuple[Floats, Floats] | None = None
+    """Sums of the baseline and of the candidate by unit, (T, G) each, where amounts are simulated."""
 
     @cached_property
     def delta(self) -> Floats:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.domain.exact_sums import exact_sum
+from service.domain.plans.plan import Endpoint
 from service.domain.results.batches import PlacedBatch
 from service.domain.rules.grammar import parse
 from service.domain.rules.truth import evaluate
@@ -124,7 +125,8 @@ def test_what_was_never_received_is_carried_by_the_worst_case_alone():
 )
 def test_replicates_collapse(how, expected):
     values = np.asarray([[1, 1, 1, 1], [1, 0, 1, 0], [0, 0, 0, 1], [0, 1, 1, 1]], dtype=float)
-    np.testing.assert_array_equal(collapse(values, how), expected)
+    endpoint = Endpoint(id="e", kind="binary", role="primary", replicates=4, collapse=how)
+    np.testing.assert_array_equal(collapse(values, endpoint), expected)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from service.reports.charts import draw
 from service.reports.charts.cumulative import MOST_POINTS, cumulative, points_of
 from service.reports.charts.forest import MOST_INTERVALS, Panel, forest, rows_of
 from service.reports.charts.pareto import frontier
+from service.reports.charts.power import power_of_rules, rule_rows
 from service.reports.charts.ranking import ranking
 from service.reports.charts.style import DASHES, SERIES, SHAPES, label, themed, values
 from service.reports.charts.units import Unit
@@ -34,6 +35,13 @@ def validator() -> Any:
 def _quoted(found: dict[str, Any]) -> dict[str, Any]:
     """References as the URIs that they have to be: names of definitions hold brackets."""
     return {**found, "$ref": quote(found["$ref"], safe="#/")} if isinstance(found.get("$ref"), str) else found
+
+
+def test_a_rule_on_amounts_is_drawn_over_its_ratio() -> None:
+    at = {"truth": -0.2, "ratio": 0.8, "cv": 1.0, "power": 0.6, "standard_error": 0.01}
+    (row,) = rule_rows({"hypothesis": "H1", "power": [at]})
+    assert (row["truth"], row["series"]) == (0.8, "coefficient of variation 1")
+    assert "true ratio" in json.dumps(power_of_rules([({"hypothesis": "H1", "power": [at]}, False)]))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,7 +10,7 @@ import pytest
 
 from service.domain.plans.plan import TestUse
 from service.domain.rules.claims.clauses import meaning_of
-from service.domain.rules.feeding import parameter
+from service.domain.rules.feeding import parameter, shaped
 from service.domain.rules.fields import choices, shape_of
 from service.domain.rules.settings import Use
 from service.errors import InvalidData
@@ -118,6 +118,7 @@ def requests(test, kind):
         for baseline, candidate in worlds(kind):
             columns: dict[str, Any] = {"baseline": baseline.astype(float).tolist()}
             columns["candidate"] = candidate.astype(float).tolist()
+            columns = {name: shaped(test, column) for name, column in columns.items()}
             if test.plan.clusters == "required":
                 columns["clusters"] = [str(item * item % 7) for item in range(N)]
             yield parameters, columns

@@ -113,12 +113,14 @@ class EnumeratedRule:
         use = self.setting.uses.get(clause.field.test or "")
         if clause.field.test is None:
             return exact_delta(n)
-        if use is None or self.setting.endpoint is None:
+        if use is None or use.beside or self.setting.endpoint is None:
             return None
         return BinaryTest(use, self.setting.endpoint, n, self.sesoi).line_of(clause.field.path)
 
     def _why_free(self, clause: Clause) -> str | None:
         use, population = self.setting.uses.get(clause.field.test or ""), self.setting.population
+        if use is not None and use.beside:
+            return f"`{clause.field}` is of another endpoint"
         if use is not None and population is not None and takes_clusters(use.test, population):
             return f"`{clause.field}` depends on the clusters"
         line = self._line(clause, population.n if population else 1)

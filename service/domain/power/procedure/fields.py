@@ -49,6 +49,8 @@ class SimulatedSets:
     def truths(self, clause: Clause) -> Sets | None:
         """The clause's truth in every data set; None when its field is not simulated."""
         use = self.setting.uses.get(clause.field.test or "")
+        if use is not None and use.beside:
+            return None
         if self.units.won is not None and (use is None or not self._by_cluster(use)):
             return self._by_counts(clause, use)
         value = self.units.delta if use is None else self.value_of(use, clause.field.path)

@@ -55,7 +55,7 @@ class Reader:
         if clause.field.test is None:
             return _estimate(clause)
         use = self.uses.get(clause.field.test)
-        if use is None:
+        if use is None or use.beside:
             return NOTHING
         meaning, end = meaning_of(use, clause.field.path)
         return _Clause(clause, use, self.sesoi, end).states(meaning)

@@ -14,8 +14,8 @@ from service.domain.verdicts.reading import IntervalRead
 from service.domain.verdicts.records import HypothesisVerdict
 from service.domain.verdicts.validity import Mark, flags
 from service.domain.verdicts.words.chinese_reasons import reason_zh
-from service.domain.verdicts.words.facts import ComparedP, Facts, facts_of, fallback_case
-from service.domain.verdicts.words.numbers import percentage, points, probability, score
+from service.domain.verdicts.words.facts import ComparedP, Facts, RatioShown, facts_of, fallback_case
+from service.domain.verdicts.words.numbers import percentage, points, probability, score, times
 from service.domain.verdicts.words.order import Language, told
 from service.domain.verdicts.words.slices import slices_zh
 
@@ -46,6 +46,22 @@ def _estimate(delta: float, found: HypothesisVerdict, facts: Facts) -> str:
     return (
         f"在 {found.population} 上,{found.candidate} 与 {found.baseline} 的 {found.endpoint} 之差为 "
         f"{amount(delta, facts)}(n = {found.n}{_items(found)})。"
+    )
+
+
+def _ratio(shown: RatioShown, found: HypothesisVerdict) -> str:
+    level = "" if shown.level is None else f"{percentage(shown.level)} "
+    if shown.low is None:
+        interval = "没有区间"
+    elif shown.high is None:
+        interval = f"{level}区间自 {times(shown.low, *shown.apart)} 起,没有上端"
+    else:
+        low, high = (times(end, *shown.apart) for end in (shown.low, shown.high))
+        interval = f"{level}区间 {low} 至 {high}"
+    n = "" if shown.n is None else f",n = {shown.n}"
+    return (
+        f"在 {shown.endpoint} 上,{found.candidate} 的花费是 {found.baseline} 的 "
+        f"{times(shown.value, *shown.apart)} 倍({interval}{n})。"
     )
 
 
@@ -213,6 +229,7 @@ _CHINESE = Language(
     outcome=_outcome,
     void="其子句与检验留存在案,但不据此作出任何结论。",
     estimate=_estimate,
+    ratio=_ratio,
     compared=_compared,
     interval=_interval,
     disagreement=_disagreement,

@@ -73,6 +73,26 @@ _WHOLE = {
     "an exact test has no z": "精确检验没有 z 值",
     "an exact test has no degrees of freedom": "精确检验没有自由度",
     "nothing was drawn": "没有抽样",
+    "every item, or every cluster, shows the same ratio": "每个题目或每个聚类的比值都相同",
+    "a single item, or a single cluster, shows no spread": "单个题目或单个聚类没有离散度",
+    "the candidate is 0 throughout, which has no logarithm": "候选臂全为 0,没有对数",
+    "resamples have no degrees of freedom": "重抽样没有自由度",
+    "every item, or every cluster, shows the same difference": "每个题目或每个聚类的差异都相同",
+    "the budget does not reach for two items": "预算不足两个题目",
+    "no variance of items in the difference was found, so the formula would drop nearly all: keep them": (
+        "差异中没有测得题目间的方差,公式会舍去几乎所有题目:请保留它们"
+    ),
+    "runs were not repeated: it is inside `item_by_arm`": "运行没有重复:它包含在 `item_by_arm` 中",
+    "judgements were not repeated: it is inside `run`": "评审没有重复:它包含在 `run` 中",
+    "nothing varies, so nothing is left to buy": "没有任何变动,再投入也无从改善",
+    "every run was judged once: it is inside `run`": "每次运行只评审一次:它包含在 `run` 中",
+    "every item has one run in each arm: it is inside `item_by_arm`": (
+        "每个题目在每个臂中只运行一次:它包含在 `item_by_arm` 中"
+    ),
+    "most resamples hold nothing that is repeated": "多数重抽样中没有重复",
+    "their variance was not measured: nothing was repeated there": "没有测得其方差:该处没有重复",
+    "no item has two runs in this arm": "该臂中没有题目运行过两次",
+    "the outcomes are not 0 and 1": "结果不是 0 和 1",
     "every resample is weighed: the design sets no least p": "所有重抽样都已计入:设计不限定最小 p 值",
     "the method is asymptotic: the clusters set no least p": "该方法是渐近的:聚类不限定最小 p 值",
     "only BCa has them": "只有 BCa 才有这些量",
@@ -131,6 +151,9 @@ _PARTS = {
     r"arm '([^']+)' has values other than 0 and 1 on the binary endpoint '([^']+)'": (
         r"臂“\1”在二元终点“\2”上有 0 和 1 以外的值"
     ),
+    r"arm '([^']+)' has values that are not above 0 on the positive endpoint '([^']+)'": (
+        r"臂“\1”在正值终点“\2”上有不大于 0 的值"
+    ),
     r"arm '([^']+)' has values outside the bounds of the endpoint '([^']+)'": r"臂“\1”的值超出终点“\2”的界",
     r"the observed difference does not reach the (-?[\d.]+) pp that the statement names": (
         r"观察到的差异没有达到陈述所称的 \1 个百分点"
@@ -170,6 +193,12 @@ _PARTS = {
     r"\w+(?:\.\S+)?: studentized divides by a standard error that is 0 in ([\d.]+%) of resamples": (
         r"学生化要除以标准误,而它在 \1 的重抽样中为 0"
     ),
+    r"(\w+): holds a single item": r"`\1` 只有一个题目",
+    r"(\w+): holds values below 0, of which a mean is no amount": r"`\1` 含有小于 0 的值,其平均值不是量",
+    r"(\w+): is 0 throughout, and nothing is a multiple of 0": r"`\1` 全为 0,没有什么是 0 的倍数",
+    r"method: 'bootstrap_t' needs a candidate above 0 somewhere": "`bootstrap_t` 需要候选臂有大于 0 的值",
+    r"method: 'bootstrap_t' divides by an error that is 0, or has no ratio, in ([\d.]+%) of the resamples of (\d+) "
+    r"units": r"`bootstrap_t` 要除以误差,而在 \2 个单元的重抽样中有 \1 误差为 0 或没有比值",
     r"(\w+): holds values other than 0 and 1": r"`\1` 含有 0 和 1 以外的值",
     r"(\w+): holds values beyond (\S+) in size": r"`\1` 含有绝对值超过 \2 的值",
     r"(\w+): holds values beyond (\S+)": r"`\1` 含有绝对值超过 \2 的值",

@@ -11,8 +11,8 @@ from service.domain.verdicts.parts import EquivalenceFallback
 from service.domain.verdicts.reading import IntervalRead
 from service.domain.verdicts.records import HypothesisVerdict
 from service.domain.verdicts.validity import Mark, flags
-from service.domain.verdicts.words.facts import ComparedP, Facts, facts_of, fallback_case
-from service.domain.verdicts.words.numbers import percentage, points, probability, score
+from service.domain.verdicts.words.facts import ComparedP, Facts, RatioShown, facts_of, fallback_case
+from service.domain.verdicts.words.numbers import percentage, points, probability, score, times
 from service.domain.verdicts.words.order import Language, told
 from service.domain.verdicts.words.slices import slices_en
 
@@ -50,6 +50,22 @@ def _estimate(delta: float, found: HypothesisVerdict, facts: Facts) -> str:
     return (
         f"{found.candidate} minus {found.baseline} in {found.endpoint} on {found.population} is "
         f"{amount(delta, facts)} (n = {found.n}{_items(found)})."
+    )
+
+
+def _ratio(shown: RatioShown, found: HypothesisVerdict) -> str:
+    level = "" if shown.level is None else f"{percentage(shown.level)} "
+    if shown.low is None:
+        interval = "no interval"
+    elif shown.high is None:
+        interval = f"{level}interval from {times(shown.low, *shown.apart)} on, without an upper end"
+    else:
+        low, high = (times(end, *shown.apart) for end in (shown.low, shown.high))
+        interval = f"{level}interval {low} to {high}"
+    n = "" if shown.n is None else f", n = {shown.n}"
+    return (
+        f"In {shown.endpoint}, {found.candidate} costs {times(shown.value, *shown.apart)} times as much as "
+        f"{found.baseline} ({interval}{n})."
     )
 
 
@@ -261,6 +277,7 @@ _ENGLISH = Language(
     outcome=_outcome,
     void="Its clauses and tests stand on record, and no outcome rests on them.",
     estimate=_estimate,
+    ratio=_ratio,
     compared=_compared,
     interval=_interval,
     disagreement=_disagreement,

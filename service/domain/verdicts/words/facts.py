@@ -9,7 +9,7 @@ from typing import Any, Literal
 from service.domain.plans.plan import Plan
 from service.domain.rules.fields import EFFECT_FIELDS, beyond_resamples
 from service.domain.rules.grammar import parse
-from service.domain.rules.rule import Comparison, Is, Within
+from service.domain.rules.rule import Comparison, Is, Within, quantities
 from service.domain.verdicts.claim import size_unshown
 from service.domain.verdicts.equivalence_fallback import found_equivalent
 from service.domain.verdicts.family import asks_small_p
@@ -51,6 +51,21 @@ class ShownMargin:
 
 
 @dataclass(frozen=True, slots=True)
+class RatioShown:
+    """How many times as much the candidate has of an endpoint, by a test that the rule asks."""
+
+    endpoint: str
+    value: float
+    low: float | None
+    high: float | None
+    """None: no interval, or without an upper end where `low` is known."""
+    level: float | None
+    n: int | None
+    apart: tuple[float, ...]
+    """1 and thresholds: what a printed ratio must not cross."""
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """Everything that a sentence says beside the rule and the estimate."""
 
@@ -72,6 +87,7 @@ class Facts:
     """Why the interval and this p-value disagree about 0, and the method of the test."""
     apart: tuple[float, ...]
     """0, the SESOI and thresholds: what a printed difference must not cross."""
+    ratios: tuple[RatioShown, ...] = ()
 
 
 def adjusted_by(member: FamilyP) -> str:
@@ -95,6 +111,9 @@ def facts_of(plan: Plan, found: HypothesisVerdict, read: IntervalRead | None) ->
     parsed = [(parse(each.text), each) for each in found.clauses]
     clauses = [(clause, each) for clause, each in parsed if isinstance(clause, Comparison | Within | Is)]
     compared = tuple(_compared(found, clauses))
+    others = {test for test in found.analyses if plan.reads(test, found.endpoint) != found.endpoint}
+    own = [(clause, each) for clause, each in clauses if clause.field.test not in others]
+    own_p = tuple(each for each in compared if each.field.partition(".")[0] not in others)
     member = found.family
     policy = None if member is None or member.policy == "none" else adjusted_by(member)
     fallback = found.fallback or _earlier_fallback(plan, found)
@@ -106,13 +125,41 @@ def facts_of(plan: Plan, found: HypothesisVerdict, read: IntervalRead | None) ->
         policy=policy,
         uncorrected=size if member is not None and policy is None and size > 1 else 0,
         size=size,
-        margin=_margin(found, clauses) if found.rule_holds and found.outcome == "equivalent" else None,
+        margin=_margin(found, own) if found.rule_holds and found.outcome == "equivalent" else None,
         fallback=fallback if found.rule_holds is False and found.outcome != "invalid" else None,
         decided=decided,
         unshown=size_unshown(plan, found),
-        disagree=_disagreement(found, compared, read),
-        apart=tuple(dict.fromkeys(_apart(found, read, fallback))),
+        disagree=_disagreement(found, own_p, read),
+        apart=tuple(dict.fromkeys(_apart(found, read, fallback, others))),
+        ratios=tuple(_ratios(plan, found, clauses)),
     )
+
+
+def _ratios(
+    plan: Plan, found: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]]
+) -> Iterator[RatioShown]:
+    for test in found.analyses:
+        analysis = _analysis(found, test)
+        ratio = analysis.get("ratio")
+        value = _number(ratio.get("value")) if isinstance(ratio, Mapping) else None
+        if value is None or not isinstance(ratio, Mapping) or not isinstance(ratio.get("ci"), Mapping):
+            continue
+        ends, n = ratio["ci"], analysis.get("n")
+        limits = [
+            float(each.exact())
+            for clause, _ in clauses
+            if clause.field.test == test and clause.field.path[0] == "ratio"
+            for each in quantities(clause)
+        ]
+        yield RatioShown(
+            endpoint=plan.reads(test, found.endpoint),
+            value=value,
+            low=_number(ends.get("low")),
+            high=_number(ends.get("high")),
+            level=_number(ends.get("level")),
+            n=n if isinstance(n, int) else None,
+            apart=(0.0, 1.0, *limits),
+        )
 
 
 def _compared(found: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]]) -> Iterator[ComparedP]:
@@ -226,7 +273,10 @@ def fallback_case(facts: Facts) -> Literal["decided", "uncovered", "corrected aw
 
 
 def _apart(
-    found: HypothesisVerdict, read: IntervalRead | None, fallback: EquivalenceFallback | None
+    found: HypothesisVerdict,
+    read: IntervalRead | None,
+    fallback: EquivalenceFallback | None,
+    others: set[str],
 ) -> Iterator[float]:
     yield 0.0
     if read is not None and read.sesoi is not None:
@@ -239,6 +289,7 @@ def _apart(
             isinstance(clause, Is)
             or not hasattr(clause, "field")
             or clause.field.path[0] not in EFFECT_FIELDS
+            or clause.field.test in others
         ):
             continue
         limit = each.threshold

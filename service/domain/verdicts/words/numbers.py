@@ -26,6 +26,11 @@ def score(value: float, *apart: float) -> str:
     return _told_apart(value, list(apart), 4, lambda x, digits: f"{x:+.{digits}g}")
 
 
+def times(ratio: float, *apart: float) -> str:
+    """A ratio: two decimals, more where a threshold is near."""
+    return _told_apart(ratio, list(apart), 2, lambda x, digits: f"{x:.{digits}f}", least=0.0)
+
+
 def probability(p: float, *apart: float) -> str:
     """A p-value, however small: three decimals, or two digits below .001; more where a threshold is near."""
     if p < 0.001:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from service.domain.verdicts.reading import IntervalRead
 from service.domain.verdicts.records import HypothesisVerdict
-from service.domain.verdicts.words.facts import ComparedP, Facts
+from service.domain.verdicts.words.facts import ComparedP, Facts, RatioShown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +18,7 @@ class Language:
     void: str
     """Said of results that were judged and do not count."""
     estimate: Callable[[float, HypothesisVerdict, Facts], str]
+    ratio: Callable[[RatioShown, HypothesisVerdict], str]
     compared: Callable[[ComparedP, HypothesisVerdict, Facts], str]
     interval: Callable[[IntervalRead, HypothesisVerdict, Facts], str]
     disagreement: Callable[[Facts, IntervalRead], str]
@@ -39,6 +40,7 @@ def told(words: Language, found: HypothesisVerdict, read: IntervalRead | None, f
         return
     if found.delta is not None:
         yield words.estimate(found.delta, found, facts)
+        yield from (words.ratio(each, found) for each in facts.ratios)
     for each in facts.p_values:
         yield words.compared(each, found, facts)
     if read is not None:

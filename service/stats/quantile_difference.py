@@ -1,0 +1,366 @@
+"""The difference of medians or other quantiles of two arms on the same items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from service.errors import InvalidData
+from service.kernels.clusters import codes_of
+from service.kernels.quantile_bootstrap import order_ranks, resampled_quantiles, signs_p
+from service.stats.shared.certainty import FLAT, of_quantile, of_share
+from service.stats.shared.clustering import NO_CLUSTERS, cluster_warnings
+from service.stats.shared.common import (
+    Alternative,
+    Analysis,
+    Interval,
+    Labels,
+    PairedColumns,
+    Proportion,
+    Resampling,
+    StatWarning,
+    amount,
+    decision,
+    level_text,
+    require_equal_lengths,
+)
+from service.stats.shared.pairs import floored, require_size
+from service.stats.shared.plan_use import Extent, Least, PlanUse
+from service.stats.shared.registry import stat_test
+from service.stats.shared.resampling import DEFAULT_DRAWS, DEFAULT_SEED
+from service.stats.shared.shows import Covers, Parameter, PValue, Shows, against_zero, by_level, no_meaning
+from service.stats.shared.simulated import Asked, Effort, Simulated, Units, Value
+from service.stats.shared.warnings import define
+
+Of = Literal["arms", "differences"]
+FEW = 5
+
+FEW_FOR_QUANTILE = define(
+    "FEW_FOR_QUANTILE",
+    "caution",
+    "The {q:g} quantile of {n} items rests on about {beyond:.1f} of them beyond it: below 5 its interval follows "
+    "single values; ask a quantile nearer to the middle or plan more items.",
+    "Conover (1999), Practical Nonparametric Statistics, 3.2",
+)
+QUANTILE_FLAT = define(
+    "QUANTILE_FLAT",
+    "serious",
+    "No resample moves the difference of the quantiles, which ties or single values can do: the interval is a point "
+    "and p only a bound. No rule may rest on either.",
+    "Davison & Hinkley (1997), Bootstrap Methods and their Application, 2.3",
+)
+
+
+class QuantileDifferenceRequest(PairedColumns):
+    """Two arms on the same items, any values: latencies, lengths, scores."""
+
+    elsewhere: ClassVar = {
+        "margin": "equivalence",
+        "metric": "paired-bootstrap",
+        "method": "paired-bootstrap",
+    }
+
+    clusters: Labels | None = Field(None, description="Cluster of each item, a label per item, same order.")
+    q: Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)] = Field(
+        0.5,
+        description="Which quantile, a proportion: 0.5 is the median, 0.95 what one item in twenty exceeds.",
+    )
+    of: Of = Field(
+        "arms",
+        description="`arms`: the candidate's quantile minus the baseline's; `differences`: the quantile of the items' "
+        "differences. The two answer different questions.",
+    )
+    alternative: Alternative = "two-sided"
+    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
+    level: Proportion = Field(0.95, description="Two-sided level of the interval, a proportion.")
+    n_resamples: int | None = Field(
+        None,
+        ge=1000,
+        le=1_000_000,
+        description="Resamples, a count; where something is drawn. Default 10,000.",
+    )
+    seed: int | None = Field(None, ge=0, le=2**53, description="Seed of the resamples. Default 42.")
+
+    @model_validator(mode="after")
+    def _usable(self) -> Self:
+        if self.clusters is not None:
+            require_equal_lengths({"baseline": self.baseline, "clusters": self.clusters})
+            if len(set(self.clusters)) < 2:
+                raise InvalidData.field(
+                    "clusters", "hold a single cluster", "send two clusters or leave them out"
+                )
+        for name, column in zip(("baseline", "candidate"), self.arrays(), strict=True):
+            require_size(column, name)
+        return self
+
+    @property
+    def exact(self) -> bool:
+        """Order statistics decide: nothing is drawn."""
+        return self.of == "differences" and self.clusters is None
+
+
+class QuantileDifferenceAnalysis(Analysis):
+    """What the quantiles show."""
+
+    delta: float = Field(
+        description="Difference of the quantiles, or quantile of the differences, score units."
+    )
+    ci: Interval = Field(description="Interval of delta, score units.")
+    p_value: float = Field(description="Of a difference of 0.")
+    q: float = Field(description="Which quantile, a proportion.")
+    of: Of = Field(description="Of the arms, or of the items' differences.")
+    baseline_quantile: float = Field(description="The baseline's quantile, score units.")
+    candidate_quantile: float = Field(description="The candidate's quantile, score units.")
+    method: Literal["order_statistics", "bootstrap"] = Field(description="How interval and p were obtained.")
+    alternative: Alternative = Field(description="Direction tested.")
+    n: int = Field(description="Items, a count.")
+    n_clusters: int | None = Field(description="Clusters, a count.")
+
+
+def _cost(request: QuantileDifferenceRequest) -> float:
+    n = len(request.baseline)
+    if request.exact:
+        return 0.002 + 2e-6 * n
+    return (
+        0.005
+        + 2e-6 * n
+        + (request.n_resamples or DEFAULT_DRAWS) * (2e-5 + (2.5e-8 if request.clusters is None else 8e-8) * n)
+    )
+
+
+SHOWS: Shows = {
+    # quantiles can part from the difference of means
+    "ci": Covers(by_level, around=False),
+    "p_value": PValue(against_zero, fixes=lambda _: False),
+    **no_meaning("delta", "q", "baseline_quantile", "candidate_quantile"),
+}
+
+
+def _least_p(extent: Extent, parameter: Parameter) -> Least | None:
+    """Every difference on one side of 0."""
+    if parameter("of") != "differences" or extent.clustered:
+        return None
+    q, n = float(parameter("q")), extent.n
+    up, down = Fraction(1 - q) ** n, Fraction(q) ** n
+    least = {"greater": up, "less": down}.get(parameter("alternative"), min(2 * min(up, down), Fraction(1)))
+    return Least(least, n, "items", "the quantile's sign test")
+
+
+def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Value | None:
+    """Of items' differences, which their signs and ranks decide."""
+    if asked.parameter("of") != "differences" or units.clustered or units.sizes.max() > 1:
+        return None
+    q, n = float(asked.parameter("q")), len(units.sizes)
+    if path == ("delta",):
+        return np.asarray(np.quantile(units.sums, q, axis=1))
+    if path == ("ci",):
+        ranked, ends = np.sort(units.sums, axis=1), order_ranks(n, q, (1 - asked.level) / 2)
+        far = (-np.inf, np.inf)
+        low, high = (
+            np.full(len(ranked), away) if rank is None else ranked[:, rank - 1]
+            for rank, away in zip(ends, far, strict=True)
+        )
+        return low, high
+    if path == ("p_value",):
+        counts = zip((units.sums < 0).sum(axis=1), (units.sums <= 0).sum(axis=1), strict=True)
+        alternative = str(asked.parameter("alternative"))
+        return np.array([_p(signs_p(int(lt), int(le), n, q), alternative) for lt, le in counts])
+    return None
+
+
+def _effort(parameter: Parameter) -> Effort:
+    return "summed" if parameter("of") == "differences" else "resampled"
+
+
+def _p(tails: tuple[float, float], alternative: str) -> float:
+    greater, less = tails
+    return {"greater": greater, "less": less}.get(alternative, min(2 * min(greater, less), 1.0))
+
+
+@stat_test(
+    name="quantile-difference",
+    version=1,
+    title="Difference of paired medians and quantiles",
+    example={
+        "baseline": [1.9, 2.4, 3.1, 2.2, 9.8, 2.7, 3.4, 2.1, 2.9, 14.2],
+        "candidate": [1.6, 2.2, 2.7, 2.3, 6.1, 2.5, 2.9, 1.7, 2.6, 9.0],
+        "of": "differences",
+    },
+    cost=_cost,
+    plan=PlanUse(
+        endpoints=frozenset({"continuous"}),
+        clusters="when_planned",
+        shows=SHOWS,
+        least_p=_least_p,
+        simulated=Simulated(_simulated, _effort),
+    ),
+)
+def quantile_difference(request: QuantileDifferenceRequest) -> QuantileDifferenceAnalysis:
+    """Compare the medians, or other quantiles, of two arms on the same items.
+
+    `arms`: the difference of the arms' own quantiles, with the resamples of items or whole clusters that keep pairs
+    together. `differences`: the quantile of the items' differences; of independent items the number of differences
+    below it is binomial, which gives an exact interval and test. H0: that difference is 0.
+
+    Returns:
+        delta: by type-7 quantiles, as numpy and R take them.
+        ci: two order statistics that miss with at most half of 1 - level each; else the percentiles of resamples.
+        p_value: of binomial signs, exact; else from (1 + resamples beyond 0) / (resamples + 1).
+
+    Raises:
+        InvalidData: columns of different length, no item, a single cluster.
+
+    Edge cases:
+        Too few items for an order statistic that far out: that end is unbounded (`infinite`).
+        Differences of 0 count on both sides, so that ties make the exact test keep its level and no more.
+        Resamples that do not vary: warning QUANTILE_FLAT, and no rule may rest on interval or p (`undecided`).
+        Fewer than 5 items beyond the quantile: FEW_FOR_QUANTILE. Few clusters: FEW_CLUSTERS, CAUTION.
+        Drawn numbers: `within` gives four Monte-Carlo standard errors to either side.
+
+    Sources:
+        Conover (1999), Practical Nonparametric Statistics, 3.2 (quantile test and interval).
+        Hyndman & Fan (1996), Am Stat 50:361 (type 7).
+        Davison & Hinkley (1997), Bootstrap Methods and their Application, 2.3 and 5.3.
+
+    Example:
+        Ten latencies, nine of them shorter: the median difference is -.35, the interval from the 2nd to the 9th of the
+        sorted differences, -3.7 to -.2; two-sided p = 22/1024.
+    """
+    before, after = request.arrays()
+    n = len(before)
+    reasons: dict[str, str] = {}
+    bounds: dict[str, str] = {}
+    codes = np.arange(n) if request.clusters is None else codes_of(request.clusters)
+    units = int(codes.max()) + 1
+    if request.clusters is None:
+        reasons["n_clusters"] = NO_CLUSTERS
+    own = [float(np.quantile(column, request.q)) for column in (before, after)]
+    difference = after - before
+    delta = float(np.quantile(difference, request.q)) if request.of == "differences" else own[1] - own[0]
+    found = _ordered(request, difference) if request.exact else _drawn(request, before, after, codes)
+    p = floored(found.p, "p_value", bounds)
+    ends = {"low": found.low, "high": found.high}
+    reasons |= {f"ci.{name}": "infinite" for name, end in ends.items() if end is None}
+    method: Literal["order_statistics", "bootstrap"] = "order_statistics" if request.exact else "bootstrap"
+    ci = Interval(low=found.low, high=found.high, level=request.level, method=method)
+    return QuantileDifferenceAnalysis(
+        delta=delta,
+        ci=ci,
+        p_value=p,
+        q=request.q,
+        of=request.of,
+        baseline_quantile=own[0],
+        candidate_quantile=own[1],
+        method=method,
+        alternative=request.alternative,
+        n=n,
+        n_clusters=None if request.clusters is None else units,
+        reasons=reasons,
+        bounds=bounds,
+        within=dict(found.within),
+        undecided=dict.fromkeys(("ci", "p_value"), FLAT) if found.flat else {},
+        warnings=tuple(_warnings(request, codes, flat=found.flat)),
+        resampling=Resampling(exact=True)
+        if request.exact
+        else Resampling.drawn(
+            request.n_resamples or DEFAULT_DRAWS, DEFAULT_SEED if request.seed is None else request.seed
+        ),
+        sentence=_sentence(request, delta, ci, p, bounds, units),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The interval and p, and how closely drawn numbers are known."""
+
+    low: float | None
+    high: float | None
+    p: float
+    flat: bool = False
+    within: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+
+def _ordered(request: QuantileDifferenceRequest, difference: NDArray[np.float64]) -> _Found:
+    ranked, n = np.sort(difference), len(difference)
+    low, high = (
+        None if rank is None else float(ranked[rank - 1])
+        for rank in order_ranks(n, request.q, (1 - request.level) / 2)
+    )
+    tails = signs_p(int((difference < 0).sum()), int((difference <= 0).sum()), n, request.q)
+    return _Found(low, high, _p(tails, request.alternative))
+
+
+def _drawn(
+    request: QuantileDifferenceRequest,
+    before: NDArray[np.float64],
+    after: NDArray[np.float64],
+    codes: NDArray[np.int64],
+) -> _Found:
+    draws, seed = request.n_resamples or DEFAULT_DRAWS, DEFAULT_SEED if request.seed is None else request.seed
+    columns = [after - before] if request.of == "differences" else [before, after]
+    quantiles = resampled_quantiles(columns, codes, request.q, draws, seed)
+    drawn = np.sort(quantiles[:, 0] if request.of == "differences" else quantiles[:, 1] - quantiles[:, 0])
+    flat = bool(drawn[0] == drawn[-1])
+    tail = (1 - request.level) / 2
+
+    def end(at: float) -> float:
+        return float(np.quantile(drawn, at))
+
+    down, up = (int(np.searchsorted(drawn, 0.0, side)) for side in ("right", "left"))
+    shares = ((1 + down) / (draws + 1), (1 + draws - up) / (draws + 1))
+    within = {}
+    for name, at in (("low", tail), ("high", 1 - tail)):
+        near = of_quantile(end, draws, at)
+        if near is not None:
+            within[f"ci.{name}"] = near
+    ranges = [of_share(min(share, 1.0), draws) for share in shares]
+    within["p_value"] = (
+        _p((ranges[0][0], ranges[1][0]), request.alternative),
+        _p((ranges[0][1], ranges[1][1]), request.alternative),
+    )
+    return _Found(
+        end(tail), end(1 - tail), min(_p(shares, request.alternative), 1.0), flat, {} if flat else within
+    )
+
+
+def _warnings(
+    request: QuantileDifferenceRequest, codes: NDArray[np.int64], *, flat: bool
+) -> list[StatWarning]:
+    n = len(codes)
+    beyond = round(n * min(request.q, 1 - request.q), 9)
+    said = [] if request.clusters is None else list(cluster_warnings(np.bincount(codes).astype(np.float64)))
+    if beyond < FEW:
+        said.append(FEW_FOR_QUANTILE(q=request.q, n=n, beyond=beyond))
+    if flat:
+        said.append(QUANTILE_FLAT())
+    return said
+
+
+def _sentence(
+    request: QuantileDifferenceRequest,
+    delta: float,
+    ci: Interval,
+    p: float,
+    bounds: dict[str, str],
+    units: int,
+) -> str:
+    named = "median" if request.q == 0.5 else f"{request.q:g} quantile"
+    says = (
+        f"The {named} of the items' differences is {amount(delta, binary=False)}"
+        if request.of == "differences"
+        else f"The candidate's {named} differs from the baseline's by {amount(delta, binary=False)}"
+    )
+    low = "minus infinity" if ci.low is None else amount(ci.low, binary=False)
+    high = "infinity" if ci.high is None else amount(ci.high, binary=False)
+    where = f"n = {len(request.baseline)}" + ("" if request.clusters is None else f" in {units} clusters")
+    how = "order-statistic" if request.exact else "bootstrap"
+    return (
+        f"{says} ({level_text(request.level)} {how} CI {low} to {high}, {where}); {request.alternative}, "
+        + decision(p, request.alpha, "a difference of 0 is", bound=bounds.get("p_value"))
+    )
