@@ -69,7 +69,7 @@ from service.keyring import Keyring
 from service.starting import signer_of
 from service.store.engine import Database
 from service.wake import nudge
-from service.web import pages, strangers
+from service.web import pages
 
 ROUTERS: tuple[APIRouter, ...] = (
     stats.routes,
@@ -110,9 +110,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     service.metrics_routes,
     health.routes,
     docs.routes,
-    pages.routes,
-    strangers.routes,
-    strangers.files,
+    *pages.ROUTERS,
 )
 _NO_TELEMETRY = TelemetryConfig(
     tracing=False, metrics=False, logs=False, operation_spans=False, auto_configure=False

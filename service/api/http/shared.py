@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from service.store.engine import Database
 
 MOST_POSTS_AT_ONCE = 256
+MOST_FOLLOWING = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,9 @@ class Services:
     public: PublicAnswers = field(default_factory=PublicAnswers)
     strangers: PublicAnswers = field(default_factory=PublicAnswers)
     """Turns of those who read a shared record without a key. Nothing is remembered for them: links end at once."""
+
+    following: Semaphore = field(default_factory=lambda: Semaphore(MOST_FOLLOWING))
+    """Pages that follow a progress: each asks the database every second."""
 
     @property
     def quota(self) -> Quota:

@@ -1,0 +1,7 @@
+"""Chinese under the English: the pages of plans."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+WORDS: Mapping[str, str] = {}
