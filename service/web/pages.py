@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from service.web import collecting, downloads, listing, record, signing, strangers
+from service.web import collecting, downloads, listing, plan_page, record, signing, strangers, wizard
 
 ROUTERS: tuple[APIRouter, ...] = (
     signing.routes,
     listing.routes,
     record.routes,
+    plan_page.routes,
+    wizard.routes,
     collecting.routes,
     collecting.streams,
     downloads.routes,

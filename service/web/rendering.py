@@ -33,6 +33,7 @@ KEPT = ("q", "state", "arm", "action", "cursor")
 
 PLACES: tuple[tuple[str, str, tuple[Scope, ...]], ...] = (
     ("/preregistrations", worded("Preregistrations"), ("read",)),
+    ("/plans/new", worded("New plan"), ("plans:write",)),
 )
 """Where one can go, and what the key has to be allowed for it."""
 
@@ -124,5 +125,11 @@ class PageRoute(APIRoute):
 def refusal(request: Request, error: ForelockError) -> Response:
     """What was refused, and the way out, as a page."""
     return html(
-        request, "message.html", error.status, heading=error.title, detail=error.detail, faults=error.faults
+        request,
+        "message.html",
+        error.status,
+        visitor=getattr(request.state, "caller", None),
+        heading=error.title,
+        detail=error.detail,
+        faults=error.faults,
     )

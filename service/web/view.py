@@ -9,7 +9,7 @@ from service.domain.notes.next_steps import next_step
 from service.domain.notes.notes import marks_in_words
 from service.domain.outgoing import Link, LinkKind
 from service.domain.plans.family import FamilyPlace
-from service.domain.plans.plan import Hypothesis, Plan
+from service.domain.plans.plan import Claim, Hypothesis, Plan
 from service.domain.plans.preregistration import Preregistration, State
 from service.domain.results.unblinding import Erasure, Unblinding, sentences
 from service.domain.rules.fields import EFFECT_FIELDS
@@ -80,9 +80,10 @@ KINDS: Mapping[LinkKind, str] = {
     "other": "",
 }
 TRUTHS = {True: worded("holds"), False: worded("fails"), None: worded("unknown")}
-CLAIMS = {
+CLAIMS: Mapping[Claim, str] = {
     "superiority": worded("superiority"),
     "non_inferiority": worded("non-inferiority"),
+    "minimum_effect": worded("minimum effect"),
     "equivalence": worded("equivalence"),
 }
 FAMILY = worded("This is registration {number} of {of} on these items in this project.")

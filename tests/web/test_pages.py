@@ -9,7 +9,7 @@ from service.domain.access import Project
 from service.store import coverage, job_leases, jobs, projects
 from tests.web.samples import NOW, PLAN, RULE
 
-VOID = {"meta", "link", "input", "br", "img", "hr"}
+VOID = {"meta", "link", "input", "br", "img", "hr", "source"}
 
 
 class Outline(HTMLParser):
