@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from service.web import collecting, downloads, listing, plan_page, record, signing, strangers, wizard
+from service.web import (
+    audit_page,
+    collecting,
+    downloads,
+    jobs_page,
+    keys_page,
+    listing,
+    plan_page,
+    record,
+    signing,
+    strangers,
+    wizard,
+)
 
 ROUTERS: tuple[APIRouter, ...] = (
     signing.routes,
@@ -15,6 +27,9 @@ ROUTERS: tuple[APIRouter, ...] = (
     collecting.routes,
     collecting.streams,
     downloads.routes,
+    jobs_page.routes,
+    audit_page.routes,
+    keys_page.routes,
     strangers.routes,
     strangers.files,
 )

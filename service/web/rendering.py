@@ -34,6 +34,9 @@ KEPT = ("q", "state", "arm", "action", "cursor")
 PLACES: tuple[tuple[str, str, tuple[Scope, ...]], ...] = (
     ("/preregistrations", worded("Preregistrations"), ("read",)),
     ("/plans/new", worded("New plan"), ("plans:write",)),
+    ("/jobs", worded("Jobs"), ("admin",)),
+    ("/audit", worded("Audit log"), ("admin",)),
+    ("/keys", worded("Keys"), ("admin",)),
 )
 """Where one can go, and what the key has to be allowed for it."""
 

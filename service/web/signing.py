@@ -82,6 +82,7 @@ def signed_in(request: Request) -> Key:
 
 
 Visitor = Annotated[Key, Depends(visitor_of)]
+Admin = Annotated[Key, Depends(visitor_who_may("admin"))]
 
 
 @routes.get("/")
