@@ -6,10 +6,12 @@ from fastapi import APIRouter
 
 from service.web import (
     audit_page,
+    catalogue,
     collecting,
     downloads,
     jobs_page,
     keys_page,
+    leaderboards,
     listing,
     plan_page,
     record,
@@ -27,6 +29,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     collecting.routes,
     collecting.streams,
     downloads.routes,
+    catalogue.routes,
+    leaderboards.routes,
     jobs_page.routes,
     audit_page.routes,
     keys_page.routes,

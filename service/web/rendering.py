@@ -34,6 +34,8 @@ KEPT = ("q", "state", "arm", "action", "cursor")
 PLACES: tuple[tuple[str, str, tuple[Scope, ...]], ...] = (
     ("/preregistrations", worded("Preregistrations"), ("read",)),
     ("/plans/new", worded("New plan"), ("plans:write",)),
+    ("/tests", worded("Tests"), ("tests:run",)),
+    ("/leaderboards", worded("Leaderboards"), ("tests:run",)),
     ("/jobs", worded("Jobs"), ("admin",)),
     ("/audit", worded("Audit log"), ("admin",)),
     ("/keys", worded("Keys"), ("admin",)),

@@ -83,6 +83,7 @@ def signed_in(request: Request) -> Key:
 
 Visitor = Annotated[Key, Depends(visitor_of)]
 Admin = Annotated[Key, Depends(visitor_who_may("admin"))]
+Tester = Annotated[Key, Depends(visitor_who_may("tests:run"))]
 
 
 @routes.get("/")
