@@ -1,4 +1,4 @@
-"""What is downloaded from the page of a record: pictures, reports, the bundle."""
+"""What is downloaded from the page of a record: pictures, reports, rows, the bundle."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from service.api.http.shared import services
 from service.api.routes import bundles
 from service.api.routes.charts import known_chart, spec_of_record
 from service.api.routes.reports import known_report, report_of_record
+from service.api.routes.rows import rows_file
 from service.web.record import ONE
 from service.web.rendering import PageRoute
 from service.web.signing import Visitor, known, signed_in
@@ -62,3 +63,11 @@ def bundle(request: Request, visitor: Visitor, preregistration_id: str) -> Respo
     """Everything that shows what a record is, as one file."""
     services(request).reads.note(visitor, "bundle.read", preregistration_id)
     return bundles.get_bundle(visitor, services(request), known(preregistration_id))
+
+
+@routes.get(ONE + "/results.csv")
+def rows(request: Request, visitor: Visitor, preregistration_id: str) -> Response:
+    """The rows of a judged record. Before the verdict they are refused as everywhere."""
+    response = rows_file(services(request), visitor, known(preregistration_id))
+    services(request).reads.note(visitor, "results.read", preregistration_id)
+    return response

@@ -53,7 +53,7 @@ _TEMPLATES = Environment(
 
 def _quoted(text: str) -> Markup:
     """Escape the text, and set what stands between backticks as code."""
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704  # escaped first
+    return Markup(re.sub("(`{1,2})([^`]+)\\1", r"<code>\2</code>", str(escape(text))))  # noqa: S704  # escaped first
 
 
 _TEMPLATES.filters["quoted"] = _quoted

@@ -94,6 +94,7 @@ WORDS: Mapping[str, str] = {
     "Downloads": "下载",
     "Report:": "报告:",
     "Intervals:": "区间图:",
+    "Rows": "数据行",
     "Bundle": "证据包",
     ", which `forelock verify` checks without this service": ",无需本服务即可用 `forelock verify` 校验",
     "Timeline": "时间线",
