@@ -18,9 +18,9 @@ from service.domain.access import Key
 from service.domain.ledger import Kind
 from service.domain.outgoing import Link
 from service.domain.plans.preregistration import Preregistration
-from service.domain.verdicts.records import Verdict
+from service.domain.verdicts.records import HypothesisVerdict, Verdict
 from service.errors import TooLarge, Unavailable
-from service.reports.charts.of_verdict import forest_of
+from service.reports.charts.of_verdict import counts_of, forest_of
 from service.reports.charts.style import Spec
 from service.reports.verdict import words
 from service.reports.verdict.content import Report
@@ -28,10 +28,16 @@ from service.store import clock, coverage, jobs, ledger, links, preregistrations
 from service.web import shown, view
 from service.web.rendering import PageRoute, drawn_here, html
 from service.web.signing import LIST, known, visitor_of
-from service.web.words.speech import ENGLISH, Say, language_of
+from service.web.words.speech import ENGLISH, Say, language_of, worded
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 ONE = LIST + "/{preregistration_id}"
+PICTURES = {
+    "arms": worded("Each arm with its interval"),
+    "discordance": worded("Where the arms differ"),
+    "pareto": worded("Quality and cost"),
+    "multiverse": worded("The same data under other choices"),
+}
 HAPPENED: Mapping[Kind, str] = {
     "plan_amended": view.AMENDED,
     "close": view.CLOSED,
@@ -42,7 +48,7 @@ HAPPENED: Mapping[Kind, str] = {
 @routes.get(ONE)
 async def preregistration(request: Request, preregistration_id: str) -> Response:
     """One preregistration: its plan, and its verdict once there is one, with the picture of its intervals."""
-    visitor, page, report, spec = await to_thread.run_sync(_opened, request, known(preregistration_id))
+    visitor, page, report, spec, more = await to_thread.run_sync(_opened, request, known(preregistration_id))
     forest = None
     if spec is not None:
         try:
@@ -59,12 +65,17 @@ async def preregistration(request: Request, preregistration_id: str) -> Response
         report=report,
         forest=forest,
         spec=spec,
+        more=more,
+        pictures=PICTURES,
         words=words,
     )
 
 
-def _opened(request: Request, preregistration_id: str) -> tuple[Key, shown.Page, Report | None, Spec | None]:
-    """The page of a record; after its verdict with its report, and with the picture of its intervals."""
+Opened = tuple[Key, shown.Page, Report | None, Spec | None, Mapping[str, Sequence[str]]]
+
+
+def _opened(request: Request, preregistration_id: str) -> Opened:
+    """The page of a record; after its verdict with its report, the picture of its intervals, and names of others."""
     language = language_of(request)
     with services(request).database.read() as session:
         visitor = visitor_of(request, session)
@@ -75,9 +86,20 @@ def _opened(request: Request, preregistration_id: str) -> tuple[Key, shown.Page,
         elsewhere = () if record.state == "draft" else links.every(session, record.id)
         page = page_of_record(session, record, verdict, elsewhere, Say(language))
         if verdict is None:
-            return visitor, page, None, None
+            return visitor, page, None, None, {}
         report = reports.of_verdict(session, record, verdict)
-        return visitor, page, report, forest_of(record.plan, verdict, language)
+        more = {each.id: _pictures(record, each) for each in verdict.hypotheses}
+        return visitor, page, report, forest_of(record.plan, verdict, language), more
+
+
+def _pictures(record: Preregistration, judged: HypothesisVerdict) -> list[str]:
+    """Pictures of a hypothesis whose rows are open, beside the two that every page shows."""
+    found = ["arms"]
+    if counts_of(judged) is not None:
+        found.append("discordance")
+    if len(record.plan.endpoints_of(judged.population)) > 1:
+        found.append("pareto")
+    return [*found, "multiverse"]
 
 
 def page_of_record(
