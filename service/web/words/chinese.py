@@ -101,7 +101,7 @@ WORDS: Mapping[str, str] = {
     "The same data under other choices": "其他选择下的同一数据",
     "Rows": "数据行",
     "Bundle": "证据包",
-    ", which `forelock verify` checks without this service": ",无需本服务即可用 `forelock verify` 校验",
+    "`forelock verify` checks it without this service": "无需本服务即可用 `forelock verify` 校验",
     "Timeline": "时间线",
     "In the ledger": "账本中",
     "leaf {number}": "叶 {number}",
