@@ -53,6 +53,7 @@ from service.api.routes import (
     projects,
     reports,
     results,
+    rows,
     runs,
     service,
     stats,
@@ -69,7 +70,7 @@ from service.keyring import Keyring
 from service.starting import signer_of
 from service.store.engine import Database
 from service.wake import nudge
-from service.web import pages, strangers
+from service.web import pages
 
 ROUTERS: tuple[APIRouter, ...] = (
     stats.routes,
@@ -81,6 +82,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     populations.routes,
     runs.routes,
     results.routes,
+    rows.routes,
     imports.routes,
     unblinding.routes,
     verdicts.routes,
@@ -110,9 +112,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     service.metrics_routes,
     health.routes,
     docs.routes,
-    pages.routes,
-    strangers.routes,
-    strangers.files,
+    *pages.ROUTERS,
 )
 _NO_TELEMETRY = TelemetryConfig(
     tracing=False, metrics=False, logs=False, operation_spans=False, auto_configure=False

@@ -25,7 +25,11 @@ def request_of(path: str) -> Json:
     Raises:
         FileFault: naming the line.
     """
-    rows = read_table(path)
+    return columns_of(read_table(path), path)
+
+
+def columns_of(rows: list[Row], path: str) -> Json:
+    """The same of rows that were read; `path` is what faults call their file."""
     return _long(rows, path) if set(LONG) <= set(rows[0].cells) else _wide(rows, path)
 
 

@@ -70,9 +70,14 @@ def read_table(path: str) -> list[Row]:
     Raises:
         FileFault: naming the line that cannot be read; there is no row.
     """
-    rows = list(_delimited(files.read_text(path), path, (), ""))
+    return table_in(files.read_text(path), path)
+
+
+def table_in(text: str, name: str) -> list[Row]:
+    """The same of a text; `name` is what faults call it."""
+    rows = list(_delimited(text, name, (), ""))
     if not rows:
-        raise FileFault(f"{path}: holds no row")
+        raise FileFault(f"{name}: holds no row")
     return rows
 
 

@@ -12,11 +12,15 @@ from forelock.problem import FileFault
 Json = dict[str, Any]
 NEEDED = " (cannot be empty)"
 Claim = Literal["superiority", "non_inferiority", "equivalence"]
+Better = Literal["higher", "lower"]
 Ask = Callable[[str], str]
 
 CLAIMS: dict[str, Claim] = {"better": "superiority", "no worse": "non_inferiority", "the same": "equivalence"}
+BETTER: dict[str, Better] = {"more is better": "higher", "less is better": "lower"}
+ALPHAS = (0.05, 0.01, 0.1)
+"""How often a rule may hold where its claim is false; the first is usual."""
 SAID = {
-    "superiority": "{candidate} scores higher than {baseline}",
+    "superiority": "{candidate} scores {better} than {baseline}",
     "non_inferiority": "{candidate} is not worse than {baseline} by {size} or more",
     "equivalence": "{candidate} and {baseline} differ by less than {size}",
 }
@@ -39,6 +43,9 @@ class Answers:
     clusters: str | None
     n_clusters: int | None
     independence: str | None
+    better: Better = "higher"
+    alpha: float = 0.05
+    """How often the rule may hold where the claim is false."""
 
 
 def plan_of(given: Answers) -> Json:
@@ -59,7 +66,7 @@ def plan_of(given: Answers) -> Json:
                 "id": "H1",
                 "claim": given.claim,
                 "statement": SAID[given.claim].format(
-                    candidate=given.candidate, baseline=given.baseline, size=size
+                    candidate=given.candidate, baseline=given.baseline, size=size, better=given.better
                 ),
                 "population": "items",
                 "baseline": given.baseline,
@@ -68,9 +75,7 @@ def plan_of(given: Answers) -> Json:
                 "rule": rule,
             }
         ],
-        "endpoints": [
-            {"id": given.endpoint, "kind": "binary" if given.binary else "continuous", "role": "primary"}
-        ],
+        "endpoints": [_endpoint(given)],
         "tests": tests,
         "sesoi": {given.endpoint: {"value": given.size, "unit": unit}},
         "thresholds": [],
@@ -80,26 +85,42 @@ def plan_of(given: Answers) -> Json:
     }
 
 
-def _test(name: str, test: str, **parameters: Any) -> Json:
+def _endpoint(given: Answers) -> Json:
+    endpoint = {"id": given.endpoint, "kind": "binary" if given.binary else "continuous", "role": "primary"}
+    return endpoint if given.better == "higher" else endpoint | {"better": given.better}
+
+
+def _test(given: Answers, name: str, test: str, **parameters: Any) -> Json:
+    """One use of a test, at the alpha that was chosen; the usual one goes without saying."""
+    if given.alpha != ALPHAS[0]:
+        parameters["alpha"] = given.alpha
+        if test != "equivalence":
+            parameters["level"] = round(1 - given.alpha, 12)
     return {"id": name, "test": test, "version": 1, "parameters": parameters}
 
 
 def _superiority(given: Answers) -> tuple[list[Json], str]:
+    shown = "delta > 0" if given.better == "higher" else "delta < 0"
     if given.clusters is not None:
         tests = [
-            _test("flips", "clustered-mcnemar", method="sign_flip"),
-            _test("robust", "clustered-mcnemar", method="cr2_t"),
+            _test(given, "flips", "clustered-mcnemar", method="sign_flip"),
+            _test(given, "robust", "clustered-mcnemar", method="cr2_t"),
         ]
-        return tests, "delta > 0 and flips.p_value < 0.05 and robust.ci excludes 0"
-    if given.binary:
-        return [_test("mcnemar", "mcnemar", method="exact")], "delta > 0 and mcnemar.p_value < 0.05"
-    return [_test("t", "t-test", method="paired")], "delta > 0 and t.p_value < 0.05"
+        return tests, f"{shown} and flips.p_value < {given.alpha:g} and robust.ci excludes 0"
+    name, test, method = ("mcnemar", "mcnemar", "exact") if given.binary else ("t", "t-test", "paired")
+    return [_test(given, name, test, method=method)], f"{shown} and {name}.p_value < {given.alpha:g}"
 
 
 def _margin(given: Answers) -> tuple[list[Json], str]:
-    method = "tango" if given.binary and given.clusters is None else "t"
-    field = "equivalent" if given.claim == "equivalence" else "noninferior"
-    return [_test("margin", "equivalence", method=method)], f"margin.{field} is true"
+    tests = [
+        _test(given, "margin", "equivalence", method="tango" if given.binary and not given.clusters else "t")
+    ]
+    if given.claim == "equivalence":
+        return tests, "margin.equivalent is true"
+    # `noninferior` says that the candidate is not lower; where less is better it must not be higher
+    if given.better == "lower":
+        return tests, f"margin.p_upper < {given.alpha:g}"
+    return tests, "margin.noninferior is true"
 
 
 TEMPLATE = plan_of(
@@ -129,6 +150,7 @@ def ask(read: Ask | None = None) -> Json:
         prompt, "Is an item right or wrong, or does it get a score?", ("right or wrong", "score")
     )
     endpoint = _text(prompt, "What is measured", "accuracy" if binary == "right or wrong" else "score")
+    better = _choice(prompt, f"Of {endpoint}:", tuple(BETTER))
     claim = _choice(prompt, f"What do you want to show of {candidate}?", tuple(CLAIMS))
     unit = "percentage points" if binary == "right or wrong" else "score units"
     size = _number(prompt, f"The smallest difference that matters, in {unit}", 2.0)
@@ -140,6 +162,7 @@ def ask(read: Ask | None = None) -> Json:
         n_clusters = int(_number(prompt, f"How many of these ({clusters})", 30, whole=True))
     else:
         why = _text(prompt, "Why are items independent", "every item has another source")
+    sure = _choice(prompt, "How often may the rule hold by chance?", [f"{100 * each:g}%" for each in ALPHAS])
     return plan_of(
         Answers(
             title=_text(prompt, "A title", f"{candidate} against {baseline} on {dataset}"),
@@ -154,6 +177,8 @@ def ask(read: Ask | None = None) -> Json:
             clusters=clusters or None,
             n_clusters=n_clusters,
             independence=why,
+            better=BETTER[better],
+            alpha=float(sure.removesuffix("%")) / 100,
         )
     )
 

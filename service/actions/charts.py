@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NoReturn, get_args
 
 from sqlalchemy.orm import Session
@@ -13,6 +13,7 @@ from service.actions.manifests import facts_of
 from service.domain.deviations.as_run import Rows
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration
+from service.domain.power.records import RulePower
 from service.domain.power.rule import rule_powers
 from service.domain.recent import Recent
 from service.domain.verdicts.arm_summaries import ArmSummary, arm_summaries
@@ -45,11 +46,12 @@ _CURVES: Recent[tuple[str, str], Mapping[str, Any]] = Recent(64)
 
 def of_plan(session: Session, record: Preregistration, language: Language) -> Spec:
     """The power of every rule, from the plan and its items alone: nothing in it follows from results."""
-    plan = record.plan
-    found = [
-        (power.model_dump(mode="json"), _is_binary(plan, power.hypothesis))
-        for power in rule_powers(plan, facts_of(session, record))
-    ]
+    return of_powers(record.plan, rule_powers(record.plan, facts_of(session, record)), language)
+
+
+def of_powers(plan: Plan, powers: Sequence[RulePower], language: Language) -> Spec:
+    """The power of a plan's rules as it was worked out."""
+    found = [(power.model_dump(mode="json"), _is_binary(plan, power.hypothesis)) for power in powers]
     return power_of_rules(found, subtitle=plan.title or "", language=language)
 
 

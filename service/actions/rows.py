@@ -19,6 +19,8 @@ from service.errors import InvalidData
 from service.store import batches, plan_keys
 
 Row = dict[str, Any]
+PIECE = 10_000
+"""Rows that are opened together."""
 _CURSOR = re.compile(r"([1-9][0-9]{0,9})-([0-9]{1,9})")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -48,6 +50,20 @@ def page(
         if len(rows) == limit:
             return rows, f"{sequence}-{end}"
     return rows, None
+
+
+def every(session: Session, record: Preregistration) -> Iterator[Row]:
+    """All rows that may be read, in the order they were posted, a batch at a time in memory.
+
+    Raises:
+        Conflict: as `page` does, before the first row.
+    """
+    cursor: str | None = None
+    while True:
+        found, cursor = page(session, record, cursor=cursor, limit=PIECE)
+        yield from found
+        if cursor is None:
+            return
 
 
 def _shown(session: Session, record: Preregistration) -> Callable[[str, str], bool]:

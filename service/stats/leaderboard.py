@@ -148,6 +148,7 @@ def _sentence(request: LeaderboardRequest, board: Standings) -> str:
         }
     },
     cost=_cost,
+    serves=frozenset({"ranked"}),
 )
 def leaderboard(request: LeaderboardRequest) -> LeaderboardAnalysis:
     """Rank several arms on the same items and say which differences, bests and ranks the data carry.

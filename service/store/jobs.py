@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from service.errors import NotFound
 from service.records import StrictRecord
-from service.store import clock, job_work, scope
+from service.store import clock, job_work, paging, scope
 from service.store.tables import jobs
 
 OF_RECORDS = ("verdict", "look", "monitor", "unblinding")
@@ -109,6 +109,23 @@ def get(session: Session, project_id: str, job_id: str) -> Job:
     if row is None:
         raise NotFound(f"there is no job {job_id} in this project")
     return read(row)
+
+
+def page(
+    session: Session,
+    project_id: str,
+    *,
+    state: JobState | None = None,
+    cursor: str | None = None,
+    limit: int = 50,
+) -> tuple[list[Job], str | None]:
+    """The project's jobs that are still kept, newest first, without their results, which may be large."""
+    columns = [each for each in jobs.c if each.name != "result"]
+    statement = scope.of_project(sa.select(*columns), jobs, project_id)
+    if state is not None:
+        statement = statement.where(jobs.c.state == state)
+    order = (jobs.c.created_at, jobs.c.id)
+    return paging.page(session, statement, order, read, cursor=cursor, limit=limit)
 
 
 def latest(

@@ -28,7 +28,10 @@ from service.reports.charts.style import Spec
 from service.reports.charts.words import Language
 from service.store import ledger, projects
 from service.web import view
-from service.web.pages import PageRoute, html, is_id, page_of_record, verdict_of
+from service.web.record import page_of_record, verdict_of
+from service.web.rendering import PageRoute, html
+from service.web.signing import is_id
+from service.web.words.speech import Say, language_of
 
 SHARED, PUBLIC = "/shared/{token}", "/public/{prereg_id}"
 PICTURE_TURNS = 10.0
@@ -69,15 +72,17 @@ Visited = Annotated[Opened, Depends(_from_path)]
 def page(request: Request, session: ReadSession, visited: Visited) -> Response:
     """The page of the record, as its project sees it."""
     record, link = visited.record, visited.link
+    say = Say(language_of(request))
     return html(
+        request,
         "shared.html",
-        page=page_of_record(session, record, verdict_of(session, record)),
+        page=page_of_record(session, record, verdict_of(session, record), say=say),
         report=None,
         forest=None,
         base=request.url.path,
         judged=record.judged_at is not None,
         project="" if visited.anonymous else projects.get(session, record.project_id).name,
-        ends=None if link is None else view.moment("Ends", link.expires_at),
+        ends=None if link is None else view.moment("", link.expires_at),
     )
 
 

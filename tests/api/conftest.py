@@ -66,10 +66,12 @@ def on_a_socket(app: FastAPI) -> Iterator[str]:
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
-    yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-    server.should_exit = True
-    thread.join()
-    listening.close()
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:  # a test that fails stops its server too
+        server.should_exit = True
+        thread.join()
+        listening.close()
 
 
 @pytest.fixture

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from playwright.sync_api import Browser, sync_playwright
 from tests.api.conftest import on_a_socket
 from tests.web.conftest import app, database, keep, new_key, project  # noqa: F401  # fixtures
 
+AXE = "axe-core@4.14.1"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = [
     "--headless",
@@ -40,3 +43,15 @@ def chromium() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The path of the accessibility checker."""
+    if shutil.which("npm") is None:
+        pytest.skip("npm is not installed")
+    directory = tmp_path_factory.mktemp("axe")
+    command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(directory), AXE]
+    if subprocess.run(command, capture_output=True, check=False, timeout=200).returncode != 0:
+        pytest.skip(f"npm cannot fetch {AXE} here")
+    return directory / "node_modules" / "axe-core" / "axe.min.js"

@@ -1,11 +1,7 @@
 from __future__ import annotations
 
-import shutil
-import subprocess
-
 import pytest
 
-AXE = "axe-core@4.14.1"
 pytestmark = pytest.mark.browser
 
 
@@ -47,18 +43,6 @@ def scrolled_over(page):
 
 def text_colour(page):
     return page.evaluate("getComputedStyle(document.querySelector('.swagger-ui')).color")
-
-
-@pytest.fixture(scope="session")
-def axe(tmp_path_factory):
-    """The path of the accessibility checker."""
-    if shutil.which("npm") is None:
-        pytest.skip("npm is not installed")
-    directory = tmp_path_factory.mktemp("axe")
-    command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(directory), AXE]
-    if subprocess.run(command, capture_output=True, check=False, timeout=200).returncode != 0:
-        pytest.skip(f"npm cannot fetch {AXE} here")
-    return directory / "node_modules" / "axe-core" / "axe.min.js"
 
 
 @pytest.mark.slow

@@ -1,9 +1,10 @@
-"""A search, and a view-only link until it is revoked, as a person sees them."""
+"""A search, progress as it moves, and a view-only link until it is revoked, as a person sees them."""
 
 from __future__ import annotations
 
 import pytest
 
+from service.store import coverage
 from tests.api.conftest import bearer
 
 pytestmark = pytest.mark.browser
@@ -61,3 +62,22 @@ def test_a_view_only_link_is_read_and_then_revoked(chromium, address, keep, new_
         page.reload()
         assert "opens nothing" in page.get_by_role("main").inner_text()
         assert context.cookies() == []
+
+
+def test_progress_moves_without_a_reload(chromium, address, keep, new_key, database):
+    keep("collecting")
+    _key, secret = new_key("read")
+    with chromium.new_context() as context:
+        page = context.new_page()
+        asked, complaints = watched(page)
+        page.goto(f"{address}/preregistrations/p1")
+        page.get_by_label("API key").fill(secret)
+        page.keyboard.press("Enter")
+        page.get_by_text("0 of 8 results are in").wait_for()
+        with database.write() as session:
+            coverage.save(session, "p1", "dev", "C1", "accuracy", 1, b"\x07", 3)
+        page.get_by_text("3 of 8 results are in").wait_for()
+        assert page.locator("#progress").evaluate("bar => bar.value") == 3
+        assert page.locator("#news").is_hidden()
+        assert all(url.startswith(f"{address}/") for url in asked)
+        assert complaints == []

@@ -10,23 +10,14 @@ import pytest
 from forelock import wizard
 from service.domain.lint.lint import lint
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import ManifestFacts
+from service.domain.plans.population import planned_facts
 
 
 def errors(plan: dict) -> list[str]:
     """What blocks a lock, with the items that the plan asks for."""
     parsed = Plan.from_dict(plan)
     (population,) = parsed.populations or ()
-    n, clusters = population.n, population.clusters
-    sizes = (
-        () if clusters is None else tuple(n // clusters.n + (i < n % clusters.n) for i in range(clusters.n))
-    )
-    facts = ManifestFacts(
-        items_sha256="0" * 64,
-        n=n,
-        n_clusters=None if clusters is None else clusters.n,
-        cluster_sizes=sizes,
-    )
+    facts = planned_facts(population.n, None if population.clusters is None else population.clusters.n)
     return [each.code for each in lint(parsed, {population.id: facts}) if each.severity == "error"]
 
 
@@ -35,11 +26,18 @@ def test_the_template_can_be_locked():
 
 
 @pytest.mark.parametrize(
-    ("kind", "claim", "clusters"), list(itertools.product("12", "123", ["", "conversation"]))
+    ("kind", "better", "claim", "clusters", "alpha"),
+    [
+        *itertools.product("12", "1", "123", ["", "conversation"], "1"),
+        *itertools.product("12", "2", "123", [""], "2"),
+        ("1", "2", "1", "conversation", "1"),
+    ],
 )
-def test_what_the_questions_make_can_be_locked(kind, claim, clusters):
-    after = ["20", "A title"] if clusters else ["one each", "A title"]
-    answers: Iterator[str] = iter(["a", "b", kind, "hit", claim, "5", "data v1", "400", clusters, *after])
+def test_what_the_questions_make_can_be_locked(kind, better, claim, clusters, alpha):
+    after = ["20" if clusters else "one each", alpha, "A title"]
+    answers: Iterator[str] = iter(
+        ["a", "b", kind, "hit", better, claim, "5", "data v1", "400", clusters, *after]
+    )
     plan = wizard.ask(lambda _question: next(answers))
     assert next(answers, None) is None
     assert errors(plan) == []
@@ -47,7 +45,27 @@ def test_what_the_questions_make_can_be_locked(kind, claim, clusters):
 
 def test_an_answer_that_cannot_be_is_asked_for_again():
     answers = iter(
-        ["a", "b", "3", "1", "hit", "same", "better", "many", "-1", "5", "", "d", "x", "10", "", "w", ""]
+        [
+            "a",
+            "b",
+            "3",
+            "1",
+            "hit",
+            "1",
+            "same",
+            "better",
+            "many",
+            "-1",
+            "5",
+            "",
+            "d",
+            "x",
+            "10",
+            "",
+            "w",
+            "",
+            "",
+        ]
     )
     plan = wizard.ask(lambda _question: next(answers))
     assert plan["populations"][0]["n"] == 10
@@ -56,7 +74,7 @@ def test_an_answer_that_cannot_be_is_asked_for_again():
 
 def test_a_question_that_is_asked_again_says_what_it_wants():
     asked: list[str] = []
-    answers = iter(["a", "b", "3", "1", "hit", "1", "many", "5", "", "d", "x", "10", "", "w", ""])
+    answers = iter(["a", "b", "3", "1", "hit", "", "1", "many", "5", "", "d", "x", "10", "", "w", "", ""])
 
     def read(question: str) -> str:
         asked.append(question)
@@ -64,9 +82,9 @@ def test_a_question_that_is_asked_again_says_what_it_wants():
 
     wizard.ask(read)
     assert "Write a number from 1 to 2:" in asked[3]
-    assert "(a number above 0, such as 2)" in asked[7]
-    assert "(cannot be empty)" in asked[9]
-    assert "(a whole number above 0, such as 500)" in asked[11]
+    assert "(a number above 0, such as 2)" in asked[8]
+    assert "(cannot be empty)" in asked[10]
+    assert "(a whole number above 0, such as 500)" in asked[12]
 
 
 class Terminal(io.StringIO):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sqlalchemy as sa
+from starlette.testclient import TestClient
 
 from service.api.examples.deviations import FILING
 from service.api.http import middleware
@@ -21,6 +22,7 @@ from service.jobs.delivering import Delivering
 from service.publish.addresses import read_allowed
 from service.publish.http import Outgoing
 from service.store.tables import metadata
+from service.web import collecting
 from tests.chaos.leaks import DRAWN
 from tests.every_route import OPERATIONS, PICTURES
 from tests.loopback import Asked, serving
@@ -38,6 +40,8 @@ ON_PAGES = re.compile(r"registration \d+ of \d+|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d U
 """Its place in its family, times, the plan's hash."""
 ELSEWHERE = {"getBundle"}
 """Full of places in the ledger: copies of a database are compared for it (`tests/chaos`)."""
+OF_A_RECORD = ("plan", "plan.json", "plan.md", "missing", "events", "results.csv", "report.json",
+               "charts/power.svg", "charts/forest.svg")  # fmt: skip
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 Sealed = Counter[str]
 """What the sealed batches of each record sum to: what a plant tells."""
@@ -85,7 +89,19 @@ def seen(service: Service, prereg_id: str) -> dict[str, str]:
     for path in ("", "/verdict.json", "/receipt.json", "/charts/power.json", "/charts/forest.json"):
         page = masked(service.client.get(f"/public/{prereg_id}{path}"), prereg_id)
         found[f"public{path}"] = ON_PAGES.sub("…", page)
-    return found
+    return found | pages(service, prereg_id)
+
+
+def pages(service: Service, prereg_id: str) -> dict[str, str]:
+    """Every page and download of a record, for who is signed in with every scope, and its progress as it moves."""
+    visitor = TestClient(service.app, follow_redirects=False)
+    assert visitor.post("/login", data={"key": service.key()}).status_code == 303
+    own = f"/preregistrations/{prereg_id}"
+    paths = [own, *(f"{own}/{part}" for part in OF_A_RECORD)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(collecting, "STREAM_SECONDS", 0.0)
+        found = {path.replace(prereg_id, "ID"): masked(visitor.get(path), prereg_id) for path in paths}
+    return {path: ON_PAGES.sub("…", page) for path, page in found.items()}
 
 
 def stored(service: Service, table: str) -> list[dict[str, Any]]:

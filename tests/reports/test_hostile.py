@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from html.parser import HTMLParser
@@ -16,6 +18,7 @@ from service.reports.charts.arms import arms
 from service.reports.charts.discordance import discordance
 from service.reports.charts.forest import Panel, forest
 from service.reports.charts.units import Unit
+from service.reports.rows_csv import COLUMNS, write_rows
 from service.reports.verdict.content import Report
 from service.reports.verdict.html import print_html
 from service.reports.verdict.latex import escape, print_latex
@@ -145,3 +148,35 @@ def test_pictures_of_hostile_words_draw_nothing_but_text() -> None:
         )
         attributes = {name.rpartition("}")[2] for each in drawn.iter() for name in each.attrib}
         assert not {name for name in attributes if name.startswith("on") or name in ("href", "style")}
+
+
+FORMULAS = (
+    "=1+1",
+    "+1",
+    "-1",
+    "@SUM(A1)",
+    "\t=1",
+    "\r=1",
+    " =1",
+    "\uff1d1",
+    "|calc",
+    "'=1",
+    "''",
+    "%x",
+    "a\n=1",
+    'x",=1',
+)
+
+
+@pytest.mark.parametrize("text", [*CORPUS, *FORMULAS])
+def test_a_spreadsheet_computes_nothing_of_rows(text: str) -> None:
+    row = dict.fromkeys(COLUMNS, text) | {"replicate": 1, "value": -0.5, "batch": 2, "observed_at": None}
+    file = io.BytesIO()
+    assert write_rows([row], file) == len(file.getvalue())
+    header, cells = csv.reader(io.StringIO(file.getvalue().decode(), newline=""))
+    assert tuple(header) == COLUMNS
+    read = dict(zip(header, cells, strict=True))
+    assert (read["value"], read["replicate"], read["batch"], read["observed_at"]) == ("-0.5", "1", "2", "")
+    shown = read["item_id"]
+    assert shown.lstrip()[:1] not in {*"=+-@|%", "\uff1d"}
+    assert shown.removeprefix("'") == text  # and what was put before can be taken off again

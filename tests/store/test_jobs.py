@@ -117,6 +117,18 @@ def test_a_look_finds_what_a_claim_would_take(world, later):
         assert job_leases.claimable(session, abandoned=later(session, 2))
 
 
+def test_jobs_are_listed_newest_first_by_state_and_without_their_results(world):
+    with world.database.write() as session:
+        first, second = (enqueue(world, session, number) for number in (1, 2))
+        job_leases.finish(session, claim(session), {"large": True})
+        newest, following = jobs.page(session, first.project_id, limit=1)
+        older, end = jobs.page(session, first.project_id, limit=1, cursor=following)
+        done, _ = jobs.page(session, first.project_id, state="succeeded")
+        assert jobs.page(session, "another project") == ([], None)
+    assert [each.id for each in (*newest, *older)] == [second.id, first.id]
+    assert (end, [(each.id, each.result) for each in done]) == (None, [(first.id, None)])
+
+
 def test_a_finished_job_shows_its_result(world):
     with world.database.write() as session:
         enqueue(world, session, 1)

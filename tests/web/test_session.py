@@ -33,7 +33,7 @@ def other(purpose: str, message: bytes) -> str:
 
 def test_a_session_names_its_key():
     cookie = session.issue(sign, KEY, NOW)
-    assert session.read(sign, cookie, NOW) == ("p1", "k1")
+    assert session.read(sign, cookie, NOW)[:2] == ("p1", "k1")
 
 
 def test_a_session_ends():

@@ -9,7 +9,7 @@ from service.domain.plans.findings import Finding
 from service.domain.verdicts.outcomes import Excluded
 from service.domain.verdicts.validity import unblinded
 from service.store.preregistrations import Line
-from service.web import view
+from service.web import shown, view
 from tests.web.samples import NOW, PLAN, RULE, draft_of, hypothesis_verdict, verdict_of
 
 
@@ -42,7 +42,7 @@ def test_an_empty_draft_has_a_page():
 
 
 def test_nothing_is_judged_without_a_verdict():
-    page = view.page_of(draft_of("project1"), None, view.Progress(3, 8))
+    page = view.page_of(draft_of("project1"), None, shown.Progress(3, 8))
     assert [each.judged for each in page.hypotheses] == [None]
     assert page.multiplicity == ""
 

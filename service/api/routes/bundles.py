@@ -65,10 +65,11 @@ def get_bundle(caller: Reader, shared: Shared, prereg_id: RecordId, checkpoint: 
         "Content-Length": str(size),
         "Content-Disposition": f'attachment; filename="{record.id}.zip"',
     }
-    return StreamingResponse(_pieces(file), 200, headers, ZIP, BackgroundTask(file.close))
+    return StreamingResponse(pieces(file), 200, headers, ZIP, BackgroundTask(file.close))
 
 
-def _pieces(file: BinaryIO) -> Iterator[bytes]:
+def pieces(file: BinaryIO) -> Iterator[bytes]:
+    """A file from its begin, piece by piece."""
     file.seek(0)
     while piece := file.read(PIECE):
         yield piece

@@ -142,11 +142,11 @@ async def draw_chart(
     The picture follows from what the analysis holds: a forest plot of its interval, a curve, power over n, an error
     rate, arms in order, the fourfold table. Nothing is stored, and no plan is behind it.
     """
-    spec = await to_thread.run_sync(_spec_of_answer, test, body, picture, unit, hypothesis, lang)
+    spec = await to_thread.run_sync(spec_of_answer, test, body, picture, unit, hypothesis, lang)
     return await pictured(request, spec, format, theme)
 
 
-def _spec_of_answer(
+def spec_of_answer(
     test: str,
     body: Answered,
     picture: Picture | None,
@@ -154,6 +154,12 @@ def _spec_of_answer(
     hypothesis: str | None,
     language: Language,
 ) -> Spec:
+    """The spec of a picture of a test's answer.
+
+    Raises:
+        NotFound: there is no such test.
+        InvalidData: it is no answer of it, or has no such picture.
+    """
     if test == "calibration":
         return calibration(_read(Calibration, body), language=language)
     if test == "multiverse":

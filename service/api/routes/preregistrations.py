@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import date, datetime
@@ -25,6 +25,7 @@ from service.api.http.attested import attested
 from service.api.http.body import Content, RawBody, StrictBody, json_reader
 from service.api.http.deps import (
     Cursor,
+    IfMatch,
     Limit,
     Locker,
     Planner,
@@ -340,32 +341,49 @@ def lock_preregistration(
     receipts: list[Receipt] = []
 
     def work(session: Session) -> Response:
-        record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
-        record.require("draft")
-        if_match.check(record.etag)
-        if linted is None or linted.revision != record.revision:
-            raise PreconditionFailed("the record has changed since it was linted: lock it again")
-        material = actions.LockMaterial(shared.keyring.seal_public, secrets.token_bytes(16))
-        locked, receipt = actions.lock(
-            session, caller, record, linted, body.acknowledge, material, now=clock.now(session)
-        )
+        locked, receipt = lock_draft(session, shared, caller, prereg_id, if_match, linted, body.acknowledge)
         receipts.append(receipt)
         if body.mlflow_run is not None:
             tracking.link(session, caller, locked, body.mlflow_run, now=clock.now(session))
         return respond(session, locked)
 
-    linted = _linted(shared, caller, prereg_id)  # before the write: others wait for whoever writes
+    linted = linted_draft(shared, caller, prereg_id)  # before the write: others wait for whoever writes
     with refusals_audited(shared, caller, prereg_id, "preregistration.lock"):
         response = once.run(work)
     return attested(shared, response, receipts[-1].sequence if receipts else None)
 
 
-def _linted(shared: Services, caller: Key, prereg_id: str) -> actions.Linted | None:
+def linted_draft(shared: Services, caller: Key, prereg_id: str) -> actions.Linted | None:
     """What lint says of a draft, with no transaction open while it computes; None of what is no draft."""
     with shared.database.read() as session:
         record = preregistrations.get(session, caller.project_id, prereg_id)
         facts = facts_of(session, record)
     return actions.linted(record, facts) if record.state == "draft" else None
+
+
+def lock_draft(
+    session: Session,
+    shared: Services,
+    caller: Key,
+    prereg_id: str,
+    if_match: IfMatch,
+    linted: actions.Linted | None,
+    acknowledge: Sequence[str] | str,
+) -> tuple[Preregistration, Receipt]:
+    """Lock the draft that was read and linted: the record, and the receipt of its leaf.
+
+    Raises:
+        Conflict: the record is no draft.
+        PreconditionFailed: it has changed since it was read, or linted.
+        InvalidData: lint errors, or warnings nobody acknowledged.
+    """
+    record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
+    record.require("draft")
+    if_match.check(record.etag)
+    if linted is None or linted.revision != record.revision:
+        raise PreconditionFailed("the record has changed since it was linted: lock it again")
+    material = actions.LockMaterial(shared.keyring.seal_public, secrets.token_bytes(16))
+    return actions.lock(session, caller, record, linted, acknowledge, material, now=clock.now(session))
 
 
 @routes.get(

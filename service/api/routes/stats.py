@@ -147,16 +147,10 @@ def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
         if test.closed_form and content.small and prefer is None:
             return answer(test.answer(validate(adapter, content.body, closed)))
         wanted = preferences(request.headers.getlist("prefer"))
-        found = await _found(request, content, test, 0.0 if wanted.respond_async else AT_ONCE_SECONDS)
+        found = await found_answer(request, content, test, 0.0 if wanted.respond_async else AT_ONCE_SECONDS)
         if isinstance(found, aside.Computed):
             return Response(found.answer, 200, wanted.applied, JSON)
-        asked = Computation(
-            kind=test.name,
-            version=test.version,
-            body=found.body,
-            work=lambda: (found.blocks, found.seconds),
-        )
-        job = await to_thread.run_sync(computed, shared, key, asked)
+        job = await to_thread.run_sync(computed, shared, key, computation(test, found))
         return await _as_job(shared, key, job, wanted)
 
     to.add_api_route(
@@ -181,7 +175,7 @@ def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
     )
 
 
-async def _found(
+async def found_answer(
     request: Request, content: Content, test: StatTest[Any, Any], seconds: float
 ) -> aside.Computed | aside.Long:
     """The answer, or what its job needs. What outruns its estimate becomes a job too, at last one that is not cut."""
@@ -202,6 +196,13 @@ async def _found(
             if not lost.begun:
                 break
     raise unreadable()
+
+
+def computation(test: StatTest[Any, Any], found: aside.Long) -> Computation:
+    """What the job of a test that takes long computes."""
+    return Computation(
+        kind=test.name, version=test.version, body=found.body, work=lambda: (found.blocks, found.seconds)
+    )
 
 
 async def _as_job(shared: Services, caller: Key, job: jobs.Job, wanted: Preferences) -> Response:

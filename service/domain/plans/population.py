@@ -43,6 +43,14 @@ class ManifestFacts(Record):
     spans_strata: bool = Field(False, description="Some cluster has items in several strata.")
 
 
+def planned_facts(n: int, n_clusters: int | None) -> ManifestFacts:
+    """What lint would read of items that are still to be listed: as many as planned, in clusters as even as can be."""
+    sizes = (
+        () if n_clusters is None else tuple(n // n_clusters + (i < n % n_clusters) for i in range(n_clusters))
+    )
+    return ManifestFacts(n=n, items_sha256="0" * 64, n_clusters=n_clusters, cluster_sizes=sizes)
+
+
 @dataclass(frozen=True)
 class Manifest:
     """The items of a population in their locked order, with their clusters and strata.

@@ -55,10 +55,10 @@ class Answer(BaseModel, Generic[A]):
     provenance: Provenance
 
 
-Service = Literal["fourfold", "family", "clustered", "margin", "resampled"]
+Service = Literal["fourfold", "family", "clustered", "margin", "resampled", "ranked"]
 """What the service itself asks a test for: the difference that a fourfold table from elsewhere shows, to correct the
-p-values of a family, the difference of items in clusters, a difference against a margin, or that of scores by
-resampling."""
+p-values of a family, the difference of items in clusters, a difference against a margin, that of scores by resampling,
+or the order of several arms."""
 
 SERVED_BY: Mapping[Service, str] = {
     "fourfold": "mcnemar",
@@ -66,6 +66,7 @@ SERVED_BY: Mapping[Service, str] = {
     "clustered": "clustered-mcnemar",
     "margin": "equivalence",
     "resampled": "paired-bootstrap",
+    "ranked": "leaderboard",
 }
 """The test for each, which says so itself in `serves`."""
 

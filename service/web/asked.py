@@ -1,0 +1,129 @@
+"""The five questions of a plan as a form has them: what was written, what is wrong with it, and the answers.
+
+What a plan is made of the answers is the client's to say: `forelock plan new` asks the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar, cast
+
+from forelock.wizard import ALPHAS, TEMPLATE, Answers, Better, Claim, plan_of
+from service.web.forms import Form
+from service.web.words.speech import worded
+
+MOST_ITEMS = 1_000_000
+LONGEST = 200
+_NEEDED = worded("Write something here.")
+_NUMBER = worded("Write a number above 0, such as 2.")
+_WHOLE = worded("Write a whole number from 1 to 1,000,000.")
+_FEWER = worded("There cannot be more clusters than items.")
+_TWO = worded("Name two different arms.")
+_LONG = worded("Write at most 200 characters.")
+_CHOICE = worded("Choose one of these.")
+
+CLAIMS: Mapping[Claim, str] = {
+    "superiority": worded("The candidate is better"),
+    "non_inferiority": worded("The candidate is not worse by this much or more"),
+    "equivalence": worded("Both are the same, within this much"),
+}
+KINDS = {"binary": worded("Right or wrong"), "continuous": worded("A score")}
+BETTER: Mapping[Better, str] = {"higher": worded("More is better"), "lower": worded("Less is better")}
+DEFAULTS: Mapping[str, str] = {
+    "title": "", "baseline": "old", "candidate": "new", "dataset": "", "kind": "binary", "endpoint": "accuracy",
+    "better": "higher", "n": "500", "clusters": "", "n_clusters": "", "independence": "", "claim": "superiority",
+    "size": "2", "alpha": f"{ALPHAS[0]:g}",
+}  # fmt: skip
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a form says so far."""
+
+    written: Mapping[str, str]
+    faults: Mapping[str, str]
+    """By field; in the pages' English."""
+    answers: Answers
+
+    @property
+    def plan(self) -> dict[str, object]:
+        """The plan of the answers; what is missing has the words of the template."""
+        return cast(dict[str, object], plan_of(self.answers))
+
+
+def asked_of(form: Form | None) -> Asked:
+    """The answers in a form; without one, those that a new plan begins with."""
+    written = dict(DEFAULTS) if form is None else {name: form.one(name) for name in DEFAULTS}
+    faults: dict[str, str] = {}
+
+    def take(name: str, read: Callable[[str], T], fault: str, otherwise: T) -> T:
+        try:
+            if len(written[name]) > LONGEST:
+                faults[name] = _LONG
+                return otherwise
+            return read(written[name])
+        except ValueError:
+            faults[name] = fault
+            return otherwise
+
+    def text(name: str, otherwise: str) -> str:
+        return take(name, _some, _NEEDED, otherwise)
+
+    def choice(name: str, among: Mapping[T, str]) -> T:
+        known = {str(each): each for each in among}
+        if written[name] not in known:
+            faults[name] = _CHOICE
+        return known.get(written[name], next(iter(among)))
+
+    clustered = bool(written["clusters"])
+    n = take("n", _count, _WHOLE, 500)
+    n_clusters = take("n_clusters", _count, _WHOLE, 30) if clustered else None
+    if n_clusters is not None and n_clusters > n:
+        faults["n_clusters"], n_clusters = _FEWER, n
+    blank = TEMPLATE["populations"][0]
+    answers = Answers(
+        title=written["title"]
+        or f"{written['candidate']} against {written['baseline']} on {written['dataset']}",
+        dataset=text("dataset", blank["dataset"]),
+        n=n,
+        baseline=text("baseline", "old"),
+        candidate=text("candidate", "new"),
+        endpoint=text("endpoint", "accuracy"),
+        binary=choice("kind", KINDS) == "binary",
+        claim=choice("claim", CLAIMS),
+        size=take("size", _size, _NUMBER, 2.0),
+        clusters=take("clusters", _some, _NEEDED, None) if clustered else None,
+        n_clusters=n_clusters,
+        independence=None if clustered else text("independence", blank["independence"]),
+        better=choice("better", BETTER),
+        alpha=float(choice("alpha", {f"{each:g}": "" for each in ALPHAS})),
+    )
+    take("title", str, _LONG, "")
+    if answers.baseline == answers.candidate:
+        faults["candidate"] = _TWO
+        answers = replace(answers, candidate=f"{answers.candidate}-2")
+    return Asked(written, faults if form is not None else {}, answers)
+
+
+def _some(text: str) -> str:
+    if not text:
+        raise ValueError("nothing")
+    return text
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if not 1 <= number <= MOST_ITEMS:
+        raise ValueError("out of range")
+    return number
+
+
+def _size(text: str) -> float:
+    number = float(text)
+    if not (math.isfinite(number) and 0 < number < 1e9):
+        raise ValueError("out of range")
+    return number

@@ -1,0 +1,60 @@
+"""What was done in the project, for its admins: writes, refused edits, and reads of what follows from outcomes."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from service.api.http.shared import services
+from service.errors import InvalidData
+from service.store import audit
+from service.web import view
+from service.web.rendering import PageRoute, html
+from service.web.signing import Admin
+
+PATH = "/audit"
+MOST_SEARCH = 64
+
+routes = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@routes.get(PATH)
+def listed(
+    request: Request, visitor: Admin, action: str = "", subject: str = "", cursor: str | None = None
+) -> Response:
+    """Events, newest first, narrowed to an action or to what it was done to."""
+    asked = {name: text.strip() for name, text in (("action", action), ("subject", subject)) if text.strip()}
+    for name, text in asked.items():
+        if len(text) > MOST_SEARCH:
+            fix = "copy it from the list"
+            raise InvalidData.field(name, f"is longer than {MOST_SEARCH} characters", fix)
+    shared = services(request)
+    shared.reads.note(visitor, "audit.read", None)
+    shared.reads.write(everything=True)  # whoever looks sees what they have read themselves
+    with shared.database.read() as session:
+        found, following = audit.page(
+            session,
+            visitor.project_id,
+            action=asked.get("action"),
+            subject=asked.get("subject"),
+            cursor=cursor,
+        )
+    lines = [
+        (
+            each,
+            view.moment("", each.created_at),
+            json.dumps(each.facts, ensure_ascii=False) if each.facts else "",
+        )
+        for each in found
+    ]
+    return html(
+        request,
+        "audit.html",
+        visitor=visitor,
+        lines=lines,
+        asked=asked,
+        older=f"{PATH}?{urlencode({**asked, 'cursor': following})}" if following else "",
+    )

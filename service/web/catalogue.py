@@ -1,0 +1,109 @@
+"""The catalogue of statistical tests, and a page for each with a form that asks it."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import RedirectResponse, Response
+
+from service.api.routes.stats import describe
+from service.domain.access import Key
+from service.errors import Conflict, ForelockError, NotFound
+from service.stats.shared import registry
+from service.stats.shared.registry import StatTest
+from service.store import jobs
+from service.web.computing import Shown, answer_to, job_of, shown
+from service.web.forms import LARGE, Form, reads_form
+from service.web.rendering import HEADERS, PageRoute, html, refusal
+from service.web.signing import Tester, is_id
+from service.web.words.speech import language_of
+
+PATH = "/tests"
+
+routes = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@routes.get(PATH)
+def catalogue(request: Request, visitor: Tester) -> Response:
+    """Every test in its newest version."""
+    tests = sorted(registry.latest().values(), key=lambda test: test.title)
+    return html(request, "catalogue.html", visitor=visitor, tests=tests)
+
+
+@routes.get(PATH + "/{name}")
+async def described(request: Request, visitor: Tester, name: str, job: str = "") -> Response:
+    """One test: what it is for, and its form with the example; with a job its answer, once it is there."""
+    test = registry.find(name)
+    if not job:
+        return _page(request, visitor, test, _example(test))
+    return await _of_job(request, visitor, test, job)
+
+
+async def _of_job(request: Request, visitor: Key, test: StatTest[Any, Any], job_id: str) -> Response:
+    if not is_id(job_id):
+        raise NotFound("there is no such job in this project")
+    job = await to_thread.run_sync(job_of, request, visitor, test, job_id)
+    if job.result is not None:
+        told = await shown(request, test, job.result, language_of(request))
+        return _page(request, visitor, test, _example(test), told=told)
+    if job.error is not None and job.state == "failed":
+        raise Conflict(str(job.error.get("detail", "the job failed")))
+    return _page(request, visitor, test, _example(test), job=job)
+
+
+@routes.post(PATH + "/{name}")
+async def asked(
+    request: Request, visitor: Tester, name: str, form: Annotated[Form, Depends(reads_form(LARGE))]
+) -> Response:
+    """The answer to what is in the form, as the API would give it."""
+    test, text = registry.find(name), form.text("request")
+    try:
+        found = await answer_to(request, visitor, test, text.encode())
+    except ForelockError as error:
+        if error.status not in (400, 413, 422):
+            return refusal(request, error)
+        return _page(request, visitor, test, text, error=error)
+    if isinstance(found, jobs.Job):
+        return RedirectResponse(f"{PATH}/{name}?job={found.id}", 303, HEADERS)
+    return _page(request, visitor, test, text, told=await shown(request, test, found, language_of(request)))
+
+
+def _page(
+    request: Request,
+    visitor: Key,
+    test: StatTest[Any, Any],
+    text: str,
+    *,
+    told: Shown | None = None,
+    job: jobs.Job | None = None,
+    error: ForelockError | None = None,
+) -> Response:
+    words = describe(test)
+    fields = [
+        (name, field.description or "", field.is_required())
+        for name, field in test.request.model_fields.items()
+    ]
+    return html(
+        request,
+        "stat_test.html",
+        200 if error is None else error.status,
+        visitor=visitor,
+        test=words,
+        fields=fields,
+        text=text,
+        told=told,
+        job=job,
+        error=error,
+    )
+
+
+def _example(test: StatTest[Any, Any]) -> str:
+    """The example request, a member a line."""
+    lines = (
+        f"  {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
+        for name, value in test.example.items()
+    )
+    return "{\n" + ",\n".join(lines) + "\n}\n"

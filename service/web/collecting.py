@@ -1,0 +1,126 @@
+"""Pages while results come in: which planned rows are missing, and progress as it moves; nothing of an outcome."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from itertools import count
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from anyio import to_thread
+from fastapi import APIRouter, Request
+from fastapi.sse import format_sse_event
+from starlette.responses import Response
+
+from service.actions import progress
+from service.api.http.deps import ReadSession
+from service.api.http.shared import services
+from service.api.http.turns import HeldStream, stream_turn
+from service.domain.plans.preregistration import State
+from service.errors import ForelockError, Unavailable
+from service.store import clock, preregistrations
+from service.web import view
+from service.web.record import ONE, progress_of
+from service.web.rendering import PageRoute, html
+from service.web.signing import LIST, Visitor, known, visitor_of
+from service.web.words.speech import Say, language_of
+
+ROWS = 100
+"""Missing rows on a page."""
+POLL_SECONDS = 1.0
+QUIET_SECONDS = 15.0
+"""A stream without news says so this often, lest a proxy takes it for dead."""
+STREAM_SECONDS = 900.0
+"""A stream ends after this long; a browser connects again by itself."""
+routes = APIRouter(route_class=PageRoute, include_in_schema=False)
+streams = APIRouter(include_in_schema=False)
+"""Their refusals are problem documents."""
+
+
+class Seen(NamedTuple):
+    """What a stream tells: counts, and the state that they are of."""
+
+    state: State
+    received: int
+    expected: int
+
+
+@routes.get(ONE + "/missing")
+def missing(
+    request: Request,
+    session: ReadSession,
+    visitor: Visitor,
+    preregistration_id: str,
+    arm: str = "",
+    cursor: str | None = None,
+) -> Response:
+    """Planned rows that are not in, in the plan's order."""
+    record = preregistrations.get(session, visitor.project_id, known(preregistration_id))
+    record.require("locked", "collecting", "complete", "judged", "withdrawn")
+    found = progress.progress(session, record, now=clock.now(session))
+    rows, following = progress.missing(session, record, arm=arm or None, cursor=cursor, limit=ROWS)
+    base = f"{LIST}/{record.id}/missing"
+    asked = {"arm": arm} if arm else {}
+    return html(
+        request,
+        "missing.html",
+        visitor=visitor,
+        title=view.title_of(record.plan.title, Say(language_of(request))),
+        back=f"{LIST}/{record.id}",
+        base=base,
+        cells=found.cells,
+        arms=list(dict.fromkeys(cell.arm for cell, _received in found.cells)),
+        arm=arm,
+        rows=rows,
+        following=f"{base}?{urlencode({**asked, 'cursor': following})}" if following else "",
+    )
+
+
+@streams.get(ONE + "/events")
+async def events(request: Request, preregistration_id: str) -> Response:
+    """Progress as it moves: an event with the page's counts whenever they change, and one when the state does."""
+    first = await to_thread.run_sync(_seen, request, preregistration_id)
+    give_back = stream_turn(services(request).streams, request.state.caller)
+    stream = HeldStream(
+        _stream(request, preregistration_id, first),
+        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+    )
+    stream.give_back = give_back
+    return stream
+
+
+def _seen(request: Request, preregistration_id: str) -> Seen:
+    """The counts, for a browser whose session still stands."""
+    with services(request).database.read() as session:
+        visitor = visitor_of(request, session)
+        record = preregistrations.get(session, visitor.project_id, known(preregistration_id))
+        counts = progress_of(session, record)
+    return Seen(record.state, counts.received if counts else 0, counts.expected if counts else 0)
+
+
+async def _stream(request: Request, preregistration_id: str, seen: Seen) -> AsyncIterator[bytes]:
+    """Until the collection ends, the session does, nobody listens, or it is time to connect again."""
+    until, spoken, numbers = time.monotonic() + STREAM_SECONDS, time.monotonic(), count()
+    yield _told(seen, next(numbers))
+    while seen.expected and time.monotonic() < until and not await request.is_disconnected():
+        await asyncio.sleep(POLL_SECONDS)
+        try:
+            now = await to_thread.run_sync(_seen, request, preregistration_id)
+        except Unavailable:  # whoever may ask is seen when the database is back
+            continue
+        except ForelockError:
+            return
+        if now != seen:
+            seen, spoken = now, time.monotonic()
+            yield _told(seen, next(numbers))
+        elif time.monotonic() - spoken >= QUIET_SECONDS:
+            spoken = time.monotonic()
+            yield format_sse_event(comment="waiting")
+
+
+def _told(seen: Seen, number: int) -> bytes:
+    told = json.dumps(seen._asdict(), separators=(",", ":"))
+    return format_sse_event(data_str=told, event="progress", id=str(number))

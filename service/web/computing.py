@@ -1,0 +1,107 @@
+"""An answer of a statistical test for a page: computed as for the API, in words, in a picture, and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from anyio import to_thread
+from fastapi import Request
+from markupsafe import Markup
+
+from service.api.calculators import aside
+from service.api.http.body import Content
+from service.api.http.drawing import drawn_by_calculator
+from service.api.http.reporting import packed
+from service.api.http.shared import services
+from service.api.parsing.models import JSON
+from service.api.routes.charts import Answered, spec_of_answer
+from service.api.routes.jobs import computed
+from service.api.routes.stats import AT_ONCE_SECONDS, computation, found_answer
+from service.domain.access import Key
+from service.errors import ForelockError, NotFound
+from service.reports.charts.style import Spec
+from service.reports.prereg.labels import Language
+from service.stats.shared.registry import StatTest
+from service.store import jobs
+from service.web.rendering import drawn_here
+
+WAIT_SECONDS = 4.0
+"""A page waits so long for a job before it tells where the answer will be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An answer as a page shows it."""
+
+    sentence: str
+    analysis: Mapping[str, Any]
+    warnings: list[Any]
+    picture: Markup | None
+    described: str
+    """What the picture shows, for who cannot see it."""
+    text: str
+    """The whole answer, as the API gives it."""
+
+
+async def answer_to(
+    request: Request, visitor: Key, test: StatTest[Any, Any], body: bytes
+) -> dict[str, Any] | jobs.Job:
+    """The answer to a request of the API, or the job that is still computing it.
+
+    Raises:
+        ForelockError: as the API refuses it.
+    """
+    found = await found_answer(request, Content([body], JSON), test, AT_ONCE_SECONDS)
+    if isinstance(found, aside.Computed):
+        answer: dict[str, Any] = json.loads(found.answer)
+        return answer
+    shared = services(request)
+    job = await to_thread.run_sync(computed, shared, visitor, computation(test, found))
+    await shared.watch.ended(job.id, WAIT_SECONDS)
+    job = await to_thread.run_sync(job_of, request, visitor, test, job.id)
+    return job if job.result is None else job.result
+
+
+def job_of(request: Request, visitor: Key, test: StatTest[Any, Any], job_id: str) -> jobs.Job:
+    """The project's job of a test.
+
+    Raises:
+        NotFound: there is none, or it is of something else.
+    """
+    with services(request).database.read() as session:
+        job = jobs.get(session, visitor.project_id, job_id)
+    if job.kind != test.name:
+        raise NotFound(f"there is no job {job_id} of '{test.name}' in this project")
+    return job
+
+
+async def shown(
+    request: Request, test: StatTest[Any, Any], answer: dict[str, Any], language: Language
+) -> Shown:
+    """The answer with its picture, where it has one that can be drawn in time."""
+    spec = await to_thread.run_sync(_spec, test, answer, language)
+    picture = None
+    if spec is not None:
+        try:
+            picture = drawn_here(await drawn_by_calculator(request, packed(spec), "svg"))
+        except ForelockError:  # the answer is whole without its picture
+            picture = None
+    return Shown(
+        sentence=str(answer["analysis"]["sentence"]),
+        analysis=answer["analysis"],
+        warnings=list(answer.get("warnings") or ()),
+        picture=picture,
+        described="" if spec is None else str(spec.get("description", "")),
+        text=json.dumps(answer, ensure_ascii=False, indent=1),
+    )
+
+
+def _spec(test: StatTest[Any, Any], answer: dict[str, Any], language: Language) -> Spec | None:
+    try:
+        of = Answered(version=answer["version"], analysis=answer["analysis"])
+        return spec_of_answer(test.name, of, None, None, None, language)
+    except ForelockError:  # there is no picture of it
+        return None

@@ -1,0 +1,73 @@
+"""What is downloaded from the page of a record: pictures, reports, rows, the bundle."""
+
+from __future__ import annotations
+
+from anyio import to_thread
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from service.api.http.drawing import pictured
+from service.api.http.reporting import reported
+from service.api.http.shared import services
+from service.api.routes import bundles
+from service.api.routes.charts import known_chart, spec_of_record
+from service.api.routes.reports import known_report, report_of_record
+from service.api.routes.rows import rows_file
+from service.web.record import ONE
+from service.web.rendering import PageRoute
+from service.web.signing import Visitor, known, signed_in
+from service.web.words.speech import language_of
+
+routes = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@routes.get(ONE + "/charts/{chart}.{form}")
+async def chart(
+    request: Request,
+    preregistration_id: str,
+    chart: str,
+    form: str,
+    hypothesis: str | None = None,
+    theme: str = "",
+) -> Response:
+    """A picture of a record, for its page."""
+    name, wanted = known_chart(chart, form)
+    key = await to_thread.run_sync(signed_in, request)
+    spec = await to_thread.run_sync(
+        spec_of_record,
+        services(request),
+        key,
+        known(preregistration_id),
+        name,
+        hypothesis,
+        language_of(request),
+    )
+    services(request).reads.note(key, "chart.read", preregistration_id)
+    return await pictured(request, spec, wanted, "dark" if theme == "dark" else "light")
+
+
+@routes.get(ONE + "/report.{form}")
+async def report(request: Request, preregistration_id: str, form: str) -> Response:
+    """The report of a verdict, from its page."""
+    wanted, language = known_report(form), language_of(request)
+    key = await to_thread.run_sync(signed_in, request)
+    found = await to_thread.run_sync(
+        report_of_record, services(request), key, known(preregistration_id), language
+    )
+    services(request).reads.note(key, "report.read", preregistration_id)
+    return await reported(request, found, wanted, language)
+
+
+@routes.get(ONE + "/bundle")
+def bundle(request: Request, visitor: Visitor, preregistration_id: str) -> Response:
+    """Everything that shows what a record is, as one file."""
+    services(request).reads.note(visitor, "bundle.read", preregistration_id)
+    return bundles.get_bundle(visitor, services(request), known(preregistration_id))
+
+
+@routes.get(ONE + "/results.csv")
+def rows(request: Request, visitor: Visitor, preregistration_id: str) -> Response:
+    """The rows of a judged record. Before the verdict they are refused as everywhere."""
+    response = rows_file(services(request), visitor, known(preregistration_id))
+    services(request).reads.note(visitor, "results.read", preregistration_id)
+    return response

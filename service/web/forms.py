@@ -1,0 +1,95 @@
+"""What a form sends: read within limits, as fields or with files, and never from another site."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qs
+
+from anyio import to_thread
+from fastapi import Request
+
+from service.api.http.body import read_content
+from service.errors import Forbidden, InvalidData
+
+FORM, WITH_FILES = "application/x-www-form-urlencoded", "multipart/form-data"
+SMALL, LARGE = 4096, 4 * 1024 * 1024
+MOST_FIELDS = 60
+_LEFT = "the form has more fields than the page sends; open the page and send it again"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The fields of a form by name, and the texts of its files."""
+
+    fields: Mapping[str, list[str]]
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    def one(self, name: str, default: str = "") -> str:
+        """The first value of a field, without space around it."""
+        return self.fields.get(name, [default])[0].strip()
+
+    def every(self, name: str) -> list[str]:
+        """All values of a field: of boxes that are ticked."""
+        return self.fields.get(name, [])
+
+    def text(self, name: str) -> str:
+        """What was uploaded under a name, else what was written under it."""
+        return self.files.get(name) or self.fields.get(name, [""])[0]
+
+
+def reads_form(most: int = SMALL) -> Callable[[Request], Coroutine[Any, Any, Form]]:
+    """Dependency: the form in the body, of at most so many bytes."""
+
+    async def read(request: Request) -> Form:
+        refuse_other_sites(request)
+        content = await read_content(request, (FORM, WITH_FILES), most)
+        return await to_thread.run_sync(_parsed, content.body, request.headers["content-type"])
+
+    return read
+
+
+def _parsed(body: bytes, content_type: str) -> Form:
+    if not content_type.lower().startswith(WITH_FILES):
+        try:
+            found = parse_qs(
+                body.decode("utf-8", "replace"), max_num_fields=MOST_FIELDS, keep_blank_values=True
+            )
+        except ValueError:
+            raise InvalidData(_LEFT) from None
+        return Form(found)
+    return _with_files(body, content_type)
+
+
+def _with_files(body: bytes, content_type: str) -> Form:
+    """The parts of a `multipart/form-data` (RFC 7578)."""
+    head = f"Content-Type: {content_type}\r\n\r\n".encode("latin-1", "replace")
+    message = email.message_from_bytes(head + body, policy=email.policy.HTTP)
+    fields: dict[str, list[str]] = {}
+    files: dict[str, str] = {}
+    if not message.is_multipart() or len(parts := list(message.iter_parts())) > MOST_FIELDS:
+        raise InvalidData(_LEFT)
+    for part in parts:
+        name = part.get_param("name", header="content-disposition")
+        content = part.get_payload(decode=True)
+        if not isinstance(name, str) or not isinstance(content, bytes):
+            raise InvalidData(_LEFT)
+        text = content.decode("utf-8-sig", "replace")
+        if part.get_filename() is None:
+            fields.setdefault(name, []).append(text)
+        else:
+            files[name] = text
+    return Form(fields, files)
+
+
+def refuse_other_sites(request: Request) -> None:
+    """Refuse a form that another site submits in the visitor's name."""
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    if site is None and origin is not None:  # `null` is one too: of a frame that keeps to itself who sends it
+        host = request.headers.get("host")
+        site = "same-origin" if origin in (f"http://{host}", f"https://{host}") else "cross-site"
+    if site not in (None, "same-origin", "none"):
+        raise Forbidden("this form was sent from another site; open it here and send it again")

@@ -1,0 +1,112 @@
+"""What a plan lacks and what its rules can show, for people: from the plan alone, so nothing follows from results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from service.domain.lint.lint import lint
+from service.domain.plans.findings import Finding
+from service.domain.plans.plan import Plan
+from service.domain.plans.population import ManifestFacts
+from service.domain.power.records import PowerAt, RulePower
+from service.domain.power.rule import power_at_reference
+from service.domain.rules.settings import settings
+from service.web.view import canonical
+from service.web.words.speech import Say
+
+MOST_SHOWN = 8
+"""Hypotheses whose power a page waits for."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleView:
+    """One hypothesis' rule, and what it can show."""
+
+    id: str
+    statement: str
+    rule: str
+    sentences: tuple[str, ...]
+    reason: str
+    """Why power is not known, in English, as lint has it."""
+    known: bool
+    """Its power is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """What stands between a plan and its lock, and what it can show."""
+
+    errors: tuple[Finding, ...]
+    asked: tuple[Finding, ...]
+    """Warnings that the lock must acknowledge, one for each code and place."""
+    advice: tuple[Finding, ...]
+    rules: tuple[RuleView, ...]
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Of the warnings to acknowledge, each once."""
+        return tuple(dict.fromkeys(each.code for each in self.asked))
+
+
+def gaps_of(
+    plan: Plan, facts: Mapping[str, ManifestFacts], say: Say, found: Sequence[Finding] | None = None
+) -> Gaps:
+    """Lint and power of a plan; `found` is what lint said at its lock. It may take seconds."""
+    found = lint(plan, facts) if found is None else found
+    return Gaps(
+        errors=tuple(each for each in found if each.severity == "error"),
+        asked=tuple(each for each in found if each.asks),
+        advice=tuple(each for each in found if each.severity == "warning" and not each.asks),
+        rules=tuple(_rules(plan, facts, say)),
+    )
+
+
+def _rules(plan: Plan, facts: Mapping[str, ManifestFacts], say: Say) -> Iterator[RuleView]:
+    for setting in settings(plan)[:MOST_SHOWN]:
+        power = power_at_reference(plan, facts, setting)
+        known = power.reference is not None and power.reference.power is not None
+        yield RuleView(
+            id=setting.hypothesis.id,
+            statement=setting.hypothesis.statement,
+            rule=canonical(setting.hypothesis.rule),
+            sentences=tuple(power_sentences(power, say)),
+            reason="" if known or power.can_pass is False else power.reason or "",
+            known=known,
+        )
+
+
+def power_sentences(power: RulePower, say: Say) -> Iterator[str]:
+    """How often the rule would hold, and what that rests on."""
+    if power.n_clusters is not None:
+        yield say("{n} items in {n_clusters} clusters are planned.", n=power.n, n_clusters=power.n_clusters)
+    elif power.n is not None:
+        yield say("{n} items are planned.", n=power.n)
+    if power.can_pass is False:
+        yield say("No outcome makes this rule true.")
+    reference = power.reference
+    if reference is None or reference.power is None:
+        return
+    yield say(
+        "If the true difference is {truth}, this rule holds in about {share} of 100 studies like this one.",
+        truth=difference(reference),
+        share=_share(reference.power),
+    )
+    low, high = (None if each is None else each.power for each in (power.low, power.high))
+    if low is not None and high is not None and _share(low) != _share(high):
+        yield say(
+            "By what is not known yet, such as how often the arms differ, it is from {low} to {high}. "
+            "`assumptions` in the plan narrow this.",
+            low=_share(low),
+            high=_share(high),
+        )
+
+
+def difference(at: PowerAt) -> str:
+    """A true difference in its unit."""
+    return f"{100 * at.truth:+.2f} pp" if at.discordance is not None else f"{at.truth:+.4g}"
+
+
+def _share(power: float) -> str:
+    """Of a hundred studies; never rounded to none or all."""
+    return "<1" if 0 < power < 0.005 else ">99" if 0.995 <= power < 1 else f"{100 * power:.0f}"

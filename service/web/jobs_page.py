@@ -1,0 +1,81 @@
+"""The project's jobs, for its admins: what is queued, how far it is, and calling a statistical test off."""
+
+from __future__ import annotations
+
+from typing import cast, get_args
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Request
+from starlette.responses import RedirectResponse, Response
+
+from service.actions import jobs as actions
+from service.api.http.deps import ReadSession, require_scope
+from service.api.http.shared import services
+from service.api.routes.jobs import job_view
+from service.errors import InvalidData, NotFound
+from service.store import jobs
+from service.store.jobs import OF_RECORDS, UNFINISHED, JobState
+from service.web import view
+from service.web.forms import refuse_other_sites
+from service.web.rendering import HEADERS, PageRoute, html
+from service.web.signing import Admin, is_id
+from service.web.words.speech import worded
+
+PATH = "/jobs"
+STATES = {
+    "queued": worded("queued"),
+    "running": worded("running"),
+    "succeeded": worded("succeeded"),
+    "failed": worded("failed"),
+    "cancelled": worded("cancelled"),
+}
+
+routes = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@routes.get(PATH)
+def listed(
+    request: Request, session: ReadSession, visitor: Admin, state: str = "", cursor: str | None = None
+) -> Response:
+    """Jobs that are still kept, newest first. Times are as coarse as the API tells them."""
+    if state and state not in get_args(JobState):
+        known = ", ".join(get_args(JobState))
+        raise InvalidData.field("state", "is none that a job can be in", f"choose one of {known}")
+    found, following = jobs.page(
+        session, visitor.project_id, state=cast(JobState, state) if state else None, cursor=cursor
+    )
+    asked = {"state": state} if state else {}
+    lines = [
+        {
+            "job": told,
+            "created": view.moment("", told.created_at),
+            "finished": None if told.finished_at is None else view.moment("", told.finished_at),
+            "record": each.subject if each.kind in OF_RECORDS else None,
+            "may_cancel": each.state in UNFINISHED
+            and each.kind not in OF_RECORDS
+            and visitor.allows("tests:run"),
+        }
+        for each in found
+        for told in [job_view(each)]
+    ]
+    return html(
+        request,
+        "jobs.html",
+        visitor=visitor,
+        lines=lines,
+        states=STATES,
+        state=state,
+        older=f"{PATH}?{urlencode({**asked, 'cursor': following})}" if following else "",
+    )
+
+
+@routes.post(PATH + "/{job_id}/cancel")
+def cancel(request: Request, visitor: Admin, job_id: str) -> Response:
+    """Call off the job of a statistical test."""
+    refuse_other_sites(request)
+    require_scope(visitor, "tests:run")
+    if not is_id(job_id):
+        raise NotFound("there is no such job in this project")
+    with services(request).database.write() as session:
+        actions.cancel(session, jobs.get(session, visitor.project_id, job_id))
+    return RedirectResponse(PATH, 303, HEADERS)

@@ -1,0 +1,157 @@
+"""The project's API keys, for its admins: list them, make one whose secret is shown once, revoke one."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import uuid
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from pydantic import TypeAdapter
+from starlette.responses import RedirectResponse, Response
+
+from service.actions import keys as actions
+from service.api.http.deps import ReadSession
+from service.api.http.shared import services
+from service.api.parsing.models import validate
+from service.api.routes.keys import KeyRequest
+from service.domain.access import SCOPES, SECRET_BYTES, Key, Scope, new_secret
+from service.errors import InvalidData, NotFound
+from service.store import clock, keys
+from service.web import view
+from service.web.forms import Form, reads_form, refuse_other_sites
+from service.web.rendering import HEADERS, PageRoute, html
+from service.web.shown import Moment
+from service.web.signing import Admin, is_id
+from service.web.words.speech import worded
+
+PATH = "/keys"
+SCOPE_WORDS: dict[Scope, str] = {
+    "tests:run": worded("run statistical tests"),
+    "plans:write": worded("write plans"),
+    "plans:lock": worded("lock plans, void, close, withdraw, share"),
+    "results:write": worded("post results"),
+    "read": worded("read, also these pages"),
+    "deviations:review": worded("decide about deviations"),
+    "unblind": worded("open results before the verdict, for good"),
+    "admin": worded("govern keys and webhooks of the project"),
+    "operator": worded("govern the deployment"),
+}
+
+_REQUEST: TypeAdapter[Any] = TypeAdapter(KeyRequest)
+
+routes = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A key in the list."""
+
+    key: Key
+    valid: bool
+    created: Moment
+    ends: Moment | None
+    revoked: Moment | None
+    used: Moment | None
+
+    @classmethod
+    def of(cls, key: Key, now: datetime) -> Line:
+        """The key as it is now."""
+        ends, revoked, used = map(_moment, (key.expires_at, key.revoked_at, key.last_used_at))
+        return cls(key, key.valid(now), view.moment("", key.created_at), ends, revoked, used)
+
+
+@routes.get(PATH)
+def listed(request: Request, session: ReadSession, visitor: Admin, cursor: str | None = None) -> Response:
+    """The keys, newest first, and the form that makes another."""
+    return _page(request, session, visitor, cursor)
+
+
+def _page(
+    request: Request,
+    session: ReadSession,
+    visitor: Key,
+    cursor: str | None = None,
+    made: Key | None = None,
+    secret: str = "",
+) -> Response:
+    found, following = keys.page(session, visitor.project_id, cursor=cursor)
+    now = clock.now(session)
+    return html(
+        request,
+        "keys.html",
+        201 if made else 200,
+        visitor=visitor,
+        lines=[Line.of(each, now) for each in found],
+        scopes=[(each, SCOPE_WORDS[each]) for each in SCOPES if visitor.allows(each)],
+        made=made,
+        secret=secret,
+        older=f"{PATH}?cursor={following}" if following else "",
+    )
+
+
+@routes.post(PATH)
+def create(request: Request, visitor: Admin, form: Annotated[Form, Depends(reads_form())]) -> Response:
+    """Make a key of the project, with scopes of the visitor's own. Its secret is in this answer and nowhere else."""
+    asked = _asked(form)
+    secret, shared = new_secret(secrets.token_bytes(SECRET_BYTES)), services(request)
+    with shared.database.write() as session:
+        made = actions.create(
+            session,
+            visitor,
+            project_id=visitor.project_id,
+            name=asked.name,
+            kind=asked.kind,
+            scopes=asked.scopes,
+            expires_at=asked.expires_at,
+            key_id=uuid.uuid4().hex,
+            secret=secret,
+            now=clock.now(session),
+        )
+    with shared.database.read() as session:
+        return _page(request, session, visitor, made=made, secret=secret)
+
+
+def _asked(form: Form) -> KeyRequest:
+    """The form as the body that the API takes.
+
+    Raises:
+        InvalidData: as the API refuses it.
+    """
+    body: dict[str, Any] = {
+        "name": form.one("name"),
+        "kind": form.one("kind", "job"),
+        "scopes": form.every("scopes"),
+    }
+    if form.one("ends"):
+        body["expires_at"] = _end_of(form.one("ends"))
+    found: KeyRequest = validate(_REQUEST, json.dumps(body).encode())
+    return found
+
+
+def _end_of(day: str) -> str:
+    """The end of a day, in UTC."""
+    try:
+        return datetime.combine(date.fromisoformat(day), time(23, 59, 59), UTC).isoformat()
+    except ValueError:
+        raise InvalidData.field("ends", "is no day", "write it like 2027-12-31, or leave it out") from None
+
+
+@routes.post(PATH + "/{key_id}/revoke")
+def revoke(request: Request, visitor: Admin, key_id: str) -> Response:
+    """End a key of the project; the one that is signed in ends its own session."""
+    refuse_other_sites(request)
+    if not is_id(key_id):
+        raise NotFound("there is no such key in this project")
+    shared = services(request)
+    with shared.database.write() as session:
+        key = actions.revoke(session, visitor, visitor.project_id, key_id, now=clock.now(session))
+    shared.keys.forget(key.id)
+    return RedirectResponse(PATH, 303, HEADERS)
+
+
+def _moment(when: datetime | None) -> Moment | None:
+    return None if when is None else view.moment("", when)

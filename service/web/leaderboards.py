@@ -1,0 +1,89 @@
+"""Several systems from one table: the ranks that the data leave open, and who cannot be told apart."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import RedirectResponse, Response
+
+from forelock.problem import FileFault
+from forelock.ranking import columns_of
+from forelock.rows import table_in
+from service.domain.access import Key
+from service.errors import ForelockError, InvalidData
+from service.stats.shared import registry
+from service.store import jobs
+from service.web.computing import Shown, answer_to, shown
+from service.web.forms import LARGE, Form, reads_form
+from service.web.rendering import HEADERS, PageRoute, html, refusal
+from service.web.signing import Tester
+from service.web.words.speech import language_of
+
+PATH = "/leaderboards"
+NAME = "table"
+"""What faults call a table that was written or uploaded."""
+
+routes = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@routes.get(PATH)
+def empty(request: Request, visitor: Tester) -> Response:
+    """The form."""
+    return _page(request, visitor, "", "higher")
+
+
+@routes.post(PATH)
+async def ranked(
+    request: Request, visitor: Tester, form: Annotated[Form, Depends(reads_form(LARGE))]
+) -> Response:
+    """The arms of the table in order."""
+    text, better = form.text("table"), form.one("better", "higher")
+    test = registry.serving("ranked")
+    try:
+        body = await to_thread.run_sync(_body, text, better)
+        found = await answer_to(request, visitor, test, body)
+    except ForelockError as error:
+        if error.status not in (400, 413, 422):
+            return refusal(request, error)
+        return _page(request, visitor, text, better, error=error)
+    if isinstance(found, jobs.Job):
+        return RedirectResponse(f"/tests/{test.name}?job={found.id}", 303, HEADERS)
+    told = await shown(request, test, found, language_of(request))
+    return _page(request, visitor, text, better, told=told)
+
+
+def _body(text: str, better: str) -> bytes:
+    """The table as the API's request.
+
+    Raises:
+        InvalidData: naming the line of the table.
+    """
+    try:
+        columns = columns_of(table_in(text, NAME), NAME)
+    except FileFault as fault:
+        raise InvalidData(str(fault)) from None
+    return json.dumps(columns | {"better": better}).encode()
+
+
+def _page(
+    request: Request,
+    visitor: Key,
+    text: str,
+    better: str,
+    *,
+    told: Shown | None = None,
+    error: ForelockError | None = None,
+) -> Response:
+    return html(
+        request,
+        "ranked.html",
+        200 if error is None else error.status,
+        visitor=visitor,
+        text=text,
+        better=better,
+        told=told,
+        error=error,
+    )

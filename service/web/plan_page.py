@@ -1,0 +1,144 @@
+"""The page of a plan: its rules as sentences, what they can show, what is missing; a draft's items, and its lock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import RedirectResponse, Response
+
+from service.actions import preregistrations as actions
+from service.actions.manifests import facts_of
+from service.api.calculators import aside
+from service.api.http.attested import attested
+from service.api.http.body import Content
+from service.api.http.deps import IfMatch, ReadSession
+from service.api.http.shared import services
+from service.api.routes.preregistrations import linted_draft, lock_draft, refusals_audited
+from service.domain.access import Key
+from service.domain.ledger import Receipt
+from service.domain.plans.population import ManifestFacts
+from service.domain.plans.preregistration import Preregistration
+from service.errors import NotFound
+from service.store import clock, preregistrations
+from service.store.populations import Packed
+from service.web import view
+from service.web.forms import LARGE, SMALL, Form, reads_form
+from service.web.gaps import Gaps, gaps_of
+from service.web.record import ONE
+from service.web.rendering import HEADERS, PageRoute, html
+from service.web.signing import LIST, Visitor, known, signed_in, visitor_who_may
+from service.web.wizard import Planner, plan_file
+from service.web.words.speech import Say, language_of
+
+routes = APIRouter(route_class=PageRoute, include_in_schema=False)
+Locker = Annotated[Key, Depends(visitor_who_may("plans:lock"))]
+CSV = "text/csv"
+
+
+@dataclass(frozen=True, slots=True)
+class Population:
+    """A population of the plan, and the items that are listed of it."""
+
+    id: str
+    n: int
+    clustered: bool
+    items: ManifestFacts | None
+
+
+@routes.get(ONE + "/plan")
+def plan(request: Request, preregistration_id: str) -> Response:
+    """What the plan says, what it can show, and what it lacks. The session is closed while that is worked out."""
+    visitor = signed_in(request)
+    with services(request).database.read() as session:
+        record = preregistrations.get(session, visitor.project_id, known(preregistration_id))
+        facts = facts_of(session, record)
+    say = Say(language_of(request))
+    return html(
+        request,
+        "plan.html",
+        visitor=visitor,
+        record=record,
+        title=view.title_of(record.plan.title, say),
+        state_sentence=say(view.STATES[record.state]),
+        gaps=_gaps(record, facts, say),
+        populations=[
+            Population(each.id, each.n, each.clusters is not None, facts.get(each.id))
+            for each in record.plan.populations or ()
+        ],
+    )
+
+
+def _gaps(record: Preregistration, facts: dict[str, ManifestFacts], say: Say) -> Gaps:
+    return gaps_of(record.plan, facts, say, record.lint)
+
+
+@routes.get(ONE + "/plan.{form}")
+def download(
+    request: Request, session: ReadSession, visitor: Visitor, preregistration_id: str, form: str
+) -> Response:
+    """The plan as a file: `.json` or `.md`."""
+    if form not in ("json", "md"):
+        raise NotFound("a plan is downloaded as plan.json or plan.md")
+    record = preregistrations.get(session, visitor.project_id, known(preregistration_id))
+    return plan_file(record.plan, "json" if form == "json" else "markdown", language_of(request))
+
+
+@routes.post(ONE + "/items")
+async def items(
+    request: Request,
+    visitor: Planner,
+    preregistration_id: str,
+    form: Annotated[Form, Depends(reads_form(LARGE))],
+) -> Response:
+    """List the items of a draft's population: CSV, or one id a line."""
+    text = form.text("items").strip("\n\r ")
+    if not text.lower().startswith("item_id"):
+        text = "item_id\n" + "\n".join(_cell(line) for line in text.splitlines() if line.strip())
+    content = Content([text.encode()], CSV)
+    most = services(request).settings.max_rows
+    manifest = await content.read(request, aside.manifest, CSV, most)
+    return await to_thread.run_sync(
+        _put_items, request, visitor, known(preregistration_id), form.one("population"), manifest
+    )
+
+
+def _cell(line: str) -> str:
+    """A line as one cell of a CSV."""
+    return '"' + line.strip().replace('"', '""') + '"'
+
+
+def _put_items(
+    request: Request, visitor: Key, preregistration_id: str, population: str, manifest: Packed
+) -> Response:
+    shared = services(request)
+    with (
+        refusals_audited(shared, visitor, preregistration_id, "preregistration.items"),
+        shared.database.write() as session,
+    ):
+        record = preregistrations.get(session, visitor.project_id, preregistration_id, for_update=True)
+        actions.put_items(session, visitor, record, population, manifest, now=clock.now(session))
+    return RedirectResponse(f"{LIST}/{preregistration_id}/plan", 303, HEADERS)
+
+
+@routes.post(ONE + "/lock")
+def lock(
+    request: Request,
+    visitor: Locker,
+    preregistration_id: str,
+    form: Annotated[Form, Depends(reads_form(SMALL))],
+) -> Response:
+    """Lock the draft as it was shown, with the warnings that were read."""
+    shared, prereg_id = services(request), known(preregistration_id)
+    linted = linted_draft(shared, visitor, prereg_id)
+    receipt: Receipt
+    with (
+        refusals_audited(shared, visitor, prereg_id, "preregistration.lock"),
+        shared.database.write() as session,
+    ):
+        seen, read = IfMatch(form.one("etag") or '"none"'), form.every("acknowledge")
+        _record, receipt = lock_draft(session, shared, visitor, prereg_id, seen, linted, read)
+    response = RedirectResponse(f"{LIST}/{prereg_id}", 303, HEADERS)
+    return attested(shared, response, receipt.sequence)

@@ -1,0 +1,156 @@
+"""The page of one preregistration: its plan, what is in, and its verdict once there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from anyio import to_thread
+from fastapi import APIRouter, Request
+from sqlalchemy.orm import Session
+from starlette.responses import Response
+
+from service.actions import families, reports, unblinding
+from service.actions.results import expected_total
+from service.api.http.drawing import drawn_by_calculator
+from service.api.http.reporting import packed
+from service.api.http.shared import services
+from service.domain.access import Key
+from service.domain.ledger import Kind
+from service.domain.outgoing import Link
+from service.domain.plans.preregistration import Preregistration
+from service.domain.verdicts.records import HypothesisVerdict, Verdict
+from service.errors import TooLarge, Unavailable
+from service.reports.charts.of_verdict import counts_of, forest_of
+from service.reports.charts.style import Spec
+from service.reports.verdict import words
+from service.reports.verdict.content import Report
+from service.store import clock, coverage, jobs, ledger, links, preregistrations, verdicts
+from service.web import shown, view
+from service.web.rendering import PageRoute, drawn_here, html
+from service.web.signing import LIST, known, visitor_of
+from service.web.words.speech import ENGLISH, Say, language_of, worded
+
+routes = APIRouter(route_class=PageRoute, include_in_schema=False)
+ONE = LIST + "/{preregistration_id}"
+PICTURES = {
+    "arms": worded("Each arm with its interval"),
+    "discordance": worded("Where the arms differ"),
+    "pareto": worded("Quality and cost"),
+    "multiverse": worded("The same data under other choices"),
+}
+HAPPENED: Mapping[Kind, str] = {
+    "plan_amended": view.AMENDED,
+    "close": view.CLOSED,
+    "withdrawal": view.WITHDRAWN,
+}
+
+
+@routes.get(ONE)
+async def preregistration(request: Request, preregistration_id: str) -> Response:
+    """One preregistration: its plan, and its verdict once there is one, with the picture of its intervals."""
+    visitor, page, report, spec, more = await to_thread.run_sync(_opened, request, known(preregistration_id))
+    forest = None
+    if spec is not None:
+        try:
+            forest = drawn_here(await drawn_by_calculator(request, packed(spec), "svg"))
+        except (TooLarge, Unavailable):  # the page is complete without its picture
+            forest = None
+    live = page.progress is not None
+    return html(
+        request,
+        "preregistration.html",
+        visitor=visitor,
+        scripts=("progress.js",) if live else (),
+        page=page,
+        report=report,
+        forest=forest,
+        spec=spec,
+        more=more,
+        pictures=PICTURES,
+        words=words,
+    )
+
+
+Opened = tuple[Key, shown.Page, Report | None, Spec | None, Mapping[str, Sequence[str]]]
+
+
+def _opened(request: Request, preregistration_id: str) -> Opened:
+    """The page of a record; after its verdict with its report, the picture of its intervals, and names of others."""
+    language = language_of(request)
+    with services(request).database.read() as session:
+        visitor = visitor_of(request, session)
+        record = preregistrations.get(session, visitor.project_id, preregistration_id)
+        if record.judged_at is not None:
+            services(request).reads.note(visitor, "verdict.read", record.id)
+        verdict = verdict_of(session, record)
+        elsewhere = () if record.state == "draft" else links.every(session, record.id)
+        page = page_of_record(session, record, verdict, elsewhere, Say(language))
+        if verdict is None:
+            return visitor, page, None, None, {}
+        report = reports.of_verdict(session, record, verdict)
+        more = {each.id: _pictures(record, each) for each in verdict.hypotheses}
+        return visitor, page, report, forest_of(record.plan, verdict, language), more
+
+
+def _pictures(record: Preregistration, judged: HypothesisVerdict) -> list[str]:
+    """Pictures of a hypothesis whose rows are open, beside the two that every page shows."""
+    found = ["arms"]
+    if counts_of(record.plan, judged) is not None:
+        found.append("discordance")
+    if len(record.plan.endpoints_of(judged.population)) > 1:
+        found.append("pareto")
+    return [*found, "multiverse"]
+
+
+def page_of_record(
+    session: Session,
+    record: Preregistration,
+    verdict: Verdict | None,
+    elsewhere: Sequence[Link] = (),
+    say: Say = ENGLISH,
+) -> shown.Page:
+    """The page of a record: its plan, and its verdict once there is one. The same to whoever may read it."""
+    failed = record.state == "complete" and _verdict_failed(session, record)
+    sealed = unblinding.seals(session, record)
+    return view.page_of(
+        record,
+        verdict,
+        progress_of(session, record),
+        failed=failed,
+        overdue=record.state != "draft" and record.overdue(clock.now(session).date()),
+        family=families.place_of(session, record),
+        happened=tuple(_happened(session, record, say)),
+        unblindings=sealed.unblindings,
+        erasure=sealed.erasure,
+        links=elsewhere,
+        say=say,
+    )
+
+
+def verdict_of(session: Session, record: Preregistration) -> Verdict | None:
+    """The verdict of a record that has been judged; a withdrawal does not hide it."""
+    if record.judged_at is None:
+        return None
+    return verdicts.get(session, record.project_id, record.id)
+
+
+def progress_of(session: Session, record: Preregistration) -> shown.Progress | None:
+    """Counts of what is in, while results are coming."""
+    if record.state not in ("locked", "collecting"):
+        return None
+    received = sum(count.received for count in coverage.counts(session, record.id))
+    return shown.Progress(received, expected_total(record.plan))
+
+
+def _happened(session: Session, record: Preregistration, say: Say) -> Iterator[shown.Happened]:
+    """What people did to a locked record, in order, each with its reason."""
+    if record.state == "draft":
+        return
+    for entry in ledger.entries(session, record.id, *HAPPENED):
+        what = say(HAPPENED[entry.receipt.kind])
+        yield shown.Happened(view.moment(what, entry.created_at), entry.body["reason"])
+
+
+def _verdict_failed(session: Session, record: Preregistration) -> bool:
+    job = jobs.latest(session, record.project_id, kind="verdict", subject=record.id)
+    return job is not None and job.state == "failed"

@@ -1,0 +1,140 @@
+"""From a template to a page: escaped, in the visitor's language, with headers that allow nothing that is not ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from fastapi import Request
+from fastapi.routing import APIRoute
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from service.domain.access import Key, Scope
+from service.errors import ForelockError, Unauthorized
+from service.web.words.speech import COOKIE, LANGUAGES, Say, language_of, worded
+
+HERE = Path(__file__).parent
+POLICY = (
+    "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'"
+)
+SCRIPTED = POLICY + "; script-src 'self'; connect-src 'self'"
+"""Of pages that do more with a script of ours, and are whole without it."""
+HEADERS = {"Content-Security-Policy": POLICY, "Cache-Control": "no-store"}
+LANGUAGE_SECONDS = 365 * 24 * 3600
+
+KEPT = ("q", "state", "arm", "action", "cursor")
+"""What of an address goes along into the other language: what somebody looks for."""
+
+PLACES: tuple[tuple[str, str, tuple[Scope, ...]], ...] = (
+    ("/preregistrations", worded("Preregistrations"), ("read",)),
+    ("/plans/new", worded("New plan"), ("plans:write",)),
+    ("/tests", worded("Tests"), ("tests:run",)),
+    ("/leaderboards", worded("Leaderboards"), ("tests:run",)),
+    ("/jobs", worded("Jobs"), ("admin",)),
+    ("/audit", worded("Audit log"), ("admin",)),
+    ("/keys", worded("Keys"), ("admin",)),
+)
+"""Where one can go, and what the key has to be allowed for it."""
+
+_TEMPLATES = Environment(
+    loader=FileSystemLoader(HERE / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+def _quoted(text: str) -> Markup:
+    """Escape the text, and set what stands between backticks as code."""
+    return Markup(re.sub("(`{1,2})([^`]+)\\1", r"<code>\2</code>", str(escape(text))))  # noqa: S704  # escaped first
+
+
+_TEMPLATES.filters["quoted"] = _quoted
+
+
+def drawn_here(svg: bytes) -> Markup:
+    """A picture that this service drew, to stand in a page: its texts were escaped when it was drawn."""
+    return Markup(svg.decode())  # noqa: S704
+
+
+def html(
+    request: Request,
+    template: str,
+    status: int = 200,
+    *,
+    visitor: Key | None = None,
+    scripts: Sequence[str] = (),
+    **content: Any,
+) -> HTMLResponse:
+    """A template as a page. `scripts` are files of ours that it runs."""
+    language = language_of(request)
+    page = _TEMPLATES.get_template(template).render(
+        say=Say(language),
+        english=Markup(' lang="en"') if language != "en" else "",  # of what is said in English alone
+        places=[] if visitor is None else list(_places(visitor)),
+        here=request.url.path,
+        visitor=visitor,
+        scripts=scripts,
+        languages=[(each, _in(request, each)) for each in LANGUAGES if each != language],
+        **content,
+    )  # fmt: skip
+    response = HTMLResponse(page, status, HEADERS | {"Content-Language": language})
+    if scripts:
+        response.headers["Content-Security-Policy"] = SCRIPTED
+    if request.query_params.get("lang") == language:  # asked for by name, so that it stays
+        response.set_cookie(
+            COOKIE, language, max_age=LANGUAGE_SECONDS, httponly=True, samesite="strict",
+            secure=request.url.scheme == "https",
+        )  # fmt: skip
+    return response
+
+
+def _places(visitor: Key) -> Iterator[tuple[str, str]]:
+    for path, name, needs in PLACES:
+        if all(map(visitor.allows, needs)):
+            yield path, name
+
+
+def _in(request: Request, language: str) -> str:
+    """The same page in another language."""
+    asked = [(name, value) for name, value in request.query_params.multi_items() if name in KEPT]
+    return f"?{urlencode([*asked, ('lang', language)])}"
+
+
+class PageRoute(APIRoute):
+    """A route whose refusals are pages too; whoever is not signed in is sent to sign in."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """FastAPI's handler, with HTML for our own errors."""
+        handler = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            try:
+                return await handler(request)
+            except Unauthorized:
+                wanted = urlencode({"next": request.url.path})
+                return RedirectResponse(f"/login?{wanted}", 303, HEADERS)
+            except ForelockError as error:
+                return refusal(request, error)
+
+        return handle
+
+
+def refusal(request: Request, error: ForelockError) -> Response:
+    """What was refused, and the way out, as a page."""
+    return html(
+        request,
+        "message.html",
+        error.status,
+        visitor=getattr(request.state, "caller", None),
+        heading=error.title,
+        detail=error.detail,
+        faults=error.faults,
+    )

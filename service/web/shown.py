@@ -1,0 +1,135 @@
+"""What the page of a record shows, as records: texts in the visitor's language, and nothing to compute."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from service.domain.plans.preregistration import State
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseView:
+    """One clause of a judged rule."""
+
+    text: str
+    observed: str
+    threshold: str
+    truth: str
+    """`holds`, `fails` or `unknown`."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisView:
+    """What one statistical test found, in its own sentence."""
+
+    name: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedView:
+    """What the verdict says of a hypothesis."""
+
+    outcome: str
+    label: str
+    sentence: str
+    next: str
+    reason: str
+    n: str
+    clauses: tuple[ClauseView, ...]
+    analyses: tuple[AnalysisView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HypothesisView:
+    """A hypothesis as planned, and as judged once it is."""
+
+    id: str
+    statement: str
+    comparison: str
+    rule: str
+    judged: JudgedView | None
+
+
+@dataclass(frozen=True, slots=True)
+class WarningView:
+    """A lint warning that the lock acknowledged."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Something that happened, and when."""
+
+    what: str
+    iso: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """Something that somebody did to a locked record, and why."""
+
+    what: Moment
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class LinkView:
+    """A place outside that belongs to the record."""
+
+    name: str
+    kind: str
+    url: str
+    external_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How many results are in; never what they are."""
+
+    received: int
+    expected: int
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The page of one preregistration."""
+
+    id: str
+    title: str
+    state: State
+    state_sentence: str
+    version: int
+    plan_sha256: str
+    populations: tuple[str, ...]
+    hypotheses: tuple[HypothesisView, ...]
+    multiplicity: str
+    warnings: tuple[WarningView, ...]
+    progress: Progress | None
+    timeline: tuple[Moment, ...]
+    voided: tuple[tuple[int, str], ...]
+    marks: tuple[str, ...]
+    overdue: bool
+    family: str
+    """Which registration on its items it is; empty in a draft."""
+    happened: tuple[Happened, ...]
+    """How it was amended, closed or withdrawn."""
+    links: tuple[LinkView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One preregistration in the list."""
+
+    id: str
+    title: str
+    state: str
+    created: Moment
+    outcomes: tuple[tuple[str, str, str], ...]
+    """Hypothesis, outcome and its label."""
+    altered: bool
+    overdue: bool

@@ -1,0 +1,146 @@
+"""Signing in with an API key and out again, and who is signed in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Annotated
+
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import RedirectResponse, Response
+
+from service.api.http.deps import ReadSession, require_scope
+from service.api.http.shared import Services, services
+from service.domain.access import Key, Scope
+from service.errors import Forbidden, NotFound, Unauthorized
+from service.store import ended_sessions, keys
+from service.web import session as sessions
+from service.web.forms import Form, reads_form, refuse_other_sites
+from service.web.rendering import HEADERS, PLACES, PageRoute, html
+
+LIST = "/preregistrations"
+ID = r"[A-Za-z0-9_-]{1,64}"
+_OWN_PATH = re.compile(
+    rf"{LIST}(/{ID}(/(plan|missing))?)?|/tests/{ID}|"
+    + "|".join(re.escape(path) for path, _name, _needs in PLACES)
+)
+
+routes = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+def is_id(text: str) -> bool:
+    """True when a record could have such an id."""
+    return re.fullmatch(ID, text) is not None
+
+
+def known(preregistration_id: str) -> str:
+    """The id, which a record could have.
+
+    Raises:
+        NotFound: none could.
+    """
+    if not is_id(preregistration_id):
+        raise NotFound("no preregistration has such an id")
+    return preregistration_id
+
+
+def visitor_of(request: Request, session: ReadSession) -> Key:
+    """The key that the browser's session names, if it may still read."""
+    shared = services(request)
+    now = datetime.now(UTC)
+    found = sessions.read(shared.keyring.fingerprint, request.cookies.get(sessions.COOKIE), now)
+    if found is None or ended_sessions.ended(session, found.cookie_sha256):
+        raise Unauthorized("sign in first")
+    try:
+        key = keys.get(session, found.project_id, found.key_id)
+    except NotFound:
+        raise Unauthorized("the key of this session is gone") from None
+    if not key.valid(now):
+        raise Unauthorized("the key of this session has ended")
+    require_scope(key, "read")
+    request.state.caller = key
+    return key
+
+
+def visitor_who_may(*needed: Scope) -> Callable[[Request], Key]:
+    """Dependency: the visitor, whose key carries these scopes too. Holds no session afterwards."""
+
+    def found(request: Request) -> Key:
+        key = signed_in(request)
+        require_scope(key, *needed)
+        return key
+
+    return found
+
+
+def signed_in(request: Request) -> Key:
+    """The visitor's key. Holds no session while something is drawn."""
+    with services(request).database.read() as session:
+        return visitor_of(request, session)
+
+
+Visitor = Annotated[Key, Depends(visitor_of)]
+Admin = Annotated[Key, Depends(visitor_who_may("admin"))]
+Tester = Annotated[Key, Depends(visitor_who_may("tests:run"))]
+
+
+@routes.get("/")
+def home() -> Response:
+    """Lead to the list."""
+    return RedirectResponse(LIST, 303, HEADERS)
+
+
+@routes.get("/login")
+def ask(request: Request, next: str = LIST) -> Response:
+    """The form that asks for an API key."""
+    return html(request, "login.html", next=_own(next), fault="")
+
+
+@routes.post("/login")
+async def login(request: Request, form: Annotated[Form, Depends(reads_form())]) -> Response:
+    """Begin a session for the key in the form. The key is never repeated."""
+    secret, wanted = form.one("key"), _own(form.one("next", LIST))
+    shared = services(request)
+    try:
+        key = await _key(shared, secret)
+    except (Unauthorized, Forbidden) as error:
+        return html(request, "login.html", error.status, next=wanted, fault=error.detail)
+    shared.reads.note(key, "session.begin", None)
+    response = RedirectResponse(wanted, 303, HEADERS)
+    response.set_cookie(
+        sessions.COOKIE,
+        sessions.issue(shared.keyring.fingerprint, key, datetime.now(UTC)),
+        max_age=int(sessions.LIFETIME.total_seconds()),
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+    return response
+
+
+@routes.post("/logout")
+def logout(request: Request) -> Response:
+    """End the browser's session, wherever its cookie was copied to."""
+    refuse_other_sites(request)
+    shared, cookie = services(request), request.cookies.get(sessions.COOKIE)
+    found = sessions.read(shared.keyring.fingerprint, cookie, datetime.now(UTC))
+    if found is not None:
+        with shared.database.write() as session:
+            ended_sessions.end(session, found.cookie_sha256, found.ends_at)
+    response = RedirectResponse("/login", 303, HEADERS)
+    response.delete_cookie(sessions.COOKIE, httponly=True, samesite="strict")
+    return response
+
+
+async def _key(shared: Services, secret: str) -> Key:
+    """The key of a secret, if it may read."""
+    key = await to_thread.run_sync(shared.keys.look_up, f"Bearer {secret}")
+    require_scope(key, "read")
+    return key
+
+
+def _own(path: str) -> str:
+    """A page of ours to go to after signing in; anything else becomes the list."""
+    return path if _OWN_PATH.fullmatch(path) else LIST

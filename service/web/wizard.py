@@ -1,0 +1,130 @@
+"""A plan by five questions: what it lacks and can show as it is written, then a draft, or a file."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import RedirectResponse, Response
+
+from forelock.wizard import ALPHAS
+from service.actions import preregistrations as actions
+from service.api.http.shared import services
+from service.api.parsing.markdown import MARKDOWN
+from service.api.routes.preregistrations import read_plan
+from service.domain.access import Key
+from service.domain.plans.plan import Plan
+from service.domain.plans.population import planned_facts
+from service.errors import Fault, InvalidData
+from service.reports.prereg.markdown import print_plan
+from service.store import clock
+from service.web.asked import BETTER, CLAIMS, KINDS, Asked, asked_of
+from service.web.forms import Form, reads_form
+from service.web.gaps import Gaps, gaps_of
+from service.web.rendering import HEADERS, PageRoute, html
+from service.web.signing import LIST, visitor_who_may
+from service.web.words.speech import Say, language_of
+
+PATH = "/plans/new"
+MOST_BYTES = 64 * 1024
+
+routes = APIRouter(route_class=PageRoute, include_in_schema=False)
+Planner = Annotated[Key, Depends(visitor_who_may("plans:write"))]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is told of the answers so far."""
+
+    plan: Plan | None
+    faults: tuple[Fault, ...]
+    gaps: Gaps | None
+
+
+@routes.get(PATH)
+async def questions(request: Request, visitor: Planner) -> Response:
+    """The questions, with the answers that most plans begin with."""
+    return await _page(request, visitor, asked_of(None))
+
+
+@routes.post(PATH)
+async def answered(
+    request: Request, visitor: Planner, form: Annotated[Form, Depends(reads_form(MOST_BYTES))]
+) -> Response:
+    """What the answers make: lint and power, a file, or a draft."""
+    asked = asked_of(form)
+    act = form.one("act", "check")
+    if asked.faults or act not in ("json", "markdown", "create"):
+        return await _page(request, visitor, asked, 422 if asked.faults and act != "check" else 200)
+    plan = plan_in(asked)
+    if act == "create":
+        return await to_thread.run_sync(_created, request, visitor, plan)
+    return plan_file(plan, act, language_of(request))
+
+
+def plan_in(asked: Asked) -> Plan:
+    """The plan of the answers, as it would be posted.
+
+    Raises:
+        InvalidData: an answer that a plan cannot hold.
+    """
+    return read_plan(json.dumps(asked.plan, ensure_ascii=False).encode())
+
+
+def plan_file(plan: Plan, form: str, language: Any) -> Response:
+    """The plan as a file to keep: `json` as it is posted, or `markdown`."""
+    if form == "json":
+        body, name, media = (
+            json.dumps(plan.as_dict(), ensure_ascii=False, indent=2) + "\n",
+            "plan.json",
+            "application/json",
+        )
+    else:
+        body, name, media = print_plan(plan, language), "EXPERIMENTS_PREREG.md", f"{MARKDOWN}; charset=utf-8"
+    headers = HEADERS | {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(body, 200, headers, media)
+
+
+def _created(request: Request, visitor: Key, plan: Plan) -> Response:
+    shared = services(request)
+    with shared.database.write() as session:
+        actions.require_room(session, visitor.project_id, shared.settings.project_drafts)
+        record = actions.create(session, visitor, plan, prereg_id=uuid.uuid4().hex, now=clock.now(session))
+    return RedirectResponse(f"{LIST}/{record.id}/plan", 303, HEADERS)
+
+
+async def _page(request: Request, visitor: Key, asked: Asked, status: int = 200) -> Response:
+    say = Say(language_of(request))
+    told = await to_thread.run_sync(_told, asked, say)
+    return html(
+        request,
+        "wizard.html",
+        status,
+        visitor=visitor,
+        scripts=("wizard.js",),
+        asked=asked,
+        told=told,
+        claims=_said(CLAIMS, say),
+        kinds=_said(KINDS, say),
+        better=_said(BETTER, say),
+        alphas=[(f"{each:g}", f"{100 * each:g}%") for each in ALPHAS],
+    )
+
+
+def _said(choices: Mapping[Any, str], say: Say) -> list[tuple[str, str]]:
+    return [(value, say(text)) for value, text in choices.items()]
+
+
+def _told(asked: Asked, say: Say) -> Told:
+    """Lint and power, as though the items were listed already."""
+    try:
+        plan = plan_in(asked)
+    except InvalidData as error:
+        return Told(None, error.faults or (Fault("", error.detail),), None)
+    facts = {"items": planned_facts(asked.answers.n, asked.answers.n_clusters)}
+    return Told(plan, (), gaps_of(plan, facts, say))

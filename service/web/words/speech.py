@@ -1,0 +1,69 @@
+"""Which language a visitor reads, and the pages' own words in it.
+
+Templates and modules write English and say it: `say("Sign out")`. Chinese stands in `chinese*.py`, under the English.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import get_args
+
+from fastapi import Request
+
+from service.reports.prereg.labels import Language
+from service.web.words import chinese, chinese_admin, chinese_plans, chinese_tests
+
+COOKIE = "forelock_language"
+CHINESE = {**chinese.WORDS, **chinese_plans.WORDS, **chinese_tests.WORDS, **chinese_admin.WORDS}
+LANGUAGES: tuple[Language, ...] = get_args(Language)
+MOST_ACCEPTED = 1000
+"""Characters of `Accept-Language` that are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Says the pages' words in one language."""
+
+    language: Language = "en"
+
+    def __call__(self, text: str, **parts: object) -> str:
+        """The text in this language, with the parts in its braces.
+
+        Raises:
+            KeyError: nobody has translated it.
+        """
+        said = CHINESE[text] if self.language == "zh" else text
+        return said.format(**parts) if parts else said
+
+
+ENGLISH = Say()
+
+
+def worded(text: str) -> str:
+    """Marks a text that is said later, so that it is seen to be translated."""
+    return text
+
+
+def language_of(request: Request) -> Language:
+    """What `?lang=` asks for, else what was asked for before, else the first of `Accept-Language` that we speak."""
+    for asked in (request.query_params.get("lang"), request.cookies.get(COOKIE)):
+        if asked in LANGUAGES:
+            return asked
+    return accepted(request.headers.get("accept-language", ""))
+
+
+def accepted(header: str) -> Language:
+    """The language of an `Accept-Language` (RFC 9110, 12.5.4): the heaviest that we speak, of equals the first."""
+    best: tuple[float, Language] = (0.0, "en")
+    for each in header[:MOST_ACCEPTED].split(","):
+        match = re.fullmatch(
+            r"\s*(\*|[A-Za-z]{1,8})(?:-[A-Za-z0-9-]*)?\s*(?:;\s*q=([01](?:\.\d{0,3})?))?\s*", each
+        )
+        if match is None:
+            continue
+        language = "en" if match[1] == "*" else match[1].lower()
+        weight = float(match[2] or 1)
+        if language in LANGUAGES and weight > best[0]:
+            best = weight, language
+    return best[1]

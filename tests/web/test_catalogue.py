@@ -1,0 +1,153 @@
+"""The catalogue of tests and the leaderboard: forms that ask what the API answers, without a script."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from service.domain.access import Project
+from service.stats.shared import registry
+from service.store import job_leases, jobs, projects
+from tests.api.conftest import bearer
+from tests.web.samples import NOW
+from tests.web.test_pages import Outline, page
+
+WIDE = "item_id,a,b,c\n" + "\n".join(f"{i},{i % 2},{int(i % 3 > 0)},{int(i % 7 > 0)}" for i in range(24))
+LONG = "item_id,arm,value\n" + "\n".join(f"{i},{arm},{i % 2}" for i in range(8) for arm in ("x", "y"))
+
+
+@pytest.fixture
+def secret(browser, new_key):
+    _key, secret = new_key("read", "tests:run")
+    assert browser.post("/login", data={"key": secret}).status_code == 303
+    return secret
+
+
+@pytest.fixture
+def tester(browser, secret):
+    return browser
+
+
+def test_the_catalogue_lists_every_test_and_leads_to_its_page(tester):
+    listed = {each["href"] for each in page(tester, "/tests").all("a")}
+    assert listed >= {f"/tests/{name}" for name in registry.latest()}
+
+
+def test_the_example_is_in_the_form_and_gives_what_the_api_gives(tester, secret):
+    outline = page(tester, "/tests/mcnemar")
+    assert len(outline.all("textarea")) == 1
+    example = dict(registry.find("mcnemar").example)
+    got = tester.post("/tests/mcnemar", data={"request": json.dumps(example)})
+    assert got.status_code == 200
+    answered = Outline(got.text)
+    api = tester.post("/v1/tests/mcnemar", json=example, headers=bearer(secret)).json()
+    assert api["analysis"]["sentence"] in answered.text
+    assert "Exploratory: no plan was locked before these data." in answered.text
+    shown = next(word for word in answered.words if word.startswith('{\n "test"'))
+    assert json.loads(shown)["analysis"] == api["analysis"]
+    assert len(answered.all("svg")) == 1
+    assert answered.all("script") == []
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "said"),
+    [
+        ("{", 400, "JSON"),
+        ('{"both_correct": "<script>"}', 422, "both_correct"),
+        ('{"nonsense": 1}', 422, "nonsense"),
+        ("", 400, ""),
+    ],
+)
+def test_a_wrong_request_stays_in_the_form_with_what_is_wrong(tester, body, status, said):
+    got = tester.post("/tests/mcnemar", data={"request": body})
+    assert got.status_code == status
+    outline = Outline(got.text)
+    assert [each for _, each in outline.elements if each.get("role") == "alert"]
+    assert said in outline.text
+    assert body.strip() in outline.text
+    assert outline.all("script") == []
+
+
+def test_an_unknown_test_is_a_page(tester):
+    assert page(tester, "/tests/nothing", 404)
+    assert tester.post("/tests/nothing", data={"request": "{}"}).status_code == 404
+
+
+def test_what_takes_long_becomes_a_job_whose_answer_is_shown_later(tester, database, monkeypatch):
+    monkeypatch.setattr("service.web.computing.AT_ONCE_SECONDS", 0.0)
+    monkeypatch.setattr("service.web.computing.WAIT_SECONDS", 0.0)
+    request = {"baseline": [0, 1] * 20, "candidate": [1, 1] * 20, "clusters": [str(i) for i in range(20)] * 2}
+    got = tester.post("/tests/cluster-bootstrap", data={"request": json.dumps(request)})
+    assert got.status_code == 303
+    way = got.headers["location"]
+    assert "It is being computed" in page(tester, way).text
+    answer = registry.find("cluster-bootstrap").answer(
+        registry.find("cluster-bootstrap").request.model_validate(request)
+    )
+    with database.write() as session:
+        job = job_leases.claim(session, runner="r", lease_seconds=60)
+        job_leases.finish(session, job, answer.model_dump(mode="json", by_alias=True))
+    assert answer.analysis.sentence in page(tester, way).text
+
+
+def test_another_projects_job_is_not_there(tester, database):
+    with database.write() as session:
+        projects.create(session, Project(id="project2", name="other", created_at=NOW))
+        new = jobs.NewJob(id="theirs", project_id="project2", kind="mcnemar", params={}, created_at=NOW)
+        jobs.enqueue(session, new)
+        jobs.enqueue(
+            session, jobs.NewJob(id="mine", project_id="project1", kind="verdict", params={}, created_at=NOW)
+        )
+    for name in ("theirs", "mine", "no%20id"):
+        assert page(tester, f"/tests/mcnemar?job={name}", 404)
+
+
+@pytest.mark.parametrize("table", [WIDE, LONG, WIDE.replace(",", ";")], ids=["wide", "long", "semicolons"])
+def test_a_table_that_is_written_or_uploaded_is_ranked(tester, table):
+    written = Outline(tester.post("/leaderboards", data={"table": table}).text)
+    (caption,) = [each for each in written.words if each == "Systems in order"]
+    assert caption
+    assert len(written.all("svg")) == 1
+    sent = {"table": ("x.csv", "\ufeff" + table), "better": (None, "higher")}
+    uploaded = Outline(tester.post("/leaderboards", files=sent).text)
+    assert uploaded.text.split("The table")[0] == written.text.split("The table")[0]
+
+
+def test_tied_systems_are_named(tester):
+    assert "Not told apart x, y" in Outline(tester.post("/leaderboards", data={"table": LONG}).text).text
+
+
+def test_less_may_be_better(tester):
+    def first(better):
+        outline = Outline(tester.post("/leaderboards", data={"table": WIDE, "better": better}).text)
+        rows = outline.text.split("May be the best ")[1].split()
+        return rows[1]
+
+    assert (first("higher"), first("lower")) == ("c", "a")
+
+
+@pytest.mark.parametrize(
+    "table",
+    ["", "a,b\n1", "item_id,arm,value\n1,x,nan\n1,y,1", "a\n1", '"', "a,b\n1,<script>alert(1)</script>"],
+)
+def test_a_table_that_cannot_be_ranked_says_why(tester, table):
+    got = tester.post("/leaderboards", data={"table": table})
+    assert got.status_code == 422
+    outline = Outline(got.text)
+    assert [each for _, each in outline.elements if each.get("role") == "alert"]
+    assert outline.all("script") == []
+
+
+@pytest.mark.parametrize("path", ["/tests", "/tests/mcnemar", "/leaderboards"])
+def test_readers_alone_do_not_compute(reader, path):
+    assert page(reader, path, 403)
+    if path != "/tests":
+        assert reader.post(path, data={"request": "{}", "table": WIDE}).status_code == 403
+
+
+def test_every_page_has_its_chinese(tester):
+    for path in ("/tests", "/tests/mcnemar", "/leaderboards"):
+        assert page(tester, f"{path}?lang=zh").all("html") == [{"lang": "zh"}]
+    answered = Outline(tester.post("/leaderboards", data={"table": WIDE}).text)
+    assert "探索性结果" in answered.text
