@@ -25,6 +25,7 @@ usage: ./do COMMAND [ARGUMENTS]
   openapi                         write openapi/openapi.json from the code
   pages                           write every generated page and the API's description from the code
   docs [DIR]                      build the pages of docs/ as a site with a search, in .do/site or DIR
+  picture                         draw the README's picture of a verdict page, from the demo, with Chromium
   new-test NAME                   begin a statistical test: its module, its tests, its words
   bench [--json FILE] [--only GROUP ...] [--write]
                                   measure against other packages
@@ -528,6 +529,7 @@ case $command in
     openapi) environment run; cd "$root"; exec "$venv/bin/python" -m tools.openapi openapi/openapi.json ;;
     pages) environment run; pages ;;
     docs) environment dev; cd "$root"; exec "$venv/bin/python" -m mkdocs build --strict --site-dir "${1:-$state/site}" ;;
+    picture) environment dev; cd "$root"; exec "$venv/bin/python" -m tools.page_picture ;;
     new-test) environment run; cd "$root"; exec "$venv/bin/python" -m tools.new_test "$@" ;;
     bench) environment bench; have wrk || apt_install wrk || say "./do bench: without wrk the rows of HTTP are skipped (Debian: apt-get install wrk)"; cd "$root"; exec "$venv/bin/python" -m benchmarks "$@" ;;
     uv) choose_places; find_uv; exec env TMPDIR="$state" "$uv" "$@" ;;

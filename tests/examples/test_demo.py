@@ -70,6 +70,9 @@ def test_the_demo_keeps_serving_until_it_is_interrupted(tmp_path):
             shown = browser.post(str(httpx.URL(page).join("/login")), data=form)
         assert str(shown.url) == page
         assert "Not supported" in shown.text
+        readme = DEMO.parents[1] / "README.md"
+        (pictured,) = re.findall(r"!\[([^\]]+)\]\(docs/pictures/verdict\.png\)", readme.read_text("utf-8"))
+        assert pictured in re.sub(r"<[^>]+>", "", shown.text), "draw the picture again: ./do picture"
         process.send_signal(signal.SIGINT)
         assert process.stdout.read().strip().endswith("Stopped.")
         assert process.wait(60) == 0
