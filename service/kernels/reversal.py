@@ -14,7 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
+
+Floats = NDArray[np.float64]
 
 LEAST = 2
 """Slices."""
@@ -36,8 +39,17 @@ def gail_simon(differences: Sequence[float], errors: Sequence[float]) -> Reversa
     are 2.71, 4.23 and 5.43.
     """
     z = np.asarray(differences, dtype=np.float64) / np.asarray(errors, dtype=np.float64)
-    above, below = float(z[z > 0] @ z[z > 0]), float(z[z < 0] @ z[z < 0])
-    return Reversal(above, below, mixture_tail(min(above, below), len(z)))
+    return of_sides(np.maximum(z, 0.0), np.maximum(-z, 0.0))
+
+
+def of_sides(above: Sequence[float] | Floats, below: Sequence[float] | Floats) -> Reversal:
+    """The same from z of every slice for either side, (k,) each and at least 0.
+
+    The level holds where, of slices without a difference, none of them exceeds the positive part of a normal one.
+    """
+    up, down = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
+    sums = float(up @ up), float(down @ down)
+    return Reversal(*sums, mixture_tail(min(sums), len(up)))
 
 
 def mixture_tail(statistic: float, slices: int) -> float:

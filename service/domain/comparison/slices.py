@@ -7,19 +7,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from service.domain.comparison.claims import claims_of
-from service.domain.comparison.evidence import Evidence, weigh
+from service.domain.comparison.evidence import TIE, Evidence, weigh
 from service.domain.comparison.pairing import Pairs
 from service.domain.comparison.records import SliceResult, Slices
 from service.kernels.clusters import codes_of
 from service.stats.shared import registry
 from service.stats.shared.sliced import MOST_SLICES, Standing
-from service.stats.shared.slicing import error_of, overall, reversal_of, standings
+from service.stats.shared.slicing import lean, overall, reversal_of, standings
 from service.stats.shared.slicing import weigh as against_margin
 
 
 def slices_of(pairs: Pairs, margin: float | None, alpha: float) -> Slices:
     """Smallest names first. A slice passes by its interval, and fails by a test of a loss beyond the margin."""
-    names = sorted({each for each in pairs.slices or () if each is not None})[:MOST_SLICES]
+    every_name = sorted({each for each in pairs.slices or () if each is not None})
+    names = every_name[:MOST_SLICES]
     told: list[tuple[str, Pairs, Evidence]] = []
     left_out = []
     for name in names:
@@ -37,36 +38,49 @@ def slices_of(pairs: Pairs, margin: float | None, alpha: float) -> Slices:
     )
     every = [each for each in standing if each is not None]
     every += ["cannot_tell" for _ in left_out]
+    if len(every_name) > len(names):  # nothing is known of the others
+        every.append("cannot_tell")
     outcome = None if margin is None else overall(every)
     clusters = pairs.clusters
-    spans = clusters is not None and len(set(zip(clusters, pairs.slices or (), strict=True))) > len(
-        set(clusters)
-    )
-    errors = [
-        (float(_difference(part).mean()), error_of(_difference(part), _codes(part))) for _, part, _ in told
+    inside = {
+        (cluster, name)
+        for cluster, name in zip(clusters or (), pairs.slices or (), strict=clusters is not None)
+        if name is not None
+    }
+    spans = len(inside) > len({cluster for cluster, _ in inside})
+    leans = [
+        lean(_difference(part), _codes(part), by_score=_by_score(part, found)) for _, part, found in told
     ]
     return Slices(
         none_worse=None if outcome is None else outcome == "pass",
         outcome=outcome,
         results=results,
         left_out=tuple(left_out),
-        reversal=reversal_of(errors, alpha, spans=spans),
+        reversal=reversal_of(leans, alpha, spans=spans),
     )
 
 
 def _standings(
     told: Sequence[tuple[Pairs, Evidence]], margin: float | None, alpha: float
 ) -> list[Standing | None]:
-    """Of every slice against the margin: shown by the interval that is printed; failing after Holm's correction."""
+    """Of every slice against the margin: shown by the interval that is printed; failing after Holm's correction.
+
+    A loss that the printed interval does not show is not said: of scores that interval may be the bootstrap's.
+    """
     if margin is None:
         return [None] * len(told)
     losses = []
     for part, found in told:
-        score = found.unit == "items" and part.binary and part.clusters is None
+        score = _by_score(part, found)
         tested = against_margin(_difference(part), _codes(part), margin, alpha / 2, by_score=score)
-        losses.append(tested.p_loss)
+        beyond = found.ci.high is not None and found.ci.high < -margin - TIE
+        losses.append(tested.p_loss if beyond else None)
     shown = [0.0 if claims_of(found, margin).no_worse else None for _, found in told]
     return [each[0] for each in standings(shown, losses, alpha / 2)]
+
+
+def _by_score(part: Pairs, found: Evidence) -> bool:
+    return found.unit == "items" and part.binary and part.clusters is None
 
 
 def _difference(part: Pairs) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

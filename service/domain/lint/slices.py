@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 
-import numpy as np
+from scipy import special
 
 from service.domain.plans.findings import Finding, error, warning
 from service.domain.plans.plan import Plan
@@ -16,9 +16,12 @@ from service.domain.rules.settings import Setting
 from service.domain.verdicts.slices import asked_of
 from service.errors import InvalidData
 from service.stats.shared.sliced import MOST_SLICES
-from service.stats.shared.slicing import weigh
+from service.stats.shared.slicing import weigh_counts
 
 NAMED = 5
+
+SEARCHED = 20_000
+"""Items up to which the least size of a slice is found by the test itself."""
 
 
 def slice_findings(
@@ -124,15 +127,17 @@ def _sizes(slices: Slices, setting: Setting, facts: ManifestFacts | None) -> Ite
         )
     if kind != "score":
         return
-    alike = least_alike(margin, slices.alpha)
-    small = [each for each in facts.strata if least <= each.n < alike]
+    small = [
+        each for each in facts.strata if each.n >= least and not passes_alike(each.n, margin, slices.alpha)
+    ]
     if small:
+        alike = least_alike(margin, slices.alpha)
         yield warning(
             "SLICE_SMALL",
             "slices",
             f"of '{name}' {_listed(small, size)} cannot pass where the arms are right on the same items: it takes "
-            f"{alike} items in a slice, and more with every item on which they differ. Merge slices, plan more, or "
-            "acknowledge it",
+            f"about {alike} items in a slice, and more with every item on which they differ. Merge slices, plan more, "
+            "or acknowledge it",
         )
 
 
@@ -151,16 +156,43 @@ def least_ever(kind: str, margin: float, alpha: float) -> int:
     if kind != "score":
         return max(math.floor(-math.log2(alpha)) + 1, 2)
     n = 1
-    while not _passes(np.ones(n), margin, alpha):
+    while not _passes(n, n, margin, alpha):
         n += 1
     return n
 
 
 def least_alike(margin: float, alpha: float) -> int:
-    """The fewest items with which a slice passes though no item differs: the exact p is (1 - margin)^n."""
-    return math.floor(math.log(alpha) / math.log1p(-margin)) + 1
+    """About the fewest items with which a slice passes though no item differs; beyond `SEARCHED` a bound from below.
+
+    With that many it passes and with one item less it does not; being exact the p does not fall with every item.
+    """
+    fails = _too_few(margin, alpha)
+    if fails >= SEARCHED:
+        return fails + 1
+    passes = fails + 1
+    while not _passes(0, passes, margin, alpha):
+        fails, passes = passes, passes + passes // 8 + 1
+    while passes - fails > 1:
+        middle = (fails + passes) // 2
+        fails, passes = (fails, middle) if _passes(0, middle, margin, alpha) else (middle, passes)
+    return passes
 
 
-def _passes(difference: np.ndarray[tuple[int], np.dtype[np.float64]], margin: float, alpha: float) -> bool:
-    p = weigh(difference, np.arange(len(difference)), margin, alpha, by_score=True).p
+def passes_alike(n: int, margin: float, alpha: float) -> bool:
+    """True where a slice of n items passes though no item differs."""
+    return n > _too_few(margin, alpha) and (n > SEARCHED or _passes(0, n, margin, alpha))
+
+
+def _too_few(margin: float, alpha: float) -> int:
+    """Items with which no such slice passes.
+
+    The exact p is no less than the chance of that table, (1 - margin)^n; the score is sqrt(n margin / (1 - margin)).
+    """
+    z = -float(special.ndtri(alpha))
+    most = max(math.log(alpha) / math.log1p(-margin), z * z * (1 - margin) / margin)
+    return math.floor(most * (1 - 1e-12))
+
+
+def _passes(won: int, n: int, margin: float, alpha: float) -> bool:
+    p = weigh_counts(won, 0, n, margin, alpha).p
     return p is not None and p < alpha

@@ -60,7 +60,7 @@ from service.domain.verdicts.records import (
     Verdict,
     VoidedBatch,
 )
-from service.domain.verdicts.slices import by_slice, way_of
+from service.domain.verdicts.slices import by_slice, ways_of
 from service.domain.verdicts.strata import by_stratum
 from service.domain.verdicts.validity import Mark, invalidating
 from service.domain.verdicts.words import english as verdict_words
@@ -247,11 +247,12 @@ def _described(
         return found
     if found.outcome != "invalid":
         paired = pair_up(plan, hypothesis, manifests, outcomes, found.filled)
-        sliced = pair_up(plan, hypothesis, manifests, outcomes, way_of(plan, hypothesis))
+        ways = ways_of(plan, hypothesis) or (None,)
+        sliced = (pair_up(plan, hypothesis, manifests, outcomes, way) for way in ways)
         found = found.model_copy(
             update={
                 "strata": by_stratum(paired),
-                "slices": by_slice(plan, hypothesis, sliced),
+                "slices": by_slice(plan, hypothesis, *sliced),
                 "judge": judge_noise(plan, hypothesis, paired.manifest, outcomes),
             }
         )

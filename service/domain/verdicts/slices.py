@@ -5,6 +5,7 @@ How a slice is weighed is told in `stats.shared.slicing`; here are which slices,
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import compress
 from typing import Literal
 
@@ -25,6 +26,8 @@ from service.stats.shared.pairs import floored
 from service.stats.shared.sliced import MOST_SLICES, Reversal, Standing
 from service.stats.shared.slicing import (
     Evidence,
+    Lean,
+    lean,
     overall,
     reversal_of,
     standings,
@@ -44,7 +47,10 @@ class SliceFound(Record):
     n: int = Field(description="Items judged on.")
     n_clusters: int | None = Field(description="Clusters with items here; null without clusters.")
     delta: float | None = Field(description="Candidate minus baseline.")
-    ci: Span | None = Field(description="Of this slice alone, at level 1 - 2 alpha.")
+    ci: Span | None = Field(
+        description="Of this slice alone, at level 1 - 2 alpha; under `worst_case` its ends are of what is not ok "
+        "taken either way."
+    )
     p_value: float | None = Field(description="One-sided, of H0: it loses the margin or more.")
     p_holm: float | None = Field(description="The same by Holm, for a claim of this slice alone.")
     p_loss: float | None = Field(description="One-sided, of H0: it loses no more than the margin.")
@@ -79,15 +85,20 @@ def asked_of(plan: Plan, hypothesis: Hypothesis) -> Slices | None:
     return slices if hypothesis.id in slices.hypotheses else None
 
 
-def way_of(plan: Plan, hypothesis: Hypothesis) -> Way | None:
-    """How `worst_case` takes what is not ok: against the candidate."""
+def ways_of(plan: Plan, hypothesis: Hypothesis) -> tuple[Way, Way] | None:
+    """How `worst_case` takes what is not ok: against the candidate, and for it where a loss is to be shown."""
     if plan.missing != "worst_case":
         return None
-    return "down" if _good(plan, hypothesis) > 0 else "up"
+    return ("down", "up") if _good(plan, hypothesis) > 0 else ("up", "down")
 
 
-def by_slice(plan: Plan, hypothesis: Hypothesis, paired: Paired) -> SlicesFound | None:
-    """What every slice shows; None where the plan does not ask. Odd data end in reasons."""
+def by_slice(
+    plan: Plan, hypothesis: Hypothesis, paired: Paired, favoured: Paired | None = None
+) -> SlicesFound | None:
+    """What every slice shows; None where the plan does not ask. Odd data end in reasons.
+
+    `favoured`: the same items with what is not ok taken for the candidate, which no loss may rest on; None: all are ok.
+    """
     asked = asked_of(plan, hypothesis)
     if asked is None:
         return None
@@ -105,12 +116,18 @@ def by_slice(plan: Plan, hypothesis: Hypothesis, paired: Paired) -> SlicesFound 
     kept = paired.kept.tolist()
     of_item = np.array(list(compress(labels or (), kept)), dtype=object)
     of_cluster = None if clusters is None else codes_of(list(compress(clusters, kept)))
-    difference = (paired.candidate - paired.baseline) * good
-    found, counts = [], []
+    against = (paired.candidate - paired.baseline) * good
+    best = against if favoured is None else (favoured.candidate - favoured.baseline) * good
+    found, counts, leans = [], [], []
     for name in () if reason else names:
         inside = of_item == name
         codes = np.arange(int(inside.sum())) if of_cluster is None else of_cluster[inside]
-        found.append(weigh(difference[inside], codes, margin, asked.alpha, by_score=score))
+        each, leaning = _weighed(against[inside], codes, margin, asked.alpha, score)
+        if favoured is not None:
+            other, towards = _weighed(best[inside], codes, margin, asked.alpha, score)
+            each, leaning = _both(each, other), _lean(leaning, towards)
+        found.append(each)
+        leans.append(leaning)
         counts.append((int(inside.sum()), None if of_cluster is None else len(set(codes.tolist()))))
     spans = of_cluster is not None and not reason and _spans(of_cluster, of_item)
     told = standings([each.p for each in found], [each.p_loss for each in found], asked.alpha)
@@ -127,13 +144,36 @@ def by_slice(plan: Plan, hypothesis: Hypothesis, paired: Paired) -> SlicesFound 
         method=None if reason else "tango" if score else "cr2_t",
         outcome=overall([each.outcome for each in slices]),
         slices=slices,
-        reversal=reversal_of(
-            [(None if each.better is None else good * each.better, each.se) for each in found],
-            asked.alpha,
-            spans=spans,
-        ),
+        reversal=_turned_reversal(reversal_of(leans, asked.alpha, spans=spans), good),
         reason=reason,
     )
+
+
+def _weighed(
+    difference: NDArray[np.float64], codes: NDArray[np.int64], margin: float, alpha: float, score: bool
+) -> tuple[Evidence, Lean | None]:
+    return (
+        weigh(difference, codes, margin, alpha, by_score=score),
+        lean(difference, codes, by_score=score),
+    )
+
+
+def _both(against: Evidence, best: Evidence) -> Evidence:
+    """What is shown whichever way what is not ok is taken: no loss of the margin by the one, a loss by the other."""
+    if best.p is None:
+        return replace(best, better=against.better)
+    return against if against.p is None else replace(against, high=best.high, p_loss=best.p_loss)
+
+
+def _lean(against: Lean | None, best: Lean | None) -> Lean | None:
+    return None if against is None or best is None else Lean(against.above, best.below)
+
+
+def _turned_reversal(found: Reversal, good: int) -> Reversal:
+    """With the candidate's values as they are, not as they are good."""
+    if good > 0:
+        return found
+    return found.model_copy(update={"gains": found.losses, "losses": found.gains})
 
 
 def _slice(

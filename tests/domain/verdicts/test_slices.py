@@ -7,17 +7,18 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy import stats as reference
 from statsmodels.stats.multitest import multipletests
 
 from service.domain.lint import lint as service_lint
-from service.domain.lint.slices import least_alike, least_ever
+from service.domain.lint.slices import least_alike, least_ever, passes_alike
 from service.domain.notes.notes import sentences
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
 from service.kernels.paired_exact import exact_p_below
 from service.kernels.reversal import gail_simon
 from service.stats.shared import registry
-from service.stats.shared.slicing import overall, reversal_of, standings, weigh
+from service.stats.shared.slicing import Lean, lean, overall, reversal_of, standings, weigh
 from tests.domain import sample
 
 NAMES = ("code", "math", "prose")
@@ -169,10 +170,8 @@ def test_a_change_of_sides_is_tested_by_gail_and_simon():
     baseline, candidate = arms((30, 4, 11), (4, 30, 13))
     told = found(baseline, candidate)
     reversal = told.slices.reversal
-    parts = [(candidate - baseline)[150 * k : 150 * k + 150] for k in range(3)]
-    expected = gail_simon(
-        [each.mean() for each in parts], [each.std(ddof=1) / np.sqrt(150) for each in parts]
-    )
+    # by McNemar's score: wins minus losses over the root of both
+    expected = gail_simon([26.0, -26.0, -2.0], np.sqrt([34.0, 34.0, 24.0]).tolist())
     assert (reversal.p_value, reversal.shown, reversal.slices) == (pytest.approx(expected.p), True, 3)
     assert (reversal.gains, reversal.losses) == pytest.approx((expected.above, expected.below))
     assert "The arms change sides between slices (Gail and Simon" in told.sentence
@@ -240,6 +239,68 @@ def test_worst_case_counts_against_the_candidate_in_every_slice():
     worst = baseline.copy()
     told_by_hand = equivalence(worst[:150], filled[:150])
     assert told.slices[0].p_value == pytest.approx(told_by_hand.p_lower, rel=1e-9)
+
+
+def test_results_that_are_not_there_show_no_loss_and_no_change_of_sides():
+    """`worst_case` takes them against the candidate for a pass, and for it before a loss is said."""
+    baseline, candidate = arms((40, 14, 6), (4, 12, 6))
+    baseline[340:440], candidate[340:440] = 1, np.nan
+    told = found(baseline, candidate, missing="worst_case").slices
+    last = told.slices[-1]
+    assert (last.outcome, told.outcome) == ("cannot_tell", "cannot_tell")
+    filled = {value: np.where(np.isnan(candidate), value, candidate) for value in (0.0, 1.0)}
+    low, high = (equivalence(baseline[300:], filled[value][300:]) for value in (0.0, 1.0))
+    assert (last.ci.low, last.ci.high) == pytest.approx((low.ci.low, high.ci.high))
+    assert last.p_value == pytest.approx(low.p_lower)
+    assert last.delta == pytest.approx(low.delta)
+    assert told.reversal.shown is False
+
+
+def lower_better(baseline, candidate, **changes):
+    rule = {"endpoints.0.better": "lower", "hypotheses.0.rule": "delta <= -2.0 pp and m.p_value < 0.05"}
+    return found(baseline, candidate, **rule, **changes).slices
+
+
+def test_where_lower_is_better_a_loss_is_shown_with_what_is_missing_taken_low():
+    baseline, candidate = arms((4, 14, 60), (40, 12, 6))
+    candidate[300:310] = np.nan
+    told = lower_better(baseline, candidate, missing="worst_case")
+    filled = {value: np.where(np.isnan(candidate), value, candidate) for value in (0.0, 1.0)}
+    low, high = (equivalence(baseline[300:], filled[value][300:]) for value in (0.0, 1.0))
+    last = told.slices[-1]
+    assert (last.ci.low, last.ci.high) == pytest.approx((low.ci.low, high.ci.high))
+    assert (last.outcome, last.delta) == ("fail", pytest.approx(high.delta))
+    assert told.reversal.gains > told.reversal.losses / 2
+
+
+@pytest.mark.parametrize(("units", "by_score"), [(2, False), (5, False), (12, False), (20, True)])
+def test_few_units_do_not_change_sides_by_themselves(units, by_score):
+    """One slice far on one side, one without a difference: the other side is shown 5 times in 100 at most."""
+    rng = np.random.default_rng(7)
+    far = Lean(1e3, 0.0)
+    shown = []
+    for _ in range(1000):
+        difference = (
+            rng.choice([-1.0, 0.0, 1.0], p=[0.1, 0.8, 0.1], size=units)
+            if by_score
+            else rng.normal(size=units)
+        )
+        other = lean(difference, np.arange(units), by_score=by_score)
+        shown.append(other is not None and reversal_of([far, other], 0.05).shown)
+    assert np.mean(shown) <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / 1000) * (units > 5)
+
+
+def test_a_slice_leans_as_its_tests_say():
+    rng = np.random.default_rng(3)
+    values = rng.normal(0.4, 1, 40)
+    expected = reference.ttest_1samp(values, 0, alternative="greater").pvalue
+    assert lean(values, np.arange(40), by_score=False).above == pytest.approx(reference.norm.isf(expected))
+    few = lean(np.array([1.0, 2.0, 3.0, 5.0]), np.arange(4), by_score=False)
+    assert (few.above, few.below) == (pytest.approx(reference.norm.isf(1 / 16)), 0.0)
+    wins = np.r_[np.ones(6), -np.ones(1), np.zeros(30)]
+    exact = reference.binomtest(6, 7, alternative="greater").pvalue
+    assert lean(wins, np.arange(37), by_score=True).above == pytest.approx(reference.norm.isf(exact))
+    assert lean(np.ones(9), np.arange(9), by_score=True) is None
 
 
 def test_without_slices_a_verdict_and_a_plan_keep_their_bytes():
@@ -338,14 +399,28 @@ def test_lint_asks_for_strata():
     assert "more than 200 strata" in many["SLICES"].message
 
 
-@pytest.mark.parametrize("margin", [0.02, 0.05, 0.1])
-def test_the_least_sizes_are_where_a_slice_begins_to_pass(margin):
-    for least, value in ((least_ever("score", margin, 0.05), 1.0), (least_alike(margin, 0.05), 0.0)):
+@pytest.mark.parametrize("alpha", [0.05, 0.01, 0.001])
+@pytest.mark.parametrize("margin", [0.02, 0.05, 0.1, 0.3])
+def test_the_least_sizes_are_where_a_slice_begins_to_pass(margin, alpha):
+    for least, value in ((least_ever("score", margin, alpha), 1.0), (least_alike(margin, alpha), 0.0)):
         passes = [
-            weigh(np.full(n, value), np.arange(n), margin, 0.05, by_score=True).p < 0.05
-            for n in (least - 1, least, least + 1)
+            weigh(np.full(n, value), np.arange(n), margin, alpha, by_score=True).p < alpha
+            for n in (least - 1, least)
         ]
-        assert passes == [False, True, True]
+        assert passes == [False, True]
+
+
+def test_slices_are_called_small_by_their_own_size():
+    """An exact p does not fall with every item: at one-sided .025 and 5 pp 75 alike items pass, 76 do not."""
+    sizes = (74, 75, 76, 77)
+    passes = [weigh(np.zeros(n), np.arange(n), 0.05, 0.025, by_score=True).p < 0.025 for n in sizes]
+    assert passes == [False, True, False, True]
+    assert [passes_alike(n, 0.05, 0.025) for n in sizes] == passes
+
+
+def test_the_least_size_at_a_tiny_margin_is_a_bound_that_costs_nothing():
+    assert least_alike(1e-9, 1e-6) > 10**10
+    assert not passes_alike(10**9, 1e-9, 1e-6)
 
 
 def test_few_units_never_pass_by_signs():
