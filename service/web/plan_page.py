@@ -94,15 +94,20 @@ async def items(
     form: Annotated[Form, Depends(reads_form(LARGE))],
 ) -> Response:
     """List the items of a draft's population: CSV, or one id a line."""
-    text = form.text("items").strip("\n\r ")
-    if not text.lower().startswith("item_id"):
-        text = "item_id\n" + "\n".join(_cell(line) for line in text.splitlines() if line.strip())
-    content = Content([text.encode()], CSV)
+    content = Content([await to_thread.run_sync(_csv, form.text("items"))], CSV)
     most = services(request).settings.max_rows
     manifest = await content.read(request, aside.manifest, CSV, most)
     return await to_thread.run_sync(
         _put_items, request, visitor, known(preregistration_id), form.one("population"), manifest
     )
+
+
+def _csv(text: str) -> bytes:
+    """What was listed, as CSV."""
+    text = text.strip("\n\r ")
+    if text[:7].lower() != "item_id":
+        text = "item_id\n" + "\n".join(_cell(line) for line in text.splitlines() if line.strip())
+    return text.encode()
 
 
 def _cell(line: str) -> str:
