@@ -19,7 +19,7 @@ from opentelemetry.instrumentation.sqlalchemy import SQLAlchemyInstrumentor
 from opentelemetry.sdk.resources import SERVICE_NAME, Resource
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
-from opentelemetry.trace import Span, SpanKind, Status
+from opentelemetry.trace import Span, SpanContext, SpanKind, Status
 
 Scope = MutableMapping[str, Any]
 App = Callable[[Scope, Any, Any], Any]
@@ -144,8 +144,8 @@ def _shown(span: ReadableSpan) -> ReadableSpan | None:
         name = f"{found.get(_METHOD, '')} {found.get(_ROUTE, 'unmatched')}".strip()
     return ReadableSpan(
         name=name,
-        context=span.context,
-        parent=span.parent,
+        context=_place(span.context),
+        parent=_place(span.parent),
         resource=span.resource,
         attributes=found,
         kind=span.kind if isinstance(span.kind, SpanKind) else SpanKind.INTERNAL,
@@ -154,3 +154,10 @@ def _shown(span: ReadableSpan) -> ReadableSpan | None:
         end_time=span.end_time,
         instrumentation_scope=span.instrumentation_scope,
     )
+
+
+def _place(context: SpanContext | None) -> SpanContext | None:
+    """Which span of which trace it is, without the `tracestate` that a caller may have sent: any text."""
+    if context is None:
+        return None
+    return SpanContext(context.trace_id, context.span_id, context.is_remote, context.trace_flags)

@@ -115,10 +115,14 @@ def test_spans_hold_what_is_listed_and_nothing_else(tmp_path, sqlite_template) -
         client.get(f"/v1/jobs/{asked.json()['id']}")
         client.get(f"/v1/preregistrations/{CANARY}?search={CANARY}", headers={"User-Agent": CANARY})
         client.post("/v1/preregistrations", json={"title": CANARY})
+        sent = {"traceparent": f"00-{'a' * 32}-{'b' * 16}-01", "tracestate": f"x={CANARY}"}
+        client.get("/v1/preregistrations", headers=sent)
         spans = kept.get_finished_spans()
     assert {name for span in spans for name in span.attributes or {}} == ATTRIBUTES
     assert not [span for span in spans if span.events or span.links or span.status.description]
     assert CANARY not in "".join(map(repr, said(spans)))
+    assert CANARY not in "".join(repr((span.context, span.parent)) for span in spans)
+    assert {span.context.trace_id for span in spans} >= {int("a" * 32, 16)}
     jobs = {span.attributes["forelock.job.kind"]: span for span in spans if span.name == "job"}
     assert jobs.keys() == {"mcnemar", "verdict"}
     inside = {span.parent.span_id for span in spans if span.parent}

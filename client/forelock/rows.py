@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -162,7 +163,7 @@ def _delimiter(text: str, known: Sequence[str]) -> str:
 def _header(cells: list[str], path: str, known: Sequence[str], such_as: str) -> list[str]:
     header = [cell.strip() for cell in cells]
     if len(set(header)) < len(header):
-        twice = next(name for name in header if header.count(name) > 1)
+        twice = next(name for name, times in Counter(header).items() if times > 1)
         raise FileFault(f"{path} line 1: names the column '{twice}' twice")
     if known and not set(header) & set(known):
         likely = [name for name in header if name.lower() in IDS]

@@ -8,6 +8,7 @@ they know every type, trigger and sequence, and the operator knows them.
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import sqlite3
 import subprocess
@@ -107,10 +108,11 @@ def new_file(file: Path, write: Callable[[Path], None]) -> None:
     """
     if file.exists():
         raise FileExistsError(17, "is there already; name a new file", str(file))
-    draft = file.with_name(f".{file.name}.{os.getpid()}.draft")
+    draft = file.with_name(f".{file.name}.{secrets.token_hex(8)}.draft")
+    # Made here, so that it is nobody else's file or link, and nobody else's to read while it is written.
+    os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     try:
         write(draft)
-        draft.chmod(0o600)
         _flush(draft)
         os.link(draft, file)
         _flush(file.parent)
@@ -165,10 +167,15 @@ def _run(program: str, url: URL | None, options: Sequence[str]) -> None:
     if url is not None:
         names = {"username": "user", "database": "dbname"}
         given = {names.get(name, name): value for name, value in url.translate_connect_args().items()}
+        given |= {name: value if isinstance(value, str) else value[-1] for name, value in url.query.items()}
         if password := given.pop("password", None):
             environment["PGPASSWORD"] = str(password)
-        query = {name: value if isinstance(value, str) else value[-1] for name, value in url.query.items()}
-        place = [f"--dbname={make_conninfo('', **given, **query)}"]
+        if "sslpassword" in given:
+            raise BackupFailed(
+                f"sslpassword in FORELOCK_DATABASE_URL would be seen by whoever lists processes, and {program} takes "
+                "it no other way: name a client key without one"
+            )
+        place = [f"--dbname={make_conninfo('', **given)}"]
     done = subprocess.run(  # noqa: S603
         [found, *place, *options],
         env=environment,

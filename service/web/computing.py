@@ -83,6 +83,7 @@ async def shown(
 ) -> Shown:
     """The answer with its picture, where it has one that can be drawn in time."""
     spec = await to_thread.run_sync(_spec, test, answer, language)
+    text = await to_thread.run_sync(_text, answer)  # an answer may be megabytes
     picture = None
     if spec is not None:
         try:
@@ -95,8 +96,12 @@ async def shown(
         warnings=list(answer.get("warnings") or ()),
         picture=picture,
         described="" if spec is None else str(spec.get("description", "")),
-        text=json.dumps(answer, ensure_ascii=False, indent=1),
+        text=text,
     )
+
+
+def _text(answer: dict[str, Any]) -> str:
+    return json.dumps(answer, ensure_ascii=False, indent=1)
 
 
 def _spec(test: StatTest[Any, Any], answer: dict[str, Any], language: Language) -> Spec | None:

@@ -12,6 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from forelock.problem import FileFault
 from forelock.ranking import columns_of
 from forelock.rows import table_in
+from service.api.http.shared import services
 from service.domain.access import Key
 from service.errors import ForelockError, InvalidData
 from service.stats.shared import registry
@@ -43,7 +44,7 @@ async def ranked(
     text, better = form.text("table"), form.one("better", "higher")
     test = registry.serving("ranked")
     try:
-        body = await to_thread.run_sync(_body, text, better)
+        body = await to_thread.run_sync(_body, text, better, limiter=services(request).slow)
         found = await answer_to(request, visitor, test, body)
     except ForelockError as error:
         if error.status not in (400, 413, 422):

@@ -49,13 +49,11 @@ class Population:
 
 
 @routes.get(ONE + "/plan")
-def plan(request: Request, preregistration_id: str) -> Response:
+async def plan(request: Request, preregistration_id: str) -> Response:
     """What the plan says, what it can show, and what it lacks. The session is closed while that is worked out."""
-    visitor = signed_in(request)
-    with services(request).database.read() as session:
-        record = preregistrations.get(session, visitor.project_id, known(preregistration_id))
-        facts = facts_of(session, record)
+    visitor, record, facts = await to_thread.run_sync(_read, request, preregistration_id)
     say = Say(language_of(request))
+    gaps = await to_thread.run_sync(_gaps, record, facts, say, limiter=services(request).slow)
     return html(
         request,
         "plan.html",
@@ -63,12 +61,19 @@ def plan(request: Request, preregistration_id: str) -> Response:
         record=record,
         title=view.title_of(record.plan.title, say),
         state_sentence=say(view.STATES[record.state]),
-        gaps=_gaps(record, facts, say),
+        gaps=gaps,
         populations=[
             Population(each.id, each.n, each.clusters is not None, facts.get(each.id))
             for each in record.plan.populations or ()
         ],
     )
+
+
+def _read(request: Request, preregistration_id: str) -> tuple[Key, Preregistration, dict[str, ManifestFacts]]:
+    visitor = signed_in(request)
+    with services(request).database.read() as session:
+        record = preregistrations.get(session, visitor.project_id, known(preregistration_id))
+        return visitor, record, facts_of(session, record)
 
 
 def _gaps(record: Preregistration, facts: dict[str, ManifestFacts], say: Say) -> Gaps:
@@ -94,15 +99,20 @@ async def items(
     form: Annotated[Form, Depends(reads_form(LARGE))],
 ) -> Response:
     """List the items of a draft's population: CSV, or one id a line."""
-    text = form.text("items").strip("\n\r ")
-    if not text.lower().startswith("item_id"):
-        text = "item_id\n" + "\n".join(_cell(line) for line in text.splitlines() if line.strip())
-    content = Content([text.encode()], CSV)
+    content = Content([await to_thread.run_sync(_csv, form.text("items"))], CSV)
     most = services(request).settings.max_rows
     manifest = await content.read(request, aside.manifest, CSV, most)
     return await to_thread.run_sync(
         _put_items, request, visitor, known(preregistration_id), form.one("population"), manifest
     )
+
+
+def _csv(text: str) -> bytes:
+    """What was listed, as CSV."""
+    text = text.strip("\n\r ")
+    if text[:7].lower() != "item_id":
+        text = "item_id\n" + "\n".join(_cell(line) for line in text.splitlines() if line.strip())
+    return text.encode()
 
 
 def _cell(line: str) -> str:

@@ -14,6 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from service.api.http.shared import services
 from service.domain.access import Key, Scope
 from service.errors import ForelockError, Unauthorized
 from service.web.words.speech import COOKIE, LANGUAGES, Say, language_of, worded
@@ -91,9 +92,15 @@ def html(
     if request.query_params.get("lang") == language:  # asked for by name, so that it stays
         response.set_cookie(
             COOKIE, language, max_age=LANGUAGE_SECONDS, httponly=True, samesite="strict",
-            secure=request.url.scheme == "https",
+            secure=by_tls(request),
         )  # fmt: skip
     return response
+
+
+def by_tls(request: Request) -> bool:
+    """Whether the visitor's browser speaks TLS, also to a proxy that does not say so."""
+    public = services(request).settings.public_url or ""
+    return request.url.scheme == "https" or public.startswith("https://")
 
 
 def _places(visitor: Key) -> Iterator[tuple[str, str]]:

@@ -18,7 +18,7 @@ from service.errors import Forbidden, NotFound, Unauthorized
 from service.store import ended_sessions, keys
 from service.web import session as sessions
 from service.web.forms import Form, reads_form, refuse_other_sites
-from service.web.rendering import HEADERS, PLACES, PageRoute, html
+from service.web.rendering import HEADERS, PLACES, PageRoute, by_tls, html
 
 LIST = "/preregistrations"
 ID = r"[A-Za-z0-9_-]{1,64}"
@@ -115,7 +115,7 @@ async def login(request: Request, form: Annotated[Form, Depends(reads_form())]) 
         max_age=int(sessions.LIFETIME.total_seconds()),
         httponly=True,
         samesite="strict",
-        secure=request.url.scheme == "https",
+        secure=by_tls(request),
     )
     return response
 

@@ -100,7 +100,7 @@ def _created(request: Request, visitor: Key, plan: Plan) -> Response:
 
 async def _page(request: Request, visitor: Key, asked: Asked, status: int = 200) -> Response:
     say = Say(language_of(request))
-    told = await to_thread.run_sync(_told, asked, say)
+    told = await to_thread.run_sync(_told, asked, say, limiter=services(request).slow)
     return html(
         request,
         "wizard.html",

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from starlette.testclient import TestClient
 
 from forelock import wizard
+from service.app import create_app
+from service.config import Settings
 from service.domain.plans.plan import Plan
+from service.keyring import Keyring
 from service.reports.prereg.markdown import parse_plan
 from service.store import preregistrations, projects
 from service.web.asked import DEFAULTS, asked_of
 from service.web.forms import Form
+from service.web.gaps import Gaps
 from tests.web.test_pages import Outline, page
 
 ANSWERS = {**DEFAULTS, "dataset": "Dev v1", "independence": "another page each", "n": "40"}
@@ -209,3 +216,30 @@ def test_every_page_has_its_chinese(planner, keep, path):
     assert any("English" in word for word in outline.words)
     assert page(planner, path).all("html") == [{"lang": "zh"}]
     assert page(planner, f"{path}?lang=en").all("html") == [{"lang": "en"}]
+
+
+@pytest.mark.parametrize("path", ["/plans/new", "/preregistrations/p1/plan"])
+def test_what_is_worked_out_leaves_the_threads_of_others_free(
+    database, new_key, keep, tmp_path, monkeypatch, path
+):
+    begun, go, answered = threading.Event(), threading.Event(), []
+
+    def slow(*_arguments):
+        begun.set()
+        answered.append(go.wait(20))
+        return Gaps((), (), (), ())
+
+    for module in ("wizard", "plan_page"):
+        monkeypatch.setattr(f"service.web.{module}.gaps_of", slow)
+    keep()
+    _key, secret = new_key("read", "plans:write")
+    settings = Settings(data_dir=tmp_path, key_cache_seconds=0, pool_size=1)
+    app = create_app(settings, database, Keyring.create(tmp_path / "keys"))
+    with TestClient(app, follow_redirects=False) as visitor, ThreadPoolExecutor(1) as beside:
+        assert visitor.post("/login", data={"key": secret}).status_code == 303
+        waiting = beside.submit(visitor.get, path)
+        assert begun.wait(20)
+        assert visitor.get("/preregistrations").status_code == 200
+        go.set()
+        assert waiting.result().status_code == 200
+    assert answered == [True]

@@ -6,6 +6,7 @@ from asyncio import Semaphore
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
+from anyio import CapacityLimiter
 from fastapi import Request
 
 from service.actions.group_commit import Posting
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from service.store.engine import Database
 
 MOST_POSTS_AT_ONCE = 256
+MOST_SLOW = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class Services:
     plans: LockedPlans = field(default_factory=LockedPlans)
     posts: Semaphore = field(default_factory=lambda: Semaphore(MOST_POSTS_AT_ONCE))
     """Small batches that are in memory side by side; others wait as the bytes they came as."""
+    slow: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(MOST_SLOW))
+    """Threads for what a page works out in seconds, such as power: those of the database stay free meanwhile."""
     calculators: Calculators = field(default_factory=Calculators)
     room: Room = field(default_factory=Room)
     streams: Turns = field(default_factory=lambda: Turns(MOST_STREAMS))
