@@ -28,6 +28,9 @@ from tests.certificates import Files, certificates
 from tests.chaos import world as worlds
 from tests.jobs import calls
 
+pytestmark = pytest.mark.xdist_group("dask")
+"""One pool for most of them."""
+
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[DaskPool]:

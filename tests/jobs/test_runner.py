@@ -20,6 +20,8 @@ from tests.pools import InlinePool, StuckPool, ThreadPool
 
 from .conftest import DICE, DiceRequest
 
+pytestmark = pytest.mark.any_database
+
 
 def answer_of(**request):
     return DICE.answer(DiceRequest(**request)).model_dump(mode="json")

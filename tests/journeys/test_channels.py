@@ -51,6 +51,8 @@ from tests.journeys.channels import (
 
 from .conftest import Service
 
+pytestmark = pytest.mark.any_database
+
 N = 8
 ONE, OTHER = [1, 0, 1, 1, 0, 0, 1, 0], [0, 1, 1, 0, 0, 0, 0, 0]
 NEEDLE = 0.7310585786

@@ -19,6 +19,8 @@ from tests.pools import InlinePool
 from .conftest import Service
 from .plans import items, locked, post, small_plan
 
+pytestmark = pytest.mark.any_database
+
 ASYNC = {"Prefer": "respond-async"}
 PATH = "/v1/tests/mcnemar"
 BODY = {"both_correct": 9, "only_baseline": 1, "only_candidate": 7, "both_wrong": 4}

@@ -37,6 +37,7 @@ def memory(pid: int) -> bytes:
     return b"".join(found)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_only_the_runner_holds_what_opens_rows_until_the_verdict(
     tmp_path: Path,

@@ -14,6 +14,8 @@ from tests.stats.oracle import family, table
 from .conftest import Service
 from .plans import locked, post, small_plan
 
+pytestmark = pytest.mark.any_database
+
 FROM_FILES = [case for case in family("prereg_verdict") if "file" in case["input"]]
 ON_BOTH = FROM_FILES[:2]
 """Judged on Postgres too; what is computed asks no database."""

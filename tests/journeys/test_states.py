@@ -16,6 +16,8 @@ from tests.journeys.test_bundles import bundle, checked, failures
 from tests.journeys.test_deviations import deviations, filing
 from tests.journeys.test_looks import plan as sequential
 
+pytestmark = pytest.mark.any_database
+
 N = 6
 SMALLER = {"kind": "n", "population": "p", "n": 4, "dropped_favour": "neither"}
 

@@ -7,6 +7,8 @@ import pytest
 from tests.journeys.conftest import Service
 from tests.journeys.plans import items, locked, post, small_plan
 
+pytestmark = pytest.mark.any_database
+
 N = 6
 
 

@@ -167,7 +167,8 @@ def test_every_drawing_test_can_be_cut():
     """The tests whose request has a seed of draws.
 
     But for the size search, where each n decides the next; for several arms, where a draw is two numbers for
-    every arm, too much to be stored; and for repeated runs, whose draws are few fits.
+    every arm, too much to be stored; for repeated runs, whose draws are few fits; and for ratios
+    and quantiles, which are computed whole.
     """
     seeded = {
         name
@@ -175,7 +176,14 @@ def test_every_drawing_test_can_be_cut():
         if {"seed", "n_resamples"} <= set(test.request.model_fields)
         or {"seed", "n_simulations"} <= set(test.request.model_fields)
     }
-    assert seeded - {"sample-size", "leaderboard", "preference", "repeated"} == set(DRAWN)
+    assert seeded - {
+        "sample-size",
+        "leaderboard",
+        "preference",
+        "repeated",
+        "ratio-of-means",
+        "quantile-difference",
+    } == set(DRAWN)
 
 
 @pytest.mark.parametrize("name", ["mcnemar", "paired-bootstrap", "equivalence", "describe", "power"])

@@ -123,7 +123,7 @@ def test_flips_of_hostile_items(name, candidate):
             "test": "tango",
             "p_only_baseline": 0.0,
             "p_only_candidate": 0.0,
-            "margin": {"value": 1.0, "unit": "pp"},
+            "margin": {"value": 9.0, "unit": "pp"},
         },
         {
             "test": "tango",

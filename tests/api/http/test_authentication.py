@@ -11,6 +11,8 @@ from service.domain.access import new_secret
 from service.errors import Unauthorized
 from service.store import keys
 
+pytestmark = pytest.mark.any_database
+
 NOW = datetime(2027, 1, 4, 12, tzinfo=UTC)
 
 

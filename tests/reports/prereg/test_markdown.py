@@ -21,7 +21,7 @@ from tests.strategies import names as any_names
 from tests.strategies import tokens as any_tokens
 
 PAGE = Path(__file__).parents[3] / "docs" / "prereg-markdown.md"
-PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=150)
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60)
 
 ODD = st.sampled_from(
     [
