@@ -19,7 +19,9 @@ ASKED = {"slices": {"by": "stratum", "no_worse_than": {"value": 40, "unit": "pp"
 def told(sizes, changes=None, **facts):
     made = plan({"populations.0.n": sum(sizes), **ASKED, **(changes or {})})
     strata = tuple(StratumFacts(stratum=f"s{k}", n=n, n_clusters=None) for k, n in enumerate(sizes))
-    known = ManifestFacts(**{"n": sum(sizes), "items_sha256": "", "n_clusters": None, "strata": strata, **facts})
+    known = ManifestFacts(
+        **{"n": sum(sizes), "items_sha256": "", "n_clusters": None, "strata": strata, **facts}
+    )
     return rule_powers(made, {"one": known})[0]
 
 
