@@ -145,6 +145,17 @@ def requests() -> Iterator[tuple[str, str, Body]]:
             f"{n:,} items",
             {"ratings": np.stack([np.arange(n) % 3, np.arange(n) % 4], 1).tolist()},
         )
+        grades = {"ratings": np.stack([np.arange(n) % 5, np.arange(n) % 7], 1).tolist(), "scale": "ordinal"}
+        yield "agreement", f"ordinal, {n:,} items", grades
+        amounts = {name: np.exp(each).tolist() for name, each in scores.items()}
+        in_fives = {**amounts, "clusters": clusters["clusters"]}
+        for name, body in ((f"{n:,} items", amounts), (f"{n:,} in 5s", in_fives)):
+            yield "ratio-of-means", f"Fieller, {name}", body
+            drawn: Body = {"n_resamples": 1000, **body}
+            if name != "10 in 5s":  # two clusters have no ratio of errors
+                yield "ratio-of-means", f"bootstrap-t, {name}, B 1,000", {**drawn, "method": "bootstrap_t"}
+            yield "quantile-difference", f"{name}, B 1,000", drawn
+        yield "quantile-difference", f"of differences, {n:,}", {**amounts, "of": "differences"}
         arm = {"people": scores["baseline"], "judge": scores["candidate"], "unlabelled": scores["candidate"]}
         yield "prediction-powered", f"{n:,} and {n:,}", {"candidate": arm}
         if n <= 1000:

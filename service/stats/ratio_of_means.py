@@ -174,7 +174,7 @@ def _cost(request: RatioOfMeansRequest) -> float:
     if request.method == "fieller":
         return 0.001 + 1e-6 * n
     g = n if request.clusters is None else len(set(request.clusters))
-    return 0.002 + 1e-6 * n + (request.n_resamples or DEFAULT_DRAWS) * (8e-6 + 1.2e-8 * g)
+    return 0.002 + 1e-6 * n + (request.n_resamples or DEFAULT_DRAWS) * (1.5e-5 + 2.5e-8 * g)
 
 
 def _ways(parameter: Parameter) -> tuple[Bounds, ...]:
