@@ -85,7 +85,9 @@ class Reach(Record):
         description="Smallest true difference that is told in 80 of 100 studies; null: none is."
     )
     detectable_90: float | None
-    least_p: float = Field(description="The least two-sided p of the exact test: all on one side.")
+    least_p: float = Field(
+        description="The least two-sided p of signs: all on one side; of 0 and 1 with the pilot's discordant items."
+    )
     power: tuple[PowerAgainst, ...]
 
 

@@ -96,7 +96,11 @@ def _told(reach: Reach, *, binary: bool) -> str:
         else f"{units} tell no difference reliably"
     )
     against = "".join(f", {_against(each, binary=binary)}" for each in reach.power)
-    return f"{told}{against}; the least p that they can give is {max(reach.least_p, 1e-99):.2g}."
+    # a larger difference makes more items discordant, and t gives smaller p-values than signs do
+    given = (
+        "that as many discordant as here can give" if binary and reach.unit == "items" else "of sign flips"
+    )
+    return f"{told}{against}; the least p {given} is {max(reach.least_p, 1e-99):.2g}."
 
 
 def _against(each: PowerAgainst, *, binary: bool) -> str:
