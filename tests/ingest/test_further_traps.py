@@ -106,6 +106,15 @@ def test_key_that_a_row_names_twice_is_refused(tmp_path):
         assert "twice" in refusal(read, plain.replace('"value": 1', f'"value": 1, {twice}')).detail
 
 
+def test_time_that_is_none_names_the_line(read):
+    row = BASES["ndjson"].documents["rows.ndjson"][0]
+    for odd in ("yesterday", "2026-11-21T10:00:00", 1763719200, True, [], "9999-99-99T00:00:00Z"):
+        problem = refusal(read, "ndjson", {"rows.ndjson": [row | {"at": odd}]}, observed_at="at")
+        assert line_of(problem) == ["import.observed_at"]
+    for good in ("2026-11-21T10:00:00Z", None, ""):
+        assert read("ndjson", {"rows.ndjson": [row | {"at": good}]}, observed_at="at") == {"i0": (1.0, "ok")}
+
+
 def test_log_that_nobody_scored_is_refused_and_not_taken_for_missing(read):
     header = BASES["inspect archive"].documents["header.json"]
     sample = BASES["inspect archive"].documents["samples/i0_epoch_1.json"]

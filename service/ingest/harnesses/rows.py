@@ -13,8 +13,9 @@ from typing import Any
 
 from service.domain.faults import SHOWN
 from service.domain.plans.imports import HelmImport, OpenAIEvalsImport, Readable, TableImport
+from service.domain.results.batches import NO_TIME
 from service.errors import Fault, InvalidData, TooLarge
-from service.ingest.columns import MAX_REPLICATE, MAX_TEXT, text_fault
+from service.ingest.columns import MAX_REPLICATE, MAX_TEXT, microseconds, text_fault
 from service.ingest.harnesses.limits import shown, unmapped
 from service.ingest.harnesses.samples import Measured, Reader, Sample, finder, id_finder, look_up
 from service.ingest.harnesses.undecided import UNDECIDED
@@ -51,6 +52,8 @@ class Rows:
     statuses: bytearray = field(default_factory=bytearray, repr=False)
     where: list[str] = field(default_factory=list, repr=False)
     orders: list[int] = field(default_factory=list, repr=False)
+    times: list[int] = field(default_factory=list, repr=False)
+    """Microseconds since 1970, `NO_TIME` where there is none; empty where the plan reads none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,7 @@ class Collector:
         self._replicate_path, self._by_order = (None, True) if path == "order" else (path, False)
         self._find_id, self._find_cluster = id_finder(self._item_path), finder(self._cluster_path or "")
         self._find_replicate = finder(self._replicate_path or "")
+        self._find_time = None if mapping.observed_at is None else finder(mapping.observed_at)
         self._rows: dict[tuple[str, str], Rows] = {}
         self._numbers = {target.endpoint: _numeric(target.values) for target in self._targets}
         self._events: Counter[str] = Counter()
@@ -151,6 +155,7 @@ class Collector:
         item_id = self._id(sample)
         cluster = self._cluster(sample)
         replicate = self._replicate(sample)
+        moment = None if self._find_time is None else self._time(self._find_time(sample.fields), sample.where)
         for target in self._targets:
             measured = sample.measures.get(target.key)
             if measured is not None:
@@ -175,6 +180,8 @@ class Collector:
             rows.statuses.append(outcome[1])
             rows.where.append(sample.where)
             rows.orders.append(sample.order)
+            if moment is not None:
+                rows.times.append(moment)
 
     # What a sample is of
 
@@ -279,6 +286,15 @@ class Collector:
             return found
         self._fault("import.replicate", "have no number from 1 there", "write where it stands", sample.where)
         return 1
+
+    def _time(self, found: Any, where: str) -> int:
+        if found is None or found == "":
+            return NO_TIME
+        moment = microseconds(found)
+        if moment is None:
+            fix = "write where the time stands, or leave `observed_at` out"
+            self._fault("import.observed_at", "have no RFC 3339 time with its offset there", fix, where)
+        return moment or 0
 
     # What it counts as
 
