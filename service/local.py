@@ -65,15 +65,39 @@ def audit(request: Mapping[str, Any]) -> Json:
     return _told(answered)
 
 
+class _Text:
+    """A docstring as it is, where scipy would take ninety of them apart to add a note to each."""
+
+    def __init__(self, function: Any) -> None:
+        self._text = function.__doc__ or ""
+
+    def __getitem__(self, section: str) -> list[str]:
+        return []
+
+    def __str__(self) -> str:
+        return f"\n{self._text}"  # the first line is the signature, and is dropped
+
+
 def _load_special() -> None:
     """Import scipy.special without them, which takes a third off the first answer; numpy loads them when asked."""
+    if "scipy.special" in sys.modules:
+        return
     import numpy as np
 
     own = vars(np)
-    put = [name for name in UNUSED if name not in own and "scipy.special" not in sys.modules]
+    put = [name for name in UNUSED if name not in own]
     own.update(dict.fromkeys(put))
     try:
-        import scipy.special  # noqa: F401
+        import scipy._lib._array_api as interfaces
+
+        reader = vars(interfaces).get("FunctionDoc")
+        if reader is not None:
+            vars(interfaces)["FunctionDoc"] = _Text
+        try:
+            import scipy.special  # noqa: F401
+        finally:
+            if reader is not None:
+                vars(interfaces)["FunctionDoc"] = reader
     finally:
         for name in put:
             del own[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -85,6 +86,8 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     parser.set_defaults(whole=whole)  # for the command that describes all the others
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     first = arguments[0] if arguments else ""
+    if first in QUICK:  # pydantic looks for plugins in the metadata of every distribution there is
+        os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     for noun in (QUICK[first],) if first in QUICK else NOUNS:
         import_module(f"forelock.commands.{noun}").add(commands)
     if not arguments or arguments[0] not in commands.choices:

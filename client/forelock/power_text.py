@@ -59,6 +59,20 @@ def _hypothesis(power: Json) -> Iterator[str]:
     for name in ("assumptions", "cut"):
         if power.get(name):
             yield f"  {plain(power[name])}"
+    yield from _slices(power.get("slices") or {})
+
+
+def _slices(found: Json) -> Iterator[str]:
+    """Beside the rule's power, which does not ask for them."""
+    if found.get("reason"):
+        yield f"  slices, which power leaves out: {plain(found['reason'])}"
+    for each in found.get("power") or ():
+        yield (
+            f"  all slices pass {each['power']:.3f} at {_effect(each, each['truth'])}, {_scale(each)}; "
+            f"'{plain(each['weakest'])}' passes {each['weakest_power']:.3f}"
+        )
+    if found.get("assumptions"):
+        yield f"  of slices: {plain(found['assumptions'])}"
 
 
 def _at(entry: Json) -> str:

@@ -117,6 +117,41 @@ def alpha_interval(sums: Floats) -> Floats:
     return _alpha(sums[..., 0], np.where(apart > 1e-13 * n * sums[..., 3], apart, 0.0), n)
 
 
+def alpha_ordinal(counts: Floats, codes: NDArray[np.int64]) -> tuple[float, Floats]:
+    """Krippendorff's alpha of ordered categories, and without each cluster (G,): squared differences of mid-ranks.
+
+    `counts` (n, q) in ascending order of the categories. The ranks are those of the ratings that are left, so they
+    move with every cluster that is left out. O((n + G) q) memory.
+    """
+    rated = counts.sum(axis=1)
+    counts = np.where((rated >= 2)[:, None], counts, 0.0)
+    less = np.maximum(rated - 1, 1)
+    # observed: sum over items of 2 rated sum_c(counts r^2)/less - 2 (sum_c counts r)^2/less, for ranks r
+    squares, kept_squares = left_out(counts * (2 * rated / less)[:, None], codes)
+    products = (counts * (2 / less)[:, None]).T @ counts
+    total, without = left_out(counts, codes)
+    ranks = _mid_ranks(total)
+    value = _of_ranks(ranks, total, squares @ ranks**2 - ranks @ products @ ranks)
+    moved = _mid_ranks(without)
+    of_others = np.einsum("gq,gq->g", moved @ products, moved)
+    of_own = np.bincount(codes, weights=np.einsum("nq,nq->n", counts, moved[codes]) ** 2 * 2 / less)
+    seen = (kept_squares * moved**2).sum(axis=1) - (of_others - of_own)
+    return float(value), _of_ranks(moved, without, seen)
+
+
+def _mid_ranks(counts: Floats) -> Floats:
+    """The mean rank of each category's ratings, less a constant; `counts` (..., q)."""
+    ranks = counts.cumsum(axis=-1) - counts / 2
+    # about the middle, or sums of squares of large ranks would cancel
+    return np.asarray(ranks - counts.sum(axis=-1, keepdims=True) / 2)
+
+
+def _of_ranks(ranks: Floats, counts: Floats, seen: Floats) -> Floats:
+    n = counts.sum(axis=-1)
+    apart = 2 * (n * (counts * ranks**2).sum(axis=-1) - (counts * ranks).sum(axis=-1) ** 2)
+    return _alpha(seen, np.where(apart > 1e-13 * n**4, apart, 0.0), n)
+
+
 def _alpha(observed: Floats, expected: Floats, n: Floats) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(expected > 0, 1 - (n - 1) * observed / expected, np.nan)

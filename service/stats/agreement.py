@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -65,9 +65,10 @@ class AgreementRequest(Request):
         description="One list per item with one rating per rater, same order; numbers or names; null: not rated."
     )
     clusters: Labels | None = Field(None, description="Cluster of each item, a label per item, same order.")
-    scale: Literal["nominal", "interval"] = Field(
+    scale: Literal["nominal", "ordinal", "interval"] = Field(
         "nominal",
-        description="`interval`: ratings are numbers, and a small difference is a small disagreement.",
+        description="`interval`: ratings are numbers, and a small difference is a small disagreement; `ordinal`: "
+        "numbers of which the order alone counts, such as grades.",
     )
     level: Proportion = Field(0.95, description="Two-sided level of the intervals, a proportion.")
 
@@ -92,7 +93,13 @@ class AgreementRequest(Request):
             raise InvalidData.field(
                 "ratings", f"hold names, or numbers beyond {LARGEST:g}", "use the nominal scale"
             )
-        if self.scale == "nominal" and len(known) > MOST_CATEGORIES:
+        if self.scale == "ordinal" and any(isinstance(each, str) for each in known):
+            raise InvalidData.field(
+                "ratings",
+                "hold names, which have no order",
+                "send numbers in that order, or the nominal scale",
+            )
+        if self.scale != "interval" and len(known) > MOST_CATEGORIES:
             raise InvalidData.field(
                 "ratings",
                 f"hold more than {MOST_CATEGORIES} categories",
@@ -129,7 +136,7 @@ class AgreementAnalysis(Analysis):
 
 def _cost(request: AgreementRequest) -> float:
     size = len(request.ratings) * (1 + len(request.ratings[0]))
-    wide = 20 if request.scale == "nominal" else 2
+    wide = 2 if request.scale == "interval" else 20
     return 0.002 + 2e-7 * wide * size
 
 
@@ -154,15 +161,17 @@ def agreement(request: AgreementRequest) -> AgreementAnalysis:
         cohen_kappa: chance from each rater's own shares; items that both rated.
         fleiss_kappa: chance from the raters' common shares; missing ratings as in Gwet, each item weighted alike.
         gwet_ac1: chance from shares (1 - share)/(q - 1).
-        krippendorff_alpha: 1 - observed over expected disagreement of pairs, nominal or squared differences.
+        krippendorff_alpha: 1 - observed over expected disagreement of pairs, nominal, or squared differences
+            of the numbers (interval) or of their mid-ranks among all ratings (ordinal).
         se, low, high: jackknife leaving out items or clusters, t with their number less one.
 
     Raises:
-        InvalidData: items of different length, no item rated twice, names on an interval scale, over 100 categories.
+        InvalidData: items of different length, no item rated twice, names where numbers are needed, over 100
+            categories.
 
     Edge cases:
         One category only: kappa and alpha are null, with their reason; AC1 is null as well.
-        More than two raters: cohen_kappa null. Interval scale: all but alpha null.
+        More than two raters: cohen_kappa null. Ordinal and interval scale: all but alpha null.
         Few items: FEW_RATED. 90% of ratings in one category: ONE_CATEGORY_RULES.
 
     Sources:
@@ -178,16 +187,15 @@ def agreement(request: AgreementRequest) -> AgreementAnalysis:
     rows = [request.ratings[place] for place in kept]
     labels = None if request.clusters is None else [str(request.clusters[place]) for place in kept]
     codes = np.arange(len(rows)) if labels is None else codes_of(labels)
+    known = dict.fromkeys(x for each in rows for x in each if x is not None)
     names = {
-        name: place
-        for place, name in enumerate(dict.fromkeys(x for each in rows for x in each if x is not None))
+        name: place for place, name in enumerate(_ordered(known) if request.scale == "ordinal" else known)
     }
     table = np.array([[-1 if x is None else names[x] for x in each] for each in rows])
-    counts = _counts(table, len(names)) if request.scale == "nominal" else None
     reasons: dict[str, str] = {}
     found = {
-        name: _coefficient(name, of, codes, request.level, reasons)
-        for name, of in _asked(request, table, counts, len(names), reasons).items()
+        name: _coefficient(name, each, request.level, reasons)
+        for name, each in _asked(request, table, codes, len(names), reasons).items()
     }
     for name in ("cohen_kappa", "fleiss_kappa", "gwet_ac1"):
         found.setdefault(name, Coefficient(value=None, se=None, low=None, high=None))
@@ -237,56 +245,60 @@ def _plain(table: NDArray[np.int64]) -> float:
     return float((agree / (rated * (rated - 1) / 2)).mean())
 
 
+def _ordered(known: Iterable[Any]) -> list[float]:
+    return sorted(known)
+
+
 def _asked(
     request: AgreementRequest,
     table: NDArray[np.int64],
-    counts: Floats | None,
+    codes: NDArray[np.int64],
     q: int,
     reasons: dict[str, str],
-) -> dict[str, tuple[Floats, Callable[[Floats], Floats]]]:
-    """What is summed over items for each coefficient, and the coefficient of such sums."""
-    if counts is None:
+) -> dict[str, tuple[float, Floats]]:
+    """Each coefficient, and the same without each item or cluster (G,)."""
+
+    def of_sums(each: Floats, coefficient: Callable[[Floats], Floats]) -> tuple[float, Floats]:
+        total, without = kernel.left_out(each, codes)
+        return float(coefficient(total)), coefficient(without)
+
+    if request.scale != "nominal":
+        for name in ("cohen_kappa", "fleiss_kappa", "gwet_ac1"):
+            reasons[name] = "it is of categories: ask for the nominal scale"
+    if request.scale == "ordinal":
+        return {"krippendorff_alpha": kernel.alpha_ordinal(_counts(table, q), codes)}
+    if request.scale == "interval":
         numbers = np.array(
             [[np.nan if x is None else float(x) for x in each] for each in request.ratings
              if sum(x is not None for x in each) >= 2]
         )  # fmt: skip
         known = numbers[np.isfinite(numbers)]
         scale = float(np.abs(known - known.mean()).max()) or 1.0
-        for name in ("cohen_kappa", "fleiss_kappa", "gwet_ac1"):
-            reasons[name] = "it is of categories: ask for the nominal scale"
-        return {
-            "krippendorff_alpha": (kernel.interval((numbers - known.mean()) / scale), kernel.alpha_interval)
-        }
+        spread = kernel.interval((numbers - known.mean()) / scale)
+        return {"krippendorff_alpha": of_sums(spread, kernel.alpha_interval)}
+    counts = _counts(table, q)
     pairs = kernel.pairwise(counts)
-    asked: dict[str, tuple[Floats, Callable[[Floats], Floats]]] = {
-        "fleiss_kappa": (pairs, kernel.fleiss),
-        "gwet_ac1": (pairs, kernel.gwet),
-        "krippendorff_alpha": (kernel.nominal(counts), kernel.alpha_nominal),
-    }
-    if q == 1:
-        del asked["gwet_ac1"]
+    asked = {"fleiss_kappa": of_sums(pairs, kernel.fleiss)}
+    if q > 1:
+        asked["gwet_ac1"] = of_sums(pairs, kernel.gwet)
+    else:
         reasons["gwet_ac1"] = "all ratings are alike: there is no second category to agree against"
+    asked["krippendorff_alpha"] = of_sums(kernel.nominal(counts), kernel.alpha_nominal)
     if table.shape[1] == 2:
-        asked["cohen_kappa"] = (kernel.of_two(table[:, 0], table[:, 1], q), kernel.cohen)
+        asked["cohen_kappa"] = of_sums(kernel.of_two(table[:, 0], table[:, 1], q), kernel.cohen)
     else:
         reasons["cohen_kappa"] = "it is of two raters"
     return asked
 
 
 def _coefficient(
-    name: str,
-    of: tuple[Floats, Callable[[Floats], Floats]],
-    codes: NDArray[np.int64],
-    level: float,
-    reasons: dict[str, str],
+    name: str, found: tuple[float, Floats], level: float, reasons: dict[str, str]
 ) -> Coefficient:
-    each, coefficient = of
-    total, without = kernel.left_out(each, codes)
-    value = float(coefficient(total))
+    value, without = found
     if not np.isfinite(value):
         reasons[name] = "all ratings are alike, so chance alone agrees always"
         return Coefficient(value=None, se=None, low=None, high=None)
-    se = kernel.jackknife_error(coefficient(without))
+    se = kernel.jackknife_error(without)
     if se is None:
         for part in ("se", "low", "high"):
             reasons[f"{name}.{part}"] = "it rests on a single item or cluster"

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import io
+import json
 import uuid
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
-from forelock.bundles.verifying import exit_status, verify
+from forelock.bundles.verifying import Opened, Recomputed, exit_status, verify
+from forelock.cli import main
 from service.actions.recomputing import recompute
 
 from .conftest import Service
@@ -39,7 +44,7 @@ def post(service: Service, prereg_id: str, arm: str, endpoint: str, values: list
     return service.client.post(f"{RECORDS}/{prereg_id}/results", json=body, headers=headers)
 
 
-def test_from_lint_to_the_bundle(service: Service) -> None:
+def test_from_lint_to_the_bundle(service: Service, tmp_path: Path) -> None:
     plan = sliced()
     prereg_id = draft(service.client, plan, {"p": {"item_ids": items(N), "strata": STRATA}})
     found = service.client.post(f"{RECORDS}/{prereg_id}/lint").json()["findings"]
@@ -95,6 +100,28 @@ def test_from_lint_to_the_bundle(service: Service) -> None:
     bundle = service.client.get(f"{RECORDS}/{prereg_id}/bundle").content
     checked = verify(io.BytesIO(bundle), recompute=recompute)
     assert exit_status(checked) == 0, checked
+    assert offline(tmp_path, bundle) == 0
+    for path in (("slices", "slices", 1, "p_value"), ("slices", "reversal", "gains"), ("family", "adjusted")):
+        checked = verify(io.BytesIO(bundle), recompute=partial(altered, at=path))
+        (told,) = [each for each in checked.checks if each.name == "recomputed"]
+        assert told.state == "fail", (path, told)
+        assert path[-1] in told.sentence
+
+
+def offline(folder: Path, bundle: bytes) -> int:
+    """`forelock verify` of it, as the command ends."""
+    (folder / "bundle.zip").write_bytes(bundle)
+    return main(["verify", str(folder / "bundle.zip")])
+
+
+def altered(opened: Opened, at: tuple[str | int, ...]) -> Recomputed:
+    """Judged again beside a verdict that has another number there."""
+    verdict = json.loads(opened.verdict)
+    place = verdict["hypotheses"][0]
+    for step in at[:-1]:
+        place = place[step]
+    place[at[-1]] += 0.001
+    return recompute(replace(opened, verdict=json.dumps(verdict).encode()))
 
 
 def test_a_draft_without_strata_is_told_so(service: Service) -> None:

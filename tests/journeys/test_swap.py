@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from forelock.cli import main
+
 from .conftest import Service
 from .plans import idempotent, items, locked, small_plan
 from .test_charts import path, rows_of
@@ -59,7 +61,9 @@ def results(service: Service, prereg_id: str, arm: str, endpoint: str, values: l
     )
 
 
-def test_a_swap_is_locked_judged_and_told(service: Service) -> None:
+def test_a_swap_is_locked_judged_and_told(
+    service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     prereg_id = locked(service.client, swap_plan())
     right = [float(item % 4 > 0) for item in range(N)]
     refused = results(service, prereg_id, "A", "usd", [0.0, *COST[1:]])
@@ -90,3 +94,10 @@ def test_a_swap_is_locked_judged_and_told(service: Service) -> None:
     assert service.client.get(f"/v1/preregistrations/{prereg_id}/report.html").status_code == 200
     forest = rows_of(service.client.get(path(prereg_id, "forest")).json())
     assert len(forest) == 2  # the intervals of both differences, each in its own panel
+
+    (tmp_path / "bundle.zip").write_bytes(
+        service.client.get(f"/v1/preregistrations/{prereg_id}/bundle").content
+    )
+    capsys.readouterr()
+    assert main(["verify", str(tmp_path / "bundle.zip")]) == 0
+    assert "judged again from the rows: outcomes and clauses are the same" in capsys.readouterr().out

@@ -23,6 +23,7 @@ KRIPPENDORFF = [list(unit) for unit in zip(
 """Krippendorff (2011), section E: four observers, twelve units."""
 GWET = [["yes", "yes"]] * 118 + [["yes", "no"]] * 5 + [["no", "yes"]] * 2
 """Gwet (2008), table 1: 125 subjects."""
+GWET_NUMBERS = [[float(x == "yes") for x in unit] for unit in GWET]
 FLEISS = (
     "444444 222555 233335 555555 222444 113333 333355 113334 114444 555555 144444 124444 222333 144444 224445 "
     "333335 111455 111112 224444 133555 555555 244444 224555 114444 144445 222224 111155 224444 133333 555555"
@@ -32,6 +33,8 @@ FLEISS = (
 
 def test_against_krippendorff_2011():
     assert analyse(NAME, {"ratings": KRIPPENDORFF}).krippendorff_alpha.value == pytest.approx(0.743, abs=5e-4)
+    found = analyse(NAME, {"ratings": KRIPPENDORFF}, scale="ordinal")
+    assert found.krippendorff_alpha.value == pytest.approx(0.815, abs=5e-4)
     found = analyse(NAME, {"ratings": KRIPPENDORFF}, scale="interval")
     assert found.krippendorff_alpha.value == pytest.approx(0.849, abs=5e-4)
     assert (found.n, found.n_ratings) == (11, 40)  # the unit with one rating tells nothing
@@ -61,7 +64,7 @@ def test_agrees_with_statsmodels():
     assert ours.se == pytest.approx(theirs.std_kappa, rel=0.1)
 
 
-@pytest.mark.parametrize("scale", ["nominal", "interval"])
+@pytest.mark.parametrize("scale", ["nominal", "ordinal", "interval"])
 def test_alpha_by_definition(scale):
     """One less observed over expected disagreement of pairs, within units and among all ratings."""
     units = [[x for x in unit if x is not None] for unit in KRIPPENDORFF]
@@ -69,6 +72,9 @@ def test_alpha_by_definition(scale):
     together = [x for unit in units for x in unit]
 
     def apart(a, b):
+        if scale == "ordinal":
+            between = sum(min(a, b) <= x <= max(a, b) for x in together)
+            return (between - (together.count(a) + together.count(b)) / 2) ** 2
         return float(a != b) if scale == "nominal" else (a - b) ** 2
 
     seen = sum(2 * apart(a, b) / (len(unit) - 1) for unit in units for a, b in combinations(unit, 2))
@@ -77,12 +83,17 @@ def test_alpha_by_definition(scale):
     assert found.krippendorff_alpha.value == pytest.approx(1 - seen / chance)
 
 
-def test_the_jackknife_leaves_out_whole_clusters():
+@pytest.mark.parametrize("scale", ["nominal", "ordinal", "interval"])
+def test_the_jackknife_leaves_out_whole_clusters(scale):
     labels = [k % 4 for k in range(11)] + ["none"]
     labels = [str(each) for each in labels]
-    found = analyse(NAME, {"ratings": KRIPPENDORFF, "clusters": labels})
+    found = analyse(NAME, {"ratings": KRIPPENDORFF, "clusters": labels}, scale=scale)
     without = np.array([
-        analyse(NAME, {"ratings": [unit for unit, at in zip(KRIPPENDORFF, labels, strict=True) if at != str(g)]})
+        analyse(
+            NAME,
+            {"ratings": [unit for unit, at in zip(KRIPPENDORFF, labels, strict=True) if at != str(g)]},
+            scale=scale,
+        )
         .krippendorff_alpha.value
         for g in range(4)
     ])  # fmt: skip
@@ -105,6 +116,19 @@ def test_names_raters_and_order_do_not_matter():
     assert found.value == pytest.approx(alpha.value)
 
 
+def test_of_grades_the_order_alone_counts():
+    alpha = analyse(NAME, {"ratings": KRIPPENDORFF}, scale="ordinal").krippendorff_alpha
+    for to in (lambda x: x**5, lambda x: -x, lambda x: 1e200 * x):
+        moved = [[None if x is None else to(float(x)) for x in unit] for unit in reversed(KRIPPENDORFF)]
+        found = analyse(NAME, {"ratings": moved}, scale="ordinal").krippendorff_alpha
+        assert (found.value, found.se) == (pytest.approx(alpha.value), pytest.approx(alpha.se))
+    assert analyse(
+        NAME, {"ratings": GWET_NUMBERS}, scale="ordinal"
+    ).krippendorff_alpha.value == pytest.approx(
+        analyse(NAME, {"ratings": GWET}).krippendorff_alpha.value
+    )  # two grades are two categories
+
+
 def test_one_category_has_no_agreement_beyond_chance():
     found = sound(ask(NAME, {"ratings": [["a", "a"]] * 5})).analysis
     assert found.agreement == 1
@@ -118,6 +142,7 @@ def test_one_category_has_no_agreement_beyond_chance():
         ({"ratings": [[1], [1]]}, "has 1 ratings"),
         ({"ratings": [[1, None], [None, 2]]}, "no item that two raters rated"),
         ({"ratings": [["a", "b"]] * 3, "scale": "interval"}, "names"),
+        ({"ratings": [["a", "b"]] * 3, "scale": "ordinal"}, "no order"),
         ({"ratings": [[k, k] for k in range(101)]}, "more than 100"),
         ({"ratings": [[1, 2]], "clusters": [1, 2]}, "clusters"),
     ],
@@ -135,6 +160,7 @@ def bodies():
     ):  # fmt: skip
         yield {"ratings": ratings}
         yield {"ratings": ratings, "clusters": ["a"] * len(ratings)}
+        yield {"ratings": ratings, "scale": "ordinal"}
 
 
 def covered(each):

@@ -38,6 +38,8 @@ from service.domain.verdicts.worst_case import Extremes, against, fill
 from service.records import Record
 from service.stats.shared import registry
 
+Key = tuple[str, str, str]
+"""Population, arm and endpoint."""
 Pair = tuple[int, int]
 """(baseline, candidate) of one item."""
 PAIRS: tuple[Pair, ...] = ((0, 0), (0, 1), (1, 0), (1, 1))
@@ -126,6 +128,7 @@ class _Search:
         if plan.multiplicity is None or plan.multiplicity.policy == "none":
             update["hypotheses"] = (hypothesis,)  # nothing else bears on it
         self.rows = replace(rows, plan=plan.model_copy(update=update))
+        self.others = _cells_beside(self.rows.plan, hypothesis, self.keys) & rows.outcomes.cells.keys()
         cells = [rows.outcomes.cells[key] for key in self.keys]
         self.stored = np.stack([cell.values[:, 0] for cell in cells])
         self.statuses = np.stack([cell.statuses[:, 0] for cell in cells])
@@ -207,8 +210,20 @@ class _Search:
             known = (
                 tuple(self.statuses[:, position]) if self.both_ways and not self.left_out[position] else None
             )
-            grouped.setdefault((start, targets, cluster, known), []).append(position)
+            grouped.setdefault((start, targets, cluster, known, self._beside(position)), []).append(position)
         return [_Kind(tuple(found), start, targets) for (start, targets, *_), found in grouped.items()]  # type: ignore[arg-type]
+
+    def _beside(self, position: int) -> tuple[tuple[float, bool], ...]:
+        """What an item holds for the hypotheses that decide with this one.
+
+        Items that agree here may differ there: signs are shared by an item (`max_t`), and so are arms.
+        """
+        found: list[tuple[float, bool]] = []
+        for key in sorted(self.others):
+            cell = self.rows.outcomes.cells[key]
+            ok = cell.statuses[position] == OK
+            found += zip(np.where(ok, cell.values[position], 0.0).tolist(), ok.tolist(), strict=True)
+        return tuple(found)
 
     def steps(self, sign: int) -> list[tuple[int, Pair]]:
         """Every doubtful item as far against (-1) or for (+1) the candidate as it may be, the largest steps first."""
@@ -359,6 +374,21 @@ def _different(possible: Sequence[Pair], start: Pair | None, ties_alike: bool) -
             seen.add(pair[1] - pair[0])
             targets.append(pair)
     return tuple(targets)
+
+
+def _cells_beside(plan: Plan, hypothesis: Hypothesis, own: Sequence[Key]) -> set[Key]:
+    """The other cells of hypotheses whose p-values an item of this one may bear on: on its arms, or under `max_t`."""
+    shared = plan.multiplicity is not None and plan.multiplicity.policy == "max_t"
+    found: set[Key] = set()
+    for each in plan.hypotheses or ():
+        keys = {
+            (each.population, arm, endpoint)
+            for arm in (each.baseline, each.candidate)
+            for endpoint in plan.endpoints_asked(each)
+        }
+        if each.population == hypothesis.population and (shared or keys & set(own)):
+            found |= keys - set(own)
+    return found
 
 
 def _delta_clauses(hypothesis: Hypothesis) -> tuple[Comparison, ...]:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from service.domain.plans.assumptions import AssumedAmounts
 from service.domain.plans.plan import Plan, Population
 from service.domain.plans.population import ManifestFacts
+from service.domain.power.divided import divided
 from service.domain.power.enumerated.truth_sets import TRUE, combine_sets
 from service.domain.power.level_records import RuleLevel
 from service.domain.power.procedure.fields import SimulatedSets
@@ -119,6 +120,11 @@ class Amounts:
         drawn = any(use.test.plan and use.test.plan.simulated and use.test.plan.simulated.effort(
             partial(parameter, use.use)) == "resampled" for use in self.setting.uses.values())  # fmt: skip
         return self.n_sets * (2 * EACH * self.n + (RESAMPLES if drawn else 0.0))
+
+    def divided(self, by: int) -> Amounts:
+        """The same with every threshold of a small p-value shared out."""
+        rule = self.setting.rule
+        return self if rule is None else replace(self, setting=replace(self.setting, rule=divided(rule, by)))
 
     def grown(self, population: Population, facts: Mapping[str, ManifestFacts]) -> Amounts:
         """The same on a larger population."""

@@ -16,6 +16,7 @@ from typing import Literal
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
 from service.domain.power.amounts import Amounts, Chance, beside_words
+from service.domain.power.divided import divided, not_drawn
 from service.domain.power.enumerated.rule import EnumeratedRule
 from service.domain.power.exact import UNKNOWN_POWER, ExactPower, intact_chance
 from service.domain.power.procedure.cost import nanoseconds, overhead
@@ -24,9 +25,9 @@ from service.domain.power.procedure.procedure import Procedure
 from service.domain.power.records import PowerAt
 from service.domain.power.search import MOST_ITEMS, Budget
 from service.domain.power.worlds import KNOWN, Corner, Worlds
-from service.domain.rules.rule import All, AnyOf, Comparison, FieldName, Is, Not, Quantity, Rule
+from service.domain.rules.rule import All, FieldName, Is, Not, Rule
 from service.domain.rules.settings import Setting
-from service.domain.verdicts.family import asks_small_p, members, places
+from service.domain.verdicts.family import members, places
 from service.kernels.simulated_pairs import RESAMPLES
 from service.stats.shared.common import Margin
 
@@ -135,6 +136,11 @@ class HypothesisPower:
             said.append("all of them are in")
         if len(self.worlds) > 1:
             said.append(_shared(self.settings_together))
+        if never := not_drawn(self.plan, self.settings_together):
+            said.append(
+                f"p-values of {', '.join(never)} are not simulated and count as 1 in the family: power is no less than "
+                "this"
+            )
         said += [beside_words(each) for each in self.beside]
         if not self.exact_only:
             said.append(
@@ -277,7 +283,7 @@ class HypothesisPower:
         """The rule over every outcome, its thresholds divided where the family shares them by Bonferroni."""
         rule = self.setting.rule
         if rule is not None and self._corrected == "bonferroni":
-            rule = _divided(rule, places(self.plan))
+            rule = divided(rule, places(self.plan))
         return self._exact(rule)
 
     @cached_property
@@ -304,17 +310,3 @@ def _shared(together: Sequence[Setting]) -> str:
     if crossed:
         return "hypotheses that share one arm are taken as independent, which they are not quite"
     return "hypotheses on other data are independent"
-
-
-def _divided(rule: Rule, by: int) -> Rule:
-    """The rule with every threshold of a small p-value divided."""
-    match rule:
-        case All() | AnyOf():
-            return rule.model_copy(update={"parts": tuple(_divided(part, by) for part in rule.parts)})
-        case Not():
-            return rule.model_copy(update={"part": _divided(rule.part, by)})
-        case Comparison() if asks_small_p(rule):
-            share = rule.value.exact() / by
-            return rule.model_copy(update={"value": Quantity(text=f"{float(share):.18f}")})
-        case _:
-            return rule

@@ -100,6 +100,24 @@ class RequiredN(Record):
     reason: str | None = Field(None, description="Why n is null, or how it was looked for.")
 
 
+class SlicesPowerAt(Record):
+    """The chance that every slice passes when this is true of each."""
+
+    discordance: float = Field(description="True share of items on which the arms differ.")
+    truth: float = Field(description="True difference, candidate minus baseline, a proportion.")
+    power: float = Field(description="Every slice passes, a probability.")
+    weakest: str = Field(description="The slice that passes least often.")
+    weakest_power: float = Field(description="How often that one does, a probability.")
+
+
+class SlicesPower(Record):
+    """What the slices of a hypothesis can show. Its outcome does not rest on them, and its power leaves them out."""
+
+    power: tuple[SlicesPowerAt, ...] = ()
+    assumptions: str | None = Field(None, description="What the numbers take for granted.")
+    reason: str | None = Field(None, description="Why nothing is told.")
+
+
 class RulePower(Record):
     """What the whole rule of one hypothesis can show."""
 
@@ -129,3 +147,8 @@ class RulePower(Record):
     power: tuple[PowerAt, ...] = ()
     detectable: tuple[Detectable, ...] = ()
     required: tuple[RequiredN, ...] = ()
+    slices: SlicesPower | None = Field(
+        None,
+        exclude_if=absent,
+        description="Of the plan's `slices`, beside the rule; not present where they are not asked of it.",
+    )

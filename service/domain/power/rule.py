@@ -15,6 +15,7 @@ from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
 from service.domain.power.amounts import Amounts, amounts_of, asks_amounts, beside_words
 from service.domain.power.attainability import attainable, field_bounds
+from service.domain.power.divided import not_drawn
 from service.domain.power.effects import detectable, required
 from service.domain.power.enumerated.rule import EnumeratedRule
 from service.domain.power.enumerated.tests import BinaryTest
@@ -25,11 +26,12 @@ from service.domain.power.least_family import LeastFamily
 from service.domain.power.least_p import Size, least_p, size_of
 from service.domain.power.records import EquivalenceReach, LeastP, PowerAt, RulePower
 from service.domain.power.search import MOST_ITEMS, Budget, OverBudgetError
+from service.domain.power.slices import slices_power
 from service.domain.power.worlds import Corner, plausible, worlds_of
 from service.domain.rules.endpoints import other_endpoints, own_part, parts_of
 from service.domain.rules.feeding import takes_clusters
 from service.domain.rules.settings import Setting, settings
-from service.domain.verdicts.family import asks_small_p, is_secondary, members, two_places
+from service.domain.verdicts.family import asks_small_p, is_secondary, members, places, two_places
 
 MOST_HYPOTHESES = 20
 """A lock waits for the power of so many rules and not for more."""
@@ -48,7 +50,15 @@ Found = TypeVar("Found")
 
 def rule_powers(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[RulePower, ...]:
     """The whole table, one entry per hypothesis."""
-    return tuple(_power(plan, facts, each, whole=True) for each in settings(plan))
+    return tuple(_with_slices(plan, facts, each) for each in settings(plan))
+
+
+def _with_slices(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> RulePower:
+    found = _power(plan, facts, setting, whole=True)
+    if setting.index >= MOST_HYPOTHESES or not ready(plan, setting):
+        return found
+    slices = slices_power(plan, facts, setting)
+    return found if slices is None else found.model_copy(update={"slices": slices})
 
 
 def power_at_reference(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> RulePower:
@@ -128,9 +138,21 @@ def _of(
         return base.model_copy(update=changes)
     if any(_too_few(plan, facts, name) for name in worlds):
         return base.model_copy(update={**changes, "reason": "fewer than two clusters with items"})
+    if (first := _not_reached(plan, hypothesis.id, tuple(worlds))) is not None:
+        why = f"the family's sequence tests {first} before, whose p-values are not simulated"
+        return base.model_copy(update={**changes, "reason": why})
     budget = Budget(LINT_BUDGET / share, TABLE_BUDGET / share if whole else 0.0)
     power = HypothesisPower(plan, facts, setting, worlds, size.n, budget, beside)
     return base.model_copy(update={**changes, **_table(power, whole=whole)})
+
+
+def _not_reached(plan: Plan, name: str, drawn: tuple[str, ...]) -> str | None:
+    """The member that a fixed sequence tests before this one and that is never shown here; None where there is none."""
+    if plan.multiplicity is None or plan.multiplicity.policy != "fixed_sequence":
+        return None
+    family, never = members(plan), not_drawn(plan, [e for e in settings(plan) if e.hypothesis.id in drawn])
+    before = family[: family.index(name)] if name in family else ()
+    return next((each for each in before if each in never), None)
 
 
 def _several(
@@ -150,9 +172,10 @@ def _several(
     size = size_of(population, facts)
     base = base.model_copy(update={"n": size.n, "n_clusters": size.n_clusters})
     found = amounts_of(plan, facts, setting, parts)
-    reason = found if isinstance(found, str) else _why_apart(plan, setting)
-    if isinstance(found, str) or reason is not None or parts is None:
-        return base.model_copy(update={"reason": reason})
+    if not isinstance(found, str):
+        found = _in_family(plan, setting, found)
+    if isinstance(found, str) or parts is None:
+        return base.model_copy(update={"reason": found})
     bounds = field_bounds(setting, size, LeastFamily.of(plan, settings(plan), facts))
     if setting.rule is not None and attainable(setting.rule, bounds) is False:
         return base.model_copy(update={"can_pass": False, "reason": "no outcome makes the rule true"})
@@ -167,14 +190,20 @@ def _several(
     return _of(apart, facts, own, share, whole=whole, refused=refused, beside=found)
 
 
-def _why_apart(plan: Plan, setting: Setting) -> str | None:
-    """Why the parts of a rule cannot be weighed one by one; None where they can."""
-    corrected = plan.multiplicity is not None and plan.multiplicity.policy != "none"
-    if corrected and setting.hypothesis.id in members(plan) and len(members(plan)) > 1:
-        asked = [each for each in setting.clauses if asks_small_p(each) and setting.beside(each)]
-        if asked:
-            return f"`{asked[0].field}` of another endpoint is adjusted in the family: not simulated"
-    return None
+def _in_family(plan: Plan, setting: Setting, parts: tuple[Amounts, ...]) -> tuple[Amounts, ...] | str:
+    """The parts as the family reads them; why they cannot be weighed one by one, where a policy joins them."""
+    policy = "none" if plan.multiplicity is None else plan.multiplicity.policy
+    asked = [each for each in setting.clauses if asks_small_p(each) and setting.beside(each)]
+    own = asks_amounts(setting) and any(asks_small_p(each) for each in setting.clauses)
+    if policy == "none" or setting.hypothesis.id not in members(plan) or places(plan) < 2:
+        return parts
+    if policy == "bonferroni":
+        return tuple(each.divided(places(plan)) for each in parts)
+    if asked:
+        return (
+            f"`{asked[0].field}` of another endpoint is adjusted in the family by `{policy}`: not simulated"
+        )
+    return f"amounts are not simulated in a family that `{policy}` adjusts" if own else parts
 
 
 def _amounts_table(parts: tuple[Amounts, ...], budget: float, *, whole: bool) -> dict[str, object]:

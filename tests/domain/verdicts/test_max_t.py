@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import json
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from service.domain.deviations.as_run import Rows, as_run
-from service.domain.deviations.changes import MultiplicityChange
+from service.domain.calibration.calibration import Calibrator, block_count, conclude
+from service.domain.calibration.case import case_of
+from service.domain.deviations.as_run import Rows, apply, as_run, verdicts_of
+from service.domain.deviations.changes import ExcludedItems, MultiplicityChange
+from service.domain.deviations.tipping_point import PAIRS, Doubts, tipping_point
 from service.domain.lint import lint as service_lint
+from service.domain.multiverse.multiverse import multiverse
 from service.domain.plans.plan import TestUse
 from service.domain.power.rule import rule_powers
 from service.domain.rules.feeding import build_request, parameter
 from service.domain.verdicts.analyses import Analyses, analyse
-from service.domain.verdicts.joint import sign_tests
+from service.domain.verdicts.joint import joint_family, sign_tests
 from service.domain.verdicts.judge import judge
 from service.domain.verdicts.outcomes import Outcomes
 from service.kernels.joint_flips import joint_of, step_down
@@ -26,6 +31,7 @@ from tests.domain import sample
 from tests.domain.power.test_plan_use import IN_PLANS, asked
 
 N = 120
+ABOUT = {"preregistration_id": "p1", "plan_sha256": "0" * 64, "data": "record", "left_out": []}
 SIGNS = {"id": "m", "test": "clustered-mcnemar", "version": 1, "parameters": {"method": "sign_flip"}}
 ENDPOINTS = ("accuracy", "format", "safety")
 
@@ -277,3 +283,106 @@ def test_twins_pay_nothing_where_holm_makes_them_pay():
 
     assert power("max_t") == pytest.approx(power("none"), abs=0.03)
     assert power("holm") < power("none") - 0.05
+
+
+def few(values, **changes):
+    """Three endpoints on few items, so that all patterns of signs and all fillings can be tried."""
+    rules = {f"hypotheses.{at}.rule": "delta >= 2.0 pp and m.p_value < 0.2" for at in range(3)}
+    return rows_of(
+        plan_of(**{"populations.0.n": len(values), **rules, **changes}), np.asarray(values, dtype=float)
+    )
+
+
+SEVEN = [[1, 1, 0], [1, 0, 1], [1, 1, 1], [1, 0, 0], [1, 1, 0], [0, 0, -1], [-1, 0, 1]]
+
+
+def test_calibration_judges_every_flip_by_the_shared_signs():
+    rows = few(SEVEN)
+    case = case_of(rows.plan, rows.manifests, rows.outcomes.cells, runs=2**7, seed=1, about=ABOUT)
+    found = conclude(case, Calibrator(case).draw(range(block_count(case))))
+    passed = np.zeros(3)
+    any_passed = 0
+    for signs in product((1, -1), repeat=7):
+        judged = verdict_of(few(np.array(SEVEN) * np.array(signs)[:, None])).hypotheses
+        holds = [each.rule_holds is True for each in judged]
+        passed += holds
+        any_passed += any(holds)
+    assert found.enumerated
+    assert [each.rate for each in found.hypotheses] == pytest.approx(passed / 2**7)
+    assert found.family.rate == pytest.approx(any_passed / 2**7)
+    assert 0 < found.family.rate <= 0.2
+    assert "max_t" in found.family.sentence
+
+
+@pytest.mark.parametrize("policy", ["max_t", "holm"])
+def test_the_tipping_point_agrees_with_every_filling(policy):
+    """Doubtful items that differ on another endpoint of the family are not alike: by `max_t` they share a sign."""
+    values = [
+        [1, 0, -1],
+        [1, -1, -1],
+        [0, -1, 1],
+        [0, -1, 1],
+        [-1, 1, -1],
+        [0, -1, 1],
+        [1, -1, 1],
+        [1, -1, -1],
+    ]
+    rows = few(values, multiplicity={"policy": policy, "family": ["H0", "H1", "H2"]})
+    hypothesis = rows.plan.hypotheses[0]
+    doubtful = (4, 5, 6, 7)
+    for arm in ("C1", "C2"):
+        rows.outcomes.cells["one", arm, "accuracy"].statuses[list(doubtful)] = 2
+    none = np.zeros(8, dtype=bool)
+    found = tipping_point(rows, hypothesis, Doubts(none, none), budget=1e9)
+
+    def outcome(filling):
+        cells = dict(rows.outcomes.cells)
+        for arm, at in (("C1", 0), ("C2", 1)):
+            cell = cells["one", arm, "accuracy"]
+            values, statuses = cell.values.copy(), cell.statuses.copy()
+            for position, pair in filling.items():
+                values[position], statuses[position] = pair[at], 0
+            cells["one", arm, "accuracy"] = type(cell)(values, statuses)
+        return verdict_of(Rows(rows.plan, rows.manifests, Outcomes(cells))).hypotheses[0].outcome
+
+    start, least = outcome({}), None
+    for chosen in product((None, *PAIRS), repeat=len(doubtful)):
+        filling = {p: pair for p, pair in zip(doubtful, chosen, strict=True) if pair is not None}
+        if (least is None or len(filling) < least) and outcome(filling) != start:
+            least = len(filling)
+    assert (found.outcome, found.items) == (start, least)
+    assert least is not None
+
+
+def test_every_universe_shares_the_signs_of_its_own_rows():
+    rows = rows_of(plan_of())
+    gone = ExcludedItems(
+        kind="exclude_items", population="one", item_ids=tuple(f"item {k}" for k in range(9))
+    )
+    changes = {1: gone, 2: MultiplicityChange(kind="multiplicity", policy="holm")}
+    planned = tuple(verdicts_of(rows).values())
+    found = multiverse(rows, changes, planned)
+    assert found.computed == 4
+    for universe in found.universes:
+        picked = [
+            change
+            for number, change in changes.items()
+            if universe.choices[f"deviation-{number}"] == "as deviated"
+        ]
+        judged = verdict_of(apply(rows, picked)).hypotheses
+        for each in judged:
+            seen = universe.hypotheses[each.id]
+            assert (seen.outcome, seen.passes, seen.n) == (each.outcome, each.rule_holds, each.n)
+            assert each.family.policy == ("holm" if changes[2] in picked else "max_t")
+
+
+@pytest.mark.parametrize("stopping", [{"kind": "anytime_valid"}, {"kind": "group_sequential", "looks": 2}])
+def test_looks_are_refused_before_the_lock_and_leave_holm_after_it(stopping):
+    plan = plan_of(stopping=stopping)
+    facts = {name: each.facts() for name, each in sample.manifests(plan).items()}
+    (first, *_) = [each for each in service_lint.lint(plan, facts) if each.code == "MULTIPLICITY"]
+    assert first.severity == "error"
+    assert "looks before the end" in first.message
+    joint = joint_family(plan, sample.manifests(plan), rows_of(plan).outcomes)
+    assert joint.adjusted is None
+    assert joint.shared.reason

@@ -120,6 +120,8 @@ def _data(plan: Plan, names: Sequence[str]) -> Ints:
 def _largest(setting: Setting, evidence: Evidence, steps: Sequence[Fraction]) -> Floats | None:
     """The family's p of a hypothesis: the largest of its clauses' and fillings; None where one is not simulated."""
     asked = () if setting.rule is None else p_clauses(setting.rule)
+    if any(setting.beside(each) for each in asked):
+        return None  # these data are of its own endpoint alone
     found = [evidence.p_value(each, steps, side) for each in asked for side in evidence.sides]
     known = [each for each in found if each is not None]
     return np.asarray(np.maximum.reduce(known)) if found and len(known) == len(found) else None

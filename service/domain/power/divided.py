@@ -1,0 +1,45 @@
+"""Rules in a corrected family: thresholds that it shares out, and members whose p-values are not simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from service.domain.plans.plan import Plan
+from service.domain.rules.rule import All, AnyOf, Comparison, Not, Quantity, Rule
+from service.domain.rules.settings import Setting
+from service.domain.verdicts.family import asks_small_p, members
+
+
+def divided(rule: Rule, by: int) -> Rule:
+    """The rule with every threshold of a small p-value divided."""
+    match rule:
+        case All() | AnyOf():
+            return rule.model_copy(update={"parts": tuple(divided(part, by) for part in rule.parts)})
+        case Not():
+            return rule.model_copy(update={"part": divided(rule.part, by)})
+        case Comparison() if asks_small_p(rule):
+            share = rule.value.exact() / by
+            return rule.model_copy(update={"value": Quantity(text=f"{float(share):.18f}")})
+        case _:
+            return rule
+
+
+def not_drawn(plan: Plan, chosen: Sequence[Setting]) -> tuple[str, ...]:
+    """Members of a family whose p-values are not simulated and count as 1, so that the others' power is a lower bound.
+
+    Such are p-values of amounts or of another endpoint than the member's own, and members that are not among those
+    `chosen`. Bonferroni's policy does not look at them.
+    """
+    policy = "none" if plan.multiplicity is None else plan.multiplicity.policy
+    if policy in ("none", "bonferroni"):
+        return ()
+    known = {each.hypothesis.id: each for each in chosen}
+    return tuple(name for name in members(plan) if name not in known or _unseen(known[name]))
+
+
+def _unseen(setting: Setting) -> bool:
+    uses = [setting.use_of(clause) for clause in setting.clauses if asks_small_p(clause)]
+    return any(
+        use is not None and (use.beside or (use.test.plan is not None and use.test.plan.positive))
+        for use in uses
+    )
