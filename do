@@ -350,6 +350,8 @@ run_tests() {
     done
     if [ -z "$slow" ]; then environment all "$on"; else environment dev "$on"; fi
     if [ -z "$slow" ]; then
+        { have pdflatex && have xelatex; } || apt_install texlive-latex-recommended texlive-xetex texlive-lang-chinese ||
+            say "./do test --all: without LaTeX the compiling of reports is skipped (Debian: apt-get install texlive-latex-recommended texlive-xetex texlive-lang-chinese)"
         { have buildah && have debootstrap; } || apt_install buildah crun debootstrap ||
             say "./do test --all: without buildah and debootstrap the image build is skipped (Debian: apt-get install buildah crun debootstrap)"
     fi

@@ -17,6 +17,7 @@ from starlette.routing import BaseRoute, Match
 from service.actions.group_commit import Posting
 from service.api.http import problems
 from service.api.http.authentication import KeyCache
+from service.api.http.following import Following
 from service.api.http.housekeeping import beside
 from service.api.http.layers import Layered
 from service.api.http.metrics import Metrics
@@ -130,6 +131,7 @@ def create_app(settings: Settings, database: Database, keyring: Keyring) -> Fast
         keys=cache,
         metrics=metrics,
         watch=Watch(database),
+        following=Following(database),
         posting=Posting(
             database,
             results.receipt,

@@ -6,6 +6,7 @@ import ast
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import threading
@@ -17,15 +18,11 @@ from pathlib import Path
 import httpx
 import pytest
 
+from forelock import cli
 from service.api.http import problems
 from service.config import Settings
-
-ROOT = Path(__file__).resolve().parents[1]
-
-
-def page(name: str) -> str:
-    """A page's text."""
-    return (ROOT / name).read_text("utf-8")
+from tests.journeys.plans import items, small_plan
+from tests.pages import ROOT, blocks, page, shell_lines
 
 
 def described(name: str) -> set[str]:
@@ -137,23 +134,22 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 CURL = f"""#!{sys.executable}
-# As much of curl as the pages use: URL, -s, -H HEADER, -d BODY or -d @FILE.
-import argparse, pathlib, httpx
+# As much of curl as the pages use: URL, -s, -X METHOD, -H HEADER, -d BODY or -d @FILE.
+import argparse, pathlib, sys, httpx
 parser = argparse.ArgumentParser()
 parser.add_argument("-s", action="store_true")
 parser.add_argument("-H", action="append", default=[])
 parser.add_argument("-d")
+parser.add_argument("-X")
 parser.add_argument("url")
 options = parser.parse_args()
 body = pathlib.Path(options.d[1:]).read_text() if (options.d or "").startswith("@") else options.d
 headers = dict(header.split(": ", 1) for header in options.H)
-print(httpx.request("POST" if body else "GET", options.url, content=body, headers=headers, timeout=60).text)
+method = options.X or ("POST" if body else "GET")
+answer = httpx.request(method, options.url, content=body, headers=headers, timeout=60)
+print(answer.text)
+sys.exit(0 if answer.is_success else 22)
 """
-
-
-def blocks(name: str) -> list[tuple[str, str]]:
-    """A page's fenced blocks in order: language and text."""
-    return re.findall(r"^```(\w+)\n(.*?)^```$", page(name), re.MULTILINE | re.DOTALL)
 
 
 def run(desk: Path, script: str) -> str:
@@ -175,7 +171,7 @@ def run(desk: Path, script: str) -> str:
     return ran.stdout
 
 
-@pytest.mark.xdist_group("desk")  # one service for both
+@pytest.mark.xdist_group("desk")  # one service for all
 def test_the_first_call_answers_as_the_readme_says(desk: Path) -> None:
     shown = blocks("README.md")
     (call, answer), (command, sentence) = (
@@ -197,7 +193,7 @@ def assert_shows(shortened: object, whole: object) -> None:
         assert shortened == whole
 
 
-@pytest.mark.xdist_group("desk")  # one service for both
+@pytest.mark.xdist_group("desk")  # one service for all
 def test_the_quickstart_ends_with_the_verdict_it_shows(desk: Path) -> None:
     """The shell blocks are one session; a line between marks off what each prints."""
     shown = blocks("docs/quickstart.md")
@@ -211,6 +207,69 @@ def test_the_quickstart_ends_with_the_verdict_it_shows(desk: Path) -> None:
     assert len(expected) == 3
     for number, text in expected:
         assert said[number] == text
+
+
+@pytest.mark.xdist_group("desk")  # one service for all
+def test_commands_of_the_pages_run_on_a_record(  # one service, and this process in the place of a shell
+    desk: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Those of a record in the shell, in the order of their pages; names on the pages stand for what is here."""
+    plan = small_plan(20) | {"title": "Commands of the pages"}
+    (desk / "commands.json").write_text(json.dumps(plan))
+    (desk / "commands.csv").write_text("\n".join(["item_id", *items(20)]) + "\n")
+    (desk / "counts.json").write_text(
+        '{"both_correct": 9, "only_baseline": 1, "only_candidate": 7, "both_wrong": 4}'
+    )
+    rows = [
+        "item_id,arm,value",
+        *(f"q{k},{arm},{int(k % 3 > at)}" for k in range(40) for at, arm in enumerate("ab")),
+    ]
+    (desk / "results.csv").write_text("\n".join(rows) + "\n")
+    pilot = ["baseline,candidate", *(f"{int(k % 3 > 0)},{int(k % 4 > 0)}" for k in range(60))]
+    (desk / "pilot.csv").write_text("\n".join(pilot) + "\n")
+    (desk / "request.json").write_text((desk / "counts.json").read_text())
+    outcomes = [
+        "item_id,arm,value",
+        *(f"{each},{arm},{at}" for each in items(20) for at, arm in enumerate("AB")),
+    ]
+    (desk / "outcomes.csv").write_text("\n".join(outcomes) + "\n")
+    monkeypatch.chdir(desk)
+    monkeypatch.setenv("FORELOCK_URL", (desk / "url").read_text())
+    monkeypatch.setenv("FORELOCK_API_KEY", (desk / ".forelock" / "admin.key").read_text().strip())
+    assert cli.main(["plan", "create", "commands.json", "--items", "p=commands.csv", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)["id"]
+    lines = [
+        "forelock plan lock ID --acknowledge all",
+        "forelock submit ID outcomes.csv --endpoint accuracy",
+        "forelock verdict ID --wait",
+        *of("docs/gate.md", "rank", "resolve", "audit", "run"),
+        *of("docs/tests/mcnemar.md", "run"),
+        *of("docs/hooks.md", "spool"),
+        *of("docs/trackers.md", "links"),
+        *of("docs/verifying.md", "bundle", "checkpoint", "verify"),
+        *of("docs/reference/files.md", "keys"),
+    ]
+    for line in lines:
+        words = shlex.split(re.sub(r"\bID\b", record, line), comments=True)
+        if "--checkpoint" not in words or words[1] == "verify":  # the first bundle is there: none is replaced
+            assert cli.main(words[1:]) == 0, (line, capsys.readouterr())
+    assert (desk / f"{record}.zip").exists()
+    assert (desk / "nightly.key").exists()
+    (asked,) = [body for language, body in blocks("docs/sharing.md") if language == "sh"]
+    head = f"URL=$FORELOCK_URL ID={record} KEY=$(cat .forelock/admin.key)\n"
+    answers = run(desk, head + asked)
+    assert '"visibility":"link"' in answers.replace(" ", "")
+    assert '"path":"/shared/' in answers.replace(" ", "")
+
+
+def of(page_name: str, *beginning: str) -> list[str]:
+    """The lines of a page's blocks with these commands of `forelock`; there is one of each."""
+    lines = [line for line in shell_lines(page_name) if line.startswith("forelock ")]
+    found = [line for line in lines if line.split()[1] in beginning]
+    assert {line.split()[1] for line in found} == set(beginning)
+    return found
 
 
 @pytest.mark.parametrize(

@@ -266,7 +266,7 @@ class Client(AfterCalls):
         on_duplicate: OnDuplicate = "skip",
         query: Mapping[str, str] | None = None,
     ) -> Json:
-        """Import a harness's file under the plan's mapping; `query` has `arm`, `population`, `format`, `complete`.
+        """Import a harness's file under the plan's mapping; `query` has `arm`, `population`, `run`, `format` and such.
 
         What is in stays as it is, so that a file can be imported again after a part of it.
         """

@@ -23,7 +23,7 @@ from service.domain.plans.imports import Readable
 from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
-from service.domain.results.batches import OnDuplicate, ResultBatch, fingerprint_parts
+from service.domain.results.batches import NO_TIME, OnDuplicate, ResultBatch, fingerprint_parts
 from service.errors import Fault, InvalidData
 from service.ingest.harnesses.opening import VERSION
 from service.ingest.imports import ImportedFile, ImportedRows
@@ -54,10 +54,11 @@ def fit(
     mapping: Readable,
     population: str,
     *,
+    run: str | None = None,
     on_duplicate: OnDuplicate,
     complete: bool,
 ) -> list[Fitted]:
-    """Compare what was read with the manifest, and make batches of it.
+    """Compare what was read with the manifest, and make batches of it, as results of a run that was bound.
 
     `complete` adds a row of status `missing` for every cell that the file has no row of.
 
@@ -71,7 +72,9 @@ def fit(
     if not file.rows:
         raise InvalidData.field("", "the file has no sample", "send the file of a run that has some")
     manifest = terms.manifests[population]
-    return [_fitted(rows, terms, mapping, manifest, population, on_duplicate, complete) for rows in file.rows]
+    return [
+        _fitted(rows, terms, mapping, manifest, population, run, on_duplicate, complete) for rows in file.rows
+    ]
 
 
 def _fitted(
@@ -80,6 +83,7 @@ def _fitted(
     mapping: Readable,
     manifest: Manifest,
     population: str,
+    run: str | None,
     on_duplicate: OnDuplicate,
     complete: bool,
 ) -> Fitted:
@@ -107,12 +111,12 @@ def _fitted(
         population=population,
         arm=rows.arm,
         endpoint=rows.endpoint,
-        run=None,
+        run=run,
         item_ids=tuple(rows.item_ids[index] for index in np.flatnonzero(known)),
         replicates=rows.replicates[known],
         values=rows.values[known],
         statuses=rows.statuses[known],
-        observed_at=None,
+        observed_at=None if rows.observed_at is None else rows.observed_at[known],
         on_duplicate=on_duplicate,
     )
     if complete:
@@ -137,6 +141,9 @@ def _completed(batch: ResultBatch, manifest: Manifest, absent: NDArray[np.intp])
         replicates=np.concatenate([batch.replicates, (absent[:, 1] + 1).astype(np.uint16)]),
         values=np.concatenate([batch.values, np.full(n, np.nan)]),
         statuses=np.concatenate([batch.statuses, np.full(n, 2, dtype=np.uint8)]),
+        observed_at=None
+        if batch.observed_at is None
+        else np.concatenate([batch.observed_at, np.full(n, NO_TIME, dtype=np.int64)]),
     )
 
 

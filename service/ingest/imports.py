@@ -35,6 +35,8 @@ class ImportedRows:
     replicates: NDArray[np.uint16] = field(repr=False)
     values: NDArray[np.float64] = field(repr=False)
     statuses: NDArray[np.uint8] = field(repr=False)
+    observed_at: NDArray[np.int64] | None = field(repr=False)
+    """Microseconds since 1970 as a batch has them; None where the plan reads none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,6 +103,7 @@ def read_import(
             np.array(each.replicates, dtype=np.uint16),
             np.array(each.values, dtype=np.float64),
             np.frombuffer(bytes(each.statuses), dtype=np.uint8),
+            np.array(each.times, dtype=np.int64) if each.times else None,
         )
         for each in found.rows
     )

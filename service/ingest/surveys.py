@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -19,12 +21,14 @@ from service.domain.plans.imports import FORMATS, ImportMapping, Readable, Unrea
 from service.domain.results.batches import STATUSES
 from service.errors import ForelockError, InvalidData
 from service.ingest.harnesses.files import Files
+from service.ingest.harnesses.limits import shown
 from service.ingest.harnesses.opening import open_files
 from service.ingest.harnesses.rows import Collector, targets
 from service.ingest.harnesses.samples import Reader, Sample, look_up, look_up_id
 
 Json = dict[str, Any]
 MOST_PATHS, MOST_SHOWN, MOST_DEPTH = 200, 20, 4
+_LINE = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]{1,300}")
 _SKIPPED = frozenset({"scores", "messages", "resps", "filtered_resps", "arguments", "target", "gradingResult"}) | {
     "namedScores", "metricsData", "assessments", "input", "response", "output", "error", "limit", "traceback", "stats",
 }  # fmt: skip
@@ -146,7 +150,6 @@ class _Look:
         self._measures: dict[str, Json] = {}
         self._paths: dict[str, dict[str, int]] = {}
         self._replicates = 1
-        self._ids: dict[str, dict[str, None]] = {}
 
     def at(self, sample: Sample) -> None:
         """One sample."""
@@ -156,12 +159,11 @@ class _Look:
         number = look_up(sample.fields, place) if place else 1
         self._replicates = max(self._replicates, number if type(number) is int else 1)
         for name in list(sample.measures)[:MOST_PATHS]:
-            self._measure(name, sample.measures[name])
+            if _can_be_written(name) and (name in self._measures or len(self._measures) < MOST_PATHS):
+                self._measure(name, sample.measures[name])
         default = self._mapping.DEFAULTS.get("item_id", "")
         found = look_up_id(sample.fields, default)
         self._count(default, found)
-        if isinstance(found, str | int):
-            self._ids.setdefault(default, {}).setdefault(str(found))
         for path, value in _leaves(sample.fields, "", 0):
             if path != default:
                 self._count(path, value)
@@ -178,11 +180,12 @@ class _Look:
             text = value if isinstance(value, str) else str(value).lower()
             number = _number(text) if self._form == "csv" else None
             if number is None:
+                text = shown(text)
                 if text and text not in told["texts"] and len(told["texts"]) < MOST_SHOWN:
                     told["texts"].append(text)
                 return
             value = number
-        if isinstance(value, int | float) and math.isfinite(value):
+        if isinstance(value, int | float) and abs(value) <= sys.float_info.max:
             told["binary"] = told["binary"] and value in (0, 1)
             told["least"] = value if told["least"] is None else min(told["least"], value)
             told["greatest"] = value if told["greatest"] is None else max(told["greatest"], value)
@@ -203,7 +206,7 @@ class _Look:
         ids = [
             path
             for path, n in counts.items()
-            if path == default or (n >= items > 0 and _last(path) in _ID_NAMES and self._covers(path))
+            if path == default or (n >= max(items, 1) and _last(path) in _ID_NAMES and self._covers(path))
         ]
         ids.sort(key=lambda path: (_rank(path, _ID_NAMES), path != default, path))
         least = counts.get(ids[0], 0) if ids else 0
@@ -213,7 +216,11 @@ class _Look:
             if 2 <= n <= least / 2 and self._covers(path) and path not in ids
         }
         run = dict(_leaves(reader.run, "", 0)) if reader.run is not None else None
-        arms = {path: [str(value)] for path, value in run.items()} if run is not None else self._arms()
+        arms = (
+            {path: [shown(str(value))] for path, value in list(run.items())[:MOST_PATHS]}
+            if run is not None
+            else self._arms()
+        )
         places = dict(sorted(clusters.items(), key=lambda each: (_rank(each[0], _CLUSTER_NAMES), each[0])))
         return {
             "format": self._form,
@@ -233,7 +240,7 @@ class _Look:
 
     def _arms(self) -> dict[str, list[str]]:
         return {
-            path: list(values)
+            path: [shown(value) for value in values]
             for path, values in self._paths.items()
             if path in ("provider.label", "provider.id", "prompt.label", "promptIdx")
             and len(values) < MOST_SHOWN
@@ -302,7 +309,11 @@ def _chosen(measures: Mapping[str, Json], mapping: type[Readable]) -> str | None
 def _values(texts: Sequence[str], mapping: type[Readable]) -> dict[str, float]:
     """Texts that the format says nothing about."""
     known = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
-    return {text: known.get(text, 0.0) for text in texts if text not in mapping.VALUES and len(texts) <= 10}
+    return {
+        text: known.get(text, 0.0)
+        for text in texts
+        if text not in mapping.VALUES and len(texts) <= 10 and not text.endswith("…")
+    }
 
 
 def _leaves(fields: Any, prefix: str, depth: int) -> Iterator[tuple[str, Any]]:
@@ -313,10 +324,17 @@ def _leaves(fields: Any, prefix: str, depth: int) -> Iterator[tuple[str, Any]]:
         if not isinstance(name, str) or name in _SKIPPED:
             continue
         path = f"{prefix}.{name}" if prefix else name
+        if not _can_be_written(path):
+            continue
         if isinstance(value, Mapping):
             yield from _leaves(value, path, depth + 1)
         elif isinstance(value, str | int) and not isinstance(value, bool):
             yield path, value
+
+
+def _can_be_written(name: Any) -> bool:
+    """Whether a plan can name it: `Line` of plans, and no half of a surrogate pair."""
+    return isinstance(name, str) and _LINE.fullmatch(name) is not None
 
 
 def _number(text: str) -> float | None:

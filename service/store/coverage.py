@@ -16,9 +16,10 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
+from service.domain.plans.preregistration import State
 from service.store import integrity
 from service.store.pipeline import Later, Questions, Row
-from service.store.tables import coverage
+from service.store.tables import coverage, preregistrations
 
 Cell = tuple[str, str, str, int]
 """Population, arm, endpoint, replicate."""
@@ -92,6 +93,22 @@ def counts(session: Session, preregistration_id: str) -> list[CoverageCount]:
     return [CoverageCount(*row) for row in session.execute(_COUNTS, {"id": preregistration_id})]
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far a record is: nothing that follows from outcomes."""
+
+    state: State
+    version: int
+    received: int
+    """Rows of all cells."""
+
+
+def standing(session: Session, project_id: str, preregistration_id: str) -> Standing | None:
+    """What can change of a project's record while it collects, by one statement; None where there is none."""
+    row = session.execute(_STANDING, {"of_project": project_id, "id": preregistration_id}).one_or_none()
+    return None if row is None else Standing(row[0], row[1], int(row[2]))
+
+
 def _key(
     preregistration_id: str, population: str, arm: str, endpoint: str, replicate: int
 ) -> dict[str, str | int]:
@@ -114,6 +131,15 @@ _COUNTS = (
     sa.select(*(coverage.c[name] for name in _NAMES))
     .where(coverage.c.preregistration_id == sa.bindparam("id"))
     .order_by(*(coverage.c[name] for name in _NAMES[:-1]))
+)
+_STANDING = sa.select(
+    preregistrations.c.state,
+    preregistrations.c.version,
+    sa.select(sa.func.coalesce(sa.func.sum(coverage.c.received), 0))
+    .where(coverage.c.preregistration_id == sa.bindparam("id"))
+    .scalar_subquery(),
+).where(
+    preregistrations.c.project_id == sa.bindparam("of_project"), preregistrations.c.id == sa.bindparam("id")
 )
 _BITMAP = sa.select(coverage.c.bitmap, coverage.c.received).where(_CELL)
 _EVERY = sa.select(*(coverage.c[name] for name in (*_NAMES[:-1], "bitmap", "received"))).where(

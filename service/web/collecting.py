@@ -7,7 +7,6 @@ import json
 import time
 from collections.abc import AsyncIterator
 from itertools import count
-from typing import NamedTuple
 from urllib.parse import urlencode
 
 from anyio import to_thread
@@ -17,15 +16,15 @@ from starlette.responses import Response
 
 from service.actions import progress
 from service.api.http.deps import ReadSession
+from service.api.http.following import Record, Seen
 from service.api.http.shared import services
 from service.api.http.turns import HeldStream, stream_turn
-from service.domain.plans.preregistration import State
 from service.errors import ForelockError, Unavailable
 from service.store import clock, preregistrations
 from service.web import view
-from service.web.record import ONE, progress_of
+from service.web.record import ONE
 from service.web.rendering import PageRoute, html
-from service.web.signing import LIST, Visitor, known, visitor_of
+from service.web.signing import LIST, Visitor, known, signed_in
 from service.web.words.speech import Say, language_of
 
 ROWS = 100
@@ -38,14 +37,6 @@ STREAM_SECONDS = 900.0
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 streams = APIRouter(include_in_schema=False)
 """Their refusals are problem documents."""
-
-
-class Seen(NamedTuple):
-    """What a stream tells: counts, and the state that they are of."""
-
-    state: State
-    received: int
-    expected: int
 
 
 @routes.get(ONE + "/missing")
@@ -82,43 +73,40 @@ def missing(
 @streams.get(ONE + "/events")
 async def events(request: Request, preregistration_id: str) -> Response:
     """Progress as it moves: an event with the page's counts whenever they change, and one when the state does."""
-    first = await to_thread.run_sync(_seen, request, preregistration_id)
+    record = (await to_thread.run_sync(signed_in, request)).project_id, known(preregistration_id)
+    following = services(request).following
+    with following.follow(record):
+        first = await following.seen(record)
     give_back = stream_turn(services(request).streams, request.state.caller)
     stream = HeldStream(
-        _stream(request, preregistration_id, first),
+        _stream(request, record, first),
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
     stream.give_back = give_back
     return stream
 
 
-def _seen(request: Request, preregistration_id: str) -> Seen:
-    """The counts, for a browser whose session still stands."""
-    with services(request).database.read() as session:
-        visitor = visitor_of(request, session)
-        record = preregistrations.get(session, visitor.project_id, known(preregistration_id))
-        counts = progress_of(session, record)
-    return Seen(record.state, counts.received if counts else 0, counts.expected if counts else 0)
-
-
-async def _stream(request: Request, preregistration_id: str, seen: Seen) -> AsyncIterator[bytes]:
+async def _stream(request: Request, record: Record, seen: Seen) -> AsyncIterator[bytes]:
     """Until the collection ends, the session does, nobody listens, or it is time to connect again."""
     until, spoken, numbers = time.monotonic() + STREAM_SECONDS, time.monotonic(), count()
     yield _told(seen, next(numbers))
-    while seen.expected and time.monotonic() < until and not await request.is_disconnected():
-        await asyncio.sleep(POLL_SECONDS)
-        try:
-            now = await to_thread.run_sync(_seen, request, preregistration_id)
-        except Unavailable:  # whoever may ask is seen when the database is back
-            continue
-        except ForelockError:
-            return
-        if now != seen:
-            seen, spoken = now, time.monotonic()
-            yield _told(seen, next(numbers))
-        elif time.monotonic() - spoken >= QUIET_SECONDS:
-            spoken = time.monotonic()
-            yield format_sse_event(comment="waiting")
+    following = services(request).following
+    with following.follow(record):
+        while seen.expected and time.monotonic() < until and not await request.is_disconnected():
+            await asyncio.sleep(POLL_SECONDS)
+            try:
+                await to_thread.run_sync(signed_in, request)  # each by a session and key of their own
+                now = await following.seen(record)
+            except Unavailable:  # whoever may ask is seen when the database is back
+                continue
+            except ForelockError:
+                return
+            if now != seen:
+                seen, spoken = now, time.monotonic()
+                yield _told(seen, next(numbers))
+            elif time.monotonic() - spoken >= QUIET_SECONDS:
+                spoken = time.monotonic()
+                yield format_sse_event(comment="waiting")
 
 
 def _told(seen: Seen, number: int) -> bytes:

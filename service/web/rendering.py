@@ -17,6 +17,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from service.api.http.shared import services
 from service.domain.access import Key, Scope
 from service.errors import ForelockError, Unauthorized
+from service.web.words.chinese_findings import told
 from service.web.words.speech import COOKIE, LANGUAGES, Say, language_of, worded
 
 HERE = Path(__file__).parent
@@ -79,6 +80,7 @@ def html(
     page = _TEMPLATES.get_template(template).render(
         say=Say(language),
         english=Markup(' lang="en"') if language != "en" else "",  # of what is said in English alone
+        finding=lambda code, message: told(code, message, language),
         places=[] if visitor is None else list(_places(visitor)),
         here=request.url.path,
         visitor=visitor,

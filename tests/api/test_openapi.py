@@ -9,9 +9,9 @@ from jsonschema_rs import validator_for
 from service.api import openapi
 from service.api.http.route import Route
 from service.app import routes
+from tests.every_route import TEXT
 
 COMMITTED = Path(__file__).parents[2] / "openapi" / "openapi.json"
-TEXT = openapi.text(routes())
 DOCUMENT = json.loads(TEXT)
 OPERATIONS = [
     pytest.param(path, method, operation, id=operation["operationId"])

@@ -88,17 +88,13 @@ def test_an_idle_pool_sleeps(pool: DaskPool) -> None:
 
 
 def test_calls_that_have_ended_leave_nothing_behind(pool: DaskPool) -> None:
-    def kept() -> dict[int, int]:
-        return dict(pool.submit(calls.figures).result(60) for _ in range(12))
-
-    kept()
-    before = kept()
-    for _ in range(30):
-        kept_now = pool.submit(calls.figures).result(60)
-    after = kept()
-    assert kept_now[0] in after
-    for process, number in before.items():
-        assert after.get(process, 0) <= number + 5, "one call after the other leaves figures of each"
+    numbers: dict[int, list[int]] = {}
+    for _ in range(60):
+        process, number = pool.submit(calls.figures).result(60)
+        numbers.setdefault(process, []).append(number)
+    of_the_busiest = max(numbers.values(), key=len)
+    assert len(of_the_busiest) >= 30
+    assert of_the_busiest[-1] <= of_the_busiest[12] + 5, "one call after the other leaves figures of each"
     assert pool._cluster is not None
     assert pool._cluster.scheduler is not None
     assert isinstance(pool._cluster.scheduler.extensions["spans"], NoSpans)

@@ -259,6 +259,37 @@ def test_missing_rows_are_listed_for_who_writes(service: Service) -> None:
     assert progress(service, prereg_id)["missing"] is None
 
 
+def test_rows_keep_their_run_and_their_times(service: Service) -> None:
+    prereg_id = table_plan(service, observed_at="at")
+    lines = [
+        "item_id,value,at",
+        "item-0,1,2026-11-21T10:00:00.25+01:00",
+        *(f"item-{n},1," for n in range(1, 8)),
+    ]
+    for arm in "AB":
+        sent = send(service, prereg_id, "\n".join(lines).encode(), arm=arm, run="nightly")
+        assert sent.status_code == 201, sent.text
+    service.run_jobs()
+    stored = service.client.get(f"/v1/preregistrations/{prereg_id}/results").json()["items"]
+    assert {row["run"] for row in stored} == {"nightly"}
+    assert {(row["item_id"], row["observed_at"]) for row in stored} == {
+        ("item-0", "2026-11-21T09:00:00.250000Z"),
+        *((f"item-{n}", None) for n in range(1, 8)),
+    }
+
+
+def test_run_that_is_no_name_is_refused(service: Service) -> None:
+    refused = send(service, table_plan(service), rows(1), arm="A", run="a\0b")
+    assert (refused.status_code, refused.json()["errors"][0]["path"]) == (422, "query.run")
+
+
+def test_limits_of_imports_are_told(service: Service) -> None:
+    told = service.client.get("/v1/limits").json()
+    assert told["import_bytes"] == service.settings.max_import_bytes
+    assert (told["import_inflated_bytes"], told["import_entry_bytes"]) == (2 << 30, 256 << 20)
+    assert (told["import_entries"], told["import_ratio"], told["import_seconds"]) == (200_000, 200, 300)
+
+
 def test_scratch_is_for_its_user_and_nothing_stays_in_it(service: Service) -> None:
     prereg_id = table_plan(service)
     send(service, prereg_id, rows(1, 0), arm="A")

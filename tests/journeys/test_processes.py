@@ -149,6 +149,7 @@ def test_the_api_ends_by_itself_when_its_parent_is_killed_whatever_is_open(tmp_p
         assert gone(api, 30), "the API still runs half a minute after its parent"
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_an_idle_service_ends_at_once_after_its_pool_has_worked_and_has_its_records_when_it_is_back(
     tmp_path: Path,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
 from forelock.bundles.verifying import Opened, Recomputed, exit_status, verify
 from forelock.cli import main
@@ -88,6 +89,14 @@ def test_from_lint_to_the_bundle(service: Service, tmp_path: Path) -> None:
     assert "| math | 150 |" in report
     page = service.client.get(f"{RECORDS}/{prereg_id}/report.html", params={"lang": "zh"}).text
     assert "<td>math</td><td>150</td>" in page
+    visitor = TestClient(service.app, base_url="https://testserver")
+    assert visitor.post("/login", data={"key": service.key()}, follow_redirects=False).status_code == 303
+    for language, told in (("en", ("pass", "between slices")), ("zh", ("通过", "优劣随切片反转"))):
+        shown = visitor.get(f"/preregistrations/{prereg_id}", params={"lang": language}).text
+        table = shown.partition('<table class="slices">')[2]
+        assert '<th scope="row">math</th><td>150</td>' in table.partition("</table>")[0]
+        assert f'<span class="truth holds">{told[0]}</span>' in table.partition("</table>")[0]
+        assert told[1] in table.partition("</table>")[2][:300]
     bundle = service.client.get(f"{RECORDS}/{prereg_id}/bundle").content
     checked = verify(io.BytesIO(bundle), recompute=recompute)
     assert exit_status(checked) == 0, checked

@@ -82,7 +82,10 @@ def counts(service: Service, prereg_id: str) -> tuple[int, int]:
     return progress["received"], sum(batch["n"] for batch in batches)
 
 
-@pytest.mark.parametrize("answered", [False, True], ids=["request lost", "answer lost"])
+@pytest.mark.parametrize(
+    "answered",
+    [pytest.param(False, id="request lost", marks=pytest.mark.slow), pytest.param(True, id="answer lost")],
+)
 def test_ended_at_any_request_and_run_again(
     service: Service, submit: Run, tmp_path: Path, answered: bool
 ) -> None:

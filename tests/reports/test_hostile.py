@@ -53,6 +53,19 @@ PROSE = (
 )
 
 
+SLICES = {
+    "by": "stratum", "of": "topic", "no_worse_than": 0.05, "alpha": 0.05, "level": 0.9, "method": "tango",
+    "outcome": "cannot_tell",
+    "slices": [
+        {"slice": "", "outcome": outcome, "n": 40, "n_clusters": None, "delta": 0.02, "ci": {"low": low, "high": high},
+         "p_value": 0.01, "p_holm": 0.02, "p_loss": 0.9, "p_loss_holm": 1.0, "reason": None}
+        for outcome, low, high in (("pass", -0.01, 0.05), ("fail", -0.2, -0.1), ("cannot_tell", None, 0.3))
+    ],
+    "reversal": {"p_value": 0.01, "shown": True, "gains": 9.0, "losses": 8.0, "slices": 3, "reason": None},
+    "reason": None,
+}  # fmt: skip
+
+
 def hostile(text: str) -> Report:
     """The example report with this text wherever words of others stand."""
     text = text.replace("\x00", "")
@@ -69,6 +82,9 @@ def hostile(text: str) -> Report:
         )
 
     found = spoiled(of_json("report"))
+    found["hypotheses"][0]["slices"] = SLICES | {
+        "slices": [each | {"slice": text} for each in SLICES["slices"]]
+    }
     found["deviations"] = [{"number": 1, "title": text, "reason": text, "standing": "accept"}]
     return Report.model_validate_json(json.dumps(found))
 

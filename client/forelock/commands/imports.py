@@ -41,6 +41,7 @@ def add(commands: Any) -> None:
         "--arm", help="whose results these are, where the plan does not say where files say it"
     )
     parser.add_argument("--population", help="which population, where the plan has several")
+    parser.add_argument("--run", help="the run that was bound before it began, if any was")
     parser.add_argument("--format", choices=FORMATS, help="what wrote the files, where it cannot be told")
     parser.add_argument(
         "--complete",
@@ -81,7 +82,12 @@ def _import(options: argparse.Namespace, client: Client) -> int:
         tell("--complete goes with the last file: the files together are taken for the run")
     query = {
         name: value
-        for name, value in (("arm", options.arm), ("population", options.population), ("format", form))
+        for name, value in (
+            ("arm", options.arm),
+            ("population", options.population),
+            ("run", options.run),
+            ("format", form),
+        )
         if value is not None
     }
     bar = text.Bar("importing", len(ones), sys.stderr)

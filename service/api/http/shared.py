@@ -15,6 +15,7 @@ from service.actions.results import LockedPlans
 from service.actions.signer import Signer
 from service.api.calculators.pool import Calculators
 from service.api.http.authentication import KeyCache
+from service.api.http.following import Following
 from service.api.http.metrics import Metrics
 from service.api.http.public import PublicAnswers
 from service.api.http.reads import Reads
@@ -41,6 +42,7 @@ class Services:
     keys: KeyCache
     metrics: Metrics
     watch: Watch
+    following: Following
     posting: Posting
     signer: Signer
     reads: Reads

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -28,6 +29,7 @@ from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import State
 from service.domain.results.batches import OnDuplicate
 from service.errors import InvalidData, NotFound, TooLarge
+from service.ingest.columns import text_fault
 from service.ingest.imports import ImportedFile, mapping_of
 from service.store import imports, preregistrations
 from service.store.idempotency import StoredResponse
@@ -110,6 +112,9 @@ async def import_results(
     population: Annotated[
         str | None, Query(max_length=512, description="May be left out when the plan has one.")
     ] = None,
+    run: Annotated[
+        str | None, Query(max_length=512, description="The run that was bound before it began, if any was.")
+    ] = None,
     on_duplicate: Annotated[
         OnDuplicate, Query(description="`skip` leaves out rows that are in already, whatever they say.")
     ] = "refuse",
@@ -130,6 +135,7 @@ async def import_results(
         raise InvalidData.field(
             "query.arm", "is not one of the plan's", f"the plan has {', '.join(terms.plan.arms(where))}"
         )
+    run = _run(run)
     if complete and on_duplicate != "skip":
         raise InvalidData.field(
             "query.complete", "needs on_duplicate=skip", "add it: rows that are in stay as they are"
@@ -137,7 +143,9 @@ async def import_results(
     async with receive(request) as upload:
         file = await _read(request, shared, upload, terms.plan, format, where, arm)
     fitted = await to_thread.run_sync(
-        lambda: actions.fit(file, terms, mapping, where, on_duplicate=on_duplicate, complete=complete)
+        lambda: actions.fit(
+            file, terms, mapping, where, run=run, on_duplicate=on_duplicate, complete=complete
+        )
     )
     return await to_thread.run_sync(
         _store, shared, caller, once, prereg_id, terms, file, fitted, mapping.format
@@ -184,6 +192,13 @@ def _terms(shared: Services, caller: Key, prereg_id: str) -> results.Terms:
         raise NotFound("no record has such an id")
     with shared.database.read() as session:
         return shared.plans.read(session, caller, prereg_id)
+
+
+def _run(said: str | None) -> str | None:
+    normal = None if said is None else unicodedata.normalize("NFC", said)
+    if normal is not None and (fault := text_fault(normal)):
+        raise InvalidData.field("query.run", fault, "send the name that binding the run answered")
+    return normal
 
 
 def _population(plan: Plan, said: str | None) -> str:

@@ -14,8 +14,10 @@ from service.api.http.prefer import MOST_WAIT_SECONDS
 from service.api.http.route import router
 from service.api.parsing.models import MAX_CONTAINERS, MAX_VALUES
 from service.api.parsing.strict_json import MAX_DEPTH
+from service.api.routes.imports import SECONDS as IMPORT_SECONDS
 from service.api.routes.preregistrations import MAX_PLAN
 from service.ingest.columns import MAX_REPLICATE, MAX_TEXT
+from service.ingest.harnesses import limits
 from service.records import Record
 from service.stats.shared.common import MAX_ITEMS
 from service.stats.shared.registry import library_versions
@@ -37,6 +39,14 @@ class Limits(Record):
     json_values: int = Field(description="Values in one JSON body, by its commas.")
     items: int = Field(description="Longest column of a statistical test's request.")
     batch_rows: int = Field(description="Results in one batch, and items of a manifest.")
+    import_bytes: int = Field(description="Largest file of an import, as sent.")
+    import_inflated_bytes: int = Field(description="Of all entries of an archive that is imported.")
+    import_entry_bytes: int = Field(description="Of one entry, or of one line, of a file that is imported.")
+    import_entries: int = Field(description="Entries of an archive that is imported.")
+    import_ratio: int = Field(
+        description="How many times its compressed size an entry of more than 1 MiB may have."
+    )
+    import_seconds: float = Field(description="Of computing that reading one import may take.")
     text_characters: int = Field(description="Longest id, name or label of results and items.")
     replicates: int = Field(description="Highest replicate number.")
     page_items: int = Field(description="Most items on one page of a list.")
@@ -77,6 +87,12 @@ class Version(Record):
             "json_values": 8000000,
             "items": 1000000,
             "batch_rows": 1000000,
+            "import_bytes": 1073741824,
+            "import_inflated_bytes": 2147483648,
+            "import_entry_bytes": 268435456,
+            "import_entries": 200000,
+            "import_ratio": 200,
+            "import_seconds": 300.0,
             "text_characters": 512,
             "replicates": 65535,
             "page_items": 200,
@@ -104,6 +120,12 @@ async def get_limits(_caller: AnyCaller, shared: Shared) -> Limits:
         json_values=MAX_VALUES,
         items=MAX_ITEMS,
         batch_rows=shared.settings.max_rows,
+        import_bytes=shared.settings.max_import_bytes,
+        import_inflated_bytes=limits.MOST_INFLATED,
+        import_entry_bytes=limits.MOST_ENTRY,
+        import_entries=limits.MOST_ENTRIES,
+        import_ratio=limits.MOST_RATIO,
+        import_seconds=IMPORT_SECONDS,
         text_characters=MAX_TEXT,
         replicates=MAX_REPLICATE,
         page_items=MAX_LIMIT,

@@ -79,6 +79,10 @@ class _Mapping(StrictRecord):
         description="Where the replicate stands, counted from 1; `order`: the rows of one item as they follow each "
         "other. Null: the format's own.",
     )
+    observed_at: Line | None = Field(
+        None,
+        description="Where the time of the answer stands, as RFC 3339 with its offset; null: no time is kept.",
+    )
     values: Values | None = Field(
         None, description="What a value counts as, by its text: a number, `missing` or `error`."
     )
@@ -92,12 +96,12 @@ class _Mapping(StrictRecord):
         return said if said is not None else self.DEFAULTS.get(event)
 
     def place(self, name: str) -> str | None:
-        """The path of `item_id`, `cluster`, `replicate` or `arm`."""
+        """The path of `item_id`, `cluster`, `replicate`, `arm` or `observed_at`."""
         return self.counts_as(name)
 
     def paths(self) -> list[str]:
         """Where an import looks in every sample."""
-        places = [self.place(name) for name in ("item_id", "cluster", "replicate", "arm")]
+        places = [self.place(name) for name in ("item_id", "cluster", "replicate", "arm", "observed_at")]
         return [path for path in places if path is not None]
 
     def measures(self) -> Iterator[tuple[str | None, str, Measure]]:

@@ -137,7 +137,7 @@ class Archive:
         return self._frames.decompress(data, max_output_size=size + 1) if size else b""
 
     def _inflated(self, entry: Entry) -> Iterator[bytes]:
-        where = _shown(entry.name)
+        where = entry.name
         try:
             size = checksum = 0
             for piece in self._pieces(entry):
@@ -301,9 +301,3 @@ def _require_short_list(archive: bytes | mmap) -> tuple[int, int, int]:
 def _require_inside(name: str) -> None:
     if name.startswith("/") or ".." in name.split("/") or "\0" in name:
         raise unreadable("", "an entry of the archive has a name that leads out of it")
-
-
-def _shown(name: str) -> str:
-    """An entry's name, fit for a message."""
-    printable = name if name.isprintable() else "an entry"
-    return printable if len(printable) <= 120 else f"{printable[:119]}…"

@@ -12,7 +12,17 @@ from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
 _WANTED = Members(
-    {"name", "input", "metricsData", "additionalMetadata", "metadata", "tags", "order", "expectedOutput"}
+    {
+        "name",
+        "input",
+        "metricsData",
+        "metricsMetadata",
+        "additionalMetadata",
+        "metadata",
+        "tags",
+        "order",
+        "expectedOutput",
+    }
 )
 _RUN = frozenset({"hyperparameters", "identifier", "datasetAlias", "testFile"})
 
@@ -41,24 +51,33 @@ class DeepEvalRun(Reader):
         """Every test case."""
         cases = json_slices.each(self._document, self._cases[0], _WANTED, "testCases")
         for number, found in enumerate(cases, start=1):
-            data = found.get("metricsData")
+            where = f"testCases[{number}]"
             measures: dict[str, Measured] = {}
-            for metric in data if isinstance(data, list) else ():
-                if isinstance(metric, dict) and isinstance(metric.get("name"), str):
-                    measures[metric["name"]] = _measured(metric)
+            for name, metric in _metrics(found):
+                if name in measures:
+                    raise unreadable(where, "has two metrics of one name")
+                measures[name] = _measured(metric)
             extra = found.get("additionalMetadata") or found.get("metadata") or {}
             fields = {**found, "additionalMetadata": extra, "metadata": extra}
-            yield Sample(f"testCases[{number}]", fields, measures)
+            yield Sample(where, fields, measures)
 
     def judges(self) -> Iterator[tuple[str, str | None]]:
         """Every metric with the model that evaluated it, once each."""
         seen = set()
         for found in json_slices.each(self._document, self._cases[0], _WANTED, "testCases"):
-            for metric in found.get("metricsData") or ():
-                if isinstance(metric, dict) and isinstance(metric.get("name"), str):
-                    model = metric.get("evaluationModel")
-                    seen.add((metric["name"], model if isinstance(model, str) else None))
+            for name, metric in _metrics(found):
+                model = metric.get("evaluationModel")
+                seen.add((name, model if isinstance(model, str) else None))
         yield from sorted(seen, key=str)
+
+
+def _metrics(case: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Metrics of a test case by name; before 1.0 both were called otherwise."""
+    for data, name in (("metricsData", "name"), ("metricsMetadata", "metric")):
+        found = case.get(data)
+        for metric in found if isinstance(found, list) else ():
+            if isinstance(metric, dict) and isinstance(metric.get(name), str):
+                yield metric[name], metric
 
 
 def _measured(metric: Mapping[str, Any]) -> Measured:

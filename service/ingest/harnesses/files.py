@@ -15,7 +15,17 @@ from service.ingest.harnesses.archive import Archive
 from service.ingest.harnesses.json_values import Buffer
 from service.ingest.harnesses.limits import too_large, unreadable
 
-_ZIP = b"PK"
+_ZIP = (b"PK\3\4", b"PK\5\6")
+_OTHERS = (
+    (b"\x1f\x8b", "is compressed by gzip: send it as it was before, or in a zip archive"),
+    (b"\x28\xb5\x2f\xfd", "is compressed by Zstandard: send it as it was before, or in a zip archive"),
+    (b"\xfd7zXZ\0", "is compressed by xz: send it as it was before, or in a zip archive"),
+    (b"BZh", "is compressed by bzip2: send it as it was before, or in a zip archive"),
+    (b"7z\xbc\xaf", "is a 7z archive: send a zip archive"),
+    (b"\xff\xfe", "is not UTF-8 but UTF-16: save it as UTF-8"),
+    (b"\xfe\xff", "is not UTF-8 but UTF-16: save it as UTF-8"),
+)
+"""How files begin that no reader takes, and what to do about them."""
 
 
 class Files:
@@ -29,7 +39,7 @@ class Files:
     def of(cls, file: BinaryIO, name: str = "file", scratch: Path | None = None) -> Files:
         """A file, or what is in it when it is a zip archive."""
         file.seek(0)
-        zipped = file.read(2) == _ZIP
+        zipped = file.read(4) in _ZIP
         return cls(Archive(file, scratch), {}) if zipped else cls(None, {name: file})
 
     @classmethod
@@ -71,6 +81,14 @@ class Files:
 
     def read(self, name: str) -> Buffer:
         """A document, without the byte order mark that some editors write."""
+        document = self._read(name)
+        begun = document[:6]
+        for mark, fault in _OTHERS:
+            if begun.startswith(mark):
+                raise unreadable(name, fault)
+        return document
+
+    def _read(self, name: str) -> Buffer:
         if self.archive is not None:
             return self.archive.read(name)
         file = self._documents[name]

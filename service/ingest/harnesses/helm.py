@@ -21,6 +21,8 @@ class HelmRun(Reader):
 
     def __init__(self, files: Files) -> None:
         names = {name.rpartition("/")[2]: name for name in files.names}
+        if len([name for name in files.names if name.endswith("per_instance_stats.json")]) > 1:
+            raise InvalidData.field("", "the import has several runs", "send the folder of one run")
         stats = names.get("per_instance_stats.json") or (files.names[0] if len(files.names) == 1 else None)
         if stats is None:
             raise InvalidData.field(
@@ -52,8 +54,11 @@ class HelmRun(Reader):
                 raise unreadable(where, "is no instance of HELM")
             if found.get("perturbation"):
                 continue
-            ok, about = (self._instances or {}).get((str(instance), trial), (True, None))
-            measures, split, sub_split = _measures(found["stats"])
+            told = (self._instances or {}).get((str(instance), trial))
+            if told is None and self._instances is not None:
+                raise unreadable(where, "is an instance and trial that scenario_state.json does not have")
+            ok, about = told or (True, None)
+            measures, split, sub_split = _measures(found["stats"], where)
             fields = {
                 "id": instance,
                 "train_trial": trial + 1,
@@ -64,16 +69,22 @@ class HelmRun(Reader):
             yield Sample(where, fields, measures, () if ok else ("error",))
 
 
-def _measures(stats: list[Any]) -> tuple[dict[str, Measured], str | None, str | None]:
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _measures(stats: list[Any], where: str) -> tuple[dict[str, Measured], str | None, str | None]:
     measures: dict[str, Measured] = {}
     split = sub_split = None
     for stat in stats:
         name = stat.get("name") if isinstance(stat, dict) else None
         if not isinstance(name, dict) or name.get("perturbation") or not isinstance(name.get("name"), str):
             continue
-        split, sub_split = name.get("split", split), name.get("sub_split", sub_split)
+        split, sub_split = _text(name.get("split")) or split, _text(name.get("sub_split")) or sub_split
         once = stat.get("count") == 1
         value = stat.get("mean") if once else None
+        if name["name"] in measures:
+            raise unreadable(where, "has one statistic twice")
         measures[name["name"]] = Measured(value, None if once and value is not None else "unscored")
     return measures, split, sub_split
 

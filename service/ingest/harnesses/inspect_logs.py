@@ -114,7 +114,12 @@ class InspectLog(Reader):
 
     def _document_samples(self, begin: int) -> Iterator[Mapping[str, Any]]:
         samples = json_slices.Array(self._document, begin, self._wanted, "samples")
-        yield from samples
+        found = 0
+        for sample in samples:
+            found += 1
+            yield sample
+        if self.partial is None and not self.piece and self._intended not in (None, found):
+            self.partial = f"has {found} samples where it says that {self._intended} were run"
         for key, _, _ in json_slices.rest(self._document, samples.position, "the log"):
             if self._in_order and (key in _HEADER.names or key == "samples"):
                 raise unreadable("the log", f"says `{key}` once more after its samples")

@@ -31,6 +31,8 @@ _RUN = 64 * 1024
 """Elements that are read together have so many bytes or a little more, and fewer than a window."""
 _MOST_MISSES = 8
 """After so many cuts that were none, elements of the document are not read together any more."""
+_DEEPEST = 1000
+"""As deep as the parsers go, or nearly."""
 _OPENING, _CLOSING = b"{[", b"}]"
 
 
@@ -265,6 +267,12 @@ def begins_object(document: Buffer) -> bool:
     return document[start : start + 1] == b"{"
 
 
+def begins_array(document: Buffer) -> bool:
+    """Whether a document begins as an array does."""
+    start = _space(document, 3 if document[:3] == b"\xef\xbb\xbf" else 0)
+    return document[start : start + 1] == b"["
+
+
 def is_one(document: Buffer, where: str) -> bool:
     """Whether a document is one value, and not several that follow one another."""
     start = _space(document, 3 if document[:3] == b"\xef\xbb\xbf" else 0)
@@ -299,6 +307,8 @@ def _end(document: Buffer, start: int, where: str) -> int:
         first = document[token.start()]
         if first in _OPENING:
             depth += 1
+            if depth > _DEEPEST:
+                raise unreadable(where, "is nested too deeply")
         elif first in _CLOSING:
             depth -= 1
             if depth == 0:

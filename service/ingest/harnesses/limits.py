@@ -17,6 +17,7 @@ MOST_RATIO = 200
 SMALL_ENTRY = MIB
 WINDOW_LOG = 25
 """Zstandard frames may ask for a window of 2^25 bytes; Inspect's ask for 2^23 at most."""
+_MOST_SHOWN = 120
 IN_MEMORY = 8 * MIB
 """JSON up to this size is parsed whole; of larger documents what is wanted is parsed, part by part."""
 
@@ -28,7 +29,18 @@ def too_large(what: str, limit: str) -> TooLarge:
 
 def unreadable(where: str, fault: str) -> MalformedBody:
     """The refusal of a file that is not what its format says; `where` is a part of it, never a value."""
-    return MalformedBody(f"{where}: {fault}" if where else fault, code="malformed_import")
+    return MalformedBody(f"{shown(where)}: {fault}" if where else fault, code="malformed_import")
+
+
+def shown(name: str) -> str:
+    """A name from a file, fit for a message: short, and without characters that do not print.
+
+    Example:
+        `shown("a\\x1b[2J")` is "a\ufffd[2J".
+    """
+    if not name.isprintable():
+        name = "".join(each if each.isprintable() else "\ufffd" for each in name[: _MOST_SHOWN + 1])
+    return name if len(name) <= _MOST_SHOWN else f"{name[: _MOST_SHOWN - 1]}…"
 
 
 def unmapped(line: str, message: str, fix: str) -> InvalidData:

@@ -9,9 +9,10 @@ from service.errors import InvalidData
 from service.ingest.harnesses import json_slices
 from service.ingest.harnesses.files import Files
 from service.ingest.harnesses.json_values import Members, loads
-from service.ingest.harnesses.limits import unreadable
+from service.ingest.harnesses.limits import unmapped, unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
+_SAMPLE = Members({"doc_id", "doc", "doc_hash", "filter", "metrics"})
 _RESULTS = Members({"config", "configs", "n-samples", "results", "model_name", "lm_eval_version"})
 
 
@@ -45,16 +46,15 @@ class LmEvalRun(Reader):
             self._results = json_slices.pick(files.read(results[0]), _RESULTS, "the results file")
             config = self._results.get("config")
             self.run = config if isinstance(config, dict) else {}
+        self._filters = _filters(self._results.get("results"), self._samples)
         self.partial = self._shortfall() if results else None
 
     def samples(self) -> Iterator[Sample]:
         """Every line."""
-        for number, line in self._files.lines(self._samples):
-            where = f"line {number}"
-            found = loads(line, where)
-            if not isinstance(found, dict) or "doc" not in found:
+        for where, found in self._lines():
+            if "doc" not in found:
                 raise unreadable(where, "is no sample of lm-evaluation-harness: it has no `doc`")
-            used = found.get("filter", "none")
+            used = found["filter"] if "filter" in found else self._only_filter(where)
             names = found.get("metrics")
             if not isinstance(names, list):  # files of older versions do not list them
                 names = [name for name in found if name not in _MEMBERS]
@@ -65,6 +65,31 @@ class LmEvalRun(Reader):
             }
             yield Sample(where, found, measures)
 
+    def _only_filter(self, where: str) -> str:
+        """That of a line which does not say it, as older versions wrote it: the run's only one."""
+        if len(self._filters) > 1:
+            raise unmapped(
+                "import.filter",
+                f"{where} does not say which filter it is of, and the run had {len(self._filters)}",
+                "run it with a newer lm-evaluation-harness, which says so",
+            )
+        return next(iter(self._filters), "none")
+
+    def _lines(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Every sample and where it stands; older versions wrote an array, in spite of the file's name."""
+        document = self._files.read(self._samples)
+        if json_slices.begins_array(document):
+            start = json_slices.whole(document, "the samples")
+            samples = json_slices.each(document, start, _SAMPLE, "samples")
+            yield from ((f"samples[{number}]", found) for number, found in enumerate(samples, start=1))
+            return
+        for number, line in self._files.lines(self._samples):
+            where = f"line {number}"
+            found = loads(line, where)
+            if not isinstance(found, dict):
+                raise unreadable(where, "is no sample of lm-evaluation-harness: it is no object")
+            yield where, found
+
     def _shortfall(self) -> str | None:
         """Fewer items than the results file says were run."""
         counts = self._results.get("n-samples")
@@ -73,10 +98,10 @@ class LmEvalRun(Reader):
         if type(said) is not int:
             return None
         per_filter: dict[Any, int] = {}
-        for number, line in self._files.lines(self._samples):
-            found = loads(line, f"line {number}")
-            used = found.get("filter") if isinstance(found, dict) else None
-            per_filter[used if isinstance(used, str) else None] = per_filter.get(used, 0) + 1
+        for _, found in self._lines():
+            used = found.get("filter")
+            used = used if isinstance(used, str) else None
+            per_filter[used] = per_filter.get(used, 0) + 1
         short = [n for n in per_filter.values() if n < said]
         if short or not per_filter:
             return f"has {min(short, default=0)} samples where its results file says {said}"
@@ -97,6 +122,12 @@ _MEMBERS = frozenset(
         "prompt_hash",
     }
 ) | {"target_hash"}
+
+
+def _filters(results: Any, name: str) -> set[str]:
+    """Of the task's metrics, which the results file calls `METRIC,FILTER`."""
+    told = _of_task(results, name) if isinstance(results, dict) else None
+    return {key.partition(",")[2] for key in told if "," in key} if isinstance(told, dict) else set()
 
 
 def _of_task(counts: Mapping[str, Any], name: str) -> Any:

@@ -23,7 +23,7 @@ class MlflowRun(Reader):
     def __init__(self, files: Files, source: str | None = None) -> None:
         self._source = source
         self._pages: list[tuple[Buffer, int]] = []
-        found: dict[str, Any] | None = None
+        found: Any = None
         open_pages = 0
         for name in files.matching("*.json"):
             document = files.read(name)
@@ -38,11 +38,12 @@ class MlflowRun(Reader):
                 elif key == "next_page_token":
                     token = bool(loads(document[begin:end], name))
             open_pages += token
-        if found is None or not isinstance(found.get("info"), dict):
+        if not isinstance(found, dict) or not isinstance(found.get("info"), dict):
             raise InvalidData.field(
                 "", "the import has no run", "send the answer of runs/get beside the traces"
             )
-        info, data = found["info"], found.get("data") or {}
+        info, data = found["info"], found.get("data")
+        data = data if isinstance(data, dict) else {}
         self.run = {
             **info,
             "params": _pairs(data.get("params")),

@@ -19,7 +19,7 @@ class OpenAIEvalsLog(Reader):
         self.run = {}
         self.partial = "has no final report: the run was broken off"
         self._matches: dict[str, list[Any]] = {}
-        self._metrics: dict[str, dict[str, Any]] = {}
+        self._metrics: dict[str, dict[str, list[Any]]] = {}
         logs = [name for name in files.names if _is_log(files, name)]
         if len(logs) != 1:
             raise InvalidData.field(
@@ -52,20 +52,16 @@ class OpenAIEvalsLog(Reader):
         if event.get("type") == "match":
             self._matches.setdefault(sample, []).append(data.get("correct"))
         elif event.get("type") == "metrics":
-            self._metrics[sample].update(data)
+            for name, value in data.items():
+                self._metrics[sample].setdefault(name, []).append(value)
 
     def samples(self) -> Iterator[Sample]:
         """Every sample of which any event tells."""
         for sample, metrics in self._metrics.items():
-            measures = {
-                name: Measured(value, "unscored" if value is None else None)
-                for name, value in metrics.items()
-            }
+            measures = {name: _measured(values) for name, values in metrics.items()}
             matches = self._matches.get(sample, [])
             if matches:
-                measures["correct"] = Measured(matches[0], None)
-            if len(matches) > 1:
-                measures["correct"] = Measured(matches, "several")
+                measures["correct"] = _measured(matches)
             yield Sample(f"sample '{sample}'", {"sample_id": sample, "data": self._line_of(sample)}, measures)
 
     def _line_of(self, sample: str) -> Any:
@@ -74,6 +70,12 @@ class OpenAIEvalsLog(Reader):
         if self._data is None or not number.isdecimal() or len(number) > 9:
             return None
         return self._data[int(number)] if int(number) < len(self._data) else None
+
+
+def _measured(values: list[Any]) -> Measured:
+    if len(values) > 1:
+        return Measured(values, "several")
+    return Measured(values[0], "unscored" if values[0] is None else None)
 
 
 def _is_log(files: Files, name: str) -> bool:

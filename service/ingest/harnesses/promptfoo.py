@@ -32,7 +32,10 @@ _WANTED = Members(
         "metadata",
     }
 )
-THREW = "Custom function threw error"
+THREW = (
+    "Custom function threw error", "Python code execution failed: ", "Ruby code execution failed: ",
+    "Webhook error: ", "Moderation API error: ", "Could not perform remote grading: ",
+)  # fmt: skip
 """How promptfoo tells that a grader failed: as the reason of an assertion that did not hold."""
 
 
@@ -83,7 +86,9 @@ class PromptfooResults(Reader):
 
 def _sample(found: Any, where: str) -> Sample:
     if not isinstance(found, dict) or "testIdx" not in found:
-        raise unreadable(where, "is no result of promptfoo: it has no `testIdx`")
+        raise unreadable(
+            where, "is no result of promptfoo, or of an old one: it has no `testIdx`; export it again"
+        )
     grading = found.get("gradingResult")
     parts = grading.get("componentResults") if isinstance(grading, dict) else None
     threw = {_metric(part) for part in (parts if isinstance(parts, list) else ()) if _threw(part)}
@@ -100,7 +105,9 @@ def _sample(found: Any, where: str) -> Sample:
         measures[name if name not in measures else f"namedScores.{name}"] = _measured(
             value, "grader_failed" if broken else None
         )
-    failed = found.get("failureReason") == 2
+    failed = found.get("failureReason") == 2 or (
+        "failureReason" not in found and bool(found.get("error")) and not isinstance(grading, dict)
+    )  # in older files an answer that never came has no other mark
     order = found["testIdx"]
     return Sample(
         where,
@@ -122,7 +129,11 @@ def _metric(part: Any) -> str | None:
 
 
 def _threw(part: Any) -> bool:
-    reason = part.get("reason") if isinstance(part, dict) else None
+    if not isinstance(part, dict):
+        return False
+    reason, about = part.get("reason"), part.get("metadata")
+    if isinstance(about, dict) and about.get("graderError") is True:  # of a grader that is a model
+        return True
     return isinstance(reason, str) and reason.startswith(THREW)
 
 
@@ -187,7 +198,7 @@ def _row(
         }
         where = f"row {number}"
         reason = cells[columns["Grader Reason"]] if "Grader Reason" in columns else ""
-        event = "grader_failed" if THREW in reason else None
+        event = "grader_failed" if any(each in reason for each in THREW) else None
         measures = {"success": Measured(status == "PASS", event)}
         measures["score"] = _rounded(cells[columns["Score"]] if "Score" in columns else "", event)
         for name, value in _named(cells[columns["Named Scores"]] if "Named Scores" in columns else "", where):

@@ -13,10 +13,12 @@ from typing import Any
 
 from service.domain.faults import SHOWN
 from service.domain.plans.imports import HelmImport, OpenAIEvalsImport, Readable, TableImport
+from service.domain.results.batches import NO_TIME
 from service.errors import Fault, InvalidData, TooLarge
-from service.ingest.columns import MAX_REPLICATE, MAX_TEXT, text_fault
-from service.ingest.harnesses.limits import unmapped
+from service.ingest.columns import MAX_REPLICATE, MAX_TEXT, microseconds, text_fault
+from service.ingest.harnesses.limits import shown, unmapped
 from service.ingest.harnesses.samples import Measured, Reader, Sample, finder, id_finder, look_up
+from service.ingest.harnesses.undecided import UNDECIDED
 
 STATUS = {"ok": 0, "error": 1, "missing": 2}
 """Codes of `domain.results.batches.STATUSES`."""
@@ -50,6 +52,8 @@ class Rows:
     statuses: bytearray = field(default_factory=bytearray, repr=False)
     where: list[str] = field(default_factory=list, repr=False)
     orders: list[int] = field(default_factory=list, repr=False)
+    times: list[int] = field(default_factory=list, repr=False)
+    """Microseconds since 1970, `NO_TIME` where there is none; empty where the plan reads none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +85,15 @@ class Collector:
         self._replicate_path, self._by_order = (None, True) if path == "order" else (path, False)
         self._find_id, self._find_cluster = id_finder(self._item_path), finder(self._cluster_path or "")
         self._find_replicate = finder(self._replicate_path or "")
+        self._find_time = None if mapping.observed_at is None else finder(mapping.observed_at)
         self._rows: dict[tuple[str, str], Rows] = {}
         self._numbers = {target.endpoint: _numeric(target.values) for target in self._targets}
         self._events: Counter[str] = Counter()
         self._faults: dict[tuple[str, str, str], list[Any]] = {}
         self._seen: set[str] = set()
         self._others: set[str] = set()
+        self._unscored = 0
+        """Samples without the measure, and without anything that would tell why."""
         self._n = 0
         self._prompts: set[Any] = set()
         self._clusters: set[str] = set()
@@ -99,11 +106,7 @@ class Collector:
             InvalidData: `import_unmapped` where the plan's mapping has to say more, `invalid_data` where it
                 is not what the file has. Names lines of the mapping and places in the file, never a value.
         """
-        mapping = self._mapping
-        if reader.partial is not None and getattr(mapping, "partial", None) != "take":
-            raise unmapped(
-                "import.partial", f"the run {reader.partial}", 'finish the run, or plan it: "partial": "take"'
-            )
+        self._require_whole(reader)
         if reader.piece and self._by_order:
             raise unmapped(
                 "import.replicate",
@@ -117,8 +120,9 @@ class Collector:
                 run_arm if reader.run is not None else self._arm_of(sample.fields, sample.where),
                 reader,
             )
+        self._require_whole(reader)
         self._require_found(reader)
-        if reader.run is None and mapping.arm is None and len(self._prompts) > 1:
+        if reader.run is None and self._mapping.arm is None and len(self._prompts) > 1:
             self._fault(
                 "import.arm", "are of several prompts or providers", 'write "arm": "provider.label"', ""
             )
@@ -135,6 +139,13 @@ class Collector:
         )
         return Imported(tuple(self._rows.values()), dict(self._events), dict(statuses))
 
+    def _require_whole(self, reader: Reader) -> None:
+        """Asked before reading, and again after it: some tell only then."""
+        if reader.partial is not None and getattr(self._mapping, "partial", None) != "take":
+            raise unmapped(
+                "import.partial", f"the run {reader.partial}", 'finish the run, or plan it: "partial": "take"'
+            )
+
     def _take(self, sample: Sample, arm: str | None, reader: Reader) -> None:
         if reader.run is None and "promptIdx" in sample.fields:
             prompt = sample.fields["promptIdx"]
@@ -144,6 +155,7 @@ class Collector:
         item_id = self._id(sample)
         cluster = self._cluster(sample)
         replicate = self._replicate(sample)
+        moment = None if self._find_time is None else self._time(self._find_time(sample.fields), sample.where)
         for target in self._targets:
             measured = sample.measures.get(target.key)
             if measured is not None:
@@ -152,6 +164,7 @@ class Collector:
                 self._others.update(sample.measures)
                 continue
             elif not sample.events:
+                self._unscored += 1
                 self._others.update(list(sample.measures)[: SHOWN + 1])
             outcome = self._outcome(sample, measured, target)
             rows = self._rows.get((arm, target.endpoint))
@@ -167,6 +180,8 @@ class Collector:
             rows.statuses.append(outcome[1])
             rows.where.append(sample.where)
             rows.orders.append(sample.order)
+            if moment is not None:
+                rows.times.append(moment)
 
     # What a sample is of
 
@@ -272,6 +287,15 @@ class Collector:
         self._fault("import.replicate", "have no number from 1 there", "write where it stands", sample.where)
         return 1
 
+    def _time(self, found: Any, where: str) -> int:
+        if found is None or found == "":
+            return NO_TIME
+        moment = microseconds(found)
+        if moment is None:
+            fix = "write where the time stands, or leave `observed_at` out"
+            self._fault("import.observed_at", "have no RFC 3339 time with its offset there", fix, where)
+        return moment or 0
+
     # What it counts as
 
     def _outcome(self, sample: Sample, measured: Measured | None, target: Target) -> Outcome:
@@ -325,6 +349,12 @@ class Collector:
         values = measured.value
         value = {"first": values[0], "last": values[-1]}.get(said)
         if said in ("any", "all"):
+            if not all(isinstance(each, bool) for each in values):
+                message, fix = (
+                    "have several events that are not true or false",
+                    'write "several": "first" or "last"',
+                )
+                self._fault("import.several", message, fix, where)
             value = (any if said == "any" else all)(each is True for each in values)
         return self._plain(Measured(value), target, where)
 
@@ -369,13 +399,15 @@ class Collector:
             )
             fix = 'write what each counts as, such as {"C": 1, "I": 0, "true": 1, "false": 0}'
         else:
-            message, fix = "have a number that is not finite", "mend the file"
+            is_number = type(value) in (int, float)
+            message = "have a number that is not finite" if is_number else "have a value that is no number"
+            fix = "mend the file"
         self._fault(line, message, fix, where)
 
     # What is said of faults
 
     def _undecided(self, event: str, where: str) -> None:
-        message, fix = _UNDECIDED[event]
+        message, fix = UNDECIDED[event]
         self._fault(f"import.{event}", message, fix, where)
 
     def _fault(self, line: str, message: str, fix: str, where: str) -> None:
@@ -386,7 +418,9 @@ class Collector:
         if not self._faults:
             return
         faults = [
-            Fault(line, f"{count} samples {message}" + (f"; the first is {where}" if where else ""), fix)
+            Fault(
+                line, f"{count} samples {message}" + (f"; the first is {shown(where)}" if where else ""), fix
+            )
             for (line, message, fix), (count, where) in list(self._faults.items())[:SHOWN]
         ]
         first = faults[0]
@@ -395,8 +429,14 @@ class Collector:
     def _require_found(self, reader: Reader) -> None:
         """Refuse a measure that no sample has although some have others."""
         for target in self._targets:
+            if target.key not in self._seen and self._unscored and not self._others and not reader.piece:
+                raise unmapped(
+                    f"{target.line}.{(self._mapping.NEEDS or ('metric',))[0]}",
+                    "no sample of the file has any score",
+                    "score the run before it is imported",
+                )
             if target.key not in self._seen and self._others:
-                names = ", ".join(f"'{each}'" for each in sorted(self._others)[:SHOWN])
+                names = ", ".join(f"'{shown(each)}'" for each in sorted(self._others)[:SHOWN])
                 name = (
                     "filter"
                     if reader.several and "," in target.key
@@ -452,24 +492,3 @@ def targets(mapping: Readable, kinds: Mapping[str, str], primary: str | None) ->
 def _numeric(values: Mapping[str, float | str]) -> dict[float, float | str]:
     """What numbers count as, by their value."""
     return {float(text): said for text, said in values.items() if _DECIMAL.fullmatch(text)}
-
-
-_UNDECIDED = {
-    "error": ("have an error and a score", 'write "error": "error", "missing" or "score"'),
-    "limit": ("were stopped at a limit", 'write "limit": "score", "missing" or "error"'),
-    "invalidated": ("were invalidated", 'write "invalidated": "missing", "error" or "score"'),
-    "edited": ("have a score that was edited by hand", 'write "edited": "original", "edited", "missing" or "error"'),
-    "no_response": (
-        "have a score for an answer that never came", 'write "no_response": "error", "missing" or "score"'
-    ),
-    "grader_failed": ("have a grader that failed", 'write "grader_failed": "error", "missing" or "score"'),
-    "rounded": ("have a score that the file rounds", 'export JSON, or write "rounded": "take"'),
-    "several": ("have several events", 'write "several": "first", "last", "any" or "all"'),
-    "source": ("have several assessments of the name", 'write "source": "CODE", "LLM_JUDGE" or "HUMAN"'),
-    "incomplete": ("are incomplete", 'write "incomplete": "missing", "error" or "failure"'),
-    "empty_patch": ("have an empty patch", 'write "empty_patch": "failure", "missing" or "error"'),
-    "infra_failure": ("failed for their infrastructure", 'write "infra_failure": "missing", "error" or "failure"'),
-    "ambiguous_failure": (
-        "failed ambiguously", 'write "ambiguous_failure": "failure", "missing" or "error"'
-    ),
-}  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import importlib
 import io
+import json
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -68,6 +69,10 @@ class TableFile(Reader):
             row = loads(line, where)
             if not isinstance(row, dict):
                 raise unreadable(where, "is not a JSON object")
+            if line.count(b":") > len(
+                row
+            ):  # more than one to a key: in a text, or for a key that is there twice
+                _refuse_twice(line, where)
             yield where, row
 
     def _parquet(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -87,6 +92,17 @@ class TableFile(Reader):
                     yield f"row {number}", row
         except (arrow.ArrowException, OSError):
             raise unreadable("", "the file is not Parquet, or is cut off") from None
+
+
+def _refuse_twice(line: bytes, where: str) -> None:
+    def unique(pairs: list[tuple[str, Any]]) -> None:
+        if len({name for name, _ in pairs}) != len(pairs):
+            raise unreadable(where, "names a key twice")
+
+    try:
+        json.loads(line, object_pairs_hook=unique)
+    except (ValueError, RecursionError):
+        raise unreadable(where, "is not JSON that is read everywhere") from None
 
 
 class _Cells(Mapping[str, Measured]):

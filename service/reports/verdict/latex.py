@@ -1,12 +1,13 @@
 """The report of a verdict for a paper: a booktabs table, a figure and the sentence, to be pasted or compiled.
 
-Every text of others is escaped; what LaTeX cannot carry becomes a question mark. XeLaTeX or LuaLaTeX for Chinese.
+Every text of others is escaped; what LaTeX cannot carry becomes a question mark. English compiles with any engine,
+Chinese with XeLaTeX or LuaLaTeX.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from service.reports.prereg.labels import Language
 from service.reports.verdict.content import HypothesisReport, Report
@@ -15,6 +16,8 @@ from service.reports.verdict.words import (
     outcome_word,
     p_of,
     say,
+    slices_line,
+    slices_table,
     span,
     statistics_table,
     value,
@@ -25,18 +28,32 @@ _SPECIAL = {
     "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "|": r"\textbar{}", '"': r"\textquotedbl{}", "`": r"\textasciigrave{}", "'": r"\textquotesingle{}",
     "−": r"\ensuremath{-}", "∞": r"\ensuremath{\infty}", "–": "--", "±": r"\ensuremath{\pm}", "[": "{[}", "]": "{]}",
+    "≤": r"\ensuremath{\leq}", "≥": r"\ensuremath{\geq}", "≠": r"\ensuremath{\neq}", "≈": r"\ensuremath{\approx}",
+    "α": r"\ensuremath{\alpha}", "β": r"\ensuremath{\beta}", "δ": r"\ensuremath{\delta}", "Δ": r"\ensuremath{\Delta}",
 }  # fmt: skip
-PREAMBLE = r"""% Compile with XeLaTeX or LuaLaTeX. The figure is charts/forest.pdf of the same record.
+PREAMBLE = r"""% The figure is charts/forest.pdf of the same record, beside this file.
 \documentclass{article}
 \usepackage{booktabs}
 \usepackage{graphicx}
 \usepackage{textcomp}
 \usepackage{iftex}
-\ifPDFTeX\usepackage[T1]{fontenc}\fi
-\ifXeTeX\usepackage{xeCJK}\fi
-\ifLuaTeX\usepackage{luatexja}\fi
+FONTS\emergencystretch=3em
 \begin{document}
 """
+_ENGLISH = r"""\ifPDFTeX
+\usepackage[T1]{fontenc}
+\makeatletter % a letter that this engine has no font for: other engines print it
+\def\UTFviii@undefined@err#1{?\PackageWarning{report}{No font for a letter, use XeLaTeX}}
+\makeatother
+\else
+\IfFileExists{ctex.sty}{\usepackage[scheme=plain]{ctex}}{}
+\fi
+"""
+_CHINESE = r"""% Chinese: compile with XeLaTeX or LuaLaTeX.
+\usepackage[scheme=plain]{ctex}
+"""
+_BREAK = 8
+"""Digits of a hash after which its line may break."""
 
 
 def escape(text: str) -> str:
@@ -61,16 +78,18 @@ def print_latex(report: Report, language: Language = "en") -> str:
     for each in report.hypotheses:
         body += list(_hypothesis(each, language))
     said = f"{say('plan', language)} \\texttt{{{escape(report.preregistration_id)}}}, SHA-256 "
-    body += [said + f"\\texttt{{\\small {escape(report.plan_sha256)}}}.", "", "\\end{document}"]
-    return PREAMBLE + "\n".join(body) + "\n"
+    digits = [report.plan_sha256[at : at + _BREAK] for at in range(0, len(report.plan_sha256), _BREAK)]
+    hash_ = "\\allowbreak{}".join(map(escape, digits))
+    body += [said + f"\\texttt{{\\small {hash_}}}.", "", "\\end{document}"]
+    fonts = _CHINESE if language == "zh" else _ENGLISH
+    return PREAMBLE.replace("FONTS", fonts) + "\n".join(body) + "\n"
 
 
 def _summary(report: Report, language: Language) -> Iterator[str]:
     """One row per test of every hypothesis."""
-    yield from ("\\begin{table}[ht]", "\\centering", "\\begin{tabular}{llrlll}", "\\toprule")
+    yield from ("\\begin{table}[ht]", "\\centering")
     head = ("", say("test", language), say("difference", language), say("interval", language), "p", "")
-    yield " & ".join(map(escape, head)) + " \\\\"
-    yield "\\midrule"
+    rows = []
     for each in report.hypotheses:
         for at, test in enumerate(each.tests):
             cells = (
@@ -81,8 +100,8 @@ def _summary(report: Report, language: Language) -> Iterator[str]:
                 p_of(test).removeprefix("p ").removeprefix("= "),
                 outcome_word(each.outcome, language) if at == 0 else "",
             )
-            yield " & ".join(map(escape, cells)) + " \\\\"
-    yield from ("\\bottomrule", "\\end{tabular}")
+            rows.append(cells)
+    yield from _table(head, rows, "llrlll")
     yield f"\\caption{{{escape(report.title)}. {escape(report.multiplicity)}}}"
     yield from ("\\end{table}", "")
 
@@ -98,14 +117,32 @@ def _hypothesis(each: HypothesisReport, language: Language) -> Iterator[str]:
     yield f"\\subsection*{{{escape(each.id)}: {escape(outcome_word(each.outcome, language))}}}"
     if each.arms:
         head, rows = statistics_table(each, language)
-        yield from ("\\begin{center}", f"\\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}", "\\toprule")
-        yield " & ".join(map(escape, head)) + " \\\\"
-        yield "\\midrule"
-        for row in rows:
-            yield " & ".join(map(escape, row)) + " \\\\"
-        yield from ("\\bottomrule", "\\end{tabular}", "\\end{center}", "")
+        yield from _centred(_table(head, rows, f"l{'r' * (len(head) - 1)}"))
     for what, ends, how in interval_rows(each):
         yield f"{escape(what)}: {escape(ends)} ({escape(how)}).\\\\"
+    if each.slices is not None:
+        yield from ("", f"\\paragraph{{{escape(say('slices', language))}}}")
+        head, rows = slices_table(each, language)
+        if rows:
+            yield from _centred(_table(head, rows, "lrrllll"))
+        yield escape(slices_line(each, language))
     yield ""
     yield escape(each.sentences.zh if language == "zh" else each.sentences.en)
     yield ""
+
+
+def _centred(lines: Iterator[str]) -> Iterator[str]:
+    yield "\\begin{center}"
+    yield from lines
+    yield from ("\\end{center}", "")
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], columns: str) -> Iterator[str]:
+    """A table that is no wider than the text: a wider one is made smaller."""
+    box = "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}"
+    yield from (f"{box}{{\\begin{{tabular}}{{{columns}}}", "\\toprule")
+    yield " & ".join(map(escape, head)) + " \\\\"
+    yield "\\midrule"
+    for row in rows:
+        yield " & ".join(map(escape, row)) + " \\\\"
+    yield from ("\\bottomrule", "\\end{tabular}}")

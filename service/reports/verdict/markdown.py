@@ -14,6 +14,7 @@ from service.reports.verdict.words import (
     kind_word,
     outcome_word,
     say,
+    slices_line,
     slices_table,
     standing_word,
     statistics_of,
@@ -58,9 +59,11 @@ def _hypothesis(each: HypothesisReport, language: Language) -> Iterator[str]:
         clause_rows(each, language),
     )
     head, sliced = slices_table(each, language)
-    if sliced:
+    if each.slices is not None:
         yield f"### {say('slices', language)}"
-        yield _table(head, sliced)
+        if sliced:
+            yield _table(head, sliced)
+        yield _line(slices_line(each, language))
     yield f"### {say('conclusion', language)}"
     said = each.sentences.zh if language == "zh" else each.sentences.en
     yield f"**{_line(said)}**"

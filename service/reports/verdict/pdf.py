@@ -20,6 +20,8 @@ from service.reports.verdict.words import (
     outcome_word,
     p_of,
     say,
+    slices_line,
+    slices_table,
     standing_word,
     statistics_table,
     value,
@@ -96,6 +98,7 @@ def _hypothesis(each: HypothesisReport, language: Language) -> dict[str, Any]:
     ]
     then = each.next.zh if language == "zh" else each.next.en
     judged = say("judged_on", language).format(n=each.n, planned=each.n_planned)
+    sliced = slices_table(each, language)
     return {
         "heading": f"{each.id}: {outcome_word(each.outcome, language)}",
         "statement": each.statement,
@@ -110,5 +113,7 @@ def _hypothesis(each: HypothesisReport, language: Language) -> dict[str, Any]:
             "head": [say(name, language) for name in ("clause", "observed", "threshold", "truth")],
             "rows": clause_rows(each, language),
         },
+        "slices": {"heading": say("slices", language), "head": sliced[0], "rows": sliced[1],
+                   "line": slices_line(each, language)},
         "note": " ".join(filter(None, (judged, then, each.reason))),
     }  # fmt: skip

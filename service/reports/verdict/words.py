@@ -10,6 +10,7 @@ from service.domain.rules.fields import EFFECT_FIELDS
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import Comparison, Excludes, Within
 from service.domain.verdicts.records import ClauseVerdict, Span
+from service.domain.verdicts.words.slices import beside_table
 from service.reports.prereg.labels import Language
 from service.reports.verdict.content import HypothesisReport, Report, TestFound
 from service.stats.shared.common import p_text
@@ -72,6 +73,8 @@ _WORDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "next": ("Next", "下一步"),
         "slices": ("Slices", "切片"),
         "slice": ("Slice", "切片"),
+        "against_margin": ("Interval; margin {margin}", "区间;界限 {margin}"),
+        "standing": ("Standing", "判断"),
         "loses": ("p: loses less", "p:损失更小"),
         "loses_more": ("p (Holm): loses more", "p(Holm):损失更大"),
         "pass": ("pass", "通过"),
@@ -242,9 +245,11 @@ def interval_rows(each: HypothesisReport) -> list[tuple[str, str, str]]:
 
 
 def slices_table(each: HypothesisReport, language: Language) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Head and rows of the slices that the plan asks about; no rows where it asks nothing."""
-    names = ("slice", "items", "difference", "interval", "loses", "loses_more", "truth")
+    """Head and rows of the slices that the plan asks about; no rows where it asks nothing or cannot tell them apart."""
+    names = ("slice", "items", "difference", "against_margin", "loses", "loses_more", "standing")
     found = () if each.slices is None else each.slices.slices
+    allowed = None if each.slices is None else each.slices.no_worse_than
+    margin = value(allowed, binary=each.binary, signed=True).lstrip("+")
     rows = [
         (
             one.slice,
@@ -256,7 +261,20 @@ def slices_table(each: HypothesisReport, language: Language) -> tuple[tuple[str,
         )
         for one in found
     ]
-    return tuple(say(name, language) for name in names), rows
+    return tuple(say(name, language).format(margin=margin) for name in names), rows
+
+
+def slices_line(each: HypothesisReport, language: Language) -> str:
+    """The sentence under that table: whether the arms change sides; empty where the plan asks nothing of slices."""
+    if each.slices is None:
+        return ""
+    return beside_table(each.slices, binary=each.binary, chinese=language == "zh")
+
+
+def slice_marks(each: HypothesisReport) -> tuple[str, ...]:
+    """How each row of that table is coloured: as a clause that holds, that fails, or of which nothing is known."""
+    marks = {"pass": "holds", "fail": "fails", "cannot_tell": "unknown"}
+    return () if each.slices is None else tuple(marks[one.outcome] for one in each.slices.slices)
 
 
 def effect_lines(report: Report, language: Language) -> list[str]:

@@ -62,6 +62,8 @@ WORDS: Mapping[str, str] = {
     "Reason:": "原因:",
     "Judged on {n}.": "判定依据:{n}。",
     "Clauses of {id}": "{id} 的各项条件",
+    "Slices of {id}": "{id} 的各切片",
+    "No slice is to lose the margin": "任何切片的损失都须小于界限",
     "Clauses of the rule": "规则的各项条件",
     "Clause": "条件",
     "Observed": "观测值",

@@ -28,13 +28,17 @@ def slices_en(found: SlicesFound, *, binary: bool) -> Iterator[str]:
     else:
         names = _names(found, "cannot_tell", ", ", lambda rest: f" and {rest} more", "'{}'")
         yield f"{asked}: cannot tell, {_count(found, 'pass')} of {many} are shown to lose less, but not {names}."
+    yield reversal_en(found)
+
+
+def reversal_en(found: SlicesFound) -> str:
+    """Whether the arms change sides between slices."""
     reversal = found.reversal
     if reversal.p_value is None:
-        yield f"Whether the arms change sides between slices cannot be told: {reversal.reason}."
-    else:
-        p = f"(Gail and Simon: p = {probability(reversal.p_value, found.alpha)})"
-        says = "The arms change sides" if reversal.shown else "It is not shown that the arms change sides"
-        yield f"{says} between slices {p}."
+        return f"Whether the arms change sides between slices cannot be told: {reversal.reason}."
+    p = f"(Gail and Simon: p = {probability(reversal.p_value, found.alpha)})"
+    says = "The arms change sides" if reversal.shown else "It is not shown that the arms change sides"
+    return f"{says} between slices {p}."
 
 
 def slices_zh(found: SlicesFound, *, binary: bool) -> Iterator[str]:
@@ -53,12 +57,23 @@ def slices_zh(found: SlicesFound, *, binary: bool) -> Iterator[str]:
     else:
         names = _names(found, "cannot_tell", "、", lambda rest: f" 等另 {rest} 个", "“{}”")
         yield f"{asked}:无法判定,{many} 个中有 {_count(found, 'pass')} 个得到证明,但 {names} 没有。"
+    yield reversal_zh(found)
+
+
+def reversal_zh(found: SlicesFound) -> str:
+    """The same in Chinese."""
     reversal = found.reversal
     if reversal.p_value is None:
-        yield f"两臂的优劣是否随切片反转无法判定:{reason_zh(reversal.reason)}。"
-    else:
-        p = f"(Gail-Simon 检验:p = {probability(reversal.p_value, found.alpha)})"
-        yield f"两臂的优劣随切片反转{p}。" if reversal.shown else f"没有证明两臂的优劣随切片反转{p}。"
+        return f"两臂的优劣是否随切片反转无法判定:{reason_zh(reversal.reason)}。"
+    p = f"(Gail-Simon 检验:p = {probability(reversal.p_value, found.alpha)})"
+    return f"两臂的优劣随切片反转{p}。" if reversal.shown else f"没有证明两臂的优劣随切片反转{p}。"
+
+
+def beside_table(found: SlicesFound, *, binary: bool, chinese: bool) -> str:
+    """What stands under a table of the slices: the change of sides; without a table, why there is none."""
+    if found.reason is not None:
+        return next(slices_zh(found, binary=binary) if chinese else slices_en(found, binary=binary))
+    return reversal_zh(found) if chinese else reversal_en(found)
 
 
 def _margin(found: SlicesFound, binary: bool, unit: str) -> str:

@@ -1,0 +1,124 @@
+"""Every command on the pages is one that exists: its words and options parse. What needs nothing from outside runs."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+from functools import cache
+
+import pytest
+
+from forelock import cli
+from tests.pages import ROOT, page, shell_lines
+
+PAGES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "client/README.md",
+    *sorted(
+        str(each.relative_to(ROOT))
+        for each in (ROOT / "docs").rglob("*.md")
+        if each.parent.name not in ("words", "decisions") and each.name != "map.md"
+    ),
+]
+ELSEWHERE = {
+    "pip": "an index of packages is elsewhere",
+    "createuser": "belongs to Postgres, and needs its superuser",
+    "createdb": "belongs to Postgres, and needs its superuser",
+    "inspect": "belongs to Inspect, and asks a model; tests/hooks runs it with one of its own",
+    "pytest": "a suite of the reader's; tests/hooks/test_pytest.py runs one with these options",
+}
+"""Commands of others on the pages, and why they are not run from there."""
+RUN_WHOLE = {"docs/quickstart.md"}
+"""Pages of which tests/test_docs.py runs every block as it stands."""
+SHELL = {"export", "cat", "curl"}
+"""What every shell has; `curl` is run where it asks our service."""
+
+
+def commands(name: str) -> list[list[str]]:
+    """The words of every command, those that are joined in one line apart."""
+    found: list[list[str]] = []
+    for line in shell_lines(name):
+        words = shlex.split(line, comments=True)
+        at = [place for place, word in enumerate(words) if word in ("&&", "||", "|", ";")]
+        for low, high in zip([-1, *at], [*at, len(words)], strict=True):
+            part = words[low + 1 : high]
+            while part and re.fullmatch(r"(ID=\$\(|\w+=.*)", part[0]):
+                part = part[1:]
+            if part:
+                found.append(part)
+    return found
+
+
+@cache
+def parser() -> argparse.ArgumentParser:
+    return cli.whole()
+
+
+def of_forelock(words: list[str]) -> list[str] | None:
+    """The arguments of `forelock`, or None where the command is another one."""
+    if words[0] == "./do" and words[1:2] == ["forelock"]:
+        words = words[1:]
+    if words[0] != "forelock":
+        return None
+    return [word for word in words[1:] if not re.match(r"\d?[<>]", word)]
+
+
+def parsed(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """Why the command is none, or nothing."""
+    try:
+        cli._parsed(parser(), arguments)
+    except SystemExit as ended:
+        return "" if ended.code == 0 else capsys.readouterr().err.splitlines()[-1]
+    return ""
+
+
+def deeper(arguments: list[str]) -> str:
+    """What a command quoted within a sentence names that is not there: it may leave out what it needs."""
+    at = parser()
+    for word in arguments:
+        group = next((each for each in at._actions if isinstance(each, argparse._SubParsersAction)), None)
+        if word.startswith("--"):
+            if word.partition("=")[0] not in at._option_string_actions:
+                return f"{at.prog} has no {word}"
+        elif group is not None:
+            if word not in group.choices:
+                return f"{at.prog} has no {word}"
+            at = group.choices[word]
+    return ""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_command_in_a_block_parses(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    faults = []
+    for words in commands(name):
+        arguments = of_forelock(words)
+        if arguments is not None:
+            fault = parsed(arguments, capsys)
+        elif words[0] == "./do":
+            known = re.findall(r"^    ([\w|. -]+)\)", page("do"), re.MULTILINE)
+            fault = (
+                "" if words[1] in {each.strip() for some in known for each in some.split("|")} else "no such"
+            )
+        else:
+            fault = (
+                ""
+                if name in RUN_WHOLE or words[0] in {*ELSEWHERE, *SHELL}
+                else "neither ours, nor marked as another's"
+            )
+        if fault:
+            faults.append((" ".join(words), fault))
+    assert faults == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_command_in_a_sentence_has_its_words_and_options(name: str) -> None:
+    text = re.sub(r"^```.*?^```$", "", page(name), flags=re.MULTILINE | re.DOTALL)
+    faults = []
+    for quoted in re.findall(r"`(?:\./do )?forelock ([^`]+)`", text):
+        words = shlex.split(re.sub(r"[\[\]…]|\.\.\.", " ", " ".join(quoted.split())))
+        fault = deeper(words)
+        if fault:
+            faults.append((quoted, fault))
+    assert faults == []

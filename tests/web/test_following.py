@@ -1,0 +1,87 @@
+"""What streams of progress read: one small reading of a record a second, however many follow it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from service.api.http import following
+from service.api.http.following import Following, Seen
+from service.errors import NotFound
+from service.store import coverage, preregistrations
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often what was read."""
+    count: Counter[str] = Counter()
+    small, whole = coverage.standing, preregistrations.get
+
+    def standing(*arguments: Any) -> Any:
+        count["small"] += 1
+        return small(*arguments)
+
+    def get(*arguments: Any) -> Any:
+        count["whole"] += 1
+        return whole(*arguments)
+
+    monkeypatch.setattr(following.coverage, "standing", standing)
+    monkeypatch.setattr(following.preregistrations, "get", get)
+    return count
+
+
+def arrive(database: Any, received: int) -> None:
+    with database.write() as session:
+        coverage.save(session, "p1", "dev", "C1", "accuracy", 1, bytes([2**received - 1]), received)
+
+
+def test_many_followers_share_one_reading_and_the_plan_is_read_once(keep, database, project, read) -> None:
+    keep("collecting")
+    record = (project.id, "p1")
+
+    async def watch() -> None:
+        followed = Following(database, fresh_seconds=3600)
+        with followed.follow(record), followed.follow(record):
+            answers = await asyncio.gather(*(followed.seen(record) for _ in range(20)))
+            assert set(answers) == {Seen("collecting", 0, 8)}
+            assert read == {"small": 1, "whole": 1}
+            arrive(database, 3)
+            assert (await followed.seen(record)).received == 0  # read a moment ago
+        assert len(followed) == 0
+        often = Following(database, fresh_seconds=0)
+        with often.follow(record):
+            assert await often.seen(record) == Seen("collecting", 3, 8)
+            arrive(database, 4)
+            assert await often.seen(record) == Seen("collecting", 4, 8)
+        assert read == {"small": 3, "whole": 2}
+
+    asyncio.run(watch())
+
+
+def test_a_record_of_another_project_is_not_there(keep, database) -> None:
+    keep("collecting")
+
+    async def watch() -> None:
+        followed = Following(database)
+        with followed.follow(("another", "p1")), pytest.raises(NotFound):
+            await followed.seen(("another", "p1"))
+
+    asyncio.run(watch())
+
+
+def test_who_leaves_takes_the_reading_from_nobody(keep, database, project) -> None:
+    keep("collecting")
+    record = (project.id, "p1")
+
+    async def watch() -> None:
+        followed = Following(database)
+        with followed.follow(record):
+            leaves, stays = (asyncio.create_task(followed.seen(record)) for _ in range(2))
+            await asyncio.sleep(0)
+            leaves.cancel()
+            assert await stays == Seen("collecting", 0, 8)
+
+    asyncio.run(watch())
