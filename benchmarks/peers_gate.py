@@ -32,7 +32,7 @@ SIZES = ((10, 1), (20, 2), (100, 10))
 RUNS, LEAST, SECONDS, PROCESSES = 6000, 60, 15.0, 2
 """Data sets for the gate; for every other tool and size the fewest, and the CPU seconds as a rule."""
 RESAMPLES = 100
-"""Of paired-eval, whose default of 10,000 takes half a minute for each data set."""
+"""Of paired-eval, whose default of 10,000 takes 8 s for each data set."""
 ALPHA = 0.05
 
 
