@@ -238,6 +238,10 @@ class Client(AfterCalls):
         """The batches that were posted, newest first, without outcomes."""
         yield from self._pages(f"{_record(preregistration_id)}/batches")
 
+    def receipts(self, preregistration_id: str) -> Iterator[Json]:
+        """What the ledger has of a record, newest first: every entry with its leaf and proof."""
+        yield from self._pages(f"{_record(preregistration_id)}/receipts")
+
     def void_batch(self, preregistration_id: str, batch: int, reason: str) -> Json:
         """Strike a whole batch before the plan is complete; the verdict prints the reason. Answers a receipt."""
         path = f"{_record(preregistration_id)}/batches/{int(batch)}/void"

@@ -8,8 +8,9 @@ was locked.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice, takewhile
 from typing import BinaryIO
 
 from sqlalchemy.orm import Session
@@ -31,7 +32,7 @@ from service.actions import evidence
 from service.actions.manifests import manifests_of
 from service.actions.verdicts import open_batch
 from service.domain.canonical import canonical
-from service.domain.ledger import Receipt, leaf_hash
+from service.domain.ledger import KINDS, Kind, Receipt, leaf_hash
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
 from service.errors import Conflict, NotFound, RecordAltered
@@ -56,7 +57,9 @@ from service.store.checkpoints import StoredCheckpoint
 from service.store.ledger_signers import LogSigner
 from service.store.stamps import StoredStamp
 
-LOCKS = ("plan_locked", "plan_amended")
+LOCKS: tuple[Kind, ...] = ("plan_locked", "plan_amended")
+_SINGLE: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind not in BATCH_KINDS)
+_MANY: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind in BATCH_KINDS)
 MOST_KEPT = 16
 """Sizes of checkpoints that one request may ask to be led on from."""
 _AT_ONCE = 200
@@ -141,8 +144,8 @@ def _log(session: Session, record: Preregistration, *, newest: bool) -> _Log:
 
 def _stamps(session: Session, record: Preregistration) -> list[StoredStamp]:
     """What outside witnesses gave for the checkpoints of its locks and its verdict."""
-    wanted = (*LOCKS, "verdict")
-    entries = [each.sequence for each in ledger.receipts(session, record.id) if each.kind in wanted]
+    wanted: tuple[Kind, ...] = (*LOCKS, "verdict")
+    entries = [each.sequence for each in ledger.entries(session, record.id, *wanted)]
     found = {
         (each.checkpoint.size, each.kind): each
         for entry in entries
@@ -205,26 +208,27 @@ def _add_log(
     *,
     open_now: bool,
 ) -> None:
-    own = [each for each in ledger.receipts(session, record.id) if each.sequence < log.checkpoint.size]
-    shown = [each for each in own if open_now or each.kind in LOCKS]
-    single = [each for each in shown if each.kind not in BATCH_KINDS] + _handovers(session, log)
+    own = ledger.each(session, record.id, *(_SINGLE if open_now else LOCKS))
+    single = [each for each in own if each.sequence < log.checkpoint.size] + _handovers(session, log)
     for each, path in _proven(session, log, sorted(single, key=lambda one: one.sequence)):
         leaf_name, proof_name = names(each.sequence)
         writer.add(leaf_name, (each.leaf or "").encode())
         writer.add(proof_name, str(TlogProof(each.sequence, path, log.stored.note)).encode())
-    lines = [each for each in shown if each.kind in BATCH_KINDS]
-    if lines:
-        text = [
-            canonical(
-                {"index": each.sequence, "leaf": each.leaf, "proof": [base64_text(hashed) for hashed in path]}
-            )
-            + b"\n"
-            for each, path in _proven(session, log, lines)
-        ]
-        writer.add(BATCHES, b"".join(text))
+    lines = _batch_lines(session, record, log) if open_now else iter(())
+    if (first := next(lines, None)) is not None:
+        writer.add_stream(BATCHES, None, chain([first], lines))
     writer.add(CHECKPOINT, log.stored.note.encode())
     entries = [each.sequence for each in single if each.kind in (*LOCKS, "verdict")]
     _add_old(session, writer, log, entries, _stamps(session, record), kept)
+
+
+def _batch_lines(session: Session, record: Preregistration, log: _Log) -> Iterator[bytes]:
+    """An entry and its path on every line; there may be as many as there are batches, so none of them is kept."""
+    entries = ledger.each(session, record.id, *_MANY)
+    covered = takewhile(lambda each: each.sequence < log.checkpoint.size, entries)
+    for each, path in _proven(session, log, covered):
+        proof = [base64_text(hashed) for hashed in path]
+        yield canonical({"index": each.sequence, "leaf": each.leaf, "proof": proof}) + b"\n"
 
 
 def _handovers(session: Session, log: _Log) -> list[Receipt]:
@@ -240,11 +244,11 @@ def _handovers(session: Session, log: _Log) -> list[Receipt]:
 
 
 def _proven(
-    session: Session, log: _Log, receipts: Sequence[Receipt]
+    session: Session, log: _Log, receipts: Iterable[Receipt]
 ) -> Iterator[tuple[Receipt, tuple[bytes, ...]]]:
     """Entries with the paths to the checkpoint's root, each of which leads there."""
-    for start in range(0, len(receipts), _AT_ONCE):
-        some = receipts[start : start + _AT_ONCE]
+    left = iter(receipts)
+    while some := list(islice(left, _AT_ONCE)):
         size, root = log.checkpoint.size, log.checkpoint.root
         paths = ledger_tree.inclusions(session, [each.sequence for each in some], size)
         for each, path in zip(some, paths, strict=True):

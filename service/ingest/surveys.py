@@ -201,6 +201,7 @@ class _Look:
     def told(self, reader: Reader) -> Json:
         """All of it, and a section to paste."""
         default = self._mapping.DEFAULTS.get("item_id", "")
+        replicate = self._mapping.DEFAULTS.get("replicate")
         counts = {path: len(values) for path, values in self._paths.items()}
         items = counts.get(default, 0)
         ids = [
@@ -213,7 +214,7 @@ class _Look:
         clusters = {
             path: n
             for path, n in counts.items()
-            if 2 <= n <= least / 2 and self._covers(path) and path not in ids
+            if 2 <= n <= least / 2 and self._covers(path) and path not in (*ids, replicate)
         }
         run = dict(_leaves(reader.run, "", 0)) if reader.run is not None else None
         arms = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from service.domain.ledger import Frontier, Kind, Receipt, leaf_bytes, leaf_hash
 from service.domain.plans.preregistration import Preregistration
-from service.store import integrity
+from service.store import integrity, paging
 from service.store.pipeline import together
 from service.store.tables import ledger_entries, ledger_head, ledger_nodes
 
@@ -138,6 +138,17 @@ def receipts(session: Session, preregistration_id: str, *, kind: Kind | None = N
     return [_receipt(each) for each in _entries(session, preregistration_id, *kinds)]
 
 
+def each(session: Session, preregistration_id: str, *kinds: Kind) -> Iterator[Receipt]:
+    """The record's receipts of these kinds in order, of which few are held at a time."""
+    after = -1
+    while found := _entries(session, preregistration_id, *kinds, after=after, most=_AT_ONCE):
+        yield from map(_receipt, found)
+        after = found[-1]["sequence"]
+
+
+_AT_ONCE = 500
+
+
 def bodies(session: Session, preregistration_id: str, *, kind: Kind, after: int = -1) -> list[dict[str, Any]]:
     """What the record's entries of a kind say, in order. Reach it through a record that was read in its project."""
     return [body for _, body in numbered(session, preregistration_id, kind=kind, after=after)]
@@ -202,6 +213,21 @@ def entries(session: Session, preregistration_id: str, *kinds: Kind) -> list[Ent
     ]
 
 
+def page(
+    session: Session, preregistration_id: str, *, cursor: str | None = None, limit: int = 50
+) -> tuple[list[Entry], str | None]:
+    """The record's entries of every kind, newest first. Reach them through a record that was read in its project."""
+    wanted = [ledger_entries.c[name] for name in _SHOWN]
+    statement = sa.select(*wanted).where(ledger_entries.c.preregistration_id == preregistration_id)
+
+    def read(row: sa.RowMapping) -> Entry:
+        entry: dict[str, Any] = dict(row)
+        _require_whole(entry)
+        return Entry(_receipt(entry), entry["created_at"], json.loads(entry["leaf"])["body"])
+
+    return paging.page(session, statement, (ledger_entries.c.sequence,), read, cursor=cursor, limit=limit)
+
+
 def _receipt(entry: Mapping[str, Any]) -> Receipt:
     return Receipt(**{name: entry[name] for name in _SHOWN if name != "created_at"})
 
@@ -210,20 +236,26 @@ _SHOWN = ("sequence", "kind", "leaf", "leaf_sha256", "created_at")
 
 
 def _entries(
-    session: Session, preregistration_id: str, *kinds: Kind, after: int = -1
+    session: Session, preregistration_id: str, *kinds: Kind, after: int = -1, most: int | None = None
 ) -> list[dict[str, Any]]:
-    """Entries whose leaves are what was hashed; of every kind where none is named."""
+    """Entries whose leaves are what was hashed; of every kind where none is named, and the first `most` of them."""
     wanted = [ledger_entries.c[name] for name in _SHOWN]
     statement = sa.select(*wanted).where(
         ledger_entries.c.preregistration_id == preregistration_id, ledger_entries.c.sequence > after
     )
     if kinds:
         statement = statement.where(ledger_entries.c.kind.in_(kinds))
-    found = [dict(row) for row in session.execute(statement.order_by(ledger_entries.c.sequence)).mappings()]
+    ordered = statement.order_by(ledger_entries.c.sequence).limit(most)
+    found = [dict(row) for row in session.execute(ordered).mappings()]
     for each in found:
-        holds = leaf_hash(each["leaf"].encode()).hex() == each["leaf_sha256"]
-        integrity.require("ledger entry", str(each["sequence"]), holds=holds)
+        _require_whole(each)
     return found
+
+
+def _require_whole(entry: Mapping[str, Any]) -> None:
+    """That its leaf is what was hashed."""
+    holds = leaf_hash(entry["leaf"].encode()).hex() == entry["leaf_sha256"]
+    integrity.require("ledger entry", str(entry["sequence"]), holds=holds)
 
 
 def leaves(session: Session, start: int, end: int) -> list[str]:

@@ -71,3 +71,24 @@ def test_the_log_is_printed_line_by_line_and_filtered(service, command):
     service.will_answer(200, {"items": [], "next_cursor": None})
     assert command("log", "--deployment")[1] == "no events\n"
     assert service.requests[-1].url.path == "/v1/audit/deployment"
+
+
+def test_receipts_are_printed_line_by_line(service, command):
+    entry = {
+        "sequence": 7,
+        "kind": "batch",
+        "leaf_sha256": "ab" * 32,
+        "leaf": "{}",
+        "checkpoint": None,
+        "proof": None,
+        "at": "2027-01-04T09:00:00Z",
+    }
+    signed = entry | {"sequence": 3, "kind": "plan_locked", "checkpoint": "note", "proof": "proof"}
+    service.will_answer(200, {"items": [entry, signed], "next_cursor": None})
+    status, output, _ = command("receipts", "p1")
+    assert status == 0
+    assert output.splitlines() == [
+        f"7  2027-01-04T09:00:00Z  batch  {'ab' * 32}  (not signed yet)",
+        f"3  2027-01-04T09:00:00Z  plan_locked  {'ab' * 32}",
+    ]
+    assert service.requests[-1].url.path == "/v1/preregistrations/p1/receipts"

@@ -116,6 +116,24 @@ def test_report_of_an_import_counts_rows_and_names_ids(forelock: Run, locked_pla
     assert "94 of 192 results are in (collecting)" in said
 
 
+def test_report_of_a_complete_import_does_not_count_missing_rows_as_the_files(
+    forelock: Run, locked_plan: str, capsys
+) -> None:
+    capsys.readouterr()
+    assert forelock("import", locked_plan, "--complete", CANDIDATE) == 0
+    said = capsys.readouterr().out
+    assert "candidate / match: 96 rows stored (the file has 94), 2 not in the file (item-044)" in said
+
+
+def test_replicates_are_not_told_as_clusters(forelock: Run, tmp_path: Path, capsys) -> None:
+    plan = tmp_path / "plan.json"
+    plan.write_text("{}")
+    assert forelock("import", "--check", str(plan), BASELINE) == 0
+    said = capsys.readouterr().out
+    assert "clusters: metadata.topic (8)" in said
+    assert "clusters: epoch" not in said
+
+
 def test_check_says_what_an_import_would_be_refused_for(forelock: Run, tmp_path: Path, capsys) -> None:
     plan = tmp_path / "plan.json"
     limited = str(folder("inspect") / "candidate_limit.eval")

@@ -17,7 +17,7 @@ from forelock.transparency.notes import VerifierKey
 from forelock.transparency.tlog_proofs import TlogProof
 
 from .conftest import Service
-from .plans import items, locked, post, small_plan
+from .plans import draft, items, locked, post, small_plan
 
 N = 10
 
@@ -53,6 +53,34 @@ def command(service: Service, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
         return code, told.out + told.err
 
     return run
+
+
+def test_receipts_of_a_record_are_listed_page_by_page_and_verify(service: Service) -> None:
+    prereg_id = judged(service)
+    locked(service.client, small_plan(N))  # another record's entries are not among them
+    service.client.get(f"/v1/preregistrations/{prereg_id}/verdict")
+    found, cursor = [], None
+    while True:
+        query = {"limit": 3} | ({"cursor": cursor} if cursor else {})
+        page = service.client.get(f"/v1/preregistrations/{prereg_id}/receipts", params=query).json()
+        found += page["items"]
+        if (cursor := page["next_cursor"]) is None:
+            break
+    assert [each["kind"] for each in found] == ["verdict", "batch", "batch", "plan_locked"]
+    for each in found:
+        proof = TlogProof.parse(each["proof"])
+        leaf = leaf_hash(each["leaf"].encode())
+        assert (proof.verify(leaf, keys(service.client)).size > each["sequence"], leaf.hex()) == (
+            True,
+            each["leaf_sha256"],
+        )
+        assert each["at"].endswith("Z")
+
+
+def test_a_draft_has_no_receipts_and_an_unknown_record_is_not_found(service: Service) -> None:
+    made = draft(service.client, small_plan(N))
+    assert service.client.get(f"/v1/preregistrations/{made}/receipts").json()["items"] == []
+    assert service.client.get("/v1/preregistrations/nobody/receipts").status_code == 404
 
 
 def test_a_verdict_leaves_with_a_checkpoint_that_holds_it(service: Service) -> None:

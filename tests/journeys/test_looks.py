@@ -148,6 +148,9 @@ def test_nothing_but_continue_leaves_before_the_end(service: Service) -> None:
         views.append([(each.status_code, each.text.replace(prereg_id, "ID")) for each in answers])
         assert answers[2].json()["code"] == answers[3].json()["code"] == "blinded"
         assert ask(service, prereg_id, "/monitor").json()["code"] == "not_readable"
+        listed = service.client.get(path(prereg_id, "/receipts")).json()["items"]
+        hidden = {each["kind"]: each["leaf"] is None for each in listed}
+        assert hidden == {"look": True, "batch": False, "plan_locked": False}
     assert views[0] == views[1]
 
 

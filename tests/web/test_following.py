@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from service.api.http import following
 from service.api.http.following import Following, Seen
-from service.errors import NotFound
+from service.errors import NotFound, Unauthorized
 from service.store import coverage, preregistrations
+from service.web import collecting
 
 
 @pytest.fixture
@@ -83,5 +85,44 @@ def test_who_leaves_takes_the_reading_from_nobody(keep, database, project) -> No
             await asyncio.sleep(0)
             leaves.cancel()
             assert await stays == Seen("collecting", 0, 8)
+
+    asyncio.run(watch())
+
+
+def test_a_stream_ends_with_its_own_session_while_others_go_on(keep, database, project, monkeypatch) -> None:
+    keep("collecting")
+    record = (project.id, "p1")
+    monkeypatch.setattr(collecting, "POLL_SECONDS", 0)
+    monkeypatch.setattr(collecting, "QUIET_SECONDS", 0)
+    signed_out = set()
+
+    def signed_in(request: Any) -> None:
+        if request.who in signed_out:
+            raise Unauthorized("sign in first")
+
+    monkeypatch.setattr(collecting, "signed_in", signed_in)
+
+    async def connected() -> bool:
+        return False
+
+    async def watch() -> None:
+        followed = Following(database, fresh_seconds=3600)
+        app = SimpleNamespace(state=SimpleNamespace(services=SimpleNamespace(following=followed)))
+        streams = {
+            who: collecting._stream(
+                SimpleNamespace(app=app, who=who, is_disconnected=connected), record, Seen("collecting", 0, 8)
+            )
+            for who in ("leaves", "stays")
+        }
+        for _ in range(2):
+            for stream in streams.values():
+                await anext(stream)
+        signed_out.add("leaves")
+        with pytest.raises(StopAsyncIteration):
+            await anext(streams["leaves"])
+        assert await anext(streams["stays"])
+        assert len(followed) == 1
+        await streams["stays"].aclose()
+        assert len(followed) == 0
 
     asyncio.run(watch())

@@ -58,25 +58,25 @@ class Writer:
         """
         self.add_stream(name, len(data), [data])
 
-    def add_stream(self, name: str, size: int, pieces: Iterable[bytes]) -> None:
-        """Add a member of a known size, piece by piece; its sum is written last, by going back in the file."""
+    def add_stream(self, name: str, size: int | None, pieces: Iterable[bytes]) -> None:
+        """Add a member piece by piece; its sum, and a size that is not known yet, are written by going back."""
         encoded = name.encode("ascii")
         if name in self.sha256 or not NAME.fullmatch(encoded) or len(encoded) > MAX_NAME:
             raise Broken(f"{name} is no name of a member, or there twice")
-        if len(self._central) >= MAX_MEMBERS or self._at + size > MAX_BYTES:
-            raise Broken(f"a bundle holds {MAX_MEMBERS} members and {MAX_BYTES} bytes at most")
+        self._require_room(size or 0, len(self._central) + 1)
         start, crc, digest, written = self._at, 0, hashlib.sha256(), 0
-        self._write(_local(encoded, 0, size))
+        self._write(_local(encoded, 0, size or 0))
         for piece in pieces:
+            self._require_room(len(piece))
             crc, written = zlib.crc32(piece, crc), written + len(piece)
             digest.update(piece)
             self._write(piece)
-        if written != size:
+        if size not in (None, written):
             raise Broken(f"{name} has {written} bytes, and {size} were announced")
         self._file.seek(start)
-        self._file.write(_local(encoded, crc, size))
+        self._file.write(_local(encoded, crc, written))
         self._file.seek(self._at)
-        self._central.append(_entry(encoded, crc, size, start))
+        self._central.append(_entry(encoded, crc, written, start))
         self.sha256[name] = digest.hexdigest()
 
     def end(self) -> int:
@@ -86,6 +86,10 @@ class Writer:
             self._write(entry)
         self._write(_end(len(self._central), start, self._at - start))
         return self._at
+
+    def _require_room(self, size: int, members: int = 0) -> None:
+        if members > MAX_MEMBERS or self._at + size > MAX_BYTES:
+            raise Broken(f"a bundle holds {MAX_MEMBERS} members and {MAX_BYTES} bytes at most")
 
     def _write(self, data: bytes) -> None:
         self._file.write(data)

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import entry_points
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -17,7 +18,7 @@ from forelock.bundles.stamps import Witnesses
 from forelock.bundles.verifying import Kept, Recompute, exit_status, verify
 from forelock.bundles.words import as_json, as_text
 from forelock.client import Client
-from forelock.commands.common import bare, command, show, tell
+from forelock.commands.common import bare, command, positive, show, tell
 from forelock.problem import FileFault, ForelockError
 from forelock.transparency import merkle
 from forelock.transparency.checkpoints import open_checkpoint, read_checkpoint
@@ -44,6 +45,12 @@ def add(commands: Any) -> None:
     parser.add_argument("id", help="the preregistration")
     parser.add_argument("-o", "--output", metavar="FILE", help="where to write it (default: ID.zip)")
     _add_kept(parser, "have it prove that the ledger goes on from this checkpoint")
+
+    parser = command(commands, "receipts", _receipts, "What the ledger has of a record, newest first.")
+    parser.add_argument("id", help="the preregistration")
+    parser.add_argument(
+        "--limit", type=positive, default=200, metavar="N", help="entries at most (default: 200)"
+    )
 
     parser = command(commands, "checkpoint", _checkpoint, "Keep the ledger's newest checkpoint.")
     parser.add_argument(
@@ -95,6 +102,17 @@ def _key(argument: str) -> VerifierKey:
         return VerifierKey.parse(argument)
     except TransparencyFault as fault:
         raise argparse.ArgumentTypeError(str(fault)) from None
+
+
+def _receipts(options: argparse.Namespace, client: Client) -> int:
+    found = list(islice(client.receipts(options.id), options.limit))
+    lines = [
+        f"{each['sequence']}  {each['at']}  {text.plain(each['kind'])}  {each['leaf_sha256']}"
+        + ("" if each["checkpoint"] else "  (not signed yet)")
+        for each in found
+    ]
+    show(options, found, "\n".join(lines) or "the ledger has nothing of it yet")
+    return 0
 
 
 def _bundle(options: argparse.Namespace, client: Client) -> int:

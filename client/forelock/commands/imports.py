@@ -109,8 +109,7 @@ def _import(options: argparse.Namespace, client: Client) -> int:
 
 def _report(one: OneImport, report: Json) -> str:
     lines = [
-        f"{text.plain(one.name)}: {text.plain(each['arm'])} / {text.plain(each['endpoint'])}: "
-        f"{each['n']} of {each['rows']} rows stored"
+        f"{text.plain(one.name)}: {text.plain(each['arm'])} / {text.plain(each['endpoint'])}: {_stored(each)}"
         + (f", {each['skipped']} were in already" if each["skipped"] else "")
         + _ids(each["unknown"], each["unknown_ids"], "not in the manifest")
         + _ids(each["missing"], each["missing_ids"], "not in the file")
@@ -119,6 +118,12 @@ def _report(one: OneImport, report: Json) -> str:
     return "\n".join(
         [*lines, f"{report['received']} of {report['expected']} results are in ({report['state']})"]
     )
+
+
+def _stored(batch: Json) -> str:
+    """With `--complete` more may be stored than the file has."""
+    n, rows = batch["n"], batch["rows"]
+    return f"{n} rows stored (the file has {rows})" if n > rows else f"{n} of {rows} rows stored"
 
 
 def _ids(n: int, ids: list[str], what: str) -> str:

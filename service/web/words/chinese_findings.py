@@ -207,9 +207,23 @@ MESSAGES: Mapping[str, str] = {
     "the items of '{name}' have no strata: put them with a `strata` column": (
         "“{name}”的题目没有分层:请提交带 `strata` 列的题目"
     ),
+    "the statement says at least {size}: the rule asks that of the observed difference, and {rest} of the true one. To "
+    "show the size itself, ask an interval to lie beyond {rest_too}": (
+        "陈述声称至少 {size}:规则只对观测到的差异有此要求。要证明大小本身,请要求区间超出 {size}"
+    ),
+    "with a true difference of {truth} the rule would hold with a chance from {low} ({rest}) to {high} ({rest_too}), "
+    "{rest_of_all} 0.8: state `assumptions` to narrow this; plan more items, or accept that the rule will often miss "
+    "it": (
+        "真实差异为 {truth} 时,规则成立的概率从 {low} 到 {high},并非处处达到 0.8:请用 `assumptions` 缩小范围;"
+        "增加题目,或接受规则常常不成立"
+    ),
+    "with a true difference of {truth} and {rest} the rule would hold with a chance of {low}, below 0.8: plan more "
+    "items, or accept that the rule will often miss it": (
+        "真实差异为 {truth} 时,规则成立的概率为 {low},低于 0.8:请增加题目,或接受规则常常不成立"
+    ),
     "{what} cannot be judged yet: {works}": "目前不能判定({what}):{works}",
 }
-"""English messages with their parts in braces, as lint writes them, and the same in Chinese. `{rest}` is not said."""
+"""English messages with their parts in braces, as lint writes them, and the same in Chinese; a `rest` is not said."""
 
 
 LONGEST = 2000

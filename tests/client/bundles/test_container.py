@@ -6,10 +6,11 @@ import io
 import resource
 import struct
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
+from forelock.bundles import container
 from forelock.bundles.container import MAX_MEMBERS, Reader, Writer
 from forelock.bundles.faults import Broken
 
@@ -58,6 +59,30 @@ def test_a_stream_is_written_as_it_comes() -> None:
 def test_a_stream_of_another_size_than_announced_is_refused() -> None:
     with pytest.raises(Broken, match="announced"):
         Writer(io.BytesIO()).add_stream("rows.bin", 7, [b"abcdef"])
+
+
+def test_a_stream_whose_size_is_not_known_is_written_as_it_comes() -> None:
+    file = io.BytesIO()
+    written_before = []
+
+    def pieces() -> Iterator[bytes]:
+        for piece in (b"abc", b"", b"def"):
+            written_before.append(len(file.getvalue()))
+            yield piece
+
+    writer = Writer(file)
+    writer.add_stream("rows.bin", None, pieces())
+    writer.end()
+    assert file.getvalue() == written({"rows.bin": b"abcdef"})
+    assert written_before == [written_before[0], written_before[0] + 3, written_before[0] + 3]
+
+
+def test_a_stream_beyond_what_a_bundle_holds_ends_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(container, "MAX_BYTES", 1000)
+    taken = []
+    with pytest.raises(Broken, match="1000 bytes at most"):
+        Writer(io.BytesIO()).add_stream("rows.bin", None, (taken.append(n) or b"x" * 100 for n in range(50)))
+    assert len(taken) < 12
 
 
 def test_every_flipped_byte_shows() -> None:
