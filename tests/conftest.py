@@ -40,6 +40,7 @@ settings.load_profile("forelock")
 # the tests before it, and on constants anywhere in the service.
 providers._get_local_constants = lambda: providers._local_constants
 
+MEMORY, ON_DISK = Path("/dev/shm"), tempfile.gettempdir()
 ROOM = 4 << 30
 """Bytes that must be free in memory for files to be kept there: a run takes about a quarter of it."""
 SCRATCH = pytest.StashKey["weakref.finalize[[], object]"]()
@@ -57,14 +58,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _in_memory(config: pytest.Config) -> str | None:
     """Where many small files cost no disk; None where memory is scarce, or somebody chose a place."""
-    shared = Path("/dev/shm")
     has_slow = config.option.markexpr != "not slow"  # they install whole environments
-    if has_slow or "TMPDIR" in os.environ or not os.access(shared, os.W_OK):
+    if has_slow or "TMPDIR" in os.environ or not os.access(MEMORY, os.W_OK):
         return None
-    place = os.statvfs(shared)
+    place = os.statvfs(MEMORY)
     free = min(place.f_bavail * place.f_frsize, os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     programs_run = not place.f_flag & os.ST_NOEXEC
-    return str(shared) if programs_run and free > ROOM else None
+    return str(MEMORY) if programs_run and free > ROOM else None
 
 
 _FIRST: dict[str, tuple[sa.Dialect, dict[Any, Any]]] = {}
@@ -99,11 +99,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """The directory goes with a run that was green, and stays to be looked into otherwise."""
+    """The directory goes with a run that was green, and stays on the disk to be looked into otherwise."""
     scratch = session.config.stash.get(SCRATCH, None)
     if scratch is not None and exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         scratch.detach()
-        print(f"\nwhat the tests left is in {tempfile.gettempdir()}")
+        left = tempfile.gettempdir()
+        if left.startswith(str(MEMORY)):
+            kept = tempfile.mkdtemp(prefix="forelock-tests-", dir=ON_DISK)
+            shutil.copytree(left, kept, symlinks=True, ignore=_sockets, dirs_exist_ok=True)
+            shutil.rmtree(left, ignore_errors=True)
+            left = kept
+        print(f"\nwhat the tests left is in {left}")
+
+
+def _sockets(directory: str, names: list[str]) -> list[str]:
+    return [name for name in names if Path(directory, name).is_socket()]
 
 
 @pytest.fixture(scope="session")
