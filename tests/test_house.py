@@ -210,7 +210,10 @@ def test_a_module_is_short_enough_to_have_one_subject() -> None:
 
 def test_a_module_with_code_says_what_it_is() -> None:
     silent = [
-        name(path) for path in modules(*PACKAGES) if tree(path).body and not ast.get_docstring(tree(path))
+        name(path)
+        for path in modules(*PACKAGES)
+        if not path.read_text("utf-8").startswith('"""')
+        if (root := tree(path)).body and not ast.get_docstring(root)
     ]
     assert not silent, "begin with a docstring of one sentence"
 
@@ -220,6 +223,7 @@ def test_scipy_stats_and_optimize_are_imported_where_used() -> None:
     early = [
         f"{name(path)}:{node.lineno}"
         for path in modules("service")
+        if "scipy" in path.read_text("utf-8")
         for node in tree(path).body
         for module, names in imports(node)
         if isinstance(node, ast.Import | ast.ImportFrom)
@@ -232,6 +236,7 @@ def test_the_service_logs_and_never_prints() -> None:
     printed = [
         f"{name(path)}:{call.lineno}"
         for path in modules("service")
+        if "print(" in path.read_text("utf-8")
         for call in calls(path, ast.Name)
         if called(call) == "print"
     ]
@@ -242,6 +247,7 @@ def test_outside_the_store_sqlalchemy_is_the_session_type() -> None:
     more = [
         f"{name(path)}: {module} {names}"
         for path in modules("service/actions", "service/api", "service/web", "service/jobs")
+        if "sqlalchemy" in path.read_text("utf-8")
         for module, names in imports(tree(path))
         if module.split(".")[0] == "sqlalchemy" and (module, set(names)) != ("sqlalchemy.orm", {"Session"})
     ]
