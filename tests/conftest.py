@@ -49,7 +49,7 @@ SCRATCH = pytest.StashKey["weakref.finalize[[], object]"]()
 def pytest_configure(config: pytest.Config) -> None:
     """Files of a run go to one directory, where Postgres' user may pass."""
     if not hasattr(config, "workerinput"):
-        scratch = tempfile.mkdtemp(prefix="forelock-tests-", dir=_in_memory(config))
+        scratch = tempfile.mkdtemp(prefix="forelock-", dir=_in_memory(config))
         os.chmod(scratch, 0o711)
         os.environ["TMPDIR"] = tempfile.tempdir = scratch
         # Finalizers run last made first: whatever a library tidies in there at the end, it still finds.

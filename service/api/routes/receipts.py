@@ -11,7 +11,7 @@ from service.actions import proofs
 from service.api.examples import common as examples
 from service.api.http.answers import Page, View, answer, shows
 from service.api.http.deps import Cursor, Limit, Reader, ReadSession, RecordId
-from service.api.http.route import router
+from service.api.http.route import audited, router
 from service.domain.ledger import Receipt
 from service.store import ledger, preregistrations
 
@@ -33,6 +33,7 @@ class EntryView(Receipt, View):
         {"items": [examples.RECEIPT | {"leaf": None, "at": "2027-01-04T09:00:00Z"}], "next_cursor": None}
     ),
 )
+@audited("receipts.read")
 def list_receipts(
     caller: Reader, session: ReadSession, prereg_id: RecordId, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:

@@ -255,10 +255,10 @@ def test_a_probe_that_is_fine_leaves_no_line_and_one_that_is_not_leaves_one(anon
     def fail(*_call):
         raise OSError(CANARY)
 
-    event.listen(database.engine, "do_connect", fail)
     database.engine.dispose()
+    event.listen(database.engine, "connect", fail)
     assert anonymous.get("/health/ready").status_code == 503
-    event.remove(database.engine, "do_connect", fail)
+    event.remove(database.engine, "connect", fail)
     (line,) = [line for line in logged() if line["logger"].startswith("forelock")]
     assert (line["route"], line["status"]) == ("/health/ready", 503)
     assert line["exception"]

@@ -62,10 +62,10 @@ def test_not_ready_without_a_database(anonymous, database):
     def fail(*_call):
         raise OSError("canary: no route to host")
 
-    event.listen(database.engine, "do_connect", fail)
     database.engine.dispose()
+    event.listen(database.engine, "connect", fail)
     response = anonymous.get("/health/ready")
-    event.remove(database.engine, "do_connect", fail)
+    event.remove(database.engine, "connect", fail)
     assert (response.status_code, response.json()["code"]) == (503, "not_ready")
     assert "canary" not in response.text
 
