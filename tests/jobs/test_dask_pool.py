@@ -56,6 +56,7 @@ def test_nothing_is_started_before_the_first_call() -> None:
     pool.close()
 
 
+@pytest.mark.slow
 def test_calls_run_in_other_processes_at_lower_priority(pool: DaskPool) -> None:
     own = os.getpriority(os.PRIO_PROCESS, 0)
     assert pool.submit(os.getpid).result() != os.getpid()
@@ -142,6 +143,7 @@ def test_a_failed_call_leaves_no_value_in_a_log(tmp_path: Path) -> None:
     assert "-0.7" not in done.stderr
 
 
+@pytest.mark.slow
 def test_equal_calls_are_two_calls(pool: DaskPool) -> None:
     assert pool.submit(time.monotonic_ns).result() != pool.submit(time.monotonic_ns).result()
 
@@ -158,6 +160,7 @@ def test_a_list_is_one_argument(pool: DaskPool) -> None:
     assert pool.submit(len, Data([1, 2, 3])).result() == 3
 
 
+@pytest.mark.slow
 def test_a_worker_that_keeps_dying_is_said_and_replaced(pool: DaskPool) -> None:
     data = Data(b"x" * 10)
     pool.submit(calls.size_of, data).result()
