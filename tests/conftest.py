@@ -34,7 +34,9 @@ settings.register_profile(
     print_blob=True,
 )
 # Whoever did not ask for a search draws what everybody draws: a build fails for what changed in it.
-settings.register_profile("forelock", settings.get_profile("search"), derandomize=True, database=None)
+settings.register_profile(
+    "forelock", settings.get_profile("search"), derandomize=True, database=None, max_examples=40
+)
 settings.load_profile("forelock")
 # Hypothesis also tries numbers it reads in the modules imported so far, so that what a test draws would depend on
 # the tests before it, and on constants anywhere in the service.

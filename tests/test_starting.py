@@ -120,6 +120,7 @@ def test_a_key_that_cannot_be_is_named(prepared: Callable[..., str], tmp_path: P
     assert "FORELOCK_SEAL_PUBLIC_KEY is not base64" in said
 
 
+@pytest.mark.slow
 def test_an_option_that_cannot_be_is_named(tmp_path: Path) -> None:
     said = one_sentence(run("serve", "--data", str(tmp_path), "--port", "99999"))
     assert said == "forelock: --port: input should be less than or equal to 65535"

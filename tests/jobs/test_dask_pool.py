@@ -90,11 +90,11 @@ def test_an_idle_pool_sleeps(pool: DaskPool) -> None:
 
 def test_calls_that_have_ended_leave_nothing_behind(pool: DaskPool) -> None:
     numbers: dict[int, list[int]] = {}
-    for _ in range(60):
+    for _ in range(40):
         process, number = pool.submit(calls.figures).result(60)
         numbers.setdefault(process, []).append(number)
     of_the_busiest = max(numbers.values(), key=len)
-    assert len(of_the_busiest) >= 30
+    assert len(of_the_busiest) >= 20
     assert of_the_busiest[-1] <= of_the_busiest[12] + 5, "one call after the other leaves figures of each"
     assert pool._cluster is not None
     assert pool._cluster.scheduler is not None
@@ -129,6 +129,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_a_failed_call_leaves_no_value_in_a_log(tmp_path: Path) -> None:
     script = tmp_path / "telling.py"
     script.write_text(TELLING)
@@ -169,6 +170,7 @@ def test_a_worker_that_keeps_dying_is_said_and_replaced(pool: DaskPool) -> None:
     assert pool.submit(divmod, 7, 2).result() == (3, 1)
 
 
+@pytest.mark.slow
 def test_an_abandoned_call_ends_its_process_alone(pool: DaskPool) -> None:
     pool.submit(divmod, 7, 2).result()
     stuck = pool.submit(time.sleep, 600.0)

@@ -205,6 +205,7 @@ def compute_aside(client: httpx.Client) -> int:
     return client.post(path, json=client.get(path).json()["example"]).status_code
 
 
+@pytest.mark.slow
 def test_calculators_are_forked_where_no_settings_are_and_from_elsewhere_once_that_has_ended(
     tmp_path: Path,
 ) -> None:

@@ -162,6 +162,7 @@ def test_means_need_two_runs():
     assert 0.05 < analyse("power", COLAS, n=2).power < 0.2
 
 
+@pytest.mark.slow
 def test_equivalence_power_is_that_of_the_test_with_its_exact_p():
     # the score test alone would show equivalence from 133 items without a discordant one
     never = {**TANGO, "p_only_baseline": 0.0, "p_only_candidate": 0.0}

@@ -47,6 +47,7 @@ def test_three_on_six_clusters(policy: str) -> None:
         assert "or the policy `fixed_sequence`" in each.message
 
 
+@pytest.mark.slow
 def test_the_clusters_that_would_do_are_those_named() -> None:
     for size in (2, 3, 5, 10):
         found = [each for each in findings(family("holm", size, 5)) if each.code == NEVER]
