@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any
 
 from service.errors import ForelockError
@@ -88,16 +89,18 @@ def _load_special() -> None:
     put = [name for name in UNUSED if name not in own]
     own.update(dict.fromkeys(put))
     try:
-        import scipy._lib._array_api as interfaces
-
-        reader = vars(interfaces).get("FunctionDoc")
+        try:
+            interfaces = vars(import_module("scipy._lib._array_api"))
+        except ImportError:  # a scipy that has it elsewhere: the answer comes a little later
+            interfaces = {}
+        reader = interfaces.get("FunctionDoc")
         if reader is not None:
-            vars(interfaces)["FunctionDoc"] = _Text
+            interfaces["FunctionDoc"] = _Text
         try:
             import scipy.special  # noqa: F401
         finally:
             if reader is not None:
-                vars(interfaces)["FunctionDoc"] = reader
+                interfaces["FunctionDoc"] = reader
     finally:
         for name in put:
             del own[name]
