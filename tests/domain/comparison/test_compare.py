@@ -25,7 +25,7 @@ PAIRED = [
     and (not isinstance(drawn.get("baseline"), dict))
     and len(drawn.get("baseline", ())) == len(drawn.get("candidate", ()))
 ]
-"""Worlds of two arms on the same items (runs are paired as if they were)."""
+"""Worlds of two arms on the same items (five runs of an arm are paired as if they were; repeats by their means)."""
 
 
 def found(request):
@@ -313,7 +313,8 @@ def worlds(names, draws):
 
 
 def test_words_on_a_few_worlds():
-    for request in worlds(("binary-low", "small-n-scores", "few-clusters"), 2):
+    names = ("binary-low", "small-n-scores", "few-clusters", "costs-20-clusters", "judged-runs-clusters")
+    for request in worlds(names, 2):
         found(request)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 Body = dict[str, Any]
+ARMS = ("baseline", "candidate")
 
 
 def body(baseline, candidate, clusters=None, slices=None, **more) -> Body:
@@ -29,9 +30,11 @@ def body(baseline, candidate, clusters=None, slices=None, **more) -> Body:
 
 
 def of_world(drawn: Body, **more) -> Body:
-    """A data set of tests/simulation/worlds.py: columns, or the four counts."""
+    """A data set of tests/simulation/worlds.py: columns, repeats (as an item's mean), or the four counts."""
     if "baseline" in drawn:
-        return body(drawn["baseline"], drawn["candidate"], drawn.get("clusters"), **more)
+        arms = (np.asarray(drawn[name]).reshape(len(drawn[name]), -1).mean(axis=1) for name in ARMS)
+        labels = drawn.get("clusters")
+        return body(*arms, None if labels is None else [str(each) for each in labels], **more)
     cells = np.repeat(
         [[1, 1], [1, 0], [0, 1], [0, 0]],
         [drawn[name] for name in ("both_correct", "only_baseline", "only_candidate", "both_wrong")],
