@@ -400,7 +400,11 @@ check() {
     fi
     step "format" "$bin/ruff" format --check .
     step "lint" "$bin/ruff" check .
-    step "types" "$bin/python" -m mypy
+    ( # the longest step, beside the others
+        step "types" "$bin/python" -m mypy
+        [ -z "$failed" ]
+    ) >"$state/types.$$" 2>&1 &
+    types=$!
     if [ "$work" = "$root" ]; then
         step "layers" "$bin/lint-imports"
     else
@@ -421,6 +425,8 @@ check() {
         find_uv
         step "lock file" run_uv lock --quiet --check
     fi
+    wait "$types" || failed="$failed types;"
+    cat "$state/types.$$" >&2 && rm "$state/types.$$"
     if [ -n "$failed" ]; then fail "check failed:$failed"; fi
     say "check: all good"
 }
