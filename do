@@ -385,6 +385,7 @@ browser() { have chromium || have chromium-browser || have google-chrome; }
 pytest() {
     cd "$root"
     export PYTHONHASHSEED="${PYTHONHASHSEED:-0}" # sets of strings have an order, and the next run has the same
+    unset PYTHONDONTWRITEBYTECODE # tests start hundreds of processes, and each would compile the service anew
     if [ "$work" != "$root" ]; then set -- -o cache_dir="$state/pytest" "$@"; fi
     exec "$venv/bin/python" -m pytest "$@"
 }
@@ -447,6 +448,7 @@ run_coverage() {
     cd "$root"
     [ $# -gt 0 ] || set -- $measured
     export COVERAGE_CORE=sysmon COVERAGE_FILE="$state/coverage/data" PYTHONHASHSEED="${PYTHONHASHSEED:-0}"
+    unset PYTHONDONTWRITEBYTECODE
     rm -rf "$state/coverage" && mkdir -p "$state/coverage"
     "$venv/bin/python" -m coverage run -m pytest -q -n auto --maxprocesses 8 -m "not slow" "$@"
     "$venv/bin/python" -m coverage combine --quiet

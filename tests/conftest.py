@@ -37,6 +37,8 @@ settings.register_profile(
 settings.register_profile(
     "forelock", settings.get_profile("search"), derandomize=True, database=None, max_examples=40
 )
+# The same tests once more on another Python, whose numpy is other and our code the same.
+settings.register_profile("again", settings.get_profile("forelock"), max_examples=10)
 settings.load_profile("forelock")
 # Hypothesis also tries numbers it reads in the modules imported so far, so that what a test draws would depend on
 # the tests before it, and on constants anywhere in the service.

@@ -218,6 +218,7 @@ def test_the_quickstart_ends_with_the_verdict_it_shows(desk: Path) -> None:
 
 
 @pytest.mark.xdist_group("desk")  # one service for all
+@pytest.mark.slow
 def test_commands_of_the_pages_run_on_a_record(  # one service, and this process in the place of a shell
     desk: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -5,6 +5,7 @@ import pytest
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.slow
 def test_the_api_page_shows_operations_asks_nobody_else_and_is_dark_where_the_system_is(chromium, address):
     page = chromium.new_page(viewport={"width": 1280, "height": 900}, color_scheme="light")
     asked, complaints = [], []

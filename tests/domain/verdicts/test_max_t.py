@@ -267,6 +267,7 @@ def test_power_is_simulated_and_above_holm():
     assert ours.standard_error is not None
 
 
+@pytest.mark.slow
 def test_twins_pay_nothing_where_holm_makes_them_pay():
     """Two hypotheses on one set of data are one to the shared signs, also in the power that lint simulates."""
     stated = {"effect": {"value": 10, "unit": "pp"}, "discordance": 0.3}
@@ -296,6 +297,7 @@ def few(values, **changes):
 SEVEN = [[1, 1, 0], [1, 0, 1], [1, 1, 1], [1, 0, 0], [1, 1, 0], [0, 0, -1], [-1, 0, 1]]
 
 
+@pytest.mark.slow
 def test_calibration_judges_every_flip_by_the_shared_signs():
     rows = few(SEVEN)
     case = case_of(rows.plan, rows.manifests, rows.outcomes.cells, runs=2**7, seed=1, about=ABOUT)
@@ -314,7 +316,7 @@ def test_calibration_judges_every_flip_by_the_shared_signs():
     assert "max_t" in found.family.sentence
 
 
-@pytest.mark.parametrize("policy", ["max_t", "holm"])
+@pytest.mark.parametrize("policy", ["max_t", pytest.param("holm", marks=pytest.mark.slow)])
 def test_the_tipping_point_agrees_with_every_filling(policy):
     """Doubtful items that differ on another endpoint of the family are not alike: by `max_t` they share a sign."""
     values = [

@@ -103,6 +103,8 @@ def requests(test, kind):
     varied = {**(cases.shown or cases.varied or {})}
     if "margin" in fields and fields["margin"].is_required():
         varied["margin"] = [{"value": 0.1, "unit": "proportion"}]
+    if "n_resamples" in fields:  # what a field says, it says of any number of them
+        varied["n_resamples"] = [1000]
     if "alternative" in fields:
         varied["alternative"] = ["two-sided", "greater", "less"]
     for values in product(*varied.values()):
