@@ -47,6 +47,11 @@ _ONE = scope.of_project(_RECORD, preregistrations, _OF_PROJECT).where(_THIS)
 _HOLD = scope.of_project(
     sa.select(preregistrations.c.id).where(_THIS), preregistrations, _OF_PROJECT
 ).with_for_update(key_share=True)
+_STAYS = scope.of_project(
+    sa.select(preregistrations.c.state, preregistrations.c.revision).where(_THIS),
+    preregistrations,
+    _OF_PROJECT,
+).with_for_update(key_share=True)
 _THESE = preregistrations.c.id.in_(sa.bindparam("of_ids", expanding=True))
 _SEVERAL = scope.of_project(_RECORD, preregistrations, _OF_PROJECT).where(_THESE)
 _IDS = scope.of_project(sa.select(preregistrations.c.id).where(_THESE), preregistrations, _OF_PROJECT)
@@ -294,6 +299,7 @@ def lock(
     """
     _hold(session, record, "draft")
     _require_items(session, record, plan)
+    _texts.add(sha256, canonical_text, len(canonical_text))
     session.execute(
         sa.insert(plans).values(
             preregistration_id=record.id,
@@ -369,11 +375,7 @@ def move(session: Session, record: Preregistration, state: State, now: datetime)
 
 def _hold(session: Session, record: Preregistration, state: State) -> None:
     """Lock the row, and see that it still is what `record` says."""
-    statement = sa.select(preregistrations.c.state, preregistrations.c.revision)
-    statement = scope.of_project(statement, preregistrations, record.project_id)
-    row = session.execute(
-        statement.where(preregistrations.c.id == record.id).with_for_update(key_share=True)
-    ).one_or_none()
+    row = session.execute(_STAYS, {"of_project": record.project_id, "of_id": record.id}).one_or_none()
     if row is None:
         raise unknown(record.id)
     if row.state != state:
