@@ -40,7 +40,7 @@ _LOCKED_TEXTS = _RECORD.with_only_columns(
 _COLUMNS = tuple(_RECORD.selected_columns.keys())
 _ID = _COLUMNS.index("id")
 
-# Made once: every batch of results executes them.
+# Made once: every lock or every batch of results executes them.
 _OF_PROJECT: sa.BindParameter[str] = sa.bindparam("of_project", type_=sa.Text)
 _THIS = preregistrations.c.id == sa.bindparam("of_id")
 _ONE = scope.of_project(_RECORD, preregistrations, _OF_PROJECT).where(_THIS)
@@ -52,6 +52,19 @@ _STAYS = scope.of_project(
     preregistrations,
     _OF_PROJECT,
 ).with_for_update(key_share=True)
+_ITEMS = sa.select(manifests.c.population, manifests.c.items_sha256).where(
+    manifests.c.preregistration_id == sa.bindparam("of_id")
+)
+_NEW_PLAN, _NEW_KEY = sa.insert(plans), sa.insert(plan_keys)
+_CHANGE = scope.of_project(
+    sa.update(preregistrations).where(
+        _THIS,
+        preregistrations.c.state == sa.bindparam("of_state"),
+        preregistrations.c.revision == sa.bindparam("of_revision"),
+    ),
+    preregistrations,
+    _OF_PROJECT,
+)
 _THESE = preregistrations.c.id.in_(sa.bindparam("of_ids", expanding=True))
 _SEVERAL = scope.of_project(_RECORD, preregistrations, _OF_PROJECT).where(_THESE)
 _IDS = scope.of_project(sa.select(preregistrations.c.id).where(_THESE), preregistrations, _OF_PROJECT)
@@ -300,20 +313,20 @@ def lock(
     _hold(session, record, "draft")
     _require_items(session, record, plan)
     _texts.add(sha256, canonical_text, len(canonical_text))
-    session.execute(
-        sa.insert(plans).values(
-            preregistration_id=record.id,
-            version=record.version,
-            canonical=canonical_text,
-            sha256=sha256,
-            locked_at=now,
-        )
-    )
-    session.execute(
-        sa.insert(plan_keys).values(
-            preregistration_id=record.id, public_key=plan_public_key, wrapped_key=wrapped_private_key
-        )
-    )
+    plan_row = {
+        "preregistration_id": record.id,
+        "version": record.version,
+        "canonical": canonical_text,
+        "sha256": sha256,
+        "locked_at": now,
+    }
+    key_row = {
+        "preregistration_id": record.id,
+        "public_key": plan_public_key,
+        "wrapped_key": wrapped_private_key,
+    }
+    session.execute(_NEW_PLAN, plan_row)
+    session.execute(_NEW_KEY, key_row)
     return _write(
         session,
         record,
@@ -399,11 +412,7 @@ def _retell(session: Session, record: Preregistration, plan: Plan) -> None:
 
 def _require_items(session: Session, record: Preregistration, plan: Plan) -> None:
     """The manifests are those whose hashes the plan locks: they may have changed since they were linted."""
-    statement = sa.select(manifests.c.population, manifests.c.items_sha256)
-    stored = {
-        row.population: row.items_sha256
-        for row in session.execute(statement.where(manifests.c.preregistration_id == record.id))
-    }
+    stored = {row.population: row.items_sha256 for row in session.execute(_ITEMS, {"of_id": record.id})}
     named = {each.id: each.items_sha256 for each in plan.populations or ()}
     if stored != named:
         raise PreconditionFailed(
@@ -419,13 +428,13 @@ def _write(session: Session, record: Preregistration, **changes: Any) -> Preregi
     row["acknowledged"] = list(changed.acknowledged)
     row["lint"] = None if changed.lint is None else [finding.model_dump() for finding in changed.lint]
     row["draft"] = plan.canonical_text() if changed.state == "draft" else None
-    statement = sa.update(preregistrations).where(
-        preregistrations.c.id == record.id,
-        preregistrations.c.state == record.state,
-        preregistrations.c.revision == record.revision,
-    )
-    statement = scope.of_project(statement, preregistrations, record.project_id)
-    session.execute(statement.values(**row, title=plan.title))
+    before = {
+        "of_project": record.project_id,
+        "of_id": record.id,
+        "of_state": record.state,
+        "of_revision": record.revision,
+    }
+    session.execute(_CHANGE, {**row, "title": plan.title, **before})
     return changed
 
 
