@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from forelock.transparency.checkpoints import Checkpoint, read_checkpoint
@@ -126,6 +127,7 @@ def _record(count: int, note: str) -> bytes:
     return record.ljust(SLOT_BYTES, b"\n")
 
 
+@lru_cache(maxsize=8)
 def _read(place: bytes) -> tuple[int, Remembered] | None:
     """None where a write did not come to its end, or none has begun."""
     head = _FORM.match(place)

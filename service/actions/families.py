@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from service.domain.plans.family import FamilyPlace, Member, family_id, in_order, place
+from service.domain.plans.family import FamilyPlace, Member, family_id, in_order
 from service.domain.plans.preregistration import Preregistration
 from service.errors import InvalidData, NotFound, RecordAltered
 from service.store import families, preregistrations, verdicts
@@ -43,7 +43,11 @@ def place_of(session: Session, record: Preregistration) -> FamilyPlace | None:
     """Where a locked record stands; None of a draft."""
     if record.state == "draft":
         return None
-    return place(record.project_id, families.around(session, record.project_id, record.id), record.id)
+    found = families.standing(session, record.project_id, record.id)
+    if found is None:
+        return None
+    family = family_id(record.project_id, found.items)
+    return FamilyPlace(id=family, registration=found.registration, of=found.of)
 
 
 def family(session: Session, project_id: str, wanted: str, *, cursor: str | None, limit: int) -> Family:

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from service.actions.announcements import announce
 from service.domain.access import Key
+from service.domain.canonical import sha256_hex
 from service.domain.ledger import Receipt
 from service.domain.lint.lint import lint
 from service.domain.plans.findings import Finding
@@ -164,25 +165,27 @@ def lock(
     refuse_errors(found)
     read = acknowledged(found, acknowledge)
     plan = record.plan.with_items(facts)
+    text = plan.canonical_text()
+    sha256 = sha256_hex(text.encode())
     public, private = sealing.new_keypair()
     locked = preregistrations.lock(
         session,
         record,
         plan=plan,
-        canonical_text=plan.canonical_text(),
-        sha256=plan.sha256(),
+        canonical_text=text,
+        sha256=sha256,
         findings=found,
         acknowledged=read,
         plan_public_key=public,
         wrapped_private_key=sealing.wrap_key(
-            private, material.seal_public, sealing.key_info(record.id, plan.sha256())
+            private, material.seal_public, sealing.key_info(record.id, sha256)
         ),
         now=now,
     )
     audit.record_act(
         session, caller, "preregistration.lock", record.id, {"acknowledged": list(read)}, now=now
     )
-    said = {"version": locked.version, "plan_sha256": plan.sha256()} | clock_facts(session, now)
+    said = {"version": locked.version, "plan_sha256": sha256} | clock_facts(session, now)
     receipt = ledger.append_of(session, record, "plan_locked", said, salt=material.salt, now=now)
     announce(session, locked, "preregistration.locked", receipt.sequence, now=now)
     return locked, receipt

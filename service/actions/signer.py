@@ -296,8 +296,8 @@ def _unstored(seen: Seen) -> Iterator[StoredCheckpoint]:
     number, stored = seen.signer.number, 0 if seen.stored is None else seen.stored.size
     if seen.remembered is not None:
         before = seen.remembered.checkpoint
-        is_ours = before.origin == seen.by.name and before.sign(seen.by) == seen.remembered.note
-        if is_ours and stored < before.size < seen.checkpoint.size:
+        lost = before.origin == seen.by.name and stored < before.size < seen.checkpoint.size
+        if lost and before.sign(seen.by) == seen.remembered.note:
             yield StoredCheckpoint(before.size, number, seen.remembered.note)
     if seen.stored is None or (seen.stored.size, seen.stored.signer) != (seen.checkpoint.size, number):
         yield StoredCheckpoint(seen.checkpoint.size, number, seen.note)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,7 +12,7 @@ from service.actions.announcements import announce
 from service.actions.results import enqueue, expected_total
 from service.domain.access import Key
 from service.domain.deviations.deviation import require_person
-from service.domain.ledger import Receipt
+from service.domain.ledger import Kind, Receipt
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results.unblinding import (
     Erasure,
@@ -25,7 +26,10 @@ from service.domain.results.unblinding import (
 from service.errors import Conflict
 from service.store import audit, coverage, ledger, plan_keys
 from service.store.jobs import Job
+from service.store.ledger import Entry
 
+SEALS: tuple[Kind, ...] = ("unblinding", "erasure")
+"""Kinds of entries that say what became of the seals."""
 KIND = "unblinding"
 """Of the job by which the runner lets the key go."""
 
@@ -47,7 +51,11 @@ def seals(session: Session, record: Preregistration) -> Seals:
     """Every unblinding of a record in order, and its erasure."""
     if record.state == "draft":
         return Seals((), None)
-    found = ledger.entries(session, record.id, "unblinding", "erasure")
+    return seals_of(ledger.entries(session, record.id, *SEALS))
+
+
+def seals_of(found: Sequence[Entry]) -> Seals:
+    """The same, of the record's entries."""
     opened = [Unblinding.model_validate(_said(each)) for each in found if each.receipt.kind == "unblinding"]
     erased = [Erasure.model_validate(_said(each)) for each in found if each.receipt.kind == "erasure"]
     return Seals(tuple(opened), erased[0] if erased else None)

@@ -97,6 +97,11 @@ def open_batch(batch: StoredBatch, plan_sha256: str, plan_private: bytes) -> Pla
     rows, salt = sealing.open_rows(plan_private, batch.sealed, facts)
     if sealing.commitment_sha256(salt, facts, rows) != batch.commitment_sha256:
         raise RecordAltered("batch", f"{batch.preregistration_id}/{batch.sequence}")
+    return placed(batch, rows)
+
+
+def placed(batch: StoredBatch, rows: sealing.SecretRows) -> PlacedBatch:
+    """A stored batch, and rows as its own."""
     return PlacedBatch(
         population=batch.population,
         arm=batch.arm,

@@ -28,7 +28,14 @@ from service.stats.shared.boards import (
 )
 from service.stats.shared.certainty import of_share
 from service.stats.shared.clustering import NO_CLUSTERS, cluster_warnings
-from service.stats.shared.common import Column, Labels, amount, is_binary, require_equal_lengths
+from service.stats.shared.common import (
+    Column,
+    Labels,
+    amount,
+    is_binary,
+    require_equal_lengths,
+    require_two_clusters,
+)
 from service.stats.shared.registry import stat_test
 from service.stats.shared.standings import RankedArm, Standings
 
@@ -50,10 +57,7 @@ class LeaderboardRequest(BoardOptions):
         if self.clusters is not None:
             columns["clusters"] = self.clusters
         require_equal_lengths(columns)
-        if self.clusters is not None and len(set(self.clusters)) < 2:
-            raise InvalidData.field(
-                "clusters", "hold a single cluster", "send two clusters or leave them out"
-            )
+        require_two_clusters(self.clusters)
         if len(next(iter(self.arms.values()))) < 2:
             raise InvalidData.field(
                 "arms", "hold a single item", "send two items or more: one shows no spread"

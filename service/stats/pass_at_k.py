@@ -25,6 +25,7 @@ from service.stats.shared.common import (
     StatWarning,
     level_text,
     require_equal_lengths,
+    require_two_clusters,
 )
 from service.stats.shared.registry import stat_test
 from service.stats.shared.warnings import define
@@ -76,10 +77,7 @@ class PassAtKRequest(Request):
             raise InvalidData.field(
                 "k", "is more than the attempts of some item", f"ask for k up to {attempts.min()}"
             )
-        if self.clusters is not None and len(set(self.clusters)) < 2:
-            raise InvalidData.field(
-                "clusters", "hold a single cluster", "send two clusters or leave them out"
-            )
+        require_two_clusters(self.clusters)
         return self
 
     def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

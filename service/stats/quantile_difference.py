@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from service.errors import InvalidData
 from service.kernels.clusters import codes_of
 from service.kernels.quantile_bootstrap import order_ranks, resampled_quantiles, signs_p
 from service.stats.shared.certainty import FLAT, of_quantile, of_share
@@ -29,6 +28,7 @@ from service.stats.shared.common import (
     decision,
     level_text,
     require_equal_lengths,
+    require_two_clusters,
 )
 from service.stats.shared.pairs import floored, require_size
 from service.stats.shared.plan_use import Extent, Least, PlanUse
@@ -91,10 +91,7 @@ class QuantileDifferenceRequest(PairedColumns):
     def _usable(self) -> Self:
         if self.clusters is not None:
             require_equal_lengths({"baseline": self.baseline, "clusters": self.clusters})
-            if len(set(self.clusters)) < 2:
-                raise InvalidData.field(
-                    "clusters", "hold a single cluster", "send two clusters or leave them out"
-                )
+            require_two_clusters(self.clusters)
         for name, column in zip(("baseline", "candidate"), self.arrays(), strict=True):
             require_size(column, name)
         return self

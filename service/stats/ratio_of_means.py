@@ -30,6 +30,7 @@ from service.stats.shared.common import (
     decision,
     level_text,
     require_equal_lengths,
+    require_two_clusters,
 )
 from service.stats.shared.pairs import floored, require_size
 from service.stats.shared.plan_use import PlanUse
@@ -107,10 +108,7 @@ class RatioOfMeansRequest(PairedColumns):
     def _usable(self) -> Self:
         if self.clusters is not None:
             require_equal_lengths({"baseline": self.baseline, "clusters": self.clusters})
-            if len(set(self.clusters)) < 2:
-                raise InvalidData.field(
-                    "clusters", "hold a single cluster", "send two clusters or leave them out"
-                )
+            require_two_clusters(self.clusters)
         for name, column in zip(("baseline", "candidate"), self.arrays(), strict=True):
             require_size(column, name)
             if np.any(column < 0):

@@ -29,6 +29,7 @@ from service.stats.shared.common import (
     decision,
     level_text,
     require_equal_lengths,
+    require_two_clusters,
 )
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import PlanUse
@@ -110,10 +111,7 @@ class RepeatedRequest(Request):
             raise InvalidData.field(
                 "baseline", "holds a single item", "send two items or more: one shows no spread"
             )
-        if self.clusters is not None and len(set(self.clusters)) < 2:
-            raise InvalidData.field(
-                "clusters", "hold a single cluster", "send two clusters or leave them out"
-            )
+        require_two_clusters(self.clusters)
         return self
 
 

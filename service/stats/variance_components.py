@@ -9,12 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from service.errors import InvalidData
 from service.kernels.clusters import cluster_sums, codes_of, design_effect, robust_errors
 from service.kernels.variance_split import run_variance, split
 from service.stats.shared.arms import Replicates, item_means
 from service.stats.shared.clustering import NO_CLUSTERS
-from service.stats.shared.common import Analysis, Labels, Request, StatWarning, require_equal_lengths
+from service.stats.shared.common import (
+    Analysis,
+    Labels,
+    Request,
+    StatWarning,
+    require_equal_lengths,
+    require_two_clusters,
+)
 from service.stats.shared.registry import stat_test
 from service.stats.shared.warnings import NEGATIVE_COMPONENT, define
 
@@ -47,10 +53,7 @@ class VarianceComponentsRequest(Request):
         require_equal_lengths({"values": self.values})
         if self.clusters is not None:
             require_equal_lengths({"values": self.values, "clusters": self.clusters})
-            if len(set(self.clusters)) < 2:
-                raise InvalidData.field(
-                    "clusters", "hold a single cluster", "send two clusters or leave them out"
-                )
+            require_two_clusters(self.clusters)
         return self
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -22,27 +23,35 @@ class StoredCheckpoint:
 
 def latest(session: Session) -> StoredCheckpoint | None:
     """The newest one."""
-    return _first(session, sa.select(*_COLUMNS).order_by(_BY.size.desc(), _BY.signer.desc()))
+    return _first(session, _LATEST)
 
 
 def covering(session: Session, sequence: int) -> StoredCheckpoint | None:
     """The first one that holds a leaf: it stays the same, whatever is signed later."""
-    return _first(session, sa.select(*_COLUMNS).where(_BY.size > sequence).order_by(_BY.size, _BY.signer))
+    return _first(session, _COVERING, {"sequence": sequence})
 
 
 def insert(session: Session, checkpoint: StoredCheckpoint, now: datetime) -> None:
     """Keep one."""
-    session.execute(
-        sa.insert(ledger_checkpoints).values(
-            size=checkpoint.size, signer=checkpoint.signer, note=checkpoint.note, created_at=now
-        )
-    )
+    session.execute(_INSERT, asdict(checkpoint) | {"created_at": now})
 
 
 _BY = ledger_checkpoints.c
 _COLUMNS = _BY.size, _BY.signer, _BY.note
 
+# Made once: every signature and every receipt executes them.
+_INSERT = sa.insert(ledger_checkpoints)
+_LATEST = sa.select(*_COLUMNS).order_by(_BY.size.desc(), _BY.signer.desc()).limit(1)
+_COVERING = (
+    sa.select(*_COLUMNS)
+    .where(_BY.size > sa.bindparam("sequence", type_=sa.BigInteger))
+    .order_by(_BY.size, _BY.signer)
+    .limit(1)
+)
 
-def _first(session: Session, statement: sa.Select[tuple[int, int, str]]) -> StoredCheckpoint | None:
-    row = session.execute(statement.limit(1)).one_or_none()
+
+def _first(
+    session: Session, statement: sa.Select[tuple[int, int, str]], values: Mapping[str, int] | None = None
+) -> StoredCheckpoint | None:
+    row = session.execute(statement, values).one_or_none()
     return None if row is None else StoredCheckpoint(size=row.size, signer=row.signer, note=row.note)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
@@ -24,11 +26,21 @@ _LOCKED = (
 )
 
 
-def around(session: Session, project_id: str, preregistration_id: str) -> list[Member]:
-    """The project's locked records that share any item manifest with one of them."""
-    own = sa.select(manifests.c.items_sha256).where(manifests.c.preregistration_id == preregistration_id)
-    others = sa.select(manifests.c.preregistration_id).where(manifests.c.items_sha256.in_(own))
-    return _members(session, _LOCKED.where(manifests.c.preregistration_id.in_(others)), project_id)
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The manifests of a locked record, its number by the order of the locks, from 1, and how many have just these."""
+
+    items: frozenset[str]
+    registration: int
+    of: int
+
+
+def standing(session: Session, project_id: str, preregistration_id: str) -> Standing | None:
+    """Where a record stands among the project's that are locked to the same manifests; None of one that is not."""
+    rows = session.execute(_STANDING, {"of_project": project_id, "of_id": preregistration_id}).all()
+    if not rows or not rows[0].registration:
+        return None
+    return Standing(frozenset(row.items_sha256 for row in rows), rows[0].registration, rows[0].of)
 
 
 def every(session: Session, project_id: str) -> list[Member]:
@@ -42,3 +54,33 @@ def _members(session: Session, statement: sa.Select[tuple[str, str, int]], proje
     for name, sha256, sequence in session.execute(found):
         items[name, sequence].add(sha256)
     return [Member(name, frozenset(hashes), sequence) for (name, sequence), hashes in items.items()]
+
+
+def _standing() -> sa.Select[Any]:
+    """A row for each manifest of a record; the numbers are counted where the rows are, however many share its items."""
+    this = sa.bindparam("of_id", type_=sa.Text)
+    of_this = manifests.c.preregistration_id == this
+    own = sa.select(manifests.c.items_sha256).where(of_this).distinct().cte("own")
+    wanted = sa.select(sa.func.count()).select_from(own).scalar_subquery()
+    one = sa.select(sa.func.min(own.c.items_sha256)).scalar_subquery()
+    sharing = sa.select(manifests.c.preregistration_id).where(manifests.c.items_sha256 == one)
+    shared = sa.case((manifests.c.items_sha256.in_(sa.select(own.c.items_sha256)), manifests.c.items_sha256))
+    members = _LOCKED.with_only_columns(
+        manifests.c.preregistration_id, sa.func.max(ledger_entries.c.sequence).label("sequence")
+    ).where(manifests.c.preregistration_id.in_(sharing))
+    alike = (
+        scope.of_project(members, preregistrations, sa.bindparam("of_project", type_=sa.Text))
+        .group_by(manifests.c.preregistration_id)
+        .having(sa.func.count(manifests.c.items_sha256.distinct()) == wanted)
+        .having(sa.func.count(shared.distinct()) == wanted)
+        .cte("alike")
+    )
+    mine = sa.select(alike.c.sequence).where(alike.c.preregistration_id == this).scalar_subquery()
+    earlier = sa.func.count(sa.case((alike.c.sequence <= mine, 1))).label("registration")
+    numbers = sa.select(sa.func.count().label("of"), earlier).select_from(alike).subquery("numbers")
+    shown = own.c.items_sha256, numbers.c.registration, numbers.c.of
+    return sa.select(*shown).join_from(own, numbers, sa.true())
+
+
+_STANDING = _standing()
+"""Made once: every view of a record executes it."""

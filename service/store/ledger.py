@@ -205,11 +205,16 @@ class Entry:
         return self.receipt.sequence
 
 
-def entries(session: Session, preregistration_id: str, *kinds: Kind) -> list[Entry]:
-    """The record's entries of these kinds, in order. Reach it through a record that was read in its project."""
+def entries(
+    session: Session, preregistration_id: str, *kinds: Kind, skip: int = 0, most: int | None = None
+) -> list[Entry]:
+    """The record's entries of these kinds, in order; all of them, or the first `most` after as many as are skipped.
+
+    Reach it through a record that was read in its project.
+    """
     return [
         Entry(_receipt(each), each["created_at"], json.loads(each["leaf"])["body"])
-        for each in _entries(session, preregistration_id, *kinds)
+        for each in _entries(session, preregistration_id, *kinds, skip=skip, most=most)
     ]
 
 
@@ -236,7 +241,12 @@ _SHOWN = ("sequence", "kind", "leaf", "leaf_sha256", "created_at")
 
 
 def _entries(
-    session: Session, preregistration_id: str, *kinds: Kind, after: int = -1, most: int | None = None
+    session: Session,
+    preregistration_id: str,
+    *kinds: Kind,
+    after: int = -1,
+    skip: int = 0,
+    most: int | None = None,
 ) -> list[dict[str, Any]]:
     """Entries whose leaves are what was hashed; of every kind where none is named, and the first `most` of them."""
     wanted = [ledger_entries.c[name] for name in _SHOWN]
@@ -245,7 +255,7 @@ def _entries(
     )
     if kinds:
         statement = statement.where(ledger_entries.c.kind.in_(kinds))
-    ordered = statement.order_by(ledger_entries.c.sequence).limit(most)
+    ordered = statement.order_by(ledger_entries.c.sequence).limit(most).offset(skip or None)
     found = [dict(row) for row in session.execute(ordered).mappings()]
     for each in found:
         _require_whole(each)

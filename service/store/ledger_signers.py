@@ -24,13 +24,13 @@ class LogSigner:
 
 def every(session: Session) -> list[LogSigner]:
     """All of them, the first one first."""
-    columns = (
-        ledger_signers.c.number,
-        ledger_signers.c.origin,
-        ledger_signers.c.vkey,
-        ledger_signers.c.sequence,
-    )
-    return [LogSigner(*row) for row in session.execute(sa.select(*columns).order_by(ledger_signers.c.number))]
+    return [LogSigner(*row) for row in session.execute(_EVERY)]
+
+
+_EVERY = sa.select(*(ledger_signers.c[name] for name in LogSigner.__dataclass_fields__)).order_by(
+    ledger_signers.c.number
+)
+"""Made once: every signature executes it."""
 
 
 def add(session: Session, *, origin: str, vkey: str, sequence: int | None, now: datetime) -> LogSigner:

@@ -112,9 +112,7 @@ def remove_others(session: Session, preregistration_id: str, population_ids: set
 
 def facts(session: Session, preregistration_id: str) -> dict[str, ManifestFacts]:
     """What lint reads, by population."""
-    columns = [each for each in manifests.c if each.name not in ("preregistration_id", "content")]
-    statement = sa.select(*columns).where(manifests.c.preregistration_id == preregistration_id)
-    rows = session.execute(statement.order_by(manifests.c.population)).mappings()
+    rows = session.execute(_FACTS, {"of_id": preregistration_id}).mappings()
     return {
         row["population"]: ManifestFacts(
             n=row["n"],
@@ -124,6 +122,14 @@ def facts(session: Session, preregistration_id: str) -> dict[str, ManifestFacts]
         )
         for row in rows
     }
+
+
+_FACTS = (
+    sa.select(*(each for each in manifests.c if each.name not in ("preregistration_id", "content")))
+    .where(manifests.c.preregistration_id == sa.bindparam("of_id"))
+    .order_by(manifests.c.population)
+)
+"""Made once: every lint and every lock executes it."""
 
 
 def _of(preregistration_id: str, population_id: str) -> sa.ColumnElement[bool]:

@@ -40,13 +40,31 @@ _LOCKED_TEXTS = _RECORD.with_only_columns(
 _COLUMNS = tuple(_RECORD.selected_columns.keys())
 _ID = _COLUMNS.index("id")
 
-# Made once: every batch of results executes them.
+# Made once: every lock or every batch of results executes them.
 _OF_PROJECT: sa.BindParameter[str] = sa.bindparam("of_project", type_=sa.Text)
 _THIS = preregistrations.c.id == sa.bindparam("of_id")
 _ONE = scope.of_project(_RECORD, preregistrations, _OF_PROJECT).where(_THIS)
 _HOLD = scope.of_project(
     sa.select(preregistrations.c.id).where(_THIS), preregistrations, _OF_PROJECT
 ).with_for_update(key_share=True)
+_STAYS = scope.of_project(
+    sa.select(preregistrations.c.state, preregistrations.c.revision).where(_THIS),
+    preregistrations,
+    _OF_PROJECT,
+).with_for_update(key_share=True)
+_ITEMS = sa.select(manifests.c.population, manifests.c.items_sha256).where(
+    manifests.c.preregistration_id == sa.bindparam("of_id")
+)
+_NEW_PLAN, _NEW_KEY = sa.insert(plans), sa.insert(plan_keys)
+_CHANGE = scope.of_project(
+    sa.update(preregistrations).where(
+        _THIS,
+        preregistrations.c.state == sa.bindparam("of_state"),
+        preregistrations.c.revision == sa.bindparam("of_revision"),
+    ),
+    preregistrations,
+    _OF_PROJECT,
+)
 _THESE = preregistrations.c.id.in_(sa.bindparam("of_ids", expanding=True))
 _SEVERAL = scope.of_project(_RECORD, preregistrations, _OF_PROJECT).where(_THESE)
 _IDS = scope.of_project(sa.select(preregistrations.c.id).where(_THESE), preregistrations, _OF_PROJECT)
@@ -294,20 +312,21 @@ def lock(
     """
     _hold(session, record, "draft")
     _require_items(session, record, plan)
-    session.execute(
-        sa.insert(plans).values(
-            preregistration_id=record.id,
-            version=record.version,
-            canonical=canonical_text,
-            sha256=sha256,
-            locked_at=now,
-        )
-    )
-    session.execute(
-        sa.insert(plan_keys).values(
-            preregistration_id=record.id, public_key=plan_public_key, wrapped_key=wrapped_private_key
-        )
-    )
+    _texts.add(sha256, canonical_text, len(canonical_text))
+    plan_row = {
+        "preregistration_id": record.id,
+        "version": record.version,
+        "canonical": canonical_text,
+        "sha256": sha256,
+        "locked_at": now,
+    }
+    key_row = {
+        "preregistration_id": record.id,
+        "public_key": plan_public_key,
+        "wrapped_key": wrapped_private_key,
+    }
+    session.execute(_NEW_PLAN, plan_row)
+    session.execute(_NEW_KEY, key_row)
     return _write(
         session,
         record,
@@ -369,11 +388,7 @@ def move(session: Session, record: Preregistration, state: State, now: datetime)
 
 def _hold(session: Session, record: Preregistration, state: State) -> None:
     """Lock the row, and see that it still is what `record` says."""
-    statement = sa.select(preregistrations.c.state, preregistrations.c.revision)
-    statement = scope.of_project(statement, preregistrations, record.project_id)
-    row = session.execute(
-        statement.where(preregistrations.c.id == record.id).with_for_update(key_share=True)
-    ).one_or_none()
+    row = session.execute(_STAYS, {"of_project": record.project_id, "of_id": record.id}).one_or_none()
     if row is None:
         raise unknown(record.id)
     if row.state != state:
@@ -397,11 +412,7 @@ def _retell(session: Session, record: Preregistration, plan: Plan) -> None:
 
 def _require_items(session: Session, record: Preregistration, plan: Plan) -> None:
     """The manifests are those whose hashes the plan locks: they may have changed since they were linted."""
-    statement = sa.select(manifests.c.population, manifests.c.items_sha256)
-    stored = {
-        row.population: row.items_sha256
-        for row in session.execute(statement.where(manifests.c.preregistration_id == record.id))
-    }
+    stored = {row.population: row.items_sha256 for row in session.execute(_ITEMS, {"of_id": record.id})}
     named = {each.id: each.items_sha256 for each in plan.populations or ()}
     if stored != named:
         raise PreconditionFailed(
@@ -417,13 +428,13 @@ def _write(session: Session, record: Preregistration, **changes: Any) -> Preregi
     row["acknowledged"] = list(changed.acknowledged)
     row["lint"] = None if changed.lint is None else [finding.model_dump() for finding in changed.lint]
     row["draft"] = plan.canonical_text() if changed.state == "draft" else None
-    statement = sa.update(preregistrations).where(
-        preregistrations.c.id == record.id,
-        preregistrations.c.state == record.state,
-        preregistrations.c.revision == record.revision,
-    )
-    statement = scope.of_project(statement, preregistrations, record.project_id)
-    session.execute(statement.values(**row, title=plan.title))
+    before = {
+        "of_project": record.project_id,
+        "of_id": record.id,
+        "of_state": record.state,
+        "of_revision": record.revision,
+    }
+    session.execute(_CHANGE, {**row, "title": plan.title, **before})
     return changed
 
 

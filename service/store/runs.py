@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
@@ -67,9 +69,21 @@ def bound(session: Session, preregistration_id: str) -> dict[str, BoundRun]:
     return found
 
 
-def receipts(session: Session, preregistration_id: str) -> dict[str, Receipt]:
-    """The receipt of every run, by name."""
-    return {entry.body["run"]: entry.receipt for entry in ledger.entries(session, preregistration_id, "run")}
+def receipts(session: Session, preregistration_id: str, shown: Sequence[Run]) -> list[Receipt]:
+    """The receipts of runs of one page, in its order: their leaves stand in the ledger as the runs are numbered."""
+    numbers = [each.number for each in shown]
+    if not numbers:
+        return []
+    first, last = min(numbers), max(numbers)
+    entries = ledger.entries(session, preregistration_id, "run", skip=first - 1, most=last - first + 1)
+    said, found = {entry.body["run"]: entry for entry in entries}, []
+    for each in shown:
+        entry = said.get(each.run)
+        holds = entry is not None and entry.body["run_sha256"] == each.sha256()
+        integrity.require("run", f"{preregistration_id}/{each.run}", holds=holds)
+        if entry is not None:
+            found.append(entry.receipt)
+    return found
 
 
 def _read(row: sa.RowMapping) -> Run:

@@ -63,7 +63,7 @@ def runs(session: Session, preregistration_id: str) -> list[TrackedRun]:
 
 def run_ids(session: Session, preregistration_id: str) -> Sequence[str]:
     """What they are called."""
-    return session.scalars(sa.select(tracked_runs.c.run).where(_of(preregistration_id))).all()
+    return session.scalars(_RUN_IDS, {"of_id": preregistration_id}).all()
 
 
 def link(session: Session, preregistration_id: str, run: str, now: datetime) -> None:
@@ -81,5 +81,9 @@ def unlink(session: Session, preregistration_id: str, run: str) -> bool:
     return session.execute(statement.returning(tracked_runs.c.run)).first() is not None
 
 
-def _of(preregistration_id: str) -> sa.ColumnElement[bool]:
+def _of(preregistration_id: str | sa.BindParameter[str]) -> sa.ColumnElement[bool]:
     return sa.and_(tracked_runs.c.preregistration_id == preregistration_id, tracked_runs.c.tracker == MLFLOW)
+
+
+_RUN_IDS = sa.select(tracked_runs.c.run).where(_of(sa.bindparam("of_id", type_=sa.Text)))
+"""Made once: every lock and every verdict executes it."""

@@ -63,9 +63,16 @@ def page(
 
 def asking(session: Session, project_id: str, event: str) -> list[str]:
     """Ids of those that want an event."""
-    statement = sa.select(webhooks.c.id, webhooks.c.events).order_by(webhooks.c.created_at, webhooks.c.id)
-    rows = session.execute(scope.of_project(statement, webhooks, project_id))
+    rows = session.execute(_EVENTS, {"of_project": project_id})
     return [row.id for row in rows if event in row.events.split()]
+
+
+_EVENTS = scope.of_project(
+    sa.select(webhooks.c.id, webhooks.c.events).order_by(webhooks.c.created_at, webhooks.c.id),
+    webhooks,
+    sa.bindparam("of_project", type_=sa.Text),
+)
+"""Made once: every lock and every verdict executes it."""
 
 
 def rotate(session: Session, project_id: str, webhook_id: str, sealed: bytes, *, until: datetime) -> Webhook:

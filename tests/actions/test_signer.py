@@ -7,7 +7,7 @@ import shutil
 import pytest
 import sqlalchemy as sa
 
-from forelock.transparency.checkpoints import open_checkpoint
+from forelock.transparency.checkpoints import Checkpoint, open_checkpoint
 from forelock.transparency.handovers import follow
 from forelock.transparency.tlog_proofs import TlogProof
 from service.actions import handovers, proofs
@@ -45,6 +45,14 @@ def test_a_checkpoint_is_of_what_is_committed(replica):
 def test_a_checkpoint_is_on_the_disk_and_in_the_database_before_it_is_given_out(replica):
     note = replica.sign(2) and replica.signer.checkpoint().note
     assert replica.state.read().note == replica.stored().note == note
+
+
+def test_a_checkpoint_takes_one_signature_where_nothing_was_lost(replica, monkeypatch):
+    replica.sign(2)
+    signed, sign = [], Checkpoint.sign
+    monkeypatch.setattr(Checkpoint, "sign", lambda self, by: signed.append(self.size) or sign(self, by))
+    assert replica.sign(3).size == 5
+    assert signed == [5]
 
 
 def test_a_checkpoint_that_never_reached_the_database_is_stored_before_the_next(replica, database):

@@ -9,11 +9,11 @@ import pytest
 from service.domain import merkle
 from service.domain.ledger import Frontier, leaf_hash
 from service.domain.merkle import Node
-from tests.domain.test_ledger import INPUTS, ROOTS
+from tests.rfc6962 import LEAVES, ROOTS
 
-# Proofs over the eight inputs of test_ledger.py, as published with the RFC 6962 reference implementation
+# Proofs over the eight leaves, as published with the RFC 6962 reference implementation
 # (google/certificate-transparency, cpp/merkletree/merkle_tree_test.cc): leaf or first size, from 1, and second size.
-A, B = "96a296d224f285c67bee93c30f8a309157f0daa35dc5b87e410b78630a09cfc7", ROOTS[1]
+A, B = "96a296d224f285c67bee93c30f8a309157f0daa35dc5b87e410b78630a09cfc7", ROOTS[1].hex()
 PATHS = {
     (1, 1): [],
     (1, 8): [A, "5f083f0a1a33ca076a95279832580db3e0ef4584bdff1f54c8a360f50de3031e",
@@ -123,14 +123,14 @@ def test_every_root_by_definition():
 
 @pytest.mark.parametrize("case", PATHS)
 def test_paths_against_the_reference_implementation(case):
-    log = Log([bytes.fromhex(text) for text in INPUTS])
+    log = Log(LEAVES)
     leaf, size = case
     assert [each.hex() for each in log.proof(merkle.inclusion(leaf - 1, size))] == PATHS[case]
 
 
 @pytest.mark.parametrize("case", CONSISTENCY)
 def test_consistency_against_the_reference_implementation(case):
-    log = Log([bytes.fromhex(text) for text in INPUTS])
+    log = Log(LEAVES)
     assert [each.hex() for each in log.proof(merkle.consistency(*case))] == CONSISTENCY[case]
 
 

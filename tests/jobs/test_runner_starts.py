@@ -121,7 +121,8 @@ def test_a_runner_that_stops_does_not_wait_for_a_pool_that_is_being_started(worl
     pool.may.set()
 
 
-def test_no_job_is_taken_before_the_pool_is_up(world):
+def coming_up(world):
+    """A runner whose pool is coming up in a thread, a job, that thread, and the event that lets the pool be up."""
     begun, may = threading.Event(), threading.Event()
 
     class Slow(InlinePool):
@@ -133,6 +134,11 @@ def test_no_job_is_taken_before_the_pool_is_up(world):
     running = threading.Thread(target=runner.run)
     running.start()
     assert begun.wait(60)
+    return runner, job, running, may
+
+
+def test_no_job_is_taken_before_the_pool_is_up(world):
+    runner, job, running, may = coming_up(world)
     assert (world.read(job).state, world.read(job).attempts) == ("queued", 0)
     may.set()
     until = time.monotonic() + 60
@@ -144,17 +150,7 @@ def test_no_job_is_taken_before_the_pool_is_up(world):
 
 
 def test_a_runner_that_stops_while_its_pool_comes_up_takes_no_job(world):
-    begun, may = threading.Event(), threading.Event()
-
-    class Slow(InlinePool):
-        def start(self):
-            begun.set()
-            assert may.wait(60)
-
-    runner, job = world.runner(Slow()), world.enqueue()
-    running = threading.Thread(target=runner.run)
-    running.start()
-    assert begun.wait(60)
+    runner, job, running, may = coming_up(world)
     runner.stop()
     running.join(60)
     assert not running.is_alive()

@@ -20,6 +20,9 @@ from service.wake import Alarm
 from tests.api.conftest import add_key, add_project
 from tests.pools import InlinePool
 
+only_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+"""Where no statement is asked that another test does not ask of both."""
+
 
 @dataclass
 class Service:
@@ -70,3 +73,9 @@ def service(database: Database, tmp_path: Path) -> Iterator[Service]:
         client.headers["Authorization"] = f"Bearer {built.key()}"
         yield built
     runner.close()
+
+
+@pytest.fixture
+def loopback_may_be_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service may call addresses of this machine."""
+    monkeypatch.setenv("FORELOCK_OUTGOING_ALLOW", "127.0.0.1")

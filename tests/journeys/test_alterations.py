@@ -452,3 +452,13 @@ def test_alterations_are_listed_and_forgotten(service: Service, capsys: pytest.C
         red(service)
         assert main(["alterations", "--forget"]) == 0
     assert service.client.get("/health/ready").status_code == 200
+
+
+def test_a_run_without_its_leaf_is_told_and_not_listed(service: Service) -> None:
+    prereg_id = a_locked(service)
+    runs = f"/v1/preregistrations/{prereg_id}/runs"
+    for name in ("first", "second"):
+        assert service.client.post(runs, json={"arm": "A", "run": name}).status_code == 201
+    with unguarded(service, "ledger_entries") as session:
+        session.execute(sa.text("DELETE FROM ledger_entries WHERE kind = 'run' AND leaf LIKE '%first%'"))
+    refused(service, runs)

@@ -10,10 +10,9 @@ import pytest
 from service.jobs.runner import Runner
 from tests.pools import StuckPool
 
-from .conftest import Service
+from .conftest import Service, only_sqlite
 from .plans import draft, idempotent, items, lock, locked, post, small_plan
 
-only_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 N = 8
 
 

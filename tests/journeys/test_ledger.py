@@ -7,6 +7,7 @@ import shutil
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from starlette.testclient import TestClient
 
 from forelock.cli import main
@@ -17,7 +18,7 @@ from forelock.transparency.notes import VerifierKey
 from forelock.transparency.tlog_proofs import TlogProof
 
 from .conftest import Service
-from .plans import draft, items, locked, post, small_plan
+from .plans import draft, idempotent, items, lock, locked, post, small_plan
 
 N = 10
 
@@ -53,6 +54,39 @@ def command(service: Service, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
         return code, told.out + told.err
 
     return run
+
+
+def test_a_lock_answers_what_is_read_of_the_record_apart_from_the_proof(service: Service) -> None:
+    locked(service.client, small_plan(N))  # on the same items
+    answer = lock(service.client, draft(service.client, small_plan(N)))
+    read = service.client.get(f"/v1/preregistrations/{answer.json()['id']}")
+    told, shown = answer.json(), read.json()
+    assert shown["receipt"].pop("proof") is not None
+    assert shown["receipt"].pop("checkpoint") is not None
+    assert (told["receipt"].pop("proof"), told["receipt"].pop("checkpoint")) == (None, None)
+    assert told == shown
+    assert told["family"]["registration"] == 2
+    assert answer.headers["ETag"] == read.headers["ETag"]
+
+
+def test_a_lock_asks_the_database_for_nothing_that_it_has_just_written(service: Service) -> None:
+    said: list[str] = []
+    prereg_id = draft(service.client, small_plan(N))
+    etag = service.client.get(f"/v1/preregistrations/{prereg_id}").headers["ETag"]
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        said.append(" ".join(statement.split()))
+
+    sa.event.listen(service.database.engine, "before_cursor_execute", note)
+    path = f"/v1/preregistrations/{prereg_id}/lock"
+    answer = service.client.post(path, json={"acknowledge": "all"}, headers=idempotent(**{"If-Match": etag}))
+    assert answer.status_code == 200, answer.text
+    append = next(at for at, each in enumerate(said) if each.startswith("INSERT INTO ledger_entries"))
+    keep = next(at for at, each in enumerate(said) if each.startswith("INSERT INTO idempotency"))
+    after = " ".join(said[append:keep])
+    for table in ("plans", "links", "ledger_checkpoints"):
+        assert f" FROM {table} " not in after
+    assert "ledger_entries.leaf," not in after
 
 
 def test_receipts_of_a_record_are_listed_page_by_page_and_verify(service: Service) -> None:

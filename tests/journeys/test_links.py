@@ -9,12 +9,10 @@ import pytest
 
 from service.domain.outgoing import MOST_LINKS
 
-from .conftest import Service
+from .conftest import Service, only_sqlite
 from .outbox import N, judge, lock
 from .plans import draft, small_plan
 
-only_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-"""Where no statement is asked that another test does not ask of both."""
 LINK = {"kind": "wandb", "url": "https://wandb.ai/lab/caching/runs/3k2j", "external_id": "3k2j"}
 
 

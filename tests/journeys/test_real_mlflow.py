@@ -22,14 +22,13 @@ from forelock.mlflow_runs import fetch_run
 from tests.loopback import serving
 from tests.mlflow_server import FakeMlflow
 
-from .conftest import Service
+from .conftest import Service, only_sqlite
 from .outbox import N, drain, judge, lock, sender
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(900),
 ]
-only_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / ".do" / "mlflow"
 API = "/api/2.0/mlflow"

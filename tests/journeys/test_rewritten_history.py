@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
@@ -29,7 +28,6 @@ from service.app import create_app
 from service.domain.canonical import canonical, sha256_hex
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
-from service.domain.results.batches import PlacedBatch
 from service.domain.verdicts.outcomes import Outcomes
 from service.keyring import Keyring
 from service.starting import signer_of
@@ -226,7 +224,7 @@ def test_changed_rows_with_the_verdict_that_follows_from_them_show(
         if batch.arm == "B":
             rows.values[:] = 1.0
         sealed[batch.sequence] = sealing.seal_rows(sealing.public_half(private), rows, salt, facts)
-        outcomes.place(placed(batch, rows))
+        outcomes.place(verdict_actions.placed(batch, rows))
     with service.database.read() as session:
         inputs = verdict_actions.Inputs(
             prereg_id,
@@ -357,17 +355,3 @@ def record_of(service: Service, prereg_id: str) -> Preregistration:
 
 def bundle_of(service: Service, prereg_id: str) -> bytes:
     return service.client.get(f"/v1/preregistrations/{prereg_id}/bundle").content
-
-
-def placed(batch: Any, rows: sealing.SecretRows) -> Any:
-    return PlacedBatch(
-        population=batch.population,
-        arm=batch.arm,
-        endpoint=batch.endpoint,
-        run=batch.run,
-        positions=np.frombuffer(batch.positions, dtype="<i4"),
-        replicates=np.frombuffer(batch.replicates, dtype="<u2"),
-        values=rows.values,
-        statuses=rows.statuses,
-        observed_at=rows.observed_at,
-    )

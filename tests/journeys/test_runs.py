@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from service.domain.results.runs import VIOLATIONS
 from tests.journeys.conftest import Service
 from tests.journeys.plans import draft, idempotent, items, locked, post, small_plan
 from tests.journeys.test_states import amend, path, verdict, withdraw
@@ -62,17 +63,7 @@ def test_a_run_is_answered_with_its_receipt_and_listed(service: Service) -> None
 
 
 @pytest.mark.parametrize("effect", ["invalid", "flag"])
-@pytest.mark.parametrize(
-    "code",
-    [
-        "run_missing",
-        "run_unknown",
-        "run_of_another_arm",
-        "run_before_lock",
-        "judge_differs",
-        "environment_differs",
-    ],
-)
+@pytest.mark.parametrize("code", VIOLATIONS)
 def test_a_violation_does_what_the_plan_says(service: Service, code: str, effect: str) -> None:
     plan = asking(effect, environment={"harness": "h-1"})
     plan["endpoints"] = [plan["endpoints"][0] | {"judge": {"model": "judge-1"}}]

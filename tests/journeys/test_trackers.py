@@ -14,19 +14,11 @@ from service.store import clock, tables
 from tests.loopback import serving
 from tests.mlflow_server import FakeMlflow, basic
 
-from .conftest import Service
+from .conftest import Service, only_sqlite
 from .outbox import N, drain, judge, lock, sender
 from .plans import draft, idempotent, items, locked, post, small_plan
 
-pytestmark = pytest.mark.any_database
-
-only_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-"""Where no statement is asked that another test does not ask of both."""
-
-
-@pytest.fixture(autouse=True)
-def _loopback_may_be_called(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FORELOCK_OUTGOING_ALLOW", "127.0.0.1")
+pytestmark = [pytest.mark.any_database, pytest.mark.usefixtures("loopback_may_be_called")]
 
 
 @pytest.fixture

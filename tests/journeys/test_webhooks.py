@@ -21,18 +21,10 @@ from service.jobs.delivering import Delivering
 from service.store import clock, deliveries, tables
 from tests.loopback import Asked, Loopback, serving
 
-from .conftest import Service
+from .conftest import Service, only_sqlite
 from .outbox import drain, judge, lock, sender
 
-pytestmark = pytest.mark.any_database
-
-only_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-"""Where no statement is asked that another test does not ask of both."""
-
-
-@pytest.fixture(autouse=True)
-def _loopback_may_be_called(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FORELOCK_OUTGOING_ALLOW", "127.0.0.1")
+pytestmark = [pytest.mark.any_database, pytest.mark.usefixtures("loopback_may_be_called")]
 
 
 @pytest.fixture

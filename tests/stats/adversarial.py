@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from hypothesis import strategies as st
 
+from service.stats import clustered_mcnemar
 from service.stats.shared import registry
 
 Body = dict[str, Any]
@@ -219,16 +220,7 @@ def request(draw: st.DrawFn, name: str) -> Body:
         case "paired-difference":
             return draw(_binary()) | confidence
         case "clustered-mcnemar":
-            methods = (
-                "sign_flip",
-                "obuchowski",
-                "durkalski",
-                "yang",
-                "eliasziw_donner",
-                "cr1_t",
-                "cr2_t",
-                "cv3_t",
-            )
+            methods = get_args(clustered_mcnemar.Method)
             return draw(_clustered()) | confidence | _some(draw, method=methods, alternative=SIDES)
         case "equivalence":
             method = draw(st.sampled_from(["tango", "t", "bootstrap_ci"]))

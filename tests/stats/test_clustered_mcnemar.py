@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from service.errors import InvalidData
+from service.stats import clustered_mcnemar
 from tests.simulation.reads import CLUSTERED, coverage, errors, predicted
 from tests.simulation.rows import Batch
 from tests.simulation.worlds import WORLDS
@@ -290,21 +292,7 @@ def simulated() -> Iterator[Batch]:
 CASES = Cases(
     degenerate=lambda: bodies_of_pairs(),
     growing=[lambda k: {**pairs(400 * k), "clusters": [i // 4 for i in range(400 * k)]}],
-    mirrored={
-        "clusters": [
-            {"method": each}
-            for each in (
-                "sign_flip",
-                "obuchowski",
-                "durkalski",
-                "yang",
-                "eliasziw_donner",
-                "cr1_t",
-                "cr2_t",
-                "cv3_t",
-            )
-        ]
-    },
+    mirrored={"clusters": [{"method": each} for each in get_args(clustered_mcnemar.Method)]},
     simulated=simulated,
     varied={"method": ["sign_flip", "obuchowski", "yang", "eliasziw_donner", "cr1_t", "cr2_t", "cv3_t"]},
 )

@@ -19,9 +19,9 @@ from service.kernels.standings import tied_sets
 from service.stats.shared import registry
 from tests.simulation.reads import errors
 from tests.simulation.rows import ALPHA, LEVEL, Batch, Read
-from tests.simulation.worlds import GRADED
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
+from tests.stats.ranked import differences_covered, like_arms_apart, ranks_covered
 
 NAME = "leaderboard"
 tables = st.integers(2, 4).flatmap(
@@ -368,27 +368,6 @@ def bodies():
 def many(items, k, **more):
     rng = np.random.default_rng(0)
     return body((rng.random((k, items)) < 0.6).astype(float), **more)
-
-
-def like_arms_apart(found):
-    """Any pair of arms told apart that are equally good."""
-    good = {f"arm {place}": each for place, each in enumerate(GRADED)}
-    return any(pair.apart and good[pair.first] == good[pair.second] for pair in found.pairs)
-
-
-def ranks_covered(found):
-    """Every true rank in its interval; arms that are equally good have several."""
-    good = {f"arm {place}": each for place, each in enumerate(GRADED)}
-    return all(
-        arm.rank_low <= 1 + sum(each > good[arm.name] for each in GRADED)
-        and sum(each >= good[arm.name] for each in GRADED) <= arm.rank_high
-        for arm in found.arms
-    )
-
-
-def differences_covered(found):
-    """Every simultaneous interval holds 0, the truth of arms that are all alike."""
-    return all(pair.ci.low is None or pair.ci.low <= 0 <= pair.ci.high for pair in found.pairs)
 
 
 def best_covered(found):

@@ -17,9 +17,9 @@ from service.kernels import max_t, preferences
 from service.stats.shared import registry
 from tests.simulation.reads import errors
 from tests.simulation.rows import ALPHA, LEVEL, Batch, Read
-from tests.simulation.worlds import GRADED
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
+from tests.stats.ranked import differences_covered, like_arms_apart, ranks_covered
 
 NAME = "preference"
 UNIT = 400 / math.log(10)
@@ -298,27 +298,6 @@ def test_uneven_counts_are_fitted():
     wins = np.array([[0, 1e9, 0], [1, 0, 1e9], [0, 1, 0]])
     found = preferences.fit(wins, np.zeros((3, 3)))
     assert np.diff(found.logs) == pytest.approx([-math.log(1e9)] * 2)
-
-
-def like_arms_apart(found):
-    """Any pair of arms told apart that are equally strong."""
-    good = {f"arm {place}": each for place, each in enumerate(GRADED)}
-    return any(pair.apart and good[pair.first] == good[pair.second] for pair in found.pairs)
-
-
-def ranks_covered(found):
-    """Every true rank in its interval; arms that are equally strong have several."""
-    good = {f"arm {place}": each for place, each in enumerate(GRADED)}
-    return all(
-        arm.rank_low <= 1 + sum(each > good[arm.name] for each in GRADED)
-        and sum(each >= good[arm.name] for each in GRADED) <= arm.rank_high
-        for arm in found.arms
-    )
-
-
-def differences_covered(found):
-    """Every simultaneous interval holds 0, the truth of arms that are all alike."""
-    return all(pair.ci.low is None or pair.ci.low <= 0 <= pair.ci.high for pair in found.pairs)
 
 
 def simulated() -> Iterator[Batch]:

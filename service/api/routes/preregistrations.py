@@ -345,7 +345,7 @@ def lock_preregistration(
         receipts.append(receipt)
         if body.mlflow_run is not None:
             tracking.link(session, caller, locked, body.mlflow_run, now=clock.now(session))
-        return respond(session, locked)
+        return respond(session, locked, just_locked=receipt)
 
     linted = linted_draft(shared, caller, prereg_id)  # before the write: others wait for whoever writes
     with refusals_audited(shared, caller, prereg_id, "preregistration.lock"):

@@ -78,19 +78,28 @@ class PreregistrationView(View):
     links: list[Link] = Field([], description="Places outside that belong to it; no part of the plan.")
 
 
-def view(session: Session, record: Preregistration) -> PreregistrationView:
+def view(
+    session: Session, record: Preregistration, just_locked: Receipt | None = None
+) -> PreregistrationView:
     """The record as its project sees it."""
-    return PreregistrationView(**view_fields(session, record))
+    return PreregistrationView(**view_fields(session, record, just_locked))
 
 
-def view_fields(session: Session, record: Preregistration) -> dict[str, Any]:
-    """What the view holds, for a view that holds more."""
+def view_fields(
+    session: Session, record: Preregistration, just_locked: Receipt | None = None
+) -> dict[str, Any]:
+    """What the view holds, for a view that holds more.
+
+    Args:
+        just_locked: the receipt of a lock in this very transaction. Nothing else has happened to the record, nothing
+            is linked to it, and no checkpoint holds the leaf: none of that is asked for.
+    """
     draft = record.state == "draft"
-    happened = (
-        {} if draft else {each.receipt.kind: each for each in ledger.entries(session, record.id, *_TOLD)}
-    )
+    new = draft or just_locked is not None
+    entries = [] if new else ledger.entries(session, record.id, *_TOLD)
+    happened = {each.receipt.kind: each for each in entries}
     lock = happened.get("plan_amended") or happened.get("plan_locked")
-    seals = unblinding.seals(session, record)
+    seals = unblinding.seals_of(entries)
     return {
         "id": record.id,
         "state": record.state,
@@ -108,14 +117,14 @@ def view_fields(session: Session, record: Preregistration) -> dict[str, Any]:
         "closed": _happened(Closing, happened.get("close")),
         "withdrawn": _happened(Withdrawal, happened.get("withdrawal")),
         "family": families.place_of(session, record),
-        "receipt": None if lock is None else proofs.proven(session, [lock.receipt])[0],
+        "receipt": just_locked if lock is None else proofs.proven(session, [lock.receipt])[0],
         "unblindings": list(seals.unblindings),
         "erasure": seals.erasure,
-        "links": [] if draft else links.every(session, record.id),
+        "links": [] if new else links.every(session, record.id),
     }
 
 
-_TOLD: tuple[Kind, ...] = ("plan_locked", "plan_amended", "close", "withdrawal")
+_TOLD: tuple[Kind, ...] = ("plan_locked", "plan_amended", "close", "withdrawal", *unblinding.SEALS)
 V = TypeVar("V", Closing, Withdrawal)
 
 
@@ -127,9 +136,15 @@ def _happened(view: type[V], entry: ledger.Entry | None) -> V | None:
     return view(at=entry.created_at, receipt=entry.receipt, **said)
 
 
-def respond(session: Session, record: Preregistration, status: int = 200, **headers: str) -> Response:
+def respond(
+    session: Session,
+    record: Preregistration,
+    status: int = 200,
+    just_locked: Receipt | None = None,
+    **headers: str,
+) -> Response:
     """The record's view with its ETag; a locked plan as it was locked."""
-    shown = view(session, record)
+    shown = view(session, record, just_locked)
     seals = unblinding.Seals(tuple(shown.unblindings), shown.erasure)
     tagged = {"ETag": _etag(record, seals, shown.links), **headers}
     if record.state == "draft":

@@ -98,10 +98,10 @@ def list_runs(
     """List the runs that were bound, newest first, and what would stand against a verdict as things are."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
     found, following = runs.page(session, record.id, cursor=cursor, limit=limit)
-    receipts = runs.receipts(session, record.id)
+    receipts = runs.receipts(session, record.id, found)
     return answer(
         RunPage(
-            items=[_view(each, receipts[each.run]) for each in found],
+            items=list(map(_view, found, receipts)),
             next_cursor=following,
             marks=list(marks(session, record)),
         )

@@ -47,17 +47,3 @@ def family_id(project_id: str, items: Iterable[str]) -> str:
 def in_order(members: Iterable[Member], items: frozenset[str]) -> list[Member]:
     """Those with just these items, in the order of their locks."""
     return sorted((each for each in members if each.items == items), key=lambda each: each.lock_sequence)
-
-
-def place(project_id: str, members: Iterable[Member], preregistration_id: str) -> FamilyPlace | None:
-    """The place of one of the members; None where it is none of them."""
-    known = {each.preregistration_id: each for each in members}
-    this = known.get(preregistration_id)
-    if this is None:
-        return None
-    family = in_order(known.values(), this.items)
-    return FamilyPlace(
-        id=family_id(project_id, this.items),
-        registration=[each.preregistration_id for each in family].index(preregistration_id) + 1,
-        of=len(family),
-    )

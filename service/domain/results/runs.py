@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import AwareDatetime, Field
 
@@ -26,14 +26,7 @@ Violation = Literal[
     "judge_differs",
     "environment_differs",
 ]
-VIOLATIONS: tuple[Violation, ...] = (
-    "run_missing",
-    "run_unknown",
-    "run_of_another_arm",
-    "run_before_lock",
-    "judge_differs",
-    "environment_differs",
-)
+VIOLATIONS: tuple[Violation, ...] = get_args(Violation)
 MAX_RUNS = 10_000
 """Of one record."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

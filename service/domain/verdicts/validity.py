@@ -16,16 +16,7 @@ from pydantic import AwareDatetime, Field
 from service.domain.results.runs import NamedBatch, Violation
 from service.records import Record
 
-Code = Literal[
-    "unblinded",
-    "closed_early",
-    "run_missing",
-    "run_unknown",
-    "run_of_another_arm",
-    "run_before_lock",
-    "judge_differs",
-    "environment_differs",
-]
+Code = Literal["unblinded", "closed_early", Violation]
 """In the order in which their reasons are given. Words of each: `english` here, `words/chinese_reasons.py`."""
 Effect = Literal["invalid", "flag"]
 

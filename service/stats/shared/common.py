@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal, Self
@@ -159,6 +159,12 @@ class PairedColumns(Request):
     def arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Baseline and candidate as float arrays of shape (n,)."""
         return np.asarray(self.baseline, dtype=np.float64), np.asarray(self.candidate, dtype=np.float64)
+
+
+def require_two_clusters(clusters: Collection[Hashable] | None) -> None:
+    """Refuse a single cluster, which shows nothing of others; None is no clusters at all."""
+    if clusters is not None and len(set(clusters)) < 2:
+        raise InvalidData.field("clusters", "hold a single cluster", "send two clusters or leave them out")
 
 
 def require_equal_lengths(columns: dict[str, Sequence[object]]) -> None:

@@ -208,13 +208,16 @@ def collected(*, arms: str = "AB") -> World:
 def judged(outcome: str = "supported", voided: Sequence[int] = (), world: World | None = None) -> World:
     """The same with a verdict, and an entry of somebody else behind it."""
     world = world or collected()
-    plan_sha256 = sha256(world.members["plans/1.json"])
-    said = text(verdict(plan_sha256, outcome, voided))
-    world.members["verdict.json"] = said
-    body = {"preregistration_id": ID, "plan_sha256": plan_sha256, "verdict_sha256": sha256(said)}
-    world.log("verdict", body)
+    say(world, verdict(sha256(world.members["plans/1.json"]), outcome, voided))
     world.log("plan_locked", {"preregistration_id": "another"}, own=False)
     return world
+
+
+def say(world: World, said: dict[str, Any]) -> None:
+    """The verdict of a record, and its entry."""
+    world.members["verdict.json"] = text(said)
+    body = {key: said[key] for key in ("preregistration_id", "plan_sha256")}
+    world.log("verdict", body | {"verdict_sha256": sha256(text(said))})
 
 
 def checked(data: bytes, **options: Any) -> Report:

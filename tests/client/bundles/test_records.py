@@ -24,6 +24,7 @@ from .making import (
     judged,
     locked,
     plan,
+    say,
     sha256,
     status,
     text,
@@ -91,13 +92,7 @@ def test_an_early_end_by_hand_is_in_the_verdict() -> None:
         world = collected(arms="A")
         world.log("close", {"preregistration_id": ID, "received": 4, "expected": 8, "deviation": 1})
         said = verdict(sha256(world.members["plans/1.json"]), "invalid") | more
-        world.members["verdict.json"] = text(said)
-        body = {
-            "preregistration_id": ID,
-            "plan_sha256": said["plan_sha256"],
-            "verdict_sha256": sha256(text(said)),
-        }
-        world.log("verdict", body)
+        say(world, said)
         return checked(world.bundle())
 
     said = "the collection was closed early, with 4 of 8 planned results in (deviation 1)"
@@ -116,13 +111,7 @@ def opened_early(*, late: bool, mark: dict[str, Any] | None, outcome: str = "inv
         world.log("batch", batch_body(2, "B", data, 4))
         world.members["rows.bin"] += data
     said = verdict(sha256(world.members["plans/1.json"]), outcome) | ({"marks": [mark]} if mark else {})
-    world.members["verdict.json"] = text(said)
-    body = {
-        "preregistration_id": ID,
-        "plan_sha256": said["plan_sha256"],
-        "verdict_sha256": sha256(text(said)),
-    }
-    world.log("verdict", body)
+    say(world, said)
     return checked(world.bundle())
 
 
@@ -148,13 +137,7 @@ def test_an_early_look_at_outcomes_is_in_the_verdict() -> None:
 def judged_with_a_mark_for_nothing(mark: dict[str, Any]) -> bytes:
     world = collected()
     said = verdict(sha256(world.members["plans/1.json"])) | {"marks": [mark]}
-    world.members["verdict.json"] = text(said)
-    body = {
-        "preregistration_id": ID,
-        "plan_sha256": said["plan_sha256"],
-        "verdict_sha256": sha256(text(said)),
-    }
-    world.log("verdict", body)
+    say(world, said)
     return world.bundle()
 
 

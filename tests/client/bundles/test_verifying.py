@@ -26,6 +26,7 @@ from .making import (
     locked,
     members,
     packed,
+    say,
     sha256,
     status,
     text,
@@ -154,9 +155,7 @@ def verdict_of_another_plan() -> bytes:
     judged(world=world)
     world.own.pop()
     said = json.loads(world.members["verdict.json"]) | {"plan_sha256": "0" * 64}
-    world.members["verdict.json"] = text(said)
-    body = {"preregistration_id": ID, "plan_sha256": "0" * 64, "verdict_sha256": sha256(text(said))}
-    world.log("verdict", body)
+    say(world, said)
     return world.bundle()
 
 

@@ -14,6 +14,7 @@ from forelock.witness import opentimestamps as ots
 from forelock.witness.bitcoin import read_header
 from forelock.witness.found import Stamp, WitnessFault
 from forelock.witness.proof_tree import BITCOIN, PENDING, Node, Operation, parse_tree, write_tree
+from tests.calendar import in_block, pending_at
 
 EXAMPLES = Path(__file__).parent / "ots"
 NAMES = sorted(path.name.removesuffix(".ots") for path in EXAMPLES.glob("*.ots"))
@@ -27,20 +28,6 @@ BLOCK_358391 = bytes.fromhex(
 
 def example(name: str) -> tuple[bytes, bytes]:
     return (EXAMPLES / name).read_bytes(), (EXAMPLES / f"{name}.ots").read_bytes()
-
-
-def pending_at(uri: str) -> bytes:
-    payload = bytes([len(uri)]) + uri.encode()
-    return b"\x00" + PENDING + bytes([len(payload)]) + payload
-
-
-def in_block(height: int) -> bytes:
-    payload = bytearray()
-    while height > 0x7F:
-        payload.append(height & 0x7F | 0x80)
-        height >>= 7
-    payload.append(height)
-    return b"\x00" + BITCOIN + bytes([len(payload)]) + bytes(payload)
 
 
 @pytest.mark.parametrize("name", NAMES)

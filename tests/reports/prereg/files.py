@@ -2,27 +2,7 @@
 
 from __future__ import annotations
 
-TEMPLATE = """\
-# Experiments Pre-Registration
-
-## Hypotheses
-
-**H1a**: ephemeral failure-triggered synthesis (C3) improves paired binary accuracy
-       by ≥ 2.0 pp over zero-build retrieval (C1) on LongMemEval-S, with
-       McNemar p < 0.05.
-
-**H1b**: persistent caching (C4) improves paired binary accuracy by ≥ 2.0 pp
-       over ephemeral (C3) on LoCoMo, with conversation-clustered McNemar
-       p < 0.05.
-
-## Primary endpoint
-- **paired binary accuracy** (per-question 0/1)
-- secondary: token-F1 (LoCoMo official)
-
-## Sample size
-- H1a: n=500 (LongMemEval-S full); paired against C1.
-- H1b: n=764 (LoCoMo, 5 conv × all QA paired).
-
+RULES_TO_CORRECTION = """\
 ## Decision rules
 - Pass H1a iff Δ(C3-C1) ≥ +2.0 pp AND McNemar p < 0.05 AND 95% CI excludes 0.
 - Pass H1b iff Δ(C4-C3) ≥ +2.0 pp AND clustered McNemar p < 0.05 AND 95% CI excludes 0.
@@ -48,6 +28,33 @@ TEMPLATE = """\
 - 2 hypotheses × 1 primary endpoint = 2 tests; report all p values uncorrected,
   do not claim "corrected significance".
 """
+"""What the template says, filled in or not."""
+
+TEMPLATE = (
+    """\
+# Experiments Pre-Registration
+
+## Hypotheses
+
+**H1a**: ephemeral failure-triggered synthesis (C3) improves paired binary accuracy
+       by ≥ 2.0 pp over zero-build retrieval (C1) on LongMemEval-S, with
+       McNemar p < 0.05.
+
+**H1b**: persistent caching (C4) improves paired binary accuracy by ≥ 2.0 pp
+       over ephemeral (C3) on LoCoMo, with conversation-clustered McNemar
+       p < 0.05.
+
+## Primary endpoint
+- **paired binary accuracy** (per-question 0/1)
+- secondary: token-F1 (LoCoMo official)
+
+## Sample size
+- H1a: n=500 (LongMemEval-S full); paired against C1.
+- H1b: n=764 (LoCoMo, 5 conv × all QA paired).
+
+"""
+    + RULES_TO_CORRECTION
+)
 
 CHINESE = """\
 # 实验预注册
@@ -102,7 +109,8 @@ CHINESE = """\
 - 任一臂缺失的题在两臂中一并剔除。
 """
 
-FILLED = """\
+FILLED = (
+    """\
 # Experiments Pre-Registration: Synthesis and caching
 
 ## Hypotheses
@@ -124,32 +132,12 @@ FILLED = """\
   - Independence: one conversation per question
 - H1b: n=80 (LoCoMo, 8 conv × 10 QA paired).
 
-## Decision rules
-- Pass H1a iff Δ(C3-C1) ≥ +2.0 pp AND McNemar p < 0.05 AND 95% CI excludes 0.
-- Pass H1b iff Δ(C4-C3) ≥ +2.0 pp AND clustered McNemar p < 0.05 AND 95% CI excludes 0.
-
-## SESOI (smallest effect size of interest)
-- ±2 pp on binary accuracy
-
-## Statistical tests
-- McNemar (scipy.stats.binomtest with min(n01,n10), n=n01+n10)
-- Paired bootstrap 95% CI (2000 resamples, conversation-clustered for H1b)
-- TOST equivalence test against ±2 pp SESOI
-
-## τ choice
-- LongMemEval-S: τ = 0.40 (max_score p30 on dev split)
-- LoCoMo:        τ = 0.47 (max_score p30 on dev split)
-
-## Stopping rule
-- No interim analysis; run to pre-specified n.
-- If a sanity replicate (n<100) shows surprising effects, document in
-  DEVIATIONS.md but do NOT change main protocol.
-
-## Multiple comparisons
-- 2 hypotheses × 1 primary endpoint = 2 tests; report all p values uncorrected,
-  do not claim "corrected significance".
+"""
+    + RULES_TO_CORRECTION
+    + """\
 
 ## Missing results
 - Policy: `exclude_pair`
 """
+)
 """The gaps filled: a title, eight conversations instead of five, why items are independent, what is missing."""

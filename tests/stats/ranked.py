@@ -1,0 +1,26 @@
+"""What is asked of rankings of arms whose true order is known: `GRADED`, or arms that are all alike."""
+
+from __future__ import annotations
+
+from tests.simulation.worlds import GRADED
+
+
+def like_arms_apart(found):
+    """Any pair of arms told apart that are equally good."""
+    good = {f"arm {place}": each for place, each in enumerate(GRADED)}
+    return any(pair.apart and good[pair.first] == good[pair.second] for pair in found.pairs)
+
+
+def ranks_covered(found):
+    """Every true rank in its interval; arms that are equally good have several."""
+    good = {f"arm {place}": each for place, each in enumerate(GRADED)}
+    return all(
+        arm.rank_low <= 1 + sum(each > good[arm.name] for each in GRADED)
+        and sum(each >= good[arm.name] for each in GRADED) <= arm.rank_high
+        for arm in found.arms
+    )
+
+
+def differences_covered(found):
+    """Every simultaneous interval holds 0, the truth of arms that are all alike."""
+    return all(pair.ci.low is None or pair.ci.low <= 0 <= pair.ci.high for pair in found.pairs)
