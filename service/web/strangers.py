@@ -24,6 +24,7 @@ from service.api.routes.charts import Hypothesis, known_chart
 from service.api.routes.preregistrations import LockReceipt
 from service.api.routes.verdicts import require_verdict
 from service.errors import NotFound
+from service.reports.charts.of_verdict import forest_of
 from service.reports.charts.style import Spec
 from service.reports.charts.words import Language
 from service.store import ledger, projects
@@ -72,13 +73,15 @@ Visited = Annotated[Opened, Depends(_from_path)]
 def page(request: Request, session: ReadSession, visited: Visited) -> Response:
     """The page of the record, as its project sees it."""
     record, link = visited.record, visited.link
-    say = Say(language_of(request))
+    say, found = Say(language_of(request)), verdict_of(session, record)
+    intervals = None if found is None else forest_of(record.plan, found, say.language)
     return html(
         request,
         "shared.html",
-        page=page_of_record(session, record, verdict_of(session, record), say=say),
+        page=page_of_record(session, record, found, say=say),
         report=None,
         forest=None,
+        pictured=intervals and f"{request.url.path}/charts/forest.svg?lang={say.language}",
         base=request.url.path,
         judged=record.judged_at is not None,
         project="" if visited.anonymous else projects.get(session, record.project_id).name,
@@ -116,11 +119,12 @@ async def picture(
     hypothesis: Hypothesis = None,
     lang: Lang = "en",
     theme: ON_PAPER = "light",
+    shape: str = "",
 ) -> Response:
     """A picture of the record, refused as for its project's keys."""
     spec = await to_thread.run_sync(_spec, request, chart, form, hypothesis, lang)
     _name, wanted = known_chart(chart, form)
-    response = await pictured(request, spec, wanted, theme)
+    response = await pictured(request, spec, wanted, theme, narrow=shape == "narrow")
     response.headers.update(_NOT_KEPT)
     return response
 

@@ -18,6 +18,13 @@ from tests.journeys.test_multiverse import FEWER
 
 pytestmark = pytest.mark.browser
 
+SIDEWAYS = """[...document.querySelectorAll('.chart, .chart *')].filter(e => e.scrollWidth > e.clientWidth + 1
+  && getComputedStyle(e).overflowX !== 'visible').map(e => e.outerHTML.slice(0, 80))"""
+LETTERS = """svg => Math.min(...[...svg.querySelectorAll('text')].map(
+  text => parseFloat(getComputedStyle(text).fontSize)
+    * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width))"""
+"""How large the smallest letters of a picture are, in pixels."""
+
 
 @pytest.fixture
 def database_url(sqlite_template: Path, tmp_path: Path) -> str:
@@ -65,7 +72,8 @@ def test_the_verdict_is_read_from_the_top_with_its_pictures(
     page.reload(wait_until="networkidle")
     assert page.locator("h1 ~ .lead .outcome").first.inner_text() == "supported"
     forest = page.get_by_role("img", name=re.compile("Differences with their intervals"))
-    assert forest.locator("svg").bounding_box()["width"] > 300
+    (drawn,) = [each for each in forest.locator("svg").all() if each.is_visible()]
+    assert drawn.bounding_box()["width"] > 300
     curve = page.get_by_alt_text(re.compile("as the items came in"))
     curve.scroll_into_view_if_needed()
     page.wait_for_load_state("networkidle")
@@ -98,6 +106,18 @@ def test_a_phone_in_the_dark_shows_all_of_it(visit: Callable[..., Any], tmp_path
     page = visit(**PHONE, color_scheme="dark")
     page.wait_for_load_state("networkidle")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert page.evaluate(SIDEWAYS) == []
+    forest = page.get_by_role("img", name=re.compile("Differences with their intervals"))
+    (drawn,) = [each for each in forest.locator("svg").all() if each.is_visible()]
+    assert drawn.evaluate(LETTERS) >= 10
+    page.get_by_text("More pictures").click()
+    for picture in page.locator(".chart img").all():
+        picture.scroll_into_view_if_needed()
+        picture.evaluate("image => image.decode()")
+        taken = picture.evaluate("image => image.currentSrc")
+        assert "shape=narrow" in taken
+        assert "theme=dark" in taken
+        assert picture.evaluate("image => image.naturalWidth") <= 350
     ink = "getComputedStyle(document.querySelector('.chart svg text')).fill"
     assert page.evaluate(ink) != "rgb(27, 30, 34)"
     page.screenshot(path=tmp_path / "phone.png", full_page=True)

@@ -17,6 +17,7 @@ from service.api.http.shared import services
 from service.domain.recent import Recent
 from service.errors import Unavailable
 from service.reports.charts.draw import VERSION, Form
+from service.reports.charts.narrow import narrowed
 from service.reports.charts.style import Spec, Theme, themed
 
 ChartForm = Literal["json", "svg", "png", "pdf"]
@@ -46,14 +47,21 @@ def shows_picture(example: Any) -> dict[int | str, dict[str, Any]]:
     }
 
 
-async def pictured(request: Request, spec: Spec, form: ChartForm, theme: Theme = "light") -> Response:
-    """The picture as an answer. Its tag follows from its numbers: while they stay, it need not be sent again.
+async def pictured(
+    request: Request, spec: Spec, form: ChartForm, theme: Theme = "light", *, narrow: bool = False
+) -> Response:
+    """The picture as an answer, `narrow` for a phone.
+
+    Its tag follows from its numbers: while they stay, it need not be sent again.
 
     Raises:
         Unavailable: it could not be drawn in time.
     """
     body = json.dumps(
-        themed(spec, theme), ensure_ascii=False, separators=(",", ":"), allow_nan=False
+        themed(narrowed(spec) if narrow else spec, theme),
+        ensure_ascii=False,
+        separators=(",", ":"),
+        allow_nan=False,
     ).encode()
     tag = hashlib.sha256(body).hexdigest()
     etag = f'"{tag[:32]}-{form}-{VERSION}"'
