@@ -31,7 +31,7 @@ async def chart(
     theme: str = "",
     shape: str = "",
 ) -> Response:
-    """A picture of a record, for its page: `shape=narrow` is for a phone."""
+    """A picture of a record for its page: with `theme=both` as light or dark as that is, `shape=narrow` for a phone."""
     name, wanted = known_chart(chart, form)
     key = await to_thread.run_sync(signed_in, request)
     spec = await to_thread.run_sync(
@@ -45,7 +45,7 @@ async def chart(
     )
     services(request).reads.note(key, "chart.read", preregistration_id)
     return await pictured(
-        request, spec, wanted, "dark" if theme == "dark" else "light", narrow=shape == "narrow"
+        request, spec, wanted, "both" if theme == "both" else "light", narrow=shape == "narrow"
     )
 
 

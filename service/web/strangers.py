@@ -6,7 +6,7 @@ opens nothing from then on.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Path, Request
@@ -17,7 +17,7 @@ from service.actions import charts, families, proofs, view_links
 from service.actions.view_links import Opened
 from service.api.http.answers import answer
 from service.api.http.deps import ReadSession
-from service.api.http.drawing import ON_PAPER, pictured
+from service.api.http.drawing import pictured
 from service.api.http.shared import Services, services
 from service.api.parsing.markdown import Lang
 from service.api.routes.charts import Hypothesis, known_chart
@@ -38,6 +38,8 @@ SHARED, PUBLIC = "/shared/{token}", "/public/{prereg_id}"
 PICTURE_TURNS = 10.0
 """What a picture costs of the turns of strangers; anything else costs one."""
 _NOT_KEPT = {"Cache-Control": "no-store"}
+
+OnPage = Literal["light", "dark", "both"]
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 files = APIRouter(include_in_schema=False)
@@ -118,7 +120,7 @@ async def picture(
     form: Annotated[str, Path(max_length=8)],
     hypothesis: Hypothesis = None,
     lang: Lang = "en",
-    theme: ON_PAPER = "light",
+    theme: OnPage = "light",
     shape: str = "",
 ) -> Response:
     """A picture of the record, refused as for its project's keys."""

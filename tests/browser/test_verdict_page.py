@@ -13,13 +13,20 @@ import pytest
 from tests.api.conftest import on_a_socket
 from tests.browser.test_pages import CONTRASTS, DESK, PHONE
 from tests.journeys.conftest import Service, service  # noqa: F401  # a fixture
+from tests.journeys.plans import items, locked
 from tests.journeys.test_deviations import file, judged
 from tests.journeys.test_multiverse import FEWER
+from tests.journeys.test_slices import post as sliced_results
+from tests.journeys.test_slices import sliced
 
 pytestmark = pytest.mark.browser
 
 SIDEWAYS = """[...document.querySelectorAll('.chart, .chart *')].filter(e => e.scrollWidth > e.clientWidth + 1
   && getComputedStyle(e).overflowX !== 'visible').map(e => e.outerHTML.slice(0, 80))"""
+CUT = """[...document.querySelectorAll('table')].filter(e => e.scrollWidth > e.parentElement.clientWidth + 1)
+  .map(e => e.className + ' ' + e.scrollWidth + ' ' + e.parentElement.clientWidth)"""
+"""Tables that are wider than their place."""
+SLICED = 300
 LETTERS = """svg => Math.min(...[...svg.querySelectorAll('text')].map(
   text => parseFloat(getComputedStyle(text).fontSize)
     * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width))"""
@@ -41,10 +48,21 @@ def database(database_url: str) -> Iterator[Any]:
     opened.dispose()
 
 
+def several(service: Service) -> str:  # noqa: F811
+    """A judged record of two hypotheses, with slices."""
+    strata = ["code"] * (SLICED // 2) + ["math"] * (SLICED // 2)
+    prereg_id = locked(service.client, sliced(), {"p": {"item_ids": items(SLICED), "strata": strata}})
+    for endpoint, every in (("accuracy", 10), ("format", 12)):
+        for arm, values in (("A", [0] * SLICED), ("B", [int(at % every == 0) for at in range(SLICED)])):
+            assert sliced_results(service, prereg_id, arm, endpoint, values).status_code == 201
+    assert service.run_jobs() == 1
+    return prereg_id
+
+
 @pytest.fixture
-def visit(chromium: Any, service: Service) -> Iterator[Callable[..., Any]]:  # noqa: F811
+def visit(request: Any, chromium: Any, service: Service) -> Iterator[Callable[..., Any]]:  # noqa: F811
     """Open the page of a judged record with a deviation, signed in."""
-    prereg_id, contexts = judged(service), []
+    prereg_id, contexts = getattr(request, "param", judged)(service), []
     assert file(service, prereg_id, FEWER).status_code == 201
     with on_a_socket(service.app) as address:
 
@@ -93,10 +111,19 @@ def test_the_verdict_is_read_from_the_top_with_its_pictures(
     page.screenshot(path=tmp_path / "verdict.png", full_page=True)
 
 
-def test_a_verdict_prints_on_one_page(visit: Callable[..., Any], tmp_path: Path) -> None:
-    page = visit(java_script_enabled=True)
-    page.get_by_alt_text(re.compile("as the items came in")).scroll_into_view_if_needed()
-    page.wait_for_load_state("networkidle")
+@pytest.mark.parametrize("visit", [judged, several], indirect=True)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_verdict_prints_on_one_page(visit: Callable[..., Any], tmp_path: Path, language: str) -> None:
+    page = visit(java_script_enabled=True, color_scheme="dark")
+    page.goto(f"{page.url}?lang={language}")
+    for curve in page.locator("section > figure.chart > picture img").all():
+        curve.scroll_into_view_if_needed()
+        curve.evaluate("image => image.decode()")
+    page.emulate_media(media="print")
+    assert (
+        page.evaluate("getComputedStyle(document.querySelector('.chart svg text')).fill") == "rgb(27, 30, 34)"
+    )
+    assert page.evaluate(CUT) == []
     page.pdf(path=tmp_path / "verdict.pdf", format="A4", prefer_css_page_size=True)
     printed = (tmp_path / "verdict.pdf").read_bytes()
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 1
@@ -116,7 +143,7 @@ def test_a_phone_in_the_dark_shows_all_of_it(visit: Callable[..., Any], tmp_path
         picture.evaluate("image => image.decode()")
         taken = picture.evaluate("image => image.currentSrc")
         assert "shape=narrow" in taken
-        assert "theme=dark" in taken
+        assert "theme=both" in taken
         assert picture.evaluate("image => image.naturalWidth") <= 350
     ink = "getComputedStyle(document.querySelector('.chart svg text')).fill"
     assert page.evaluate(ink) != "rgb(27, 30, 34)"

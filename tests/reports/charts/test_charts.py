@@ -19,7 +19,7 @@ from service.reports.charts.narrow import folded, narrowed
 from service.reports.charts.pareto import frontier, pareto
 from service.reports.charts.power import power_of_rules, rule_rows
 from service.reports.charts.ranking import ranking
-from service.reports.charts.style import DASHES, SERIES, SHAPES, label, themed, values
+from service.reports.charts.style import DASHES, SERIES, SHAPES, for_both, label, themed, values
 from service.reports.charts.units import Unit
 from tests.reports.charts.samples import PARETO, RANKED, analysis, followed, specs
 
@@ -169,6 +169,15 @@ def test_names_of_arms_stand_inside_the_picture_of_quality_and_cost() -> None:
     long = [{**row, "arm": row["arm"] * 8} for row in PARETO]
     drawn = draw.draw(narrowed(pareto(long, quality="q", cost="c", binary=True)), "svg").decode()
     assert float(re.search(r'<svg[^>]* width="([\d.]+)"', drawn)[1]) <= narrow.MOST
+
+
+def test_a_picture_of_a_page_is_drawn_light_and_turns_dark_with_it() -> None:
+    drawn = draw.draw(specs()["forest"], "svg")
+    both = for_both(drawn).decode()
+    rules = re.search(r"<style>@media \(prefers-color-scheme:dark\)\{(.*)\}</style>", both)[1]
+    assert both.replace(f"<style>@media (prefers-color-scheme:dark){{{rules}}}</style>", "") == drawn.decode()
+    assert '[fill="#1b1e22"]{fill:#e7e9ec}' in rules
+    assert '[stroke="#0072b2"]{stroke:#56b4e9}' in rules
 
 
 def test_a_picture_has_a_bound() -> None:
