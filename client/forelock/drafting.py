@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 _TOKEN = re.compile(r"[A-Za-z0-9_.\-]{1,64}")
+TABLES = ("csv", "ndjson", "parquet")
+"""Formats of columns, which name no measure."""
 _ARM_PLACES = ("arm", "label", "model", "identifier", "run_name")
 
 
@@ -68,6 +70,11 @@ def draft(client: Client, form: str, ones: Sequence[OneImport]) -> Draft:
     """
     surveys = [read(client, one, form)["survey"] for one in ones]
     section, names = _section(surveys)
+    if len(ones) == 1 and "arm" not in section:
+        raise FileFault(
+            f"{ones[0].name}: does not say which arm a row is of; name two files, the baseline's first"
+            + (", each with the columns item_id and value" if section["format"] in TABLES else "")
+        )
     tables = [
         table
         for one, name in zip(ones, names, strict=True)
@@ -150,6 +157,8 @@ def _answers(
     section: Json, values: Sequence[float],
 ) -> Answers:  # fmt: skip
     named = section.get("scorer") or section.get("metric") or section["format"]
+    if named in TABLES:
+        named = "accuracy" if binary else "score"
     endpoint = re.sub(r"[^A-Za-z0-9_.\-]+", "_", str(named)).strip("_")[:64] or "score"
     spread = max(values) - min(values) if values else 1.0
     return Answers(

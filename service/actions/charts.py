@@ -95,7 +95,7 @@ def of_verdict(
         return cumulative(curve, binary=binary, subtitle=subtitle, language=language)
     if name == "arms":
         rows = [each.model_dump() for each in summaries(session, record, judged.id)]
-        told = f"{subtitle}, 95% {rows[0]['method'] or '–'}" if rows else subtitle
+        told = f"{subtitle}, 95% {METHODS[rows[0]['method']]}" if rows else subtitle
         if not rows:
             _refuse(NO_ITEMS)
         return arms(rows, binary=binary, subtitle=told, language=language)
@@ -103,6 +103,7 @@ def of_verdict(
 
 
 NO_ITEMS = "the verdict is judged on no item"
+METHODS = {"clopper_pearson": "Clopper-Pearson", "t": "t", "cr2_t": "CR2", None: "–"}
 
 
 def chosen(verdict: Verdict, hypothesis: str | None) -> HypothesisVerdict:

@@ -9,12 +9,9 @@ from typing import Any
 
 from anyio import to_thread
 from fastapi import Request
-from markupsafe import Markup
 
 from service.api.calculators import aside
 from service.api.http.body import Content
-from service.api.http.drawing import drawn_by_calculator
-from service.api.http.reporting import packed
 from service.api.http.shared import services
 from service.api.parsing.models import JSON
 from service.api.routes.charts import Answered, spec_of_answer
@@ -26,7 +23,7 @@ from service.reports.charts.style import Spec
 from service.reports.prereg.labels import Language
 from service.stats.shared.registry import StatTest
 from service.store import jobs
-from service.web.rendering import drawn_here
+from service.web.inline import Drawn, drawn_for_page
 
 WAIT_SECONDS = 4.0
 """A page waits so long for a job before it tells where the answer will be."""
@@ -39,7 +36,7 @@ class Shown:
     sentence: str
     analysis: Mapping[str, Any]
     warnings: list[Any]
-    picture: Markup | None
+    picture: Drawn | None
     described: str
     """What the picture shows, for who cannot see it."""
     text: str
@@ -84,12 +81,7 @@ async def shown(
     """The answer with its picture, where it has one that can be drawn in time."""
     spec = await to_thread.run_sync(_spec, test, answer, language)
     text = await to_thread.run_sync(_text, answer)  # an answer may be megabytes
-    picture = None
-    if spec is not None:
-        try:
-            picture = drawn_here(await drawn_by_calculator(request, packed(spec), "svg"))
-        except ForelockError:  # the answer is whole without its picture
-            picture = None
+    picture = None if spec is None else await drawn_for_page(request, spec)
     return Shown(
         sentence=str(answer["analysis"]["sentence"]),
         analysis=answer["analysis"],

@@ -29,8 +29,9 @@ async def chart(
     form: str,
     hypothesis: str | None = None,
     theme: str = "",
+    shape: str = "",
 ) -> Response:
-    """A picture of a record, for its page."""
+    """A picture of a record for its page: with `theme=both` as light or dark as that is, `shape=narrow` for a phone."""
     name, wanted = known_chart(chart, form)
     key = await to_thread.run_sync(signed_in, request)
     spec = await to_thread.run_sync(
@@ -43,7 +44,9 @@ async def chart(
         language_of(request),
     )
     services(request).reads.note(key, "chart.read", preregistration_id)
-    return await pictured(request, spec, wanted, "dark" if theme == "dark" else "light")
+    return await pictured(
+        request, spec, wanted, "both" if theme == "both" else "light", narrow=shape == "narrow"
+    )
 
 
 @routes.get(ONE + "/report.{form}")

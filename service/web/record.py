@@ -11,22 +11,20 @@ from starlette.responses import Response
 
 from service.actions import families, reports, unblinding
 from service.actions.results import expected_total
-from service.api.http.drawing import drawn_by_calculator
-from service.api.http.reporting import packed
 from service.api.http.shared import services
 from service.domain.access import Key
 from service.domain.ledger import Kind
 from service.domain.outgoing import Link
 from service.domain.plans.preregistration import Preregistration
 from service.domain.verdicts.records import HypothesisVerdict, Verdict
-from service.errors import TooLarge, Unavailable
 from service.reports.charts.of_verdict import counts_of, forest_of
 from service.reports.charts.style import Spec
 from service.reports.verdict import words
 from service.reports.verdict.content import Report
 from service.store import clock, coverage, jobs, ledger, links, preregistrations, verdicts
 from service.web import shown, view
-from service.web.rendering import PageRoute, drawn_here, html
+from service.web.inline import drawn_for_page
+from service.web.rendering import PageRoute, html
 from service.web.signing import LIST, known, visitor_of
 from service.web.words.speech import ENGLISH, Say, language_of, worded
 
@@ -49,12 +47,7 @@ HAPPENED: Mapping[Kind, str] = {
 async def preregistration(request: Request, preregistration_id: str) -> Response:
     """One preregistration: its plan, and its verdict once there is one, with the picture of its intervals."""
     visitor, page, report, spec, more = await to_thread.run_sync(_opened, request, known(preregistration_id))
-    forest = None
-    if spec is not None:
-        try:
-            forest = drawn_here(await drawn_by_calculator(request, packed(spec), "svg"))
-        except (TooLarge, Unavailable):  # the page is complete without its picture
-            forest = None
+    forest = None if spec is None else await drawn_for_page(request, spec)
     live = page.progress is not None
     return html(
         request,
@@ -64,6 +57,7 @@ async def preregistration(request: Request, preregistration_id: str) -> Response
         page=page,
         report=report,
         forest=forest,
+        pictured=None,
         spec=spec,
         more=more,
         pictures=PICTURES,

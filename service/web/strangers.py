@@ -6,7 +6,7 @@ opens nothing from then on.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Path, Request
@@ -17,13 +17,14 @@ from service.actions import charts, families, proofs, view_links
 from service.actions.view_links import Opened
 from service.api.http.answers import answer
 from service.api.http.deps import ReadSession
-from service.api.http.drawing import ON_PAPER, pictured
+from service.api.http.drawing import pictured
 from service.api.http.shared import Services, services
 from service.api.parsing.markdown import Lang
 from service.api.routes.charts import Hypothesis, known_chart
 from service.api.routes.preregistrations import LockReceipt
 from service.api.routes.verdicts import require_verdict
 from service.errors import NotFound
+from service.reports.charts.of_verdict import forest_of
 from service.reports.charts.style import Spec
 from service.reports.charts.words import Language
 from service.store import ledger, projects
@@ -37,6 +38,8 @@ SHARED, PUBLIC = "/shared/{token}", "/public/{prereg_id}"
 PICTURE_TURNS = 10.0
 """What a picture costs of the turns of strangers; anything else costs one."""
 _NOT_KEPT = {"Cache-Control": "no-store"}
+
+OnPage = Literal["light", "dark", "both"]
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 files = APIRouter(include_in_schema=False)
@@ -72,13 +75,15 @@ Visited = Annotated[Opened, Depends(_from_path)]
 def page(request: Request, session: ReadSession, visited: Visited) -> Response:
     """The page of the record, as its project sees it."""
     record, link = visited.record, visited.link
-    say = Say(language_of(request))
+    say, found = Say(language_of(request)), verdict_of(session, record)
+    intervals = None if found is None else forest_of(record.plan, found, say.language)
     return html(
         request,
         "shared.html",
-        page=page_of_record(session, record, verdict_of(session, record), say=say),
+        page=page_of_record(session, record, found, say=say),
         report=None,
         forest=None,
+        pictured=intervals and f"{request.url.path}/charts/forest.svg?lang={say.language}",
         base=request.url.path,
         judged=record.judged_at is not None,
         project="" if visited.anonymous else projects.get(session, record.project_id).name,
@@ -115,12 +120,13 @@ async def picture(
     form: Annotated[str, Path(max_length=8)],
     hypothesis: Hypothesis = None,
     lang: Lang = "en",
-    theme: ON_PAPER = "light",
+    theme: OnPage = "light",
+    shape: str = "",
 ) -> Response:
     """A picture of the record, refused as for its project's keys."""
     spec = await to_thread.run_sync(_spec, request, chart, form, hypothesis, lang)
     _name, wanted = known_chart(chart, form)
-    response = await pictured(request, spec, wanted, theme)
+    response = await pictured(request, spec, wanted, theme, narrow=shape == "narrow")
     response.headers.update(_NOT_KEPT)
     return response
 

@@ -79,7 +79,11 @@ def test_a_study_from_its_questions_to_a_link_that_is_revoked(chromium: Any, ser
         page.get_by_role("link", name="Read the page again").click()
 
         assert page.locator("h1 ~ .lead .outcome").inner_text() == "supported"  # the verdict and its pictures
-        assert page.get_by_role("img", name=re.compile("Differences with their")).locator("svg").is_visible()
+        assert (
+            page.get_by_role("img", name=re.compile("Differences with their"))
+            .locator("svg")
+            .first.is_visible()
+        )
         assert seen(page.get_by_alt_text(re.compile("as the items came in")))
         page.get_by_text("More pictures").click()
         more = page.locator("details.more img").all()
@@ -100,6 +104,7 @@ def test_a_study_from_its_questions_to_a_link_that_is_revoked(chromium: Any, ser
         page.get_by_role("button", name="Sign out").click()
         page.goto(f"{address}{made['path']}?lang=zh")
         assert page.locator("h2 .outcome").first.inner_text() == "支持"
+        assert seen(page.get_by_alt_text("区间与无差异和最小关注效应的比较。"))
         assert page.request.delete(f"{record}/view-links/{made['link']['id']}", **sent).ok
         page.reload()
         assert "opens nothing" in page.get_by_role("main").inner_text()

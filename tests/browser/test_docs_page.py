@@ -12,6 +12,7 @@ def test_the_api_page_shows_operations_asks_nobody_else_and_is_dark_where_the_sy
     page.on("request", lambda request: asked.append(request.url))
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.set_default_timeout(120_000)
     page.goto(f"{address}/docs#/tests/runMcnemar")
     page.wait_for_selector("#operations-tests-runMcnemar .model-example")
     assert operations(page) < documented(page, address)
@@ -65,6 +66,7 @@ def text_colour(page):
 def test_the_api_page_can_be_used_by_everybody(chromium, address, axe, scheme):
     with chromium.new_context(color_scheme=scheme, bypass_csp=True) as context:
         page = context.new_page()
+        page.set_default_timeout(120_000)  # a slow machine lays out the whole API
         for name in (
             "tests/runMcnemar",
             "results/postResults",

@@ -13,10 +13,24 @@ import pytest
 from tests.api.conftest import on_a_socket
 from tests.browser.test_pages import CONTRASTS, DESK, PHONE
 from tests.journeys.conftest import Service, service  # noqa: F401  # a fixture
+from tests.journeys.plans import items, locked
 from tests.journeys.test_deviations import file, judged
 from tests.journeys.test_multiverse import FEWER
+from tests.journeys.test_slices import post as sliced_results
+from tests.journeys.test_slices import sliced
 
 pytestmark = pytest.mark.browser
+
+SIDEWAYS = """[...document.querySelectorAll('.chart, .chart *')].filter(e => e.scrollWidth > e.clientWidth + 1
+  && getComputedStyle(e).overflowX !== 'visible').map(e => e.outerHTML.slice(0, 80))"""
+CUT = """[...document.querySelectorAll('table')].filter(e => e.scrollWidth > e.parentElement.clientWidth + 1)
+  .map(e => e.className + ' ' + e.scrollWidth + ' ' + e.parentElement.clientWidth)"""
+"""Tables that are wider than their place."""
+SLICED = 300
+LETTERS = """svg => Math.min(...[...svg.querySelectorAll('text')].map(
+  text => parseFloat(getComputedStyle(text).fontSize)
+    * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width))"""
+"""How large the smallest letters of a picture are, in pixels."""
 
 
 @pytest.fixture
@@ -34,10 +48,21 @@ def database(database_url: str) -> Iterator[Any]:
     opened.dispose()
 
 
+def several(service: Service) -> str:  # noqa: F811
+    """A judged record of two hypotheses, with slices."""
+    strata = ["code"] * (SLICED // 2) + ["math"] * (SLICED // 2)
+    prereg_id = locked(service.client, sliced(), {"p": {"item_ids": items(SLICED), "strata": strata}})
+    for endpoint, every in (("accuracy", 10), ("format", 12)):
+        for arm, values in (("A", [0] * SLICED), ("B", [int(at % every == 0) for at in range(SLICED)])):
+            assert sliced_results(service, prereg_id, arm, endpoint, values).status_code == 201
+    assert service.run_jobs() == 1
+    return prereg_id
+
+
 @pytest.fixture
-def visit(chromium: Any, service: Service) -> Iterator[Callable[..., Any]]:  # noqa: F811
+def visit(request: Any, chromium: Any, service: Service) -> Iterator[Callable[..., Any]]:  # noqa: F811
     """Open the page of a judged record with a deviation, signed in."""
-    prereg_id, contexts = judged(service), []
+    prereg_id, contexts = getattr(request, "param", judged)(service), []
     assert file(service, prereg_id, FEWER).status_code == 201
     with on_a_socket(service.app) as address:
 
@@ -65,7 +90,8 @@ def test_the_verdict_is_read_from_the_top_with_its_pictures(
     page.reload(wait_until="networkidle")
     assert page.locator("h1 ~ .lead .outcome").first.inner_text() == "supported"
     forest = page.get_by_role("img", name=re.compile("Differences with their intervals"))
-    assert forest.locator("svg").bounding_box()["width"] > 300
+    (drawn,) = [each for each in forest.locator("svg").all() if each.is_visible()]
+    assert drawn.bounding_box()["width"] > 300
     curve = page.get_by_alt_text(re.compile("as the items came in"))
     curve.scroll_into_view_if_needed()
     page.wait_for_load_state("networkidle")
@@ -85,10 +111,19 @@ def test_the_verdict_is_read_from_the_top_with_its_pictures(
     page.screenshot(path=tmp_path / "verdict.png", full_page=True)
 
 
-def test_a_verdict_prints_on_one_page(visit: Callable[..., Any], tmp_path: Path) -> None:
-    page = visit(java_script_enabled=True)
-    page.get_by_alt_text(re.compile("as the items came in")).scroll_into_view_if_needed()
-    page.wait_for_load_state("networkidle")
+@pytest.mark.parametrize("visit", [judged, several], indirect=True)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_verdict_prints_on_one_page(visit: Callable[..., Any], tmp_path: Path, language: str) -> None:
+    page = visit(java_script_enabled=True, color_scheme="dark")
+    page.goto(f"{page.url}?lang={language}")
+    for curve in page.locator("section > figure.chart > picture img").all():
+        curve.scroll_into_view_if_needed()
+        curve.evaluate("image => image.decode()")
+    page.emulate_media(media="print")
+    assert (
+        page.evaluate("getComputedStyle(document.querySelector('.chart svg text')).fill") == "rgb(27, 30, 34)"
+    )
+    assert page.evaluate(CUT) == []
     page.pdf(path=tmp_path / "verdict.pdf", format="A4", prefer_css_page_size=True)
     printed = (tmp_path / "verdict.pdf").read_bytes()
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 1
@@ -98,6 +133,18 @@ def test_a_phone_in_the_dark_shows_all_of_it(visit: Callable[..., Any], tmp_path
     page = visit(**PHONE, color_scheme="dark")
     page.wait_for_load_state("networkidle")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert page.evaluate(SIDEWAYS) == []
+    forest = page.get_by_role("img", name=re.compile("Differences with their intervals"))
+    (drawn,) = [each for each in forest.locator("svg").all() if each.is_visible()]
+    assert drawn.evaluate(LETTERS) >= 10
+    page.get_by_text("More pictures").click()
+    for picture in page.locator(".chart img").all():
+        picture.scroll_into_view_if_needed()
+        picture.evaluate("image => image.decode()")
+        taken = picture.evaluate("image => image.currentSrc")
+        assert "shape=narrow" in taken
+        assert "theme=both" in taken
+        assert picture.evaluate("image => image.naturalWidth") <= 350
     ink = "getComputedStyle(document.querySelector('.chart svg text')).fill"
     assert page.evaluate(ink) != "rgb(27, 30, 34)"
     page.screenshot(path=tmp_path / "phone.png", full_page=True)

@@ -96,6 +96,35 @@ def test_power_of_the_drafted_plan_is_told_from_its_pilot(
     assert "H1" in capsys.readouterr().out
 
 
+def tables(place: Path) -> tuple[str, str]:
+    """Two CSV files of somebody's own: the baseline's and the candidate's."""
+    for name, every in (("old", 3), ("new", 2)):
+        rows = "".join(f"q{at},{int(at % every == 0)}\n" for at in range(12))
+        (place / f"{name}.csv").write_text(f"item_id,value\n{rows}")
+    return str(place / "old.csv"), str(place / "new.csv")
+
+
+def test_two_tables_of_right_and_wrong_are_a_plan_on_accuracy(forelock: Run, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert forelock("plan", "from", *tables(tmp_path)) == 0
+    plan = json.loads(Path("plan.json").read_text())
+    assert [each["id"] for each in plan["endpoints"]] == ["accuracy"]
+    assert plan["populations"][0]["n"] == 12
+
+
+@pytest.mark.parametrize("header", ["item_id,value", "question,old,new"])
+def test_one_table_that_names_no_arm_is_told_what_to_bring(
+    forelock: Run, tmp_path, monkeypatch, capsys, header: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    row = "q1,1" if header.count(",") == 1 else "q1,1,0"
+    Path("own.csv").write_text(f"{header}\n{row}\n")
+    assert forelock("plan", "from", "own.csv") == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert "name two files, the baseline's first, each with the columns item_id and value" in told
+    assert not Path("plan.json").exists()
+
+
 @pytest.mark.parametrize("answered", [False, True])
 @pytest.mark.parametrize("dies_at", [1, 2])
 def test_import_that_is_killed_and_run_again_loses_and_doubles_nothing(

@@ -46,7 +46,7 @@ def test_the_example_is_in_the_form_and_gives_what_the_api_gives(tester, secret)
     assert "Exploratory: no plan was locked before these data." in answered.text
     shown = next(word for word in answered.words if word.startswith('{\n "test"'))
     assert json.loads(shown)["analysis"] == api["analysis"]
-    assert len(answered.all("svg")) == 1
+    assert len(answered.all("svg")) == 2  # for a desk and for a phone
     assert answered.all("script") == []
 
 
@@ -108,7 +108,7 @@ def test_a_table_that_is_written_or_uploaded_is_ranked(tester, table):
     written = Outline(tester.post("/leaderboards", data={"table": table}).text)
     (caption,) = [each for each in written.words if each == "Systems in order"]
     assert caption
-    assert len(written.all("svg")) == 1
+    assert len(written.all("svg")) == 2
     sent = {"table": ("x.csv", "\ufeff" + table), "better": (None, "higher")}
     uploaded = Outline(tester.post("/leaderboards", files=sent).text)
     assert uploaded.text.split("The table")[0] == written.text.split("The table")[0]
@@ -151,3 +151,11 @@ def test_every_page_has_its_chinese(tester):
         assert page(tester, f"{path}?lang=zh").all("html") == [{"lang": "zh"}]
     answered = Outline(tester.post("/leaderboards", data={"table": WIDE}).text)
     assert "探索性结果" in answered.text
+
+
+def test_no_two_things_of_an_answer_have_the_same_name(tester):
+    example = dict(registry.find("cumulative-effect").example)
+    answered = Outline(tester.post("/tests/cumulative-effect", data={"request": json.dumps(example)}).text)
+    names = [each["id"] for _tag, each in answered.elements if "id" in each]
+    assert any("clip" in each for each in names)
+    assert len(names) == len(set(names))

@@ -126,7 +126,7 @@ def _from(steps: Any) -> None:
         "--out",
         default="plan.json",
         metavar="PLAN",
-        help="where to write it, with PLAN.items.csv and PLAN.pilot.csv",
+        help="where to write it (plan.json), with plan.items.csv and plan.pilot.csv beside it",
     )
 
 

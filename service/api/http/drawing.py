@@ -17,7 +17,8 @@ from service.api.http.shared import services
 from service.domain.recent import Recent
 from service.errors import Unavailable
 from service.reports.charts.draw import VERSION, Form
-from service.reports.charts.style import Spec, Theme, themed
+from service.reports.charts.narrow import narrowed
+from service.reports.charts.style import Spec, Theme, for_both, themed
 
 ChartForm = Literal["json", "svg", "png", "pdf"]
 MEDIA: dict[ChartForm, str] = {
@@ -46,24 +47,37 @@ def shows_picture(example: Any) -> dict[int | str, dict[str, Any]]:
     }
 
 
-async def pictured(request: Request, spec: Spec, form: ChartForm, theme: Theme = "light") -> Response:
-    """The picture as an answer. Its tag follows from its numbers: while they stay, it need not be sent again.
+async def pictured(
+    request: Request,
+    spec: Spec,
+    form: ChartForm,
+    theme: Theme | Literal["both"] = "light",
+    *,
+    narrow: bool = False,
+) -> Response:
+    """The picture as an answer, `narrow` for a phone; for `both` an SVG is as light or dark as its page.
+
+    Its tag follows from its numbers: while they stay, it need not be sent again.
 
     Raises:
         Unavailable: it could not be drawn in time.
     """
+    on_page = theme == "both" and form == "svg"
     body = json.dumps(
-        themed(spec, theme), ensure_ascii=False, separators=(",", ":"), allow_nan=False
+        themed(narrowed(spec) if narrow else spec, "dark" if theme == "dark" else "light"),
+        ensure_ascii=False,
+        separators=(",", ":"),
+        allow_nan=False,
     ).encode()
     tag = hashlib.sha256(body).hexdigest()
-    etag = f'"{tag[:32]}-{form}-{VERSION}"'
+    etag = f'"{tag[:32]}-{form}-{VERSION}{"-both" if on_page else ""}"'
     headers = {"ETag": etag, "Cache-Control": "private, no-cache", "Content-Security-Policy": CLOSED}
     unchanged = not_modified(request, etag)
     if unchanged is not None:
         unchanged.headers.update(headers)
         return unchanged
     drawn = body if form == "json" else await drawn_by_calculator(request, body, form, tag)
-    return Response(drawn, 200, headers, MEDIA[form])
+    return Response(for_both(drawn) if on_page else drawn, 200, headers, MEDIA[form])
 
 
 async def drawn_by_calculator(request: Request, spec: bytes, form: Form, tag: str | None = None) -> bytes:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from service.reports.charts.style import BLUE, GRID, INK, ORANGE, PAPER, Row, Spec, figure, label, values
+from service.reports.charts.style import GRID, INK, ORANGE, PAPER, Row, Spec, figure, label, values
 from service.reports.charts.words import Language, say
 
 CELL = 110
+CELL_BLUE = "#0072b1"
+"""The same on dark paper: its numbers are white."""
 
 
 def cells_of(counts: Mapping[str, int], language: Language = "en") -> list[Row]:
@@ -51,7 +53,7 @@ def discordance(
     }  # fmt: skip
     scale = {
         "domain": ["both_correct", "only_baseline", "only_candidate", "both_wrong"],
-        "range": [GRID, ORANGE, BLUE, GRID],
+        "range": [GRID, ORANGE, CELL_BLUE, GRID],
     }
     told = {
         "condition": [

@@ -23,7 +23,11 @@ def error_rate(analysis: Mapping[str, Any], *, subtitle: str = "", language: Lan
         "scale": {"domain": [0, 1.08 * most], "nice": False},
         "axis": {"title": f"{say('error', language)} (%)", "labelExpr": "format(100 * datum.value, '~g')"},
     }
-    x = {"field": "n", "type": "quantitative", "axis": {"title": say("size", language), "grid": False}}
+    x = {
+        "field": "n",
+        "type": "quantitative",
+        "axis": {"title": say("size", language), "grid": False, "tickMinStep": 1},
+    }
     return figure(
         say("error_rate", language),
         subtitle or label(analysis.get("test", "")),

@@ -40,12 +40,14 @@ def pareto(
     """Rows of `arm`, `quality`, `cost` and the ends of their intervals (`quality_low`, …; null where there is none)."""
     unit, shown = Unit(binary), list(rows[:MOST_ARMS])
     kept = frontier(shown, quality_lower=quality_lower, cost_higher=cost_higher)
+    middle = sum(spread([row["cost"] for row in shown])) / 2  # names stand where there is room
     data = [
         {
             **row,
             "arm": label(row["arm"]),
             "kept": each,
             "place": say("frontier" if each else "dominated", language),
+            "side": "left" if row["cost"] > middle else "right",
         }
         for row, each in zip(shown, kept, strict=True)
     ]
@@ -101,12 +103,16 @@ def pareto(
                         "x": {"field": "cost", **x}, "y": {"field": "quality", **y}, "color": color, "shape": shape,
                     },
                 },
-                {
-                    "mark": {"type": "text", "align": "left", "dx": 9, "dy": -9, "color": INK},
-                    "encoding": {
-                        "x": {"field": "cost", **x}, "y": {"field": "quality", **y}, "text": {"field": "arm"},
-                    },
-                },
+                *(
+                    {
+                        "transform": [{"filter": f"datum.side === '{side}'"}],
+                        "mark": {"type": "text", "align": align, "dx": dx, "dy": -9, "color": INK},
+                        "encoding": {
+                            "x": {"field": "cost", **x}, "y": {"field": "quality", **y}, "text": {"field": "arm"},
+                        },
+                    }
+                    for side, align, dx in (("right", "left", 9), ("left", "right", -9))
+                ),
             ],
         },
     )  # fmt: skip

@@ -75,6 +75,15 @@ def themed(spec: Spec, theme: Theme) -> Spec:
     return spec if theme == "light" else _turned(spec)
 
 
+def for_both(svg: bytes) -> bytes:
+    """A picture drawn on light paper that turns dark with the page it is shown on, and not where that is printed."""
+    rules = "".join(
+        f'[{what}="{light}"]{{{what}:{dark}}}' for light, dark in _DARK.items() for what in ("fill", "stroke")
+    )
+    head, close, rest = svg.partition(b">")
+    return head + close + f"<style>@media (prefers-color-scheme:dark){{{rules}}}</style>".encode() + rest
+
+
 def _turned(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: each if key == "values" else _turned(each) for key, each in value.items()}

@@ -70,7 +70,6 @@ WORDS: Mapping[str, str] = {
     "Threshold": "阈值",
     "Truth": "是否成立",
     "What the tests found": "各检验的结果",
-    "Effect of {id} as the items came in": "{id} 的累积效应",
     "The difference between {candidate} and {baseline} as the items came in; after all {n} it is {delta}.": (
         "{candidate} 与 {baseline} 的差异随题目累积的变化;全部 {n} 道之后为 {delta}。"
     ),

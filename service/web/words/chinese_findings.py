@@ -221,6 +221,32 @@ MESSAGES: Mapping[str, str] = {
     "items, or accept that the rule will often miss it": (
         "真实差异为 {truth} 时,规则成立的概率为 {low},低于 0.8:请增加题目,或接受规则常常不成立"
     ),
+    "nothing corrects for {n} hypotheses: where all claims are false, some rule holds with a chance of up to {most} "
+    "({rest}, above alpha {alpha}. Choose a policy such as 'holm', or acknowledge it": (
+        "{n} 个假设没有校正:所有主张都为假时,某条规则成立的概率最高为 {most},高于 alpha {alpha}。"
+        "请选用如 `holm` 的策略,或确认知悉"
+    ),
+    "a model scores '{name}' and nobody checks it here: its errors shrink the difference by "
+    "sensitivity + specificity - 1, which can pass for equivalence. Add a secondary binary endpoint '{audit}' "
+    "with people's labels on a random part of the items, or acknowledge it": (
+        "“{name}”由模型评分而无人核对:其错误使差异缩小为(灵敏度 + 特异度 - 1)倍,看起来可能像等价。"
+        "请加入次要二值指标“{audit}”,由人工标注随机抽取的部分题目,或确认知悉"
+    ),
+    "clusters of '{name}' have items in several slices, so that no test of a change of sides (Gail & Simon) "
+    "is defined; every slice by itself is still judged by its clusters. Acknowledge it, or slice by what "
+    "whole clusters share": (
+        "“{name}”的聚类跨越多个切片,因此无法检验优劣是否随切片反转(Gail-Simon);每个切片仍按其聚类判定。"
+        "请确认知悉,或按整个聚类共有的属性切片"
+    ),
+    "of '{name}' {which} cannot pass where the arms are right on the same items: it takes about {n} items in a slice, "
+    "and more with every item on which they differ. Merge slices, plan more, or acknowledge it": (
+        "“{name}”中的 {which} 在两臂对错完全一致时也无法通过:每个切片约需 {n} 道题目,两臂每多一题不同,所需更多。"
+        "请合并切片、增加题目,或确认知悉"
+    ),
+    "a difference of {effect} pp needs at least as many discordant items, and {share} % are assumed: {name} "
+    "has no power to tell": (
+        "{effect} 个百分点的差异至少需要同样多的不一致题目,而假定只有 {share} %:无法计算 {name} 的功效"
+    ),
     "{what} cannot be judged yet: {works}": "目前不能判定({what}):{works}",
 }
 """English messages with their parts in braces, as lint writes them, and the same in Chinese; a `rest` is not said."""

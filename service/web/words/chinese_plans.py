@@ -75,7 +75,6 @@ WORDS: Mapping[str, str] = {
     ),
     "Plan of {title}": "{title}:计划",
     "The record": "记录",
-    "Power curve": "功效曲线",
     "How often each rule would hold, by the true difference; the sentences above say where it matters.": (
         "各规则成立的概率随真实差异的变化;上面的句子说明了关键处。"
     ),

@@ -12,13 +12,14 @@ import pytest
 from jsonschema_rs import Draft7Validator
 
 from service.errors import InvalidData
-from service.reports.charts import draw
+from service.reports.charts import draw, narrow
 from service.reports.charts.cumulative import MOST_POINTS, cumulative, points_of
 from service.reports.charts.forest import MOST_INTERVALS, Panel, forest, rows_of
-from service.reports.charts.pareto import frontier
+from service.reports.charts.narrow import folded, narrowed
+from service.reports.charts.pareto import frontier, pareto
 from service.reports.charts.power import power_of_rules, rule_rows
 from service.reports.charts.ranking import ranking
-from service.reports.charts.style import DASHES, SERIES, SHAPES, label, themed, values
+from service.reports.charts.style import DASHES, SERIES, SHAPES, for_both, label, themed, values
 from service.reports.charts.units import Unit
 from tests.reports.charts.samples import PARETO, RANKED, analysis, followed, specs
 
@@ -124,6 +125,59 @@ def test_dark_paper_changes_colours_and_no_data() -> None:
     assert dark != spec
     assert dark["data"] == spec["data"]
     assert themed(spec, "light") is spec
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_narrow_picture_fits_a_phone_with_letters_as_large(validator: Any, name: str) -> None:
+    for language in ("en", "zh"):
+        spec = specs(language)[name]
+        before, found = json.dumps(spec), narrowed(spec)
+        assert json.dumps(spec) == before
+        assert [error.message for error in validator.iter_errors(json.loads(json.dumps(found)))][:3] == []
+        drawn = draw.draw(found, "svg").decode()
+        assert float(re.search(r'<svg[^>]* width="([\d.]+)"', drawn)[1]) <= narrow.MOST
+        assert min(float(size) for size in re.findall(r'font-size="([\d.]+)px"', drawn)) >= 11
+        assert found["description"] == spec["description"]
+
+
+def test_a_narrow_picture_keeps_long_names_and_what_is_told_of_them() -> None:
+    name = "a name as long as one may be, of forty-eight let"
+    compared = analysis("mcnemar")
+    drawn = draw.draw(
+        narrowed(forest([Panel("e", Unit(True), 0.02, rows_of({name: compared}))])), "svg"
+    ).decode()
+    assert float(re.search(r'<svg[^>]* width="([\d.]+)"', drawn)[1]) <= narrow.MOST
+    assert "[+2.6, +51.7]" in drawn
+    assert name[:40] in drawn
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("", [""]),
+        ("short", ["short"]),
+        ("one two three", ["one two", "three"]),
+        ("aaaaaaaaaaaa b", ["aaaaaaaa", "aaaa b"]),
+        ("故障触发的合成", ["故障触发", "的合成"]),
+    ],
+)
+def test_text_is_folded_at_spaces_and_between_wide_letters(text: str, lines: list[str]) -> None:
+    assert folded(text, 8) == lines
+
+
+def test_names_of_arms_stand_inside_the_picture_of_quality_and_cost() -> None:
+    long = [{**row, "arm": row["arm"] * 8} for row in PARETO]
+    drawn = draw.draw(narrowed(pareto(long, quality="q", cost="c", binary=True)), "svg").decode()
+    assert float(re.search(r'<svg[^>]* width="([\d.]+)"', drawn)[1]) <= narrow.MOST
+
+
+def test_a_picture_of_a_page_is_drawn_light_and_turns_dark_with_it() -> None:
+    drawn = draw.draw(specs()["forest"], "svg")
+    both = for_both(drawn).decode()
+    rules = re.search(r"<style>@media \(prefers-color-scheme:dark\)\{(.*)\}</style>", both)[1]
+    assert both.replace(f"<style>@media (prefers-color-scheme:dark){{{rules}}}</style>", "") == drawn.decode()
+    assert '[fill="#1b1e22"]{fill:#e7e9ec}' in rules
+    assert '[stroke="#0072b2"]{stroke:#56b4e9}' in rules
 
 
 def test_a_picture_has_a_bound() -> None:

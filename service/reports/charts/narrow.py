@@ -1,0 +1,154 @@
+"""The same picture as wide as a phone: names above their rows, panels below one another, titles over several lines."""
+
+from __future__ import annotations
+
+import copy
+import unicodedata
+from collections.abc import Iterator
+from typing import Any
+
+from service.reports.charts.style import INK, PAPER, WIDTH, Spec
+
+MOST = 350
+"""Pixels of the whole picture."""
+ROWS, CURVE, TABLE = 310, 258, 240
+"""Pixels of the plotting area: of rows with their names above, of an axis with numbers at its left, of a table."""
+LINE, SUBLINE, TITLE = 46, 48, 34
+"""Widths of a line of text in letters: of an axis, of what stands below a title, of a title."""
+_NAME, _TOLD = 9, 16
+_HALO = {"color": PAPER, "stroke": PAPER, "strokeWidth": 4, "strokeJoin": "round"}
+"""Behind a name, so that lines do not run through it."""
+
+
+def narrowed(spec: Spec) -> Spec:
+    """A picture at most `MOST` pixels wide with the same numbers, and letters as large."""
+    found = copy.deepcopy(spec)
+    title = found["title"]
+    title["text"] = folded(title["text"], TITLE)
+    if "subtitle" in title:
+        title["subtitle"] = [line for each in title["subtitle"] for line in folded(each, SUBLINE)]
+    if "hconcat" in found:
+        found["vconcat"] = found.pop("hconcat")
+    panels = found.get("vconcat", [found])
+    room = ROWS if all(_named(panel) for panel in panels) else CURVE  # panels share their left edge
+    for panel in panels:
+        _fit(panel, panel.get("data", found.get("data", {})).get("values", []), room)
+    config = found["config"]
+    config["padding"] = {"left": 4, "top": 8, "right": 12, "bottom": 8}
+    config["legend"] = config["legend"] | {"columns": 1, "labelLimit": MOST - 50}
+    return found
+
+
+def folded(text: str, most: int) -> list[str]:
+    """The text as lines of at most so many letters, a Chinese one counted twice."""
+    lines, line = [], ""
+    for word in _words(text):
+        if line and _wide(line + word.rstrip()) > most:
+            lines.append(line.rstrip())
+            line = ""
+        for char in word:
+            if _wide(line + char) > most and char != " ":
+                lines.append(line.rstrip())
+                line = ""
+            line += char
+    return [*lines, line.rstrip()] if line.strip() or not lines else lines
+
+
+def _words(text: str) -> Iterator[str]:
+    """Where a line may end: after a space, and after every wide character."""
+    word = ""
+    for char in text:
+        word += char
+        if char == " " or _wide(char) == 2:
+            yield word
+            word = ""
+    yield word
+
+
+def _wide(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def _codes(panel: Spec) -> list[Spec]:
+    return [each["encoding"] for each in panel.get("layer") or [panel]]
+
+
+def _named(panel: Spec) -> Spec | None:
+    """What names the rows of a panel, where it has rows."""
+    found = [code["y"] for code in _codes(panel) if code.get("y", {}).get("type") in ("nominal", "ordinal")]
+    return found[0] if found else None
+
+
+def _fit(panel: Spec, rows: list[dict[str, Any]], room: int) -> None:
+    """One panel as wide as there is room, in place."""
+    if isinstance(panel.get("title"), dict) and "description" not in panel:
+        panel["title"]["text"] = folded(panel["title"]["text"], TITLE + 6)
+    codes, named = _codes(panel), _named(panel)
+    if panel.get("mark", {}).get("type") == "text":
+        _sentences(panel)
+    elif named is None:
+        _widen(panel, codes, CURVE)
+        for each in panel.get("layer", []):
+            if each["mark"]["type"] == "text" and "field" in each["encoding"]["text"]:
+                each["mark"]["limit"] = CURVE // 2
+    elif any(code.get("x", {}).get("type") == "nominal" for code in codes):
+        _widen(panel, codes, TABLE)
+    else:
+        _widen(panel, codes, room)
+        _name_above(panel, named, rows)
+
+
+def _widen(panel: Spec, codes: list[Spec], width: int) -> None:
+    panel["width"] = width
+    for code in codes:
+        if code.get("x", {}).get("value") == WIDTH:
+            code["x"] = {"value": width}
+        axis = code.get("x", {}).get("axis") or {}
+        if isinstance(axis.get("title"), str):
+            axis["title"] = folded(axis["title"], LINE * width // ROWS)
+
+
+def _name_above(panel: Spec, named: Spec, rows: list[dict[str, Any]]) -> None:
+    """Names of rows above what they name; what is told beside a row goes beside its name, or below it."""
+    if "layer" not in panel:
+        panel["layer"] = [{"mark": panel.pop("mark"), "encoding": panel.pop("encoding")}]
+    field, width, told, texts = named["field"], panel["width"], 0, []
+    for each in panel["layer"]:
+        code = each["encoding"]
+        if "field" in code.get("y", {}):
+            code["y"]["axis"] = None
+        if code.get("x", {}).get("type") == "ordinal":
+            code["x"]["scale"] = {"range": [width // 3, width]}
+        if code.get("x") == {"value": width} and each["mark"]["type"] == "text" and "field" in code["text"]:
+            longest = max((_wide(f"{row[field]}  {row[code['text']['field']]}") for row in rows), default=0)
+            told = _TOLD if longest > LINE * width // ROWS else 0
+            each["mark"] |= {
+                "align": "left" if told else "right",
+                "dx": 0,
+                "dy": -_NAME,
+                "baseline": "bottom",
+            }
+            code["x"] = {"value": 0 if told else width}
+            texts.append(each)
+    names: Spec = {
+        "transform": [{"aggregate": [{"op": "count", "as": "rows"}], "groupby": [field]}],
+        "mark": {
+            "type": "text", "align": "left", "baseline": "bottom", "dy": -_NAME - told, "color": INK, "limit": width,
+        },
+        "encoding": {
+            "y": {"field": field, "type": named["type"], "sort": named["sort"], "axis": None},
+            "x": {"value": 0}, "text": {"field": field},
+        },
+    }  # fmt: skip
+    kept = [each for each in panel["layer"] if all(each is not text for text in texts)]
+    for each in (*texts, names):
+        kept += [{**each, "mark": each["mark"] | _HALO}, each]
+    panel["layer"] = kept
+    panel["height"] = {"step": panel["height"]["step"] + _TOLD + 2 * told}
+
+
+def _sentences(panel: Spec) -> None:
+    """Sentences instead of a picture, over as many lines as they need."""
+    lines = [line for row in panel["data"]["values"] for line in folded(row["text"], LINE)]
+    panel["data"] = {"values": [{"at": at, "text": line} for at, line in enumerate(lines)]}
+    panel |= {"width": ROWS, "height": 20 * len(lines)}
