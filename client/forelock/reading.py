@@ -31,7 +31,8 @@ def read(
     for entry in entry_points(group="forelock.readers", name="read_paths"):
         found: Json = entry.load()([str(path) for path in one.paths], form, text, arm)
         if "survey" not in found:
-            raise ForelockProblem.from_document(found["problem"])
+            problem = found["problem"]
+            raise ForelockProblem.from_document(problem | {"detail": f"{one.name}: {problem['detail']}"})
         return found
     if isinstance(client, Local):
         raise FileFault("the server package that is installed here has no readers; name a service with --url")

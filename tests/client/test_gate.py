@@ -256,3 +256,95 @@ def test_resolve_and_audit(shell):
     status, _, errors = shell("audit", "-n", "500", "-a", "76", "-b", ".75")
     assert status == 1
     assert "candidate" in errors
+
+
+def renamed(header, rows=((1, 0), (2, 1), (3, 1), (4, 0))):
+    """Both files with these columns; every row is an id, cells of its digits, and what it measures."""
+    for name, turn in (("base.csv", 0), ("cand.csv", 1)):
+        lines = [
+            ",".join([str(at), *["7"] * (header.count(",") - 1), str((value + turn) % 2)])
+            for at, value in rows
+        ]
+        Path(name).write_text("\n".join([header, *lines]) + "\n")
+
+
+@pytest.mark.parametrize("name", ["id", "question_id", "Sample", "example id", "name", "prompt"])
+def test_gate_takes_the_one_column_that_is_plainly_the_id_and_says_so(shell, name):
+    renamed(f"{name},value")
+    status, output, errors = shell("gate", "base.csv", "cand.csv")
+    assert (status, errors) == (12, "")
+    assert f"note: items by {name}; --set item_id=… names another" in output
+    assert json.loads(shell("gate", "base.csv", "cand.csv", "--json")[1])["read"]["item_id"] == name
+
+
+@pytest.mark.parametrize("header", ["id,question_id,value", "number,value"])
+def test_gate_asks_which_column_the_id_is_where_none_is_plain(shell, header):
+    renamed(header)
+    status, output, errors = shell("gate", "base.csv", "cand.csv")
+    assert (status, output) == (2, "")
+    assert f"it has {header.replace(',', ', ')}: add --set item_id=COLUMN" in errors
+    column = header.partition(",")[0]
+    assert shell("gate", "base.csv", "cand.csv", "--set", f"item_id={column}")[0] == 12
+    status, _, errors = shell("gate", "base.csv", "cand.csv", "--set", "item_id=nowhere")
+    assert status == 2
+    assert f"has no column 'nowhere'; it has {header.replace(',', ', ')}" in errors
+
+
+def test_gate_never_takes_an_id_or_a_guess_for_the_measure(shell):
+    renamed("id,latency,score")
+    found = json.loads(shell("gate", "base.csv", "cand.csv", "--json")[1])
+    assert found["read"] == {"format": "csv", "item_id": "id", "metric": "score"}
+    renamed("id,latency,cost")
+    status, output, errors = shell("gate", "base.csv", "cand.csv")
+    assert (status, output) == (2, "")
+    assert "it has id, latency, cost: add --metric COLUMN" in errors
+    assert shell("gate", "base.csv", "cand.csv", "--metric", "cost")[0] == 12
+
+
+def test_gate_takes_the_arms_and_runs_that_a_table_names_and_says_so(shell):
+    lines = [
+        f"{at},{model},{epoch},{(at * epoch) % 2}" for model in "ba" for at in range(9) for epoch in (1, 2)
+    ]
+    Path("both.csv").write_text("\n".join(["id,model,epoch,value", *lines]))
+    status, output, errors = shell("gate", "both.csv")
+    assert (status, errors) == (12, "")
+    assert output.startswith("Cannot tell: a differs from b by 0")
+    assert "items by id, arms by model, runs of an item by epoch" in output
+    assert "the baseline is 'b', which the file has first; --arms a,b turns them round" in output
+    assert shell("gate", "both.csv", "--arms", "a,b")[1].startswith("Cannot tell: b differs from a by 0")
+
+
+def test_gate_reads_right_and_wrong_in_any_case_and_asks_about_other_words(shell):
+    columns(*arms(30, 5))
+    numbers = json.loads(shell("gate", "base.csv", "cand.csv", "--json")[1])
+    plain = {name: Path(name).read_text() for name in ("base.csv", "cand.csv")}
+
+    def worded(right, wrong):
+        for name, text in plain.items():
+            Path(name).write_text(text.replace(",1,", f",{right},").replace(",0,", f",{wrong},"))
+
+    worded("True", "False")  # as pandas writes them
+    found = json.loads(shell("gate", "base.csv", "cand.csv", "--json")[1])
+    assert found["delta"] == numbers["delta"] > 0
+    worded("good", "bad")
+    status, _, errors = shell("gate", "base.csv", "cand.csv")
+    assert status == 2
+    assert "say what its values count as: --set values=" in errors
+    status, output, _ = shell(
+        "gate", "base.csv", "cand.csv", "--set", 'values={"good": 1, "bad": 0}', "--json"
+    )
+    assert (status, json.loads(output)["delta"]) == (0, numbers["delta"])
+
+
+def test_gate_tells_the_option_for_what_a_file_leaves_open_and_names_the_file(shell):
+    columns(*arms(30, 5))
+    Path("base.csv").write_text(Path("base.csv").read_text() + "q0,1,c0\n")
+    status, _, errors = shell("gate", "base.csv", "cand.csv")
+    assert status == 2
+    assert errors.startswith(
+        "forelock: base.csv: 1 samples have the id and replicate of another; the first is line "
+    )
+    assert errors.endswith("write what tells items apart, or --set replicate=order where they repeat\n")
+    Path("base.csv").write_text("item_id,value\na\n")
+    status, _, errors = shell("gate", "base.csv", "cand.csv")
+    assert (status, errors) == (1, "malformed_import: base.csv: line 2: has 1 cells where the header has 2\n")

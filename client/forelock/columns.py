@@ -1,0 +1,72 @@
+"""Columns of a table by what people call them. One obvious name is taken and said; of several none is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+NAMES: Mapping[str, Sequence[frozenset[str]]] = {
+    "item_id": (
+        frozenset({"item_id"}),
+        frozenset(
+            {"id", "item", "itemid", "question_id", "qid", "sample_id", "sample", "example_id", "example"}
+            | {
+                "task_id",
+                "instance_id",
+                "prompt_id",
+                "case_id",
+                "test_id",
+                "doc_id",
+                "doc_hash",
+                "uid",
+                "uuid",
+            }
+        ),
+        frozenset({"name", "question", "prompt", "input", "index", "idx"}),
+    ),
+    "arm": (
+        frozenset({"arm"}),
+        frozenset({"model", "system", "variant", "method", "agent", "provider", "model_name", "treatment"}),
+    ),
+    "value": (
+        frozenset({"value"}),
+        frozenset(
+            {"score", "correct", "is_correct", "match", "exact_match", "exact", "acc", "accuracy", "resolved"}
+            | {"success", "passed", "pass", "includes", "reward", "result", "rating", "grade"}
+        ),
+    ),
+    "run": (
+        frozenset({"run"}),
+        frozenset({"run_id", "replicate", "epoch", "repeat", "trial", "attempt", "seed"}),
+    ),
+    "judge": (frozenset({"judge"}), frozenset({"judge_id", "rater", "annotator", "grader"})),
+    "cluster": (frozenset({"cluster"}),),
+}
+"""What a column is for, and its names: our own first, then what comes closest. Clusters are never guessed."""
+SHARED = ("conversation", "topic", "group", "category", "document", "subject", "repo", "repository")
+"""What items share is often called so: pointed out where it is not asked for."""
+TABLES = ("csv", "ndjson", "parquet")
+"""Formats of rows of any origin."""
+SHOWN = 12
+
+
+def obvious(role: str, columns: Iterable[str]) -> str | None:
+    """The one column that is for it: of the first names of which there is any, None where there are several."""
+    found = fitting(role, columns)
+    return found[0] if len(found) == 1 else None
+
+
+def fitting(role: str, columns: Iterable[str]) -> list[str]:
+    """The columns that may be for it: those of the first names of which there is any."""
+    plain = {column: re.sub(r"[\s-]+", "_", column.strip().lower()) for column in columns}
+    for names in NAMES[role]:
+        found = [column for column, name in plain.items() if name in names]
+        if found:
+            return found
+    return []
+
+
+def listed(columns: Sequence[str]) -> str:
+    """Columns in a sentence: the first dozen."""
+    more = f" and {len(columns) - SHOWN} more" if len(columns) > SHOWN else ""
+    return ", ".join(column or "(no name)" for column in columns[:SHOWN]) + more
