@@ -131,7 +131,9 @@ def test_an_authority_of_a_proxy_is_not_called_a_lack_of_certificates(
     ]
 
 
-def test_uv_works_on_the_environment_that_the_caller_names_and_else_on_the_checkouts(checkout: Checkout) -> None:
+def test_uv_works_on_the_environment_that_the_caller_names_and_else_on_the_checkouts(
+    checkout: Checkout,
+) -> None:
     checkout.program("bin/uv", UV + 'echo "$UV_PROJECT_ENVIRONMENT: $*"\n')
     assert checkout.run("uv", "sync").stdout == f"{checkout.root}/.venv: sync\n"
     other = str(checkout.root / "other")

@@ -348,3 +348,51 @@ def test_gate_tells_the_option_for_what_a_file_leaves_open_and_names_the_file(sh
     Path("base.csv").write_text("item_id,value\na\n")
     status, _, errors = shell("gate", "base.csv", "cand.csv")
     assert (status, errors) == (1, "malformed_import: base.csv: line 2: has 1 cells where the header has 2\n")
+
+
+def test_gate_ends_with_a_command_to_paste_and_calls_no_pair_of_means_an_interval(shell):
+    write("base line.csv", arms(30, 5)[0])
+    write("cand.csv", arms(30, 5)[1])
+    _, output, _ = shell("gate", "base line.csv", "cand.csv", "--markdown", "out.md")
+    assert "(forelock plan from 'base line.csv' cand.csv)" in " ".join(output.split())
+    assert "means       baseline 40.74%, candidate 59.26%" in output
+    assert "forelock plan from 'base line.csv' cand.csv" in Path("out.md").read_text()
+
+
+def test_a_comment_carries_the_warnings_that_the_terminal_shows(shell):
+    columns(*arms(0, 0))
+    _, output, _ = shell("gate", "base.csv", "cand.csv", "--markdown", "out.md")
+    assert "NO_DISCORDANT: No item tells the arms apart" in " ".join(output.split())
+    assert r"- NO\_DISCORDANT: No item tells the arms apart" in Path("out.md").read_text()
+
+
+def test_resolve_takes_result_files_as_a_gate_does(shell):
+    columns(*arms(30, 5))
+    pairs = zip(*arms(30, 5), strict=True)
+    Path("pilot.csv").write_text("\n".join(["baseline,candidate", *(f"{a},{b}" for a, b in pairs)]))
+    plain = json.loads(shell("resolve", "pilot.csv", "--json")[1])
+    assert json.loads(shell("resolve", "base.csv", "cand.csv", "--json")[1]) == plain
+    table = [
+        f"{at},{arm},{v}"
+        for arm, column in zip("xy", arms(30, 5), strict=True)
+        for at, v in enumerate(column)
+    ]
+    Path("both.csv").write_text("\n".join(["id,model,score", *table]))
+    status, output, _ = shell("resolve", "both.csv")
+    assert status == 0
+    assert "note: items by id, arms by model;" in output
+    assert json.loads(shell("resolve", "both.csv", "--json")[1]) == plain
+    assert shell("resolve", "base.csv", "cand.csv", "pilot.csv")[0] == 2
+
+
+@pytest.mark.parametrize("command", ["gate", "resolve"])
+def test_a_folder_that_cannot_be_opened_is_no_traceback(shell, monkeypatch, command):
+    columns(*arms(3, 2))
+
+    def refuse(*_):
+        raise OSError(24, "Too many open files", "some/where")
+
+    monkeypatch.setattr("service.ingest.harnesses.files.Files.at", refuse)
+    status, output, errors = shell(command, "base.csv", "cand.csv")
+    assert (status, output) == (2, "")
+    assert errors == "forelock: some/where: Too many open files\n"
