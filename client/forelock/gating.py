@@ -167,7 +167,7 @@ def _place(name: str, surveys: Sequence[Json]) -> str:
     """Where a cluster or slice stands: a path, or the last part of the one path that ends so."""
     paths = [path for path in surveys[0]["clusters"] if name in (path, path.rpartition(".")[2])]
     if len(paths) > 1 and name not in paths:
-        raise FileFault(f"'{name}' stands in several places: {', '.join(paths)}; name one")
+        raise FileFault(f"'{name}' stands in several places: {', '.join(paths)}; name one by its whole path")
     return name if not paths or name in paths else paths[0]
 
 

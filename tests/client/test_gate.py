@@ -396,3 +396,18 @@ def test_a_folder_that_cannot_be_opened_is_no_traceback(shell, monkeypatch, comm
     status, output, errors = shell(command, "base.csv", "cand.csv")
     assert (status, output) == (2, "")
     assert errors == "forelock: some/where: Too many open files\n"
+
+
+def test_a_folder_is_read_without_what_is_hidden_in_it(shell):
+    """DeepEval leaves a lock beside its results, a file manager its notes."""
+    columns(*arms(30, 5))
+    for side in ("base", "cand"):
+        (Path(side) / ".cache").mkdir(parents=True)
+        Path(f"{side}.csv").rename(Path(side) / "rows.csv")
+        for name in (".test_run.lock", ".cache/rows.csv"):
+            (Path(side) / name).touch()
+    status, _, errors = shell("gate", "base", "cand")
+    assert (status, errors) == (0, "")
+    Path("none").mkdir()
+    Path("none/.DS_Store").touch()
+    assert shell("gate", "none", "cand")[2] == "forelock: none: holds no file\n"
