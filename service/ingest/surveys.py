@@ -35,6 +35,8 @@ _SKIPPED = frozenset({"scores", "messages", "resps", "filtered_resps", "argument
     "namedScores", "metricsData", "assessments", "input", "response", "output", "error", "limit", "traceback", "stats",
 }  # fmt: skip
 _ID_NAMES = ("item_id", "id", "instance_id", "question_id", "sample_id", "doc_hash", "qid", "name")
+_ROW_IDS = {"promptfoo": "id"}
+"""What a harness draws anew for every result: it tells no item."""
 _CLUSTER_NAMES = (
     "cluster",
     "conversation",
@@ -209,7 +211,13 @@ class _Look:
         ids = [
             path
             for path, n in counts.items()
-            if path == default or (n >= max(items, 1) and _last(path) in _ID_NAMES and self._covers(path))
+            if path == default
+            or (
+                n >= max(items, 1)
+                and _last(path) in _ID_NAMES
+                and path != _ROW_IDS.get(self._form)
+                and self._covers(path)
+            )
         ]
         ids.sort(key=lambda path: (_rank(path, _ID_NAMES), path != default, path))
         least = counts.get(ids[0], 0) if ids else 0
@@ -218,6 +226,7 @@ class _Look:
             for path, n in counts.items()
             if 2 <= n <= least / 2 and self._covers(path) and path not in (*ids, replicate)
         }
+        clusters = self._without_copies(clusters)
         run = dict(_leaves(reader.run, "", 0)) if reader.run is not None else None
         arms = (
             {path: [shown(str(value))] for path, value in list(run.items())[:MOST_PATHS]}
@@ -240,6 +249,15 @@ class _Look:
 
     def _covers(self, path: str) -> bool:
         return sum(self._paths[path].values()) == self._n
+
+    def _without_copies(self, clusters: Mapping[str, int]) -> dict[str, int]:
+        """Harnesses write the metadata of a test beside it and within it: of one name and as many rows each, once."""
+        kept: dict[str, int] = {}
+        for path in sorted(clusters):
+            same = (each for each in kept if _last(each) == _last(path))
+            if not any(self._paths[each] == self._paths[path] for each in same):
+                kept[path] = clusters[path]
+        return kept
 
     def _arms(self) -> dict[str, list[str]]:
         names: Sequence[str] = ("provider.label", "provider.id", "prompt.label", "promptIdx")
