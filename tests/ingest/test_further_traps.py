@@ -334,7 +334,7 @@ def test_promptfoo_numbers_its_results_anew_and_writes_metadata_twice(tmp_path):
         found = survey(files, "promptfoo")
         assert found["ids"] == {"vars": 8}
         assert "item_id" not in found["section"]
-        assert found["clusters"] == {"metadata.topic": 2}
+        assert [path for path in found["clusters"] if path.endswith("topic")] == ["metadata.topic"]
         asked = {**found["section"], "arms": {"baseline": "a", "candidate": "b"}}
         tables = table(files, asked, None)
     assert [each["arm"] for each in tables] == ["a", "b"]
