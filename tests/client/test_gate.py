@@ -194,6 +194,13 @@ def test_run_answers_here_what_the_service_would(shell):
     )
     status, output, _ = shell("run", "mcnemar", "request.json", "--json")
     assert (status, json.loads(output)["analysis"]["p_value"]) == (0, 0.0703125)
+    ends = "exploratory: no plan was locked before these data"
+    assert shell("run", "mcnemar", "request.json")[1].rstrip().endswith(ends)
+    Path("size.json").write_text(
+        '{"test": "welch", "delta": 1, "sd_baseline": 1, "sd_candidate": 1, "n": [5, 10]}'
+    )
+    status, output, _ = shell("run", "power", "size.json")
+    assert (status, ends in output) == (0, False)
     Path("faulty.json").write_text('{"both_correct": 9, "sides": 2}')
     status, _, errors = shell("run", "mcnemar", "faulty.json")
     assert status == 1
