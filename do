@@ -542,7 +542,12 @@ case $command in
     picture) environment dev; cd "$root"; exec "$venv/bin/python" -m tools.page_picture ;;
     new-test) environment run; cd "$root"; exec "$venv/bin/python" -m tools.new_test "$@" ;;
     bench) environment bench; have wrk || apt_install wrk || say "./do bench: without wrk the rows of HTTP are skipped (Debian: apt-get install wrk)"; cd "$root"; exec "$venv/bin/python" -m benchmarks "$@" ;;
-    uv) choose_places; find_uv; exec env TMPDIR="$state" "$uv" "$@" ;;
+    uv)
+        asked=${UV_PROJECT_ENVIRONMENT:-} # whoever names an environment means that one, and not the checkout's
+        choose_places
+        [ -z "$asked" ] || export UV_PROJECT_ENVIRONMENT="$asked"
+        find_uv
+        exec env TMPDIR="$state" "$uv" "$@" ;;
     help | -h | --help) usage ;;
     *) usage >&2; exit 2 ;;
 esac

@@ -129,3 +129,12 @@ def test_an_authority_of_a_proxy_is_not_called_a_lack_of_certificates(
     assert not [
         path for path in (checkout.root / ".do").iterdir() if os.access(path, os.X_OK) and path.is_file()
     ]
+
+
+def test_uv_works_on_the_environment_that_the_caller_names_and_else_on_the_checkouts(
+    checkout: Checkout,
+) -> None:
+    checkout.program("bin/uv", UV + 'echo "$UV_PROJECT_ENVIRONMENT: $*"\n')
+    assert checkout.run("uv", "sync").stdout == f"{checkout.root}/.venv: sync\n"
+    other = str(checkout.root / "other")
+    assert checkout.run("uv", "sync", UV_PROJECT_ENVIRONMENT=other).stdout == f"{other}: sync\n"

@@ -87,7 +87,9 @@ def _prints(encoding: str | None) -> bool:
 def _numbers(found: Json) -> Iterator[str]:
     if found["delta"] is not None:
         means = [_level(found, found[f"{side}_mean"]) for side in ("baseline", "candidate")]
-        yield f"  difference  {_amount(found, found['delta'])}  ({means[0]} to {means[1]}), {_ends(found, found['ci'])}"
+        amount = _amount(found, found["delta"])
+        yield f"  difference  {amount}, {_ends(found, found['ci'])}"
+        yield f"  means       baseline {means[0]}, candidate {means[1]}"
     clusters = "" if found["n_clusters"] is None else f" in {found['n_clusters']} clusters"
     yield f"  paired      {found['n']} items{clusters}"
     left = found["unpaired"]
@@ -193,6 +195,8 @@ def markdown(found: Json, remarks: Iterable[str] = ()) -> str:
         lines.append(f"| slice {_escaped(each['name'])} | {told} |")
     if found.get("slices"):
         lines += [f"| slices | {_escaped(each.strip())} |" for each in _of_all(found["slices"])]
+    warned = [f"- {_escaped(each['code'])}: {_escaped(each['message'])}" for each in found["warnings"]]
+    lines += ["", *warned] if warned else []
     lines += ["", f"**Next:** {_escaped(found['next'])}", "", f"<sub>{_escaped(found['status'])}.</sub>"]
     lines += ["", *(f"- {_escaped(each)}" for each in remarks)]
     return "\n".join(lines).rstrip() + "\n"

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from forelock.columns import SHARED, TABLES, listed
 from forelock.import_files import OneImport, imports_of
 from forelock.problem import FileFault
 from forelock.reading import read
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 _MARGIN = re.compile(r"([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*(pp|%|proportion|score)?")
+_LINE = re.compile(r'"(\w+)": "([^"{}]*)"')
 _UNITS = {"pp": "pp", "%": "pp", "proportion": "proportion", "score": "score"}
 
 
@@ -57,6 +59,7 @@ def rows_of(asked_of: Client | Local, paths: Sequence[str], asked: Asked) -> Row
     files = [one for _, ones in sides for one in ones]
     surveys = [read(asked_of, one, form)["survey"] for one in files]
     section = _section(form, surveys, asked, alone=len(paths) == 1)
+    _require_told(files[0].name, form, surveys[0], section)
     tables = [
         _tables(asked_of, ones, form, section, path) for path, (_, ones) in zip(paths, sides, strict=True)
     ]
@@ -78,7 +81,8 @@ def rows_of(asked_of: Client | Local, paths: Sequence[str], asked: Asked) -> Row
     }
     if asked.margin is not None:
         body["margin"] = margin_of(asked.margin, binary=_binary(body))
-    return Rows(body, section, tuple(_remarks(surveys, section, asked)))
+    remarks = [*_order(names, asked, alone=len(paths) == 1), *_remarks(surveys, section, asked)]
+    return Rows(body, section, tuple(remarks))
 
 
 def margin_of(text: str, *, binary: bool) -> Json:
@@ -110,6 +114,42 @@ def _section(form: str, surveys: Sequence[Json], asked: Asked, *, alone: bool) -
     return section
 
 
+def _require_told(path: str, form: str, survey: Json, section: Json) -> None:
+    """Refuse a table whose columns of ids or values are not obvious, and words nobody has said the meaning of.
+
+    Raises:
+        FileFault: with the columns there are, and the option that names one.
+    """
+    columns = list(survey["measures"])
+    if form in TABLES and columns:
+        for field_, own, option in (
+            ("item_id", "item_id", "--set item_id=COLUMN"),
+            ("metric", "value", "--metric COLUMN"),
+        ):
+            if section.get(field_, own).removeprefix("sha256:") in columns:
+                continue
+            if field_ in section:
+                raise FileFault(f"{path}: has no column '{section[field_]}'; it has {listed(columns)}")
+            raise FileFault(
+                f"{path}: has no column '{own}', and which one stands for it is not plain; "
+                f"it has {listed(columns)}: add {option}"
+            )
+    values = section.get("values")
+    if isinstance(values, dict) and len(values) > 1 and set(values.values()) == {0.0}:
+        words = json.dumps(dict.fromkeys(values, "…"), ensure_ascii=False)
+        raise FileFault(
+            f"{path}: say what its values count as: --set values='{words}', 1 for right and 0 for wrong"
+        )
+
+
+def _order(names: Sequence[str], asked: Asked, *, alone: bool) -> list[str]:
+    if not alone or asked.arms is not None:
+        return []
+    return [
+        f"the baseline is '{names[0]}', which the file has first; --arms {names[1]},{names[0]} turns them round"
+    ]
+
+
 def _measure(form: str, surveys: Sequence[Json], name: str) -> Json:
     names = list(surveys[0]["measures"])
     if name not in names:
@@ -127,7 +167,7 @@ def _place(name: str, surveys: Sequence[Json]) -> str:
     """Where a cluster or slice stands: a path, or the last part of the one path that ends so."""
     paths = [path for path in surveys[0]["clusters"] if name in (path, path.rpartition(".")[2])]
     if len(paths) > 1 and name not in paths:
-        raise FileFault(f"'{name}' stands in several places: {', '.join(paths)}; name one")
+        raise FileFault(f"'{name}' stands in several places: {', '.join(paths)}; name one by its whole path")
     return name if not paths or name in paths else paths[0]
 
 
@@ -152,13 +192,17 @@ _COLUMNS = ("item_ids", "clusters", "replicates", "values")
 
 
 def _reason(problem: Json) -> str:
-    faults = problem.get("errors") or ()
-    ways = [
-        f"--set {each['path'].removeprefix('import.')}=… ({each['fix']})"
-        for each in faults
-        if each.get("fix")
-    ]
-    return "; ".join([problem["detail"], *ways[:3]])
+    """What is open, and the option for each line of the import section that would close it."""
+    faults = [each for each in problem.get("errors") or () if each.get("fix")]
+    if not faults:
+        return str(problem["detail"])
+    return "; ".join(f"{each['message']}; {_option(each['path'], each['fix'])}" for each in faults[:3])
+
+
+def _option(path: str, fix: str) -> str:
+    """A fix of the import section as the command line takes it."""
+    said = _LINE.sub(lambda found: f"--set {found[1]}={found[2]}", fix)
+    return said if said != fix else f"--set {path.removeprefix('import.')}=… ({fix})"
 
 
 def _pair(tables: Sequence[list[Json]], paths: Sequence[str], arms: str | None) -> list[Json]:
@@ -211,9 +255,14 @@ def _remarks(surveys: Sequence[Json], section: Json, asked: Asked) -> list[str]:
         remarks.append(f"items that share a source are not independent: --cluster {path} ({n}) if they do")
     remarks += [f"a run {survey['partial']}" for survey in surveys if survey["partial"]]
     chosen = {name: value for name, value in section.items() if name not in _PLACES}
-    measures = [name for name in surveys[0]["measures"] if name not in _PLACES and name not in clusters]
+    others = {*_PLACES, *clusters, *(section.get(name) for name in _PLACED)}
+    measures = [name for name in surveys[0]["measures"] if name not in others]
     if asked.metric is None and len(measures) > 1 and "value" not in measures:
         remarks.append(f"of {len(measures)} measures: {', '.join(measures[:8])}; --metric names another")
+    places = {name: section[name] for name in ("item_id", "arm", "replicate") if name in section}
+    if places:
+        told = ", ".join(f"{_PLACED[name]} by {place}" for name, place in places.items())
+        remarks.append(f"{told}; --set {next(iter(places))}=… names another")
     if chosen:
         remarks.append("read as " + ", ".join(f"{name}={_short(value)}" for name, value in chosen.items()))
     return remarks
@@ -222,8 +271,9 @@ def _remarks(surveys: Sequence[Json], section: Json, asked: Asked) -> list[str]:
 _PLACES = ("format", "item_id", "cluster", "arm", "arms", "replicate")
 """Lines of a section that say where something stands."""
 
+_PLACED = {"item_id": "items", "arm": "arms", "replicate": "runs of an item"}
 
-_LABELS = frozenset({"cluster", "conversation", "topic", "group", "category", "document", "subject"})
+_LABELS = frozenset({"cluster", *SHARED})
 """Columns of a table that are clusters rather than measures."""
 
 

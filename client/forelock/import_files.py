@@ -89,14 +89,20 @@ def imports_of(paths: Sequence[str], form: str | None) -> tuple[str, list[OneImp
         path = Path(name)
         if not path.exists():
             raise FileFault(f"{name}: No such file or directory")
-        inside = [each for each in path.rglob("*") if each.is_file()] if path.is_dir() else [path]
-        found += sorted(inside)
+        found += sorted(_inside(path)) if path.is_dir() else [path]
     if not found:
         raise FileFault(f"{paths[0]}: holds no file")
     known = form or format_of(found)
     if known in TOGETHER:
         return known, [OneImport(tuple(found))]
     return known, [OneImport((each,)) for each in found]
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    """Files of a folder and of those in it; what is hidden, such as locks and notes of a file manager, is no result."""
+    for path in folder.rglob("*"):
+        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts):
+            yield path
 
 
 def format_of(paths: Sequence[Path]) -> str:

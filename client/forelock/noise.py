@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from forelock import text
+from forelock.columns import named
 from forelock.problem import FileFault
 from forelock.rows import cell_in, join_cluster, number_in, read_table
 from forelock.text import plain
@@ -14,7 +15,7 @@ Json = dict[str, Any]
 Cell = dict[str, dict[str, float]]
 """Run to judge to value."""
 
-NEEDED = ("arm", "run", "value")
+NEEDED, MAY = ("item_id", "arm", "run", "value"), ("judge", "cluster")
 WORDS = {
     "item": "items, the same in both arms (cancels)",
     "item_by_arm": "items that suit one arm better",
@@ -28,26 +29,24 @@ BUYS = {
 }
 
 
-def request_of(path: str, arms: str | None) -> Json:
-    """`baseline`, `candidate` and perhaps `clusters`, from columns item, arm, run, value, judge, cluster.
+def request_of(
+    path: str, arms: str | None, given: Mapping[str, str] | None = None
+) -> tuple[Json, tuple[str, ...]]:
+    """`baseline`, `candidate` and perhaps `clusters`; and what was taken for what, in sentences.
 
-    `arms`: BASELINE,CANDIDATE; without it the arm that comes first is the baseline.
+    Columns are item_id, arm, run, value, judge and cluster, or have obvious other names; `given` names them by what
+    they are for. `arms`: BASELINE,CANDIDATE; without it the arm that comes first is the baseline.
 
     Raises:
         FileFault: naming the line, the arm or the item.
     """
-    rows = read_table(path)
-    names = set(rows[0].cells)
-    item = "item_id" if "item_id" in names else "item"
-    lacking = [name for name in (item, *NEEDED) if name not in names]
-    if lacking:
-        raise FileFault(
-            f"{path}: has no column '{lacking[0]}'; it needs item, arm, run and value, perhaps judge and cluster"
-        )
+    read = read_table(path)
+    found = named(list(read[0].cells), path, NEEDED, MAY, given or {})
+    rows = found.rows(read)
     cells: dict[str, dict[str, Cell]] = {}
     clusters: dict[str, str] = {}
     for row in rows:
-        item_id, arm, number = (cell_in(row, name, path) for name in (item, "arm", "run"))
+        item_id, arm, number = (cell_in(row, name, path) for name in ("item_id", "arm", "run"))
         run = cells.setdefault(arm, {}).setdefault(item_id, {}).setdefault(number, {})
         judge = str(row.cells.get("judge") or "")
         if judge in run:
@@ -75,7 +74,16 @@ def request_of(path: str, arms: str | None) -> Json:
         if without:
             raise FileFault(f"{path}: item '{without[0]}' has no cluster, and others have")
         columns["clusters"] = [clusters[each] for each in items]
-    return columns
+    order = (
+        ()
+        if arms is not None
+        else (f"the baseline is '{baseline}', which the file has first; {_turned(candidate, baseline)}",)
+    )
+    return columns, (*order, *found.remarks)
+
+
+def _turned(baseline: str, candidate: str) -> str:
+    return f"--arms {baseline},{candidate} turns them round"
 
 
 def _two(found: list[str], arms: str | None, path: str) -> tuple[str, str]:
@@ -92,11 +100,12 @@ def _runs(cell: Cell) -> list[list[float]]:
     return [list(run.values()) for run in cell.values()]
 
 
-def noise_text(answer: Mapping[str, Any]) -> str:
+def noise_text(answer: Mapping[str, Any], remarks: Sequence[str] = ()) -> str:
     """Words, then the numbers, then what to do next."""
     found = answer["analysis"]
     lines = [text.wrapped(found["sentence"]), "", *_numbers(found), ""]
     lines += [f"{each['code']}: {plain(each['message'])}" for each in answer.get("warnings") or ()]
+    lines += [text.wrapped(f"note: {plain(each)}") for each in remarks]
     return "\n".join([*lines, f"next: {_next(found)}", "exploratory: no plan was locked before these data"])
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from forelock import files
@@ -48,6 +50,42 @@ def read_pilot(path: str) -> list[dict[str, Any]]:
         part | {name: value for name, value in zip(SCALARS, key, strict=True) if value is not None}
         for key, part in groups.items()
     ]
+
+
+def is_pilot(path: str) -> bool:
+    """Whether a file has pilot columns, by its suffix and its beginning; else it may be one of results.
+
+    Raises:
+        FileFault: it cannot be read.
+    """
+    kind = files.TYPES.get(Path(path).suffix.lower())
+    if kind is None or Path(path).is_dir():
+        return False
+    return kind == "application/json" or "baseline" in files.read_text(path).partition("\n")[0]
+
+
+def paired_pilot(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The rows of a comparison as pilot columns: items of both arms, the runs of an item averaged."""
+    arms = [_means(body[side]) for side in ("baseline", "candidate")]
+    both = [item_id for item_id in arms[0] if item_id in arms[1]]
+    if not both:
+        raise FileFault("the files have no item in common")
+    pilot: dict[str, Any] = {
+        name: [arm[each] for each in both] for name, arm in zip(("baseline", "candidate"), arms, strict=True)
+    }
+    clusters = body["baseline"].get("clusters")
+    if clusters is not None:
+        places = dict(zip(body["baseline"]["item_ids"], clusters, strict=True))
+        pilot["clusters"] = [places[each] for each in both]
+    return pilot
+
+
+def _means(arm: Mapping[str, Any]) -> dict[str, float]:
+    values: dict[str, list[float]] = {}
+    for item_id, value in zip(arm["item_ids"], arm["values"], strict=True):
+        if value is not None:
+            values.setdefault(item_id, []).append(value)
+    return {item_id: math.fsum(found) / len(found) for item_id, found in values.items()}
 
 
 def _number(value: object, where: str) -> float | None:

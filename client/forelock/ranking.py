@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from forelock.columns import fitting, named
 from forelock.problem import FileFault
 from forelock.rows import Row, cell_in, join_cluster, number_in, read_table
-from forelock.text import plain
+from forelock.text import plain, wrapped
 
 Json = dict[str, Any]
 LONG = ("item_id", "arm", "value")
@@ -16,20 +17,27 @@ SHOWN = 20
 OTHERWISE = "a leaderboard takes items that all arms have"
 
 
-def request_of(path: str) -> Json:
-    """`arms`, and `clusters` where there is such a column.
+def request_of(path: str, given: Mapping[str, str] | None = None) -> tuple[Json, tuple[str, ...]]:
+    """`arms`, and `clusters` where there is such a column; and what was taken for what, in sentences.
 
     Long: columns item_id, arm, value. Wide: one column for each arm, and item_id where it likes. Items that some arm
-    lacks cannot be compared over all pairs, so they are refused.
+    lacks cannot be compared over all pairs, so they are refused. `given` names columns by what they are for.
 
     Raises:
         FileFault: naming the line.
     """
-    return columns_of(read_table(path), path)
+    rows, given = read_table(path), given or {}
+    columns = list(rows[0].cells)
+    if {"arm", "value"} & set(given) or all(fitting(role, columns) for role in ("arm", "value")):
+        found = named(columns, path, LONG, ("cluster",), given)
+        return _long(found.rows(rows), path), found.remarks
+    found = named(columns, path, (), NOT_ARMS, given)
+    taken = [each for each in found.remarks if not each.startswith("not read")]
+    return _wide(found.rows(rows), path), tuple(taken)
 
 
 def columns_of(rows: list[Row], path: str) -> Json:
-    """The same of rows that were read; `path` is what faults call their file."""
+    """The same of rows with our own names; `path` is what faults call their file."""
     return _long(rows, path) if set(LONG) <= set(rows[0].cells) else _wide(rows, path)
 
 
@@ -78,10 +86,10 @@ def _cluster(label: object, item: str, path: str) -> str:
     return str(label)
 
 
-def ranked_text(answer: Mapping[str, Any]) -> str:
+def ranked_text(answer: Mapping[str, Any], remarks: Sequence[str] = ()) -> str:
     """The sentence, then the arms with the ranks that are left open, then what is tied."""
     found = answer["analysis"]
-    lines = [plain(found["sentence"]), ""]
+    lines = [wrapped(found["sentence"]), ""]
     width = max(len(plain(each["name"])) for each in found["arms"])
     for each in found["arms"]:
         ranks = (
@@ -96,4 +104,5 @@ def ranked_text(answer: Mapping[str, Any]) -> str:
     tied = [", ".join(map(plain, names)) for names in found["tied_sets"] if len(names) > 1]
     lines += ["", *(f"  not told apart: {each}" for each in tied[:SHOWN])] if tied else []
     lines += [f"{each['code']}: {plain(each['message'])}" for each in answer.get("warnings") or ()]
+    lines += ["", *(wrapped(f"note: {plain(each)}") for each in remarks)] if remarks else []
     return "\n".join([*lines, "", "exploratory: no plan was locked before these data"])

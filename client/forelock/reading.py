@@ -26,12 +26,18 @@ def read(
 
     Raises:
         ForelockProblem: the files are not what the format says.
+        FileFault: they cannot be opened.
     """
     text = None if section is None else json.dumps(section)
     for entry in entry_points(group="forelock.readers", name="read_paths"):
-        found: Json = entry.load()([str(path) for path in one.paths], form, text, arm)
+        read_paths = entry.load()
+        try:
+            found: Json = read_paths([str(path) for path in one.paths], form, text, arm)
+        except OSError as error:
+            raise FileFault(f"{error.filename or one.name}: {error.strerror or 'cannot be read'}") from error
         if "survey" not in found:
-            raise ForelockProblem.from_document(found["problem"])
+            problem = found["problem"]
+            raise ForelockProblem.from_document(problem | {"detail": f"{one.name}: {problem['detail']}"})
         return found
     if isinstance(client, Local):
         raise FileFault("the server package that is installed here has no readers; name a service with --url")

@@ -17,6 +17,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from forelock.columns import TABLES, fitting
 from service.domain.plans.imports import FORMATS, ImportMapping, Readable, UnreadImport
 from service.domain.results.batches import STATUSES
 from service.errors import ForelockError, InvalidData
@@ -25,6 +26,7 @@ from service.ingest.harnesses.limits import shown
 from service.ingest.harnesses.opening import open_files
 from service.ingest.harnesses.rows import Collector, targets
 from service.ingest.harnesses.samples import Reader, Sample, look_up, look_up_id
+from service.ingest.table_columns import WORDS, taken
 
 Json = dict[str, Any]
 MOST_PATHS, MOST_SHOWN, MOST_DEPTH = 200, 20, 4
@@ -33,6 +35,8 @@ _SKIPPED = frozenset({"scores", "messages", "resps", "filtered_resps", "argument
     "namedScores", "metricsData", "assessments", "input", "response", "output", "error", "limit", "traceback", "stats",
 }  # fmt: skip
 _ID_NAMES = ("item_id", "id", "instance_id", "question_id", "sample_id", "doc_hash", "qid", "name")
+_ROW_IDS = {"promptfoo": "id"}
+"""What a harness draws anew for every result: it tells no item."""
 _CLUSTER_NAMES = (
     "cluster",
     "conversation",
@@ -207,7 +211,13 @@ class _Look:
         ids = [
             path
             for path, n in counts.items()
-            if path == default or (n >= max(items, 1) and _last(path) in _ID_NAMES and self._covers(path))
+            if path == default
+            or (
+                n >= max(items, 1)
+                and _last(path) in _ID_NAMES
+                and path != _ROW_IDS.get(self._form)
+                and self._covers(path)
+            )
         ]
         ids.sort(key=lambda path: (_rank(path, _ID_NAMES), path != default, path))
         least = counts.get(ids[0], 0) if ids else 0
@@ -216,6 +226,7 @@ class _Look:
             for path, n in counts.items()
             if 2 <= n <= least / 2 and self._covers(path) and path not in (*ids, replicate)
         }
+        clusters = self._without_copies(clusters)
         run = dict(_leaves(reader.run, "", 0)) if reader.run is not None else None
         arms = (
             {path: [shown(str(value))] for path, value in list(run.items())[:MOST_PATHS]}
@@ -239,18 +250,32 @@ class _Look:
     def _covers(self, path: str) -> bool:
         return sum(self._paths[path].values()) == self._n
 
+    def _without_copies(self, clusters: Mapping[str, int]) -> dict[str, int]:
+        """Harnesses write the metadata of a test beside it and within it: of one name and as many rows each, once."""
+        kept: dict[str, int] = {}
+        for path in sorted(clusters):
+            same = (each for each in kept if _last(each) == _last(path))
+            if not any(self._paths[each] == self._paths[path] for each in same):
+                kept[path] = clusters[path]
+        return kept
+
     def _arms(self) -> dict[str, list[str]]:
+        names: Sequence[str] = ("provider.label", "provider.id", "prompt.label", "promptIdx")
+        if self._form in TABLES:
+            names = fitting("arm", [path for path in self._paths if self._covers(path)])
         return {
             path: [shown(value) for value in values]
             for path, values in self._paths.items()
-            if path in ("provider.label", "provider.id", "prompt.label", "promptIdx")
-            and len(values) < MOST_SHOWN
+            if path in names and len(values) < MOST_SHOWN
         }
 
     def _section(self, ids: Sequence[str], clusters: Mapping[str, int]) -> Json:
         made: Json = {"format": self._form}
         default = self._mapping.DEFAULTS.get("item_id")
-        if ids and ids[0] != default:
+        columns = taken(self._measures, self._paths, self._n) if self._form in TABLES else None
+        if columns is not None:
+            made |= columns
+        elif ids and ids[0] != default:
             made["item_id"] = ids[0]
         splits = self._paths.get("split", {})
         if self._form == "helm" and len(splits) > 1:
@@ -263,14 +288,16 @@ class _Look:
         named = [path for path in clusters if _last(path) in _CLUSTER_NAMES]
         if named:
             made["cluster"] = named[0]
-        name = _chosen(self._measures, self._mapping)
+        name = (
+            _chosen(self._measures, self._mapping)
+            if columns is None
+            else columns.get("metric", "value" if "value" in self._measures else None)
+        )
         if name is not None:
             for field, part in zip(
                 self._mapping.NEEDS, name.split(",") if self._form == "lm_eval" else [name], strict=False
             ):
                 made[field] = part
-            if self._form in ("csv", "ndjson", "parquet") and name != "value":
-                made["metric"] = name
             told = self._measures[name]
             values = _values(told["texts"], self._mapping)
             if values:
@@ -309,9 +336,9 @@ def _chosen(measures: Mapping[str, Json], mapping: type[Readable]) -> str | None
 
 def _values(texts: Sequence[str], mapping: type[Readable]) -> dict[str, float]:
     """Texts that the format says nothing about."""
-    known = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
+    known = {**WORDS, "p": 0.5, "n": 0.0}
     return {
-        text: known.get(text, 0.0)
+        text: known.get(text.lower(), 0.0)
         for text in texts
         if text not in mapping.VALUES and len(texts) <= 10 and not text.endswith("…")
     }

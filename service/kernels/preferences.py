@@ -96,16 +96,17 @@ def fit(wins: Counts, ties: Counts) -> Strengths:
     """
     k = len(wins)
     first, second = np.triu_indices(k, 1)
-    seen = np.stack([wins[first, second], wins[second, first], ties[first, second]], axis=1)
-    met = seen.sum(axis=1) > 0
-    first, second, seen = first[met], second[met], seen[met]
-    share = seen[:, 2].sum() / seen.sum()
+    seen = np.stack([wins[first, second], wins[second, first], ties[first, second]])
+    met = seen.sum(axis=0) > 0
+    first, second, seen = first[met], second[met], seen[:, met]
+    share = seen[2].sum() / seen.sum()
     log_nu = np.log(2 * share / (1 - share)) if share > 0 else -np.inf
     logs = np.zeros(k)
     free = slice(None) if share > 0 else slice(k)
-    reached = _likelihood(logs, log_nu, first, second, seen)
+    odds = _odds(logs, log_nu, first, second)
+    reached = _likelihood(odds, seen)
     for _ in range(MOST_STEPS):
-        score, information = _derivatives(logs, log_nu, first, second, seen)
+        score, information = _derivatives(k, odds, first, second, seen)
         step = np.zeros(k + 1)
         try:
             step[free] = np.linalg.solve(_anchored(information)[free, free], score[free])
@@ -114,7 +115,8 @@ def fit(wins: Counts, ties: Counts) -> Strengths:
         length = 1.0
         while True:
             ahead = logs + length * step[:k], log_nu + length * step[k] if share > 0 else log_nu
-            found = _likelihood(*ahead, first, second, seen)
+            odds = _odds(*ahead, first, second)
+            found = _likelihood(odds, seen)
             if found >= reached - 1e-12 * abs(reached) or length < 1e-9:
                 break
             length /= 2
@@ -123,55 +125,48 @@ def fit(wins: Counts, ties: Counts) -> Strengths:
             break
     else:
         raise ArithmeticError("the counts are too uneven for strengths to be computed")
-    _, information = _derivatives(logs, log_nu, first, second, seen)
+    _, information = _derivatives(k, odds, first, second, seen)
     return Strengths(logs, float(np.exp(log_nu)), information)
 
 
+def _odds(logs: Floats, log_nu: float, first: NDArray[np.intp], second: NDArray[np.intp]) -> Floats:
+    """Odds against the first preferred, the second preferred, and neither. Shape (3, P)."""
+    half = (logs[first] - logs[second]) / 2
+    others = np.stack([-2 * half, 2 * half, half - log_nu, log_nu - half, log_nu + half, -half - log_nu])
+    rates = np.exp(np.minimum(others, LARGEST, out=others), out=others)
+    return np.asarray(rates[:3] + rates[3:])
+
+
 def _chances(logs: Floats, log_nu: float, first: NDArray[np.intp], second: NDArray[np.intp]) -> Floats:
-    half = (logs[first] - logs[second]) / 2
-    rates = np.stack([half, -half, np.full(len(half), log_nu)], axis=1)
-    rates = np.exp(rates - rates.max(axis=1, keepdims=True))
-    return np.asarray(rates / rates.sum(axis=1, keepdims=True))
+    chance: Floats = 1 / (1 + _odds(logs, log_nu, first, second))
+    if log_nu == -np.inf:
+        chance[2] = 0.0
+    return chance.T
 
 
-def _likelihood(
-    logs: Floats, log_nu: float, first: NDArray[np.intp], second: NDArray[np.intp], seen: Counts
-) -> float:
-    half = (logs[first] - logs[second]) / 2
-    rates = [half, -half, np.full(len(half), log_nu)]
-    total = 0.0
-    for outcome, rate in enumerate(rates):
-        counted = seen[:, outcome] > 0
-        others = (each[counted] - rate[counted] for place, each in enumerate(rates) if place != outcome)
-        # by log1p: a chance near 1 keeps its digits, and a billion of them do not add up to noise
-        odds = sum(np.exp(np.minimum(other, LARGEST)) for other in others)
-        total -= float(seen[counted, outcome] @ np.log1p(odds))
-    return total
+def _likelihood(odds: Floats, seen: Counts) -> float:
+    # by log1p: a chance near 1 keeps its digits, and a billion of them do not add up to noise
+    return -float(np.vdot(seen, np.log1p(odds)))
 
 
 def _derivatives(
-    logs: Floats, log_nu: float, first: NDArray[np.intp], second: NDArray[np.intp], seen: Counts
+    k: int, odds: Floats, first: NDArray[np.intp], second: NDArray[np.intp], seen: Counts
 ) -> tuple[Floats, Floats]:
-    """Score (k + 1,) and information (k + 1, k + 1), log nu last."""
-    k, many = len(logs), seen.sum(axis=1)
-    chance = _chances(logs, log_nu, first, second)
-    lead = (chance[:, 0] - chance[:, 1]) / 2
-    pull = (seen[:, 0] - seen[:, 1]) / 2 - many * lead
+    """Score (k + 1,) and information (k + 1, k + 1), log nu last. Every pair of arms is there once at most."""
+    many, chance = seen.sum(axis=0), 1 / (1 + odds)
+    lead = (chance[0] - chance[1]) / 2
+    pull, pulled = (seen[0] - seen[1]) / 2 - many * lead, np.zeros((k, k))
+    pulled[first, second] = pull
     score = np.zeros(k + 1)
-    np.add.at(score, first, pull)
-    np.add.at(score, second, -pull)
-    score[k] = float((seen[:, 2] - many * chance[:, 2]).sum())
-    information = np.zeros((k + 1, k + 1))
-    spread = many * ((chance[:, 0] + chance[:, 1]) / 4 - lead**2)
-    np.add.at(information, (first, first), spread)
-    np.add.at(information, (second, second), spread)
-    np.add.at(information, (first, second), -spread)
-    np.add.at(information, (second, first), -spread)
-    crossed = -many * lead * chance[:, 2]
-    np.add.at(information[:, k], first, crossed)
-    np.add.at(information[:, k], second, -crossed)
-    information[k, :k] = information[:k, k]
-    information[k, k] = float((many * chance[:, 2] * (1 - chance[:, 2])).sum())
+    score[:k] = pulled.sum(axis=1) - pulled.sum(axis=0)
+    score[k] = float((seen[2] - many * chance[2]).sum())
+    information, shared = np.zeros((k + 1, k + 1)), np.zeros((k, k))
+    shared[first, second] = many * ((chance[0] + chance[1]) / 4 - lead**2)
+    shared += shared.T
+    information[:k, :k] = np.diag(shared.sum(axis=1)) - shared
+    pulled[first, second] = -many * lead * chance[2]
+    information[:k, k] = information[k, :k] = pulled.sum(axis=1) - pulled.sum(axis=0)
+    information[k, k] = float((many * chance[2] * (1 - chance[2])).sum())
     return score, information
 
 

@@ -99,7 +99,13 @@ def test_plan_lint_tells_whether_the_lock_would_pass(service, command, severity,
 
 
 @pytest.mark.parametrize(
-    ("given", "sent"), [((), []), (("--acknowledge", "A,B"), ["A", "B"]), (("--acknowledge", "all"), "all")]
+    ("given", "sent"),
+    [
+        ((), []),
+        (("--acknowledge", "A,B"), ["A", "B"]),
+        (("--acknowledge", "all"), "all"),
+        (("--acknowledge", "A", "--acknowledge", "B A"), ["A", "B"]),
+    ],
 )
 def test_plan_lock_acknowledges(service, command, given, sent):
     service.will_answer(200, RECORD, ETag='"2"')

@@ -194,6 +194,13 @@ def test_run_answers_here_what_the_service_would(shell):
     )
     status, output, _ = shell("run", "mcnemar", "request.json", "--json")
     assert (status, json.loads(output)["analysis"]["p_value"]) == (0, 0.0703125)
+    ends = "exploratory: no plan was locked before these data"
+    assert shell("run", "mcnemar", "request.json")[1].rstrip().endswith(ends)
+    Path("size.json").write_text(
+        '{"test": "welch", "delta": 1, "sd_baseline": 1, "sd_candidate": 1, "n": [5, 10]}'
+    )
+    status, output, _ = shell("run", "power", "size.json")
+    assert (status, ends in output) == (0, False)
     Path("faulty.json").write_text('{"both_correct": 9, "sides": 2}')
     status, _, errors = shell("run", "mcnemar", "faulty.json")
     assert status == 1
@@ -256,3 +263,158 @@ def test_resolve_and_audit(shell):
     status, _, errors = shell("audit", "-n", "500", "-a", "76", "-b", ".75")
     assert status == 1
     assert "candidate" in errors
+
+
+def renamed(header, rows=((1, 0), (2, 1), (3, 1), (4, 0))):
+    """Both files with these columns; every row is an id, cells of its digits, and what it measures."""
+    for name, turn in (("base.csv", 0), ("cand.csv", 1)):
+        lines = [
+            ",".join([str(at), *["7"] * (header.count(",") - 1), str((value + turn) % 2)])
+            for at, value in rows
+        ]
+        Path(name).write_text("\n".join([header, *lines]) + "\n")
+
+
+@pytest.mark.parametrize("name", ["id", "question_id", "Sample", "example id", "name", "prompt"])
+def test_gate_takes_the_one_column_that_is_plainly_the_id_and_says_so(shell, name):
+    renamed(f"{name},value")
+    status, output, errors = shell("gate", "base.csv", "cand.csv")
+    assert (status, errors) == (12, "")
+    assert f"note: items by {name}; --set item_id=… names another" in output
+    assert json.loads(shell("gate", "base.csv", "cand.csv", "--json")[1])["read"]["item_id"] == name
+
+
+@pytest.mark.parametrize("header", ["id,question_id,value", "number,value"])
+def test_gate_asks_which_column_the_id_is_where_none_is_plain(shell, header):
+    renamed(header)
+    status, output, errors = shell("gate", "base.csv", "cand.csv")
+    assert (status, output) == (2, "")
+    assert f"it has {header.replace(',', ', ')}: add --set item_id=COLUMN" in errors
+    column = header.partition(",")[0]
+    assert shell("gate", "base.csv", "cand.csv", "--set", f"item_id={column}")[0] == 12
+    status, _, errors = shell("gate", "base.csv", "cand.csv", "--set", "item_id=nowhere")
+    assert status == 2
+    assert f"has no column 'nowhere'; it has {header.replace(',', ', ')}" in errors
+
+
+def test_gate_never_takes_an_id_or_a_guess_for_the_measure(shell):
+    renamed("id,latency,score")
+    found = json.loads(shell("gate", "base.csv", "cand.csv", "--json")[1])
+    assert found["read"] == {"format": "csv", "item_id": "id", "metric": "score"}
+    renamed("id,latency,cost")
+    status, output, errors = shell("gate", "base.csv", "cand.csv")
+    assert (status, output) == (2, "")
+    assert "it has id, latency, cost: add --metric COLUMN" in errors
+    assert shell("gate", "base.csv", "cand.csv", "--metric", "cost")[0] == 12
+
+
+def test_gate_takes_the_arms_and_runs_that_a_table_names_and_says_so(shell):
+    lines = [
+        f"{at},{model},{epoch},{(at * epoch) % 2}" for model in "ba" for at in range(9) for epoch in (1, 2)
+    ]
+    Path("both.csv").write_text("\n".join(["id,model,epoch,value", *lines]))
+    status, output, errors = shell("gate", "both.csv")
+    assert (status, errors) == (12, "")
+    assert output.startswith("Cannot tell: a differs from b by 0")
+    assert "items by id, arms by model, runs of an item by epoch" in output
+    assert "the baseline is 'b', which the file has first; --arms a,b turns them round" in output
+    assert shell("gate", "both.csv", "--arms", "a,b")[1].startswith("Cannot tell: b differs from a by 0")
+
+
+def test_gate_reads_right_and_wrong_in_any_case_and_asks_about_other_words(shell):
+    columns(*arms(30, 5))
+    numbers = json.loads(shell("gate", "base.csv", "cand.csv", "--json")[1])
+    plain = {name: Path(name).read_text() for name in ("base.csv", "cand.csv")}
+
+    def worded(right, wrong):
+        for name, text in plain.items():
+            Path(name).write_text(text.replace(",1,", f",{right},").replace(",0,", f",{wrong},"))
+
+    worded("True", "False")  # as pandas writes them
+    found = json.loads(shell("gate", "base.csv", "cand.csv", "--json")[1])
+    assert found["delta"] == numbers["delta"] > 0
+    worded("good", "bad")
+    status, _, errors = shell("gate", "base.csv", "cand.csv")
+    assert status == 2
+    assert "say what its values count as: --set values=" in errors
+    status, output, _ = shell(
+        "gate", "base.csv", "cand.csv", "--set", 'values={"good": 1, "bad": 0}', "--json"
+    )
+    assert (status, json.loads(output)["delta"]) == (0, numbers["delta"])
+
+
+def test_gate_tells_the_option_for_what_a_file_leaves_open_and_names_the_file(shell):
+    columns(*arms(30, 5))
+    Path("base.csv").write_text(Path("base.csv").read_text() + "q0,1,c0\n")
+    status, _, errors = shell("gate", "base.csv", "cand.csv")
+    assert status == 2
+    assert errors.startswith(
+        "forelock: base.csv: 1 samples have the id and replicate of another; the first is line "
+    )
+    assert errors.endswith("write what tells items apart, or --set replicate=order where they repeat\n")
+    Path("base.csv").write_text("item_id,value\na\n")
+    status, _, errors = shell("gate", "base.csv", "cand.csv")
+    assert (status, errors) == (1, "malformed_import: base.csv: line 2: has 1 cells where the header has 2\n")
+
+
+def test_gate_ends_with_a_command_to_paste_and_calls_no_pair_of_means_an_interval(shell):
+    write("base line.csv", arms(30, 5)[0])
+    write("cand.csv", arms(30, 5)[1])
+    _, output, _ = shell("gate", "base line.csv", "cand.csv", "--markdown", "out.md")
+    assert "(forelock plan from 'base line.csv' cand.csv)" in " ".join(output.split())
+    assert "means       baseline 40.74%, candidate 59.26%" in output
+    assert "forelock plan from 'base line.csv' cand.csv" in Path("out.md").read_text()
+
+
+def test_a_comment_carries_the_warnings_that_the_terminal_shows(shell):
+    columns(*arms(0, 0))
+    _, output, _ = shell("gate", "base.csv", "cand.csv", "--markdown", "out.md")
+    assert "NO_DISCORDANT: No item tells the arms apart" in " ".join(output.split())
+    assert r"- NO\_DISCORDANT: No item tells the arms apart" in Path("out.md").read_text()
+
+
+def test_resolve_takes_result_files_as_a_gate_does(shell):
+    columns(*arms(30, 5))
+    pairs = zip(*arms(30, 5), strict=True)
+    Path("pilot.csv").write_text("\n".join(["baseline,candidate", *(f"{a},{b}" for a, b in pairs)]))
+    plain = json.loads(shell("resolve", "pilot.csv", "--json")[1])
+    assert json.loads(shell("resolve", "base.csv", "cand.csv", "--json")[1]) == plain
+    table = [
+        f"{at},{arm},{v}"
+        for arm, column in zip("xy", arms(30, 5), strict=True)
+        for at, v in enumerate(column)
+    ]
+    Path("both.csv").write_text("\n".join(["id,model,score", *table]))
+    status, output, _ = shell("resolve", "both.csv")
+    assert status == 0
+    assert "note: items by id, arms by model;" in output
+    assert json.loads(shell("resolve", "both.csv", "--json")[1]) == plain
+    assert shell("resolve", "base.csv", "cand.csv", "pilot.csv")[0] == 2
+
+
+@pytest.mark.parametrize("command", ["gate", "resolve"])
+def test_a_folder_that_cannot_be_opened_is_no_traceback(shell, monkeypatch, command):
+    columns(*arms(3, 2))
+
+    def refuse(*_):
+        raise OSError(24, "Too many open files", "some/where")
+
+    monkeypatch.setattr("service.ingest.harnesses.files.Files.at", refuse)
+    status, output, errors = shell(command, "base.csv", "cand.csv")
+    assert (status, output) == (2, "")
+    assert errors == "forelock: some/where: Too many open files\n"
+
+
+def test_a_folder_is_read_without_what_is_hidden_in_it(shell):
+    """DeepEval leaves a lock beside its results, a file manager its notes."""
+    columns(*arms(30, 5))
+    for side in ("base", "cand"):
+        (Path(side) / ".cache").mkdir(parents=True)
+        Path(f"{side}.csv").rename(Path(side) / "rows.csv")
+        for name in (".test_run.lock", ".cache/rows.csv"):
+            (Path(side) / name).touch()
+    status, _, errors = shell("gate", "base", "cand")
+    assert (status, errors) == (0, "")
+    Path("none").mkdir()
+    Path("none/.DS_Store").touch()
+    assert shell("gate", "none", "cand")[2] == "forelock: none: holds no file\n"

@@ -35,14 +35,14 @@ def lines(rows):
 
 
 def test_rows_become_items_by_runs_by_judgements(table):
-    found = request_of(table(lines(ROWS)), None)
+    found = request_of(table(lines(ROWS)), None)[0]
     assert found == {
         "baseline": [[[p % 3 / 2, (p + run) % 2] for run in (1, 2)] for p in range(6)],
         "candidate": [[[(p + 1) % 3 / 2, (p + run) % 2] for run in (1, 2)] for p in range(6)],
     }
-    assert request_of(table(lines(ROWS)), "new,old")["baseline"] == found["candidate"]
+    assert request_of(table(lines(ROWS)), "new,old")[0]["baseline"] == found["candidate"]
     # the order of rows changes the order of items alone
-    again = request_of(table(lines(sorted(ROWS))), "old,new")
+    again = request_of(table(lines(sorted(ROWS))), "old,new")[0]
     assert again == found
 
 
@@ -62,7 +62,7 @@ def test_words_first_then_numbers_then_what_to_do(table, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("item,arm,value\na,x,1\n", "no column 'run'"),
+        ("item,arm,value\na,x,1\n", "no column 'run', and .* add --set run=COLUMN"),
         (lines([*ROWS, ROWS[0]]), "again by judge 'x'"),
         (lines([*ROWS, ("g", "old", 1, "x", 1)]), "'new' lacks item 'g'"),
         (lines([*ROWS, ("a", "third", 1, "x", 1)]), "holds 3 arms"),
@@ -74,3 +74,15 @@ def test_words_first_then_numbers_then_what_to_do(table, capsys, monkeypatch):
 def test_a_table_that_is_none_is_refused(table, content, says):
     with pytest.raises(FileFault, match=says):
         request_of(table(content), None)
+
+
+def test_columns_of_other_names_and_the_order_of_arms_are_said(table):
+    found, remarks = request_of(
+        table(lines(ROWS).replace("item,arm,run,judge", "qid,model,epoch,rater")), None
+    )
+    assert found == request_of(table(lines(ROWS)), None)[0]
+    assert remarks == (
+        "the baseline is 'old', which the file has first; --arms new,old turns them round",
+        "item_id is the column qid, arm is the column model, run is the column epoch, judge is the column rater; "
+        "--set item_id=… names another",
+    )

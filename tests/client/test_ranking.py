@@ -17,7 +17,7 @@ def asked(tmp_path):
     def read(content):
         path = tmp_path / "results.csv"
         path.write_text(content, "utf-8")
-        return request_of(str(path))
+        return request_of(str(path))[0]
 
     return read
 
@@ -46,3 +46,39 @@ def test_long_and_wide_tables_of_any_separator_ask_the_same(asked, content):
 def test_what_is_no_such_table_is_refused_by_line(asked, content, says):
     with pytest.raises(FileFault, match=says):
         asked(content)
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        (
+            "id,model,score,cluster",
+            ["item_id is the column id, arm is the column model, value is the column score"],
+        ),
+        (
+            "Item ID,arm,value,conversation",
+            ["item_id is the column Item ID", "not read: conversation; if items of one"],
+        ),
+    ],
+)
+def test_columns_of_other_names_are_taken_where_they_are_plain_and_that_is_said(tmp_path, header, said):
+    path = tmp_path / "results.csv"
+    path.write_text(LONG.replace("item_id,arm,value,cluster", header))
+    found, remarks = request_of(str(path))
+    assert found["arms"] == ASKED["arms"]
+    assert ("clusters" in found) == header.endswith("cluster")
+    assert len(remarks) == len(said)
+    assert all(words in remark for words, remark in zip(said, remarks, strict=True))
+
+
+def test_columns_are_named_where_several_could_be_meant(tmp_path):
+    path = tmp_path / "results.csv"
+    path.write_text(LONG.replace("item_id,arm,value,cluster", "id,arm,value,task_id"))
+    with pytest.raises(FileFault, match="it has id, arm, value, task_id: add --set item_id=COLUMN"):
+        request_of(str(path))
+    given = {"item_id": "id", "cluster": "task_id"}
+    assert request_of(str(path), given) == (ASKED, ())
+    with pytest.raises(FileFault, match="has no column 'nowhere'; it has id"):
+        request_of(str(path), {"item_id": "nowhere"})
+    with pytest.raises(FileFault, match="--set takes COLUMN of item_id, arm, value, cluster"):
+        request_of(str(path), given | {"weight": "id"})

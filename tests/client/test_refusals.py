@@ -2,6 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from service.actions.preregistrations import acknowledged
+from service.domain.plans.findings import warning
+from service.errors import InvalidData
+
 
 @pytest.mark.parametrize(("name", "value"), [("arm", "nwe"), ("endpoint", "acuracy")])
 def test_a_name_that_the_plan_has_not_is_told_with_its_line_and_once(service, command, tmp_path, name, value):
@@ -39,3 +43,27 @@ def test_a_command_without_a_key_says_how_to_give_one(service, command, monkeypa
     status, _, shown = command("plan", "list")
     assert status == 1
     assert "set FORELOCK_API_KEY, or name the key's file with --key-file" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (("lock", "p1"), "--acknowledge FEW_CLUSTERS,NO_SUCH_RISK"),
+        (("plan", "lock", "p1", "--acknowledge", "OTHER"), "--acknowledge OTHER,FEW_CLUSTERS,NO_SUCH_RISK"),
+        (("amend", "p1", "changes.json", "--reason", "r"), "--acknowledge FEW_CLUSTERS,NO_SUCH_RISK"),
+    ],
+)
+def test_open_warnings_are_told_with_the_option_that_acknowledges_them(
+    service, command, tmp_path, monkeypatch, arguments, option
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "changes.json").write_text("{}")
+    found = [warning(code, "tests[0]", "mend it") for code in ("FEW_CLUSTERS", "NO_SUCH_RISK")]
+    with pytest.raises(InvalidData) as refused:  # as the service words it
+        acknowledged(found, ["OTHER"])
+    service.will_answer(200, {"id": "p1"}, ETag='"2"')
+    service.will_answer(422, refused.value.document())
+    status, _, shown = command(*arguments)
+    assert status == 1
+    assert shown.splitlines()[0].endswith(f"; to lock with them, add {option}")
+    assert "tests[0]: NO_SUCH_RISK: mend it; acknowledge 'NO_SUCH_RISK'" in shown

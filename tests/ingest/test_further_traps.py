@@ -18,7 +18,7 @@ from service.domain.plans.imports import FORMATS
 from service.errors import ForelockError
 from service.ingest.harnesses.files import Files
 from service.ingest.harnesses.rows import STATUS, Imported
-from service.ingest.surveys import survey
+from service.ingest.surveys import survey, table
 from tests.ingest.bases import BASES, Base, encoded, opened
 from tests.ingest.test_odd_values import put
 from tests.ingest.test_odd_values import read as read_base
@@ -316,3 +316,33 @@ def test_parquet_values_that_are_no_numbers_are_called_that(tmp_path):
             problem = refusal(read_base, base, Files.at([path], open_ones))
         assert line_of(problem) == ["import.values"]
         assert "no number" in problem.detail
+
+
+def test_promptfoo_numbers_its_results_anew_and_writes_metadata_twice(tmp_path):
+    """Version 0.123.1: `id` is of the result, and the metadata of a test stand beside it and within it."""
+    (first,) = BASES["promptfoo"].documents["results.json"]["results"]["results"]
+    results = [
+        first
+        | {"id": f"{label}-{at}", "provider": {"label": label}, "vars": {"question": f"q{at}"}}
+        | {"metadata": {"topic": f"t{at // 4}"}, "testCase": {"metadata": {"topic": f"t{at // 4}"}}}
+        for label in ("baseline", "candidate")
+        for at in range(8)
+    ]
+    (tmp_path / "results.json").write_text(json.dumps({"results": {"version": 3, "results": results}}))
+    with ExitStack() as open_ones:
+        files = Files.at([tmp_path / "results.json"], open_ones)
+        found = survey(files, "promptfoo")
+        assert found["ids"] == {"vars": 8}
+        assert "item_id" not in found["section"]
+        assert [path for path in found["clusters"] if path.endswith("topic")] == ["metadata.topic"]
+        asked = {**found["section"], "arms": {"baseline": "a", "candidate": "b"}}
+        tables = table(files, asked, None)
+    assert [each["arm"] for each in tables] == ["a", "b"]
+    assert tables[0]["item_ids"] == tables[1]["item_ids"]
+
+
+def test_an_import_section_to_paste_names_no_id_for_a_measure(tmp_path):
+    (tmp_path / "rows.csv").write_text("id,latency,score\n1,0.5,1\n2,0.25,0\n")
+    with ExitStack() as open_ones:
+        found = survey(Files.at([tmp_path / "rows.csv"], open_ones), "csv")
+    assert found["section"] == {"format": "csv", "item_id": "id", "metric": "score"}

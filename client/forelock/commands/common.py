@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from forelock import settings
 from forelock.local import Local, asked_here
-from forelock.problem import ForelockProblem
+from forelock.problem import FileFault, ForelockProblem
 from forelock.waiting import Waiting
 
 if TYPE_CHECKING:
@@ -111,6 +111,21 @@ def show(options: argparse.Namespace, answer: object, readable: str) -> None:
 def tell(sentence: str) -> None:
     """Say something beside the answer."""
     print(sentence, file=sys.stderr)
+
+
+def setting(argument: str) -> tuple[str, str]:
+    """`FIELD=VALUE` of `--set`."""
+    name, equals, value = argument.partition("=")
+    if not equals:
+        raise FileFault(f"--set takes FIELD=VALUE, and not '{argument}'")
+    return name, value
+
+
+def takes_columns(parser: argparse.ArgumentParser, roles: str) -> None:
+    """Add `--set`, which names columns by what they are for."""
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="ROLE=COLUMN", help=f"which column is the {roles}"
+    )
 
 
 def positive(argument: str) -> int:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
 from forelock import files, text
-from forelock.commands.common import either, show, tell
+from forelock.commands.common import either, setting, show, takes_columns, tell
 from forelock.local import Local
 from forelock.problem import FileFault, ForelockProblem
 
@@ -44,6 +45,7 @@ def add(commands: Any) -> None:
 
     parser = either(commands, "rank", _rank, "Several systems on the same items: which can be told apart.")
     parser.add_argument("file", help="CSV or NDJSON: item_id, arm and value; perhaps cluster")
+    takes_columns(parser, "item_id, arm, value or cluster")
     parser.add_argument("--lower", action="store_true", help="lower values are better")
     parser.add_argument("--alpha", type=float, default=0.05, help="level over all pairs (default 0.05)")
 
@@ -56,12 +58,13 @@ def _gate(options: argparse.Namespace, asked_of: Client | Local) -> int:
     from forelock import gate_text
     from forelock.gating import Asked, rows_of
 
-    fields = dict(_field(each) for each in options.set)
+    fields = dict(setting(each) for each in options.set)
     asked = Asked(
         options.margin, options.metric, options.cluster, options.slice, options.arms, options.format, fields
     )
     rows = rows_of(asked_of, options.inputs, asked)
     found = asked_of.compare({**rows.body, "alpha": options.alpha, "missing": options.missing})
+    found["next"] = found["next"].replace("BASE CAND", shlex.join(options.inputs))
     encoding = "ascii" if options.ascii else getattr(sys.stdout, "encoding", None)
     show(
         options, {**found, "read": rows.section}, gate_text.gate_text(found, rows.remarks, encoding=encoding)
@@ -69,13 +72,6 @@ def _gate(options: argparse.Namespace, asked_of: Client | Local) -> int:
     if options.markdown is not None:
         files.write_bytes(options.markdown, gate_text.markdown(found, rows.remarks).encode())
     return gate_text.exit_code(found)
-
-
-def _field(text_: str) -> tuple[str, str]:
-    name, equals, value = text_.partition("=")
-    if not equals:
-        raise FileFault(f"--set takes FIELD=VALUE, and not '{text_}'")
-    return name, value
 
 
 def _by_plan(options: argparse.Namespace, client: Client | Local) -> int:
@@ -107,7 +103,8 @@ def _by_plan(options: argparse.Namespace, client: Client | Local) -> int:
 def _rank(options: argparse.Namespace, asked_of: Client | Local) -> int:
     from forelock.ranking import ranked_text, request_of
 
-    request = request_of(options.file) | {"alpha": options.alpha}
+    asked, remarks = request_of(options.file, dict(setting(each) for each in options.set))
+    request = asked | {"alpha": options.alpha}
     if options.lower:
         request["better"] = "lower"
     try:
@@ -117,5 +114,5 @@ def _rank(options: argparse.Namespace, asked_of: Client | Local) -> int:
             tell("several arms cannot be ranked here: neither this version nor the service has a leaderboard")
             return 1
         raise
-    show(options, answer, ranked_text(answer))
+    show(options, answer, ranked_text(answer, remarks))
     return 0

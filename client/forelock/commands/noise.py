@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from forelock.commands.common import either, positive, show
+from forelock.commands.common import either, positive, setting, show, takes_columns
 from forelock.local import Local
 
 if TYPE_CHECKING:
@@ -17,8 +17,9 @@ def add(commands: Any) -> None:
     parser = either(
         commands, "noise", _noise, "Repeated runs: is the difference noise, and what to buy next."
     )
-    parser.add_argument("file", help="CSV: item, arm, run and value; perhaps judge and cluster")
+    parser.add_argument("file", help="CSV: item_id, arm, run and value; perhaps judge and cluster")
     parser.add_argument("--arms", metavar="BASE,CAND", help="which arms (default: the first is the baseline)")
+    takes_columns(parser, "item_id, arm, run, value, judge or cluster")
     for name, what in (("item", "a new item"), ("run", "one run"), ("judge", "judging a run once")):
         parser.add_argument(
             f"--cost-{name}", type=float, default=1.0, metavar="C", help=f"what {what} costs (default 1)"
@@ -31,7 +32,7 @@ def add(commands: Any) -> None:
 def _noise(options: argparse.Namespace, asked_of: Client | Local) -> int:
     from forelock.noise import noise_text, request_of
 
-    request = request_of(options.file, options.arms)
+    request, remarks = request_of(options.file, options.arms, dict(setting(each) for each in options.set))
     request |= {"alpha": options.alpha, "level": 1 - options.alpha}
     request["costs"] = {name: getattr(options, f"cost_{name}") for name in ("item", "run", "judge")}
     if options.budget is not None:
@@ -39,5 +40,5 @@ def _noise(options: argparse.Namespace, asked_of: Client | Local) -> int:
     if options.most_items is not None:
         request["most_items"] = options.most_items
     answer = asked_of.run("repeated", request, timeout=options.timeout)
-    show(options, answer, noise_text(answer))
+    show(options, answer, noise_text(answer, remarks))
     return 0

@@ -12,6 +12,7 @@ from typing import Any, TextIO
 
 from forelock import files, text, wizard
 from forelock.client import Client
+from forelock.commands import acknowledging
 from forelock.commands.common import bare, command, group, show, tell
 from forelock.drafting import draft
 from forelock.import_files import FORMATS, imports_of
@@ -60,9 +61,7 @@ def add(commands: Any) -> None:
     for where in (steps, commands):  # `forelock lock` is the same
         lock = command(where, "lock", _lock, "Lock the plan for good.")
         lock.add_argument("id", help="the preregistration")
-        lock.add_argument(
-            "--acknowledge", default="", metavar="CODES", help="warnings taken note of: A,B,… or all"
-        )
+        acknowledging.add_to(lock)
         lock.add_argument(
             "--mlflow-run",
             metavar="RUN",
@@ -259,9 +258,9 @@ def _lint(options: argparse.Namespace, client: Client) -> int:
 
 
 def _lock(options: argparse.Namespace, client: Client) -> int:
-    codes = [code for code in options.acknowledge.replace(",", " ").split() if code]
-    named = "all" if codes == ["all"] else codes
-    record = client.lock(options.id, named, mlflow_run=options.mlflow_run)
+    codes = acknowledging.codes_of(options.acknowledge)
+    with acknowledging.option_told(options.acknowledge):
+        record = client.lock(options.id, codes, mlflow_run=options.mlflow_run)
     show(options, record, text.record_text(record))
     return 0
 

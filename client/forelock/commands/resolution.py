@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from forelock import text
-from forelock.commands.common import either, positive, show
+from forelock.commands.common import either, positive, setting, show
 from forelock.local import Local
 from forelock.problem import FileFault
 
@@ -22,7 +22,14 @@ def add(commands: Any) -> None:
     parser = either(
         commands, "resolve", _resolve, "The smallest difference that data like a pilot's can show."
     )
-    parser.add_argument("pilot", help="CSV or NDJSON with baseline and candidate, perhaps cluster")
+    parser.add_argument(
+        "inputs", nargs="+", metavar="PILOT",
+        help="CSV or NDJSON with baseline and candidate, perhaps cluster; or two result files, or one of both arms",
+    )  # fmt: skip
+    parser.add_argument("--cluster", metavar="NAME", help="of result files: where they say what items share")
+    parser.add_argument("--metric", metavar="NAME", help="of result files: which measure")
+    parser.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE",
+                        help="of result files: a line of the import section, e.g. item_id=id")  # fmt: skip
     _add_common(parser)
 
     parser = either(commands, "audit", _audit, "What two published accuracies on the same items can show.")
@@ -44,14 +51,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
 
 
 def _resolve(options: argparse.Namespace, asked_of: Client | Local) -> int:
-    from forelock.pilot_files import read_pilot
-
-    (pilot, *others) = read_pilot(options.pilot)
-    if others:
-        raise FileFault(f"{options.pilot}: holds pilots of several hypotheses; give one")
-    columns: dict[str, Any] = {
-        name: pilot[name] for name in ("baseline", "candidate", "clusters") if name in pilot
-    }
+    columns, remarks = _pilot(options, asked_of)
     found = asked_of.resolve({**columns, **_asked(options)})
     lines = [text.wrapped(found["sentence"]), "", *_reaches(found["reach"], points=found["binary"])]
     spread = (
@@ -61,9 +61,36 @@ def _resolve(options: argparse.Namespace, asked_of: Client | Local) -> int:
     show(
         options,
         found,
-        "\n".join([*lines, f"  the pilot's arms {spread}{icc}", "", f"next: {text.plain(found['next'])}"]),
+        "\n".join(
+            [
+                *lines,
+                f"  the pilot's arms {spread}{icc}",
+                "",
+                *remarks,
+                text.wrapped(f"next: {found['next']}"),
+            ]
+        ),
     )
     return 0
+
+
+def _pilot(options: argparse.Namespace, asked_of: Client | Local) -> tuple[dict[str, Any], list[str]]:
+    """Columns of a pilot's file, or of two result files as a gate reads them; and what that took for what."""
+    from forelock.gating import Asked, rows_of
+    from forelock.pilot_files import is_pilot, paired_pilot, read_pilot
+
+    if len(options.inputs) > 2:
+        raise FileFault("resolve takes a pilot's file, or two result files, the baseline's first")
+    if len(options.inputs) == 2 or not is_pilot(options.inputs[0]):
+        fields = dict(setting(each) for each in options.set)
+        rows = rows_of(
+            asked_of, options.inputs, Asked(metric=options.metric, cluster=options.cluster, fields=fields)
+        )
+        return paired_pilot(rows.body), [text.wrapped(f"note: {each}") for each in rows.remarks]
+    (pilot, *others) = read_pilot(options.inputs[0])
+    if others:
+        raise FileFault(f"{options.inputs[0]}: holds pilots of several hypotheses; give one")
+    return {name: pilot[name] for name in ("baseline", "candidate", "clusters") if name in pilot}, []
 
 
 def _audit(options: argparse.Namespace, asked_of: Client | Local) -> int:
@@ -75,7 +102,7 @@ def _audit(options: argparse.Namespace, asked_of: Client | Local) -> int:
     for each, words in ((found["least"], "as few"), (found["most"], "as many")):
         lines += ["", f"  {words} discordant items as the accuracies allow ({each['n_discordant']}):"]
         lines += _reaches(each["reach"], points=True)
-    show(options, found, "\n".join([*lines, "", f"next: {text.plain(found['next'])}"]))
+    show(options, found, "\n".join([*lines, "", text.wrapped(f"next: {found['next']}")]))
     return 0
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from forelock import text
 from forelock.client import Client
+from forelock.commands import acknowledging
 from forelock.commands.common import command, positive, show
 from forelock.files import read_object
 
@@ -17,9 +18,7 @@ def add(commands: Any) -> None:
     parser.add_argument("id", help="the preregistration")
     parser.add_argument("changes", metavar="FILE", help="a JSON merge patch of the plan")
     parser.add_argument("--reason", required=True, help="why, in a sentence")
-    parser.add_argument(
-        "--acknowledge", action="append", default=[], metavar="CODE", help="a lint warning, or `all`"
-    )
+    acknowledging.add_to(parser)
 
     parser = command(commands, "close", _close, "Close a collection before the planned n, for good.")
     parser.add_argument("id", help="the preregistration")
@@ -51,8 +50,9 @@ def add(commands: Any) -> None:
 
 
 def _amend(options: argparse.Namespace, client: Client) -> int:
-    codes = "all" if "all" in options.acknowledge else options.acknowledge
-    record = client.amend(options.id, read_object(options.changes), options.reason, codes)
+    changes, codes = read_object(options.changes), acknowledging.codes_of(options.acknowledge)
+    with acknowledging.option_told(options.acknowledge):
+        record = client.amend(options.id, changes, options.reason, codes)
     show(options, record, text.record_text(record))
     return 0
 

@@ -25,8 +25,11 @@ def add(commands: Any) -> None:
 
 def _run(options: argparse.Namespace, client: Client | Local) -> int:
     answer = client.run(options.name, files.read_object(options.file), timeout=options.timeout)
-    lines = [text.plain(answer["analysis"]["sentence"])]
+    found = answer["analysis"]
+    lines = [text.plain(found["sentence"])]
     lines += [f"{each['code']}: {text.plain(each['message'])}" for each in answer.get("warnings") or ()]
+    if any(found.get(name) is not None for name in ("p_value", "ci")):  # of data, and not of a size to plan
+        lines += ["", "exploratory: no plan was locked before these data"]
     show(options, answer, "\n".join(lines))
     return 0
 

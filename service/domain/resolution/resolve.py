@@ -66,7 +66,7 @@ def resolve(request: ResolutionRequest) -> Resolution:
         reach.append(of_clusters(sizes, sd, icc, effects, request.alpha))
     return Resolution(
         sentence=sentence(reach, binary=binary),
-        next=_next(reach[-1]),
+        next=_next(reach[-1], binary=binary),
         n=n,
         n_clusters=g,
         binary=binary,
@@ -100,7 +100,8 @@ def _told(reach: Reach, *, binary: bool) -> str:
     given = (
         "that as many discordant as here can give" if binary and reach.unit == "items" else "of sign flips"
     )
-    return f"{told}{against}; the least p {given} is {max(reach.least_p, 1e-99):.2g}."
+    least = f"{reach.least_p:.2g}" if reach.least_p >= 1e-99 else "below 1e-99"
+    return f"{told}{against}; the least p {given} is {least}."
 
 
 def _against(each: PowerAgainst, *, binary: bool) -> str:
@@ -112,13 +113,14 @@ def percent(power: float) -> str:
     return f"{min(100 * power, 99.9) if power < 1 else 100.0:.1f}%"
 
 
-def _next(reach: Reach) -> str:
+def _next(reach: Reach, *, binary: bool) -> str:
     first = reach.power[0]
+    effect = f"a true difference of {amount(first.effect, binary=binary).lstrip('+')}"
     if first.needed is None:
-        return "No size within reach tells the difference asked about: ask about a larger one, or lessen the noise."
+        return f"No size within reach tells {effect}: ask about a larger one, or lessen the noise."
     if first.needed <= reach.units:
-        return "The size is enough for the difference asked about: write it into a plan before the run."
+        return f"The size is enough for {effect}: write it into a plan before the run."
     return (
-        f"Plan about {first.needed} {reach.unit} for 80% power at the difference asked about; the pilot's spread is an "
+        f"Plan about {first.needed} {reach.unit} for 80% power at {effect}; the pilot's spread is an "
         "estimate, and small pilots tend to underestimate it."
     )

@@ -7,7 +7,6 @@ hold while that happens.
 
 from __future__ import annotations
 
-import re
 import struct
 import tempfile
 import zlib
@@ -34,12 +33,13 @@ _LOCAL = np.dtype([
     ("signature", "S4"), ("version", "<u2"), ("flags", "<u2"), ("method", "<u2"), ("changed", "<u4"), ("sums", "S12"),
     ("name", "<u2"), ("extra", "<u2"),
 ])  # fmt: skip
-_LENGTHS = struct.Struct("<4s4xH18xHHH")
+_LENGTHS = struct.Struct("<L4xH18xHHH")
+_SIGNATURE = int.from_bytes(b"PK\1\2", "little")
 _END = struct.Struct("<4s4H2LH")
 _WHOLE = struct.Struct("<4s28xQQQ")
 _FURTHER = struct.Struct("<4s4xQ4x")
-_UNUSUAL = re.compile(r"(?:^|\n)/|\.\.|\x00")
-"""In names with line feeds between them: to be looked at one by one."""
+_UNUSUAL = ("\n/", "..", "\0")
+"""In names with a line feed before each: to be looked at one by one."""
 _ZIP64, _FULL, _UTF8 = 1, 0xFFFFFFFF, 0x800
 _PIECE = 1024 * 1024
 _AT_ONCE = 256 * 1024
@@ -77,7 +77,8 @@ class Archive:
             raise unreadable(
                 "", "the archive is cut off or damaged: its list of entries cannot be read"
             ) from None
-        if _UNUSUAL.search("\n".join(names)):
+        together = "\n".join(("", *names))
+        if any(each in together for each in _UNUSUAL):
             for name in names:
                 _require_inside(name)
         self._numbers = {name: number for number, name in enumerate(names)}
@@ -206,18 +207,26 @@ def _mapped(file: BinaryIO) -> bytes | mmap:
 
 def _names(central: bytes) -> tuple[list[str], list[int]]:
     """The names in a list of entries, and where each entry stands in it."""
-    names, starts, at = [], [], 0
-    while at < len(central):
-        signature, flags, name, extra, comment = _LENGTHS.unpack_from(central, at)
-        begin = at + _CENTRAL.itemsize
-        raw = central[begin : begin + name]
-        names.append(str(raw, "utf-8" if flags & _UTF8 or raw.isascii() else "cp437"))
+    names: list[str] = []
+    starts: list[int] = []
+    at, end, lengths = 0, len(central), _LENGTHS.unpack_from
+    text = central.decode("latin-1")  # its slices are names at once where they are ASCII
+    for _ in range(limits.MOST_ENTRIES):
+        if at >= end:
+            return names, starts
+        signature, flags, name, extra, comment = lengths(central, at)
         starts.append(at)
-        at = begin + name + extra + comment
-        if signature != b"PK\1\2" or at > len(central):
+        begin = at + _CENTRAL.itemsize
+        at = begin + name
+        found = text[begin:at]
+        names.append(
+            found if found.isascii() else str(central[begin:at], "utf-8" if flags & _UTF8 else "cp437")
+        )
+        at += extra + comment
+        if signature != _SIGNATURE or at > end:
             raise ValueError
-        if len(names) > limits.MOST_ENTRIES:
-            raise too_large("the archive has more entries", f"{limits.MOST_ENTRIES:,} entries")
+    if at < end:
+        raise too_large("the archive has more entries", f"{limits.MOST_ENTRIES:,} entries")
     return names, starts
 
 

@@ -63,11 +63,12 @@ class InspectLog(Reader):
 
     def samples(self) -> Iterator[Sample]:
         """Every sample."""
+        of, chunked = self._wanted.of, any(name.endswith(_CHUNKED) for name in self._names)
         for name, document in zip(self._names, self._files.read_each(self._names), strict=True):
-            sample = self._wanted.of(document) if type(document) is bytes else None
+            sample = of(document) if type(document) is bytes else None
             if sample is None:
                 sample = json_slices.pick(document, self._wanted, name)
-            if name.endswith(_CHUNKED) and not sample.get("metadata"):
+            if chunked and name.endswith(_CHUNKED) and not sample.get("metadata"):
                 metadata = name.removesuffix(_CHUNKED) + "/metadata.json"
                 if metadata in self._all:
                     sample["metadata"] = loads(self._files.read(metadata), metadata)
@@ -158,7 +159,7 @@ class _Scores(Mapping[str, Measured]):
         if type(score) is dict and not score.get("history") and score.get("reason") is None:
             value = score.get("value")
             if type(value) is str or type(value) is int:
-                return Measured(value)
+                return _PLAIN.get(value) or Measured(value)
         return self._made().get(name, default)
 
     def __getitem__(self, name: str) -> Measured:
@@ -177,6 +178,10 @@ class _Scores(Mapping[str, Measured]):
                 if isinstance(score, dict):
                     _measure(self._all, name, score)
         return self._all
+
+
+_PLAIN: Mapping[str | int, Measured] = {value: Measured(value) for value in ("C", "I", "P", "N", 0, 1)}
+"""Most samples have one of these, and nothing beside it."""
 
 
 def _measure(measures: dict[str, Measured], name: str, score: Mapping[str, Any]) -> None:

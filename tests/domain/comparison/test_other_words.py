@@ -98,6 +98,12 @@ def test_noise_claims_no_more_than_its_interval(rows, clustered):
         assert "does not show equality" in found.sentence
 
 
+def test_a_least_p_that_is_cut_off_is_called_a_bound():
+    found = resolve(ResolutionRequest(baseline=[0, 1] * 400, candidate=[1, 0] * 400))
+    assert found.reach[0].least_p < 1e-99
+    assert found.sentence.endswith("the least p that as many discordant as here can give is below 1e-99.")
+
+
 @settings(max_examples=8)
 @given(st.lists(st.tuples(CELLS, CELLS), min_size=2, max_size=30), st.booleans())
 def test_a_resolution_promises_no_more_than_its_power(rows, clustered):
@@ -117,7 +123,8 @@ def test_a_resolution_promises_no_more_than_its_power(rows, clustered):
         if each.unit == "items" and 2.0 ** (1 - each.units) >= request.alpha:  # no table at all could tell
             assert not ends
         of = "that as many discordant as here can give" if each.unit == "items" else "of sign flips"
-        assert f"the least p {of} is {each.least_p:.2g}." in found.sentence
+        least = f"{each.least_p:.2g}" if each.least_p >= 1e-99 else "below 1e-99"
+        assert f"the least p {of} is {least}." in found.sentence
         for against in each.power:
             assert not any(abs(against.effect) < end and against.power > 0.9 for end in ends[1:])
 

@@ -1,0 +1,53 @@
+"""`--acknowledge` of the commands that lock: codes of lint warnings, and the option to write where some are open."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Literal
+
+from forelock.problem import ForelockProblem
+
+_FIX = re.compile(r"acknowledge '(\w+)'")
+
+
+def add_to(parser: argparse.ArgumentParser) -> None:
+    """Add the option; it may be repeated, and one may hold several codes."""
+    parser.add_argument(
+        "--acknowledge",
+        action="append",
+        default=[],
+        metavar="CODES",
+        help="warnings taken note of: A,B,… or all",
+    )
+
+
+def codes_of(said: Sequence[str]) -> list[str] | Literal["all"]:
+    """The codes in the order they were named, or `all`."""
+    codes = list(dict.fromkeys(code for each in said for code in each.replace(",", " ").split()))
+    return "all" if "all" in codes else codes
+
+
+@contextmanager
+def option_told(said: Sequence[str]) -> Iterator[None]:
+    """A refusal for open warnings ends with the option that would acknowledge them beside those that were named.
+
+    Raises:
+        ForelockProblem: what the service refused.
+    """
+    try:
+        yield
+    except ForelockProblem as problem:
+        found = [match[1] for fault in problem.errors if (match := _FIX.search(fault.fix)) is not None]
+        if problem.code != "warnings_not_acknowledged" or not found:
+            raise
+        codes = ",".join(dict.fromkeys([*codes_of(said), *found]))
+        raise ForelockProblem(
+            problem.status,
+            problem.code,
+            f"{problem.detail}; to lock with them, add --acknowledge {codes}",
+            problem.errors,
+            problem.request_id,
+        ) from problem

@@ -1,0 +1,55 @@
+"""Which columns of a table are its ids, arm, repeats and measure: by their names, and only where one is obvious."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from forelock.columns import obvious
+
+MOST_ARMS = 20
+WORDS: Mapping[str, float] = {
+    **dict.fromkeys(("true", "yes", "c", "correct", "right", "pass", "passed", "success"), 1.0),
+    **dict.fromkeys(("false", "no", "i", "incorrect", "wrong", "fail", "failed", "failure"), 0.0),
+}
+"""Right and wrong, in small letters."""
+_NO_MEASURES = ("item_id", "arm", "run", "judge", "cluster")
+
+
+def taken(measures: Mapping[str, Any], counts: Mapping[str, Mapping[str, int]], n: int) -> dict[str, str]:
+    """Lines of an `import` section for columns of other names than the format's own.
+
+    `measures` describes every column, `counts` has the rows of every value of those that are text or whole numbers,
+    `n` is the number of rows. What is not obvious is left out.
+    """
+    whole = [name for name, values in counts.items() if sum(values.values()) == n and "" not in values]
+    item_id = obvious("item_id", whole)
+    arm = obvious("arm", [name for name in whole if 2 <= len(counts[name]) <= MOST_ARMS])
+    found = {} if arm is None else {"arm": arm}
+    if item_id is not None and item_id != "item_id":
+        found["item_id"] = item_id
+    if item_id is not None and n > len(counts[item_id]) * len(counts.get(arm or "", " ")):
+        run = obvious("run", [name for name in whole if all(map(_is_number_from_1, counts[name]))])
+        if run is not None:
+            found["replicate"] = run
+    if "value" not in measures:
+        metric = _measure(measures, item_id)
+        if metric is not None:
+            found["metric"] = metric
+    return found
+
+
+def _measure(measures: Mapping[str, Any], item_id: str | None) -> str | None:
+    """The one column of numbers or of right and wrong, else the one of them that has a measure's name."""
+    others = [name for role in _NO_MEASURES if (name := obvious(role, measures)) is not None]
+    able = [name for name, told in measures.items() if name not in (item_id, *others) and _measures(told)]
+    return able[0] if len(able) == 1 else obvious("value", able)
+
+
+def _measures(told: Mapping[str, Any]) -> bool:
+    texts = {text.lower() for text in told["texts"]}
+    return texts <= set(WORDS) and (bool(texts) or told["least"] is not None)
+
+
+def _is_number_from_1(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 6 and int(text) >= 1
