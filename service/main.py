@@ -178,10 +178,14 @@ def build_runner(settings: Settings) -> Runner:
 
     threads = settings.runner_threads or settings.workers_of_pool + 2
     database = Database(settings.runner_url, pool_size=threads + 4 + settings.calls_out)
-    wait_for(database, sys.stderr.write)
-    schema.require_current(database.engine)
-    keyring = _keyring(settings, private=True)
-    require_opens(keyring, database)
+    try:
+        wait_for(database, sys.stderr.write)
+        schema.require_current(database.engine)
+        keyring = _keyring(settings, private=True)
+        require_opens(keyring, database)
+    except BaseException:
+        database.dispose()
+        raise
     withhold_settings()
     scratch = settings.data_dir / "scratch"
     scratch.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -102,6 +102,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Iterator[None]:
+    """What files are made with is the same for every test: a command run in this process narrows it for good."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    try:
+        return (yield)
+    finally:
+        os.umask(mask)
+
+
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """The directory goes with a run that was green, and stays on the disk to be looked into otherwise."""
     scratch = session.config.stash.get(SCRATCH, None)
