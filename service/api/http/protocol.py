@@ -38,6 +38,7 @@ class LimitedProtocol(HttpToolsProtocol):
     """Connections without a whole head, the longest first."""
 
     _in_head = True
+    _in_body = False
     _head_bytes = 0
     _deadline: asyncio.TimerHandle | None = None
 
@@ -55,11 +56,16 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Parse what came; while the head goes on, count it."""
+        waited = self._in_head
         super().data_received(data)
         if self.transport.is_closing():
             return
+        if self._in_body and self._deadline is not None:  # answered already: as long as more comes, it may
+            self._wait()
         if self._in_head:
-            self._head_bytes += len(data)
+            self._head_bytes += (
+                len(data) if waited else 0
+            )  # before a head that begins here came the end of a body
             if self._head_bytes > MAX_HEAD_BYTES:
                 self.send_400_response("The head of the request is too long.")
             elif self._deadline is None:
@@ -72,15 +78,22 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """The head has ended within its limit."""
-        self._in_head = False
+        self._in_head, self._in_body = False, True
         self._no_longer_waiting()
         super().on_headers_complete()
 
+    def on_message_complete(self) -> None:
+        """The body has ended; where its answer came first, what comes now is a head."""
+        self._in_body = False
+        super().on_message_complete()
+        if self._deadline is not None:
+            self._in_head, self._head_bytes = True, 0
+
     def on_response_complete(self) -> None:
-        """The connection is quiet until the next request."""
+        """The connection is quiet until the next request; a body that was not waited for may still come."""
         super().on_response_complete()
         if not self.transport.is_closing() and (self.cycle is None or self.cycle.response_complete):
-            self._in_head = True
+            self._in_head = not self._in_body
             self._wait()
 
     def _wait(self) -> None:

@@ -65,6 +65,32 @@ def test_a_connection_without_a_whole_head_is_closed_in_time(monkeypatch, said):
     asyncio.run(check())
 
 
+@pytest.mark.parametrize("together", [False, True])
+def test_a_body_that_comes_after_its_answer_is_no_head_of_the_next_request(together):
+    """The refusal of such a head would be read as the answer to that request."""
+    size, last = 400_000, b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % size
+    body = [b"x" * (size // 4)] * 4
+    if together:
+        body, last = body[:3], body[3] + last
+
+    async def check():
+        async with served() as address:
+            reader, writer = await asyncio.open_connection(*address)
+            writer.write(head)
+            first = await reader.readuntil(b"ok")  # before a byte of the body
+            for part in (*body, last):
+                writer.write(part)
+                await writer.drain()
+                await asyncio.sleep(0.05)
+            second = await asyncio.wait_for(reader.read(), 5)
+            assert (first[:12], second[:12]) == (b"HTTP/1.1 200",) * 2, second
+            assert second.count(b"HTTP/1.1") == 1
+            writer.close()
+
+    asyncio.run(check())
+
+
 def test_a_slow_head_in_time_and_a_slow_answer_are_served():
     async def check():
         async with served() as address:
