@@ -16,7 +16,12 @@ from service.kernels.roots import rising_root
 from service.kernels.t_distribution import Alternative, noncentral_t_cdf, noncentral_t_sf, t_quantile
 
 Vector = NDArray[np.float64]
+Counts = NDArray[np.int64]
 PowerCurve = Callable[[int], float]
+BLOCK = 512
+"""Numbers of discordant items whose tests are worked out together."""
+NEAR = 4
+"""How far from the normal law's critical count the exact one mostly lies at most."""
 
 
 def t_power(nc: float, df: float, alpha: float, alternative: Alternative) -> float:
@@ -68,13 +73,13 @@ def mcnemar_power(
     if discordant == 0:
         return 0.0
     low, high = binomial.window(n, discordant)
-    rejected = _conditional(high, p_only_candidate / discordant, alpha, method, alternative)
-    return float(binomial.pmf(np.arange(low, high + 1), n, discordant) @ rejected[low : high + 1])
+    rejected = _conditional(low, high, p_only_candidate / discordant, alpha, method, alternative)
+    return float(binomial.pmf(np.arange(low, high + 1), n, discordant) @ rejected)
 
 
 def mcnemar_critical(m: int, alpha: float, method: Method) -> int:
     """The largest smaller count that rejects two-sided with m discordant items; -1 when none does."""
-    return int(_critical(m, alpha, method, True)[m])
+    return int(critical_counts(np.array([m]), alpha, method, two_sided=True)[0])
 
 
 def smallest_n(
@@ -107,36 +112,61 @@ def smallest_n(
     return least, top
 
 
-@lru_cache(maxsize=8)  # up to 16 MiB each
-def _critical(most: int, alpha: float, method: Method, two_sided: bool) -> NDArray[np.int64]:
-    """For m = 0 .. most the largest smaller count (one-sided: baseline-only count) that rejects; -1: none."""
-    m = np.arange(most + 1)
+def critical_counts(m: Counts, alpha: float, method: Method, *, two_sided: bool) -> Counts:
+    """For each m the largest smaller count (one-sided: baseline-only count) that rejects; -1: none.
+
+    A bisection that begins where the normal law puts the count, and anywhere where that is not so.
+    """
     side: Alternative = "two-sided" if two_sided else "greater"
-    inside = np.full(most + 1, -1)
-    outside = (m // 2 if two_sided else m) + 1
-    while np.any(outside - inside > 1):
-        k = np.maximum((inside + outside) // 2, 0)
-        ok = (p_values(m - k, k, method, side) < alpha) & (outside - inside > 1)
-        inside, outside = (
-            np.where(ok, k, inside),
-            np.where(ok | (outside - inside <= 1), outside, k),
-        )
+    top = (m // 2 if two_sided else m) + 1
+    about = np.floor((m - special.ndtri(1 - alpha / (1 + two_sided)) * np.sqrt(m)) / 2).astype(np.int64)
+    inside = np.clip(about - NEAR, -1, top - 1)
+    outside = np.clip(about + NEAR, inside + 1, top)
+
+    def rejects(k: Counts, at: slice | Counts = slice(None)) -> NDArray[np.bool_]:
+        return p_values(m[at] - k, k, method, side) < alpha
+
+    far = (inside >= 0) & ~rejects(np.maximum(inside, 0))
+    inside, outside = np.where(far, -1, inside), np.where(far, inside, outside)
+    beyond = (outside < top) & rejects(np.minimum(outside, m))
+    inside, outside = np.where(beyond, outside, inside), np.where(beyond, top, outside)
+    while (open_ := np.flatnonzero(outside - inside > 1)).size:
+        k = (inside[open_] + outside[open_]) // 2
+        ok = rejects(k, open_)
+        inside[open_], outside[open_] = np.where(ok, k, inside[open_]), np.where(ok, outside[open_], k)
     return inside
 
 
-@lru_cache(maxsize=8)  # up to 16 MiB each
-def _conditional_to(
-    most: int, share: float, alpha: float, method: Method, alternative: Alternative
+@lru_cache(maxsize=4096)  # 4 KiB each
+def _critical_block(block: int, alpha: float, method: Method, two_sided: bool) -> Counts:
+    return critical_counts(_block(block), alpha, method, two_sided=two_sided)
+
+
+@lru_cache(maxsize=4096)  # 4 KiB each
+def _conditional_block(
+    block: int, share: float, alpha: float, method: Method, alternative: Alternative
 ) -> Vector:
-    """P(reject | m discordant) for m = 0 .. most, `share` of the discordant won by the candidate."""
-    m = np.arange(most + 1)
-    k = _critical(most, alpha, method, alternative == "two-sided")
-    candidate_wins, baseline_wins = binomial.cdf(k, m, 1 - share), binomial.cdf(k, m, share)
-    if alternative == "two-sided":
-        return np.asarray(candidate_wins + baseline_wins)
-    return candidate_wins if alternative == "greater" else baseline_wins
+    m, k = _block(block), _critical_block(block, alpha, method, alternative == "two-sided")
+    candidate_wins, baseline_wins = (
+        binomial.cdf(k, m, each) if alternative in ("two-sided", side) else 0.0
+        for side, each in (("greater", 1 - share), ("less", share))
+    )
+    return np.asarray(candidate_wins + baseline_wins)
 
 
-def _conditional(most: int, share: float, alpha: float, method: Method, alternative: Alternative) -> Vector:
-    # rounded up, so that neighbouring n share one table
-    return _conditional_to(1 << max(most, 63).bit_length(), share, alpha, method, alternative)
+def _conditional(
+    low: int, high: int, share: float, alpha: float, method: Method, alternative: Alternative
+) -> Vector:
+    """P(reject | m discordant) for m = low .. high, `share` of them won by the candidate.
+
+    In blocks that neighbouring n share.
+    """
+    first, last = low // BLOCK, high // BLOCK
+    blocks = [
+        _conditional_block(block, share, alpha, method, alternative) for block in range(first, last + 1)
+    ]
+    return np.concatenate(blocks)[low - first * BLOCK : high + 1 - first * BLOCK]
+
+
+def _block(block: int) -> Counts:
+    return np.arange(block * BLOCK, (block + 1) * BLOCK)

@@ -22,6 +22,7 @@ from service.stats.shared.designs import (
     Design,
     PowerAt,
     Test,
+    fresh_seconds,
     guard_seconds,
     least_n,
     mean_power,
@@ -112,11 +113,8 @@ def _cost(request: PowerRequest) -> float:
 
 
 def _table_seconds(request: PowerRequest, n: int) -> float:
-    """Every truth that `detectable` tries has a table of its own, as long as the most items that may differ."""
-    if request.test != "mcnemar":
-        return 0.0
-    expected = n * request.discordant
-    return 6e-7 * 2.0 ** max(int(expected + 9 * expected**0.5 + 25), 63).bit_length()
+    """Every truth that `detectable` tries has tables of its own."""
+    return fresh_seconds(request, n) if request.test == "mcnemar" else 0.0
 
 
 def _count(request: PowerRequest, _drawn: Drawn | None) -> int:

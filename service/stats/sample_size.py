@@ -15,6 +15,7 @@ from service.stats.shared.designs import (
     MEANS,
     Design,
     Test,
+    fresh_seconds,
     guard_seconds,
     least_n,
     mean_power,
@@ -73,8 +74,9 @@ def _cost(request: SampleSizeRequest) -> float:
     if not _reachable(request):
         return 0.001
     n = _expected(request)
-    looked_at = 2.5 * math.log2(n + 2) + (2 * _ripple(request, n) if n < request.max_n else 0)
-    table = 1e-7 * n * request.discordant if request.test == "mcnemar" else 0.0
+    jumps = 2.5 * math.log2(n + 2)
+    looked_at = jumps + (2 * _ripple(request, n) if n < request.max_n else 0)
+    table = jumps * fresh_seconds(request, n) if request.test == "mcnemar" else 0.0
     rare = n * request.discordant < 25  # else bounds of the power decide
     each = seconds_at(request, n) + rare * guard_seconds(request, n)
     simulated = 2.5 if request.test == "sign-flip" else 1.0  # what is found may lie above what is expected

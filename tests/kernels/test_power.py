@@ -11,7 +11,7 @@ from statsmodels.stats.power import TTestIndPower, TTestPower
 
 from service.kernels import cluster_power, power, tango
 from service.kernels.equivalence_power import tango_power
-from service.kernels.mcnemar import p_value
+from service.kernels.mcnemar import p_value, p_values
 from service.kernels.sign_flip import sign_flip
 from service.kernels.streams import block_count
 from tests.stats.oracle import analyse
@@ -110,15 +110,6 @@ def test_detectable_noncentrality_has_the_target_power():
     assert power.detectable_nc(18, 0.05, "greater", 0.8) < nc
 
 
-def test_five_hundred_items_take_milliseconds_not_seconds():
-    # the table of rejection probabilities is made once and shared by all n
-    power.mcnemar_power(500, 0.05, 0.07, 0.05, "exact", "two-sided")
-    before = power._conditional_to.cache_info().misses
-    for n in range(480, 520):
-        power.mcnemar_power(n, 0.05, 0.07, 0.05, "exact", "two-sided")
-    assert power._conditional_to.cache_info().misses == before
-
-
 @pytest.mark.parametrize(("p_b", "p_c"), [(0.05, 0.15), (0.1, 0.2), (0.0, 0.2)])
 def test_smallest_n_holds_for_every_larger_n(p_b, p_c):
     def at(n):
@@ -194,3 +185,41 @@ def test_upper_sd_is_a_confidence_bound():
     sds = rng.normal(size=(4_000, 5)).std(axis=1, ddof=1)
     covered = np.mean([power.upper_sd(sd, 5, 0.8) >= 1 for sd in sds])
     assert covered == pytest.approx(0.8, abs=0.025)
+
+
+@pytest.mark.parametrize("method", ["exact", "midp", "asymptotic", "corrected"])
+@pytest.mark.parametrize("two_sided", [True, False])
+@pytest.mark.parametrize("alpha", [1e-12, 1e-3, 0.05, 0.5, 0.99])
+def test_critical_counts_by_trying_every_count(alpha, two_sided, method):
+    """Also where the normal law is far off: a tiny alpha, few discordant items."""
+    side = "two-sided" if two_sided else "greater"
+    for m, found in enumerate(power.critical_counts(np.arange(150), alpha, method, two_sided=two_sided)):
+        k = np.arange((m // 2 if two_sided else m) + 1)
+        rejecting = k[p_values(m - k, k, method, side) < alpha]
+        assert found == max(rejecting, default=-1), m
+
+
+@pytest.fixture
+def tried(monkeypatch):
+    """Of every call that works out critical counts, how many."""
+    sizes, counts = [], power.critical_counts
+    monkeypatch.setattr(
+        power, "critical_counts", lambda m, *rest, **more: (sizes.append(len(m)), counts(m, *rest, **more))[1]
+    )
+    return sizes
+
+
+UNLIKE_OTHERS = 0.0499  # nothing of it is kept from another test
+
+
+def test_sizes_nearby_share_what_was_worked_out(tried):
+    power.mcnemar_power(500, 0.05, 0.07, UNLIKE_OTHERS, "exact", "two-sided")
+    first = len(tried)
+    for n in range(480, 520):
+        power.mcnemar_power(n, 0.05, 0.07, UNLIKE_OTHERS, "exact", "two-sided")
+    assert len(tried) == first
+
+
+def test_power_at_a_million_items_works_out_what_is_likely_alone(tried):
+    assert power.mcnemar_power(1_000_000, 0.45, 0.451, UNLIKE_OTHERS, "exact", "two-sided") < 0.5
+    assert sum(tried) < 10_000

@@ -211,8 +211,13 @@ def seconds_at(design: Design, n: int) -> float:
         return 1.2e-3 + 0.03 / n**2
     if design.test == "tango":
         return 1e-3 + 7e-5 * spread
-    # a table of critical counts, made once for sizes up to a power of two
-    return 3e-4 + (2e-6 * spread if design.test == "mcnemar" else 0.0)
+    return 1e-4 + 2e-6 * spread if design.test == "mcnemar" else 3e-4
+
+
+def fresh_seconds(design: Design, n: int) -> float:
+    """Rough cost of McNemar's test at the numbers of discordant items likely at n, if no n nearby came first."""
+    share = min(design.discordant, 1.0)
+    return 2e-4 + 1.6e-6 * (18 * math.sqrt(n * share * (1 - share)) + 50)
 
 
 def guard_seconds(design: Design, n: int) -> float:
