@@ -104,7 +104,7 @@ def _cost(request: LeaderboardRequest) -> float:
     k, n = len(request.arms), len(next(iter(request.arms.values())))
     units = n if request.clusters is None else len(set(request.clusters))
     mixed = 0.0 if request.clusters is None else all_alike.seconds(units, k)
-    return seconds(units, k, request.draws) + 2e-7 * n * k + mixed
+    return 0.002 + 1.7 * seconds(units, k, request.draws) + 2e-7 * n * k + mixed
 
 
 def _analysis(request: LeaderboardRequest) -> LeaderboardAnalysis:

@@ -88,7 +88,7 @@ class MannWhitneyAnalysis(Analysis):
 
 def _cost(request: MannWhitneyRequest) -> float:
     runs = len(request.baseline) + len(request.candidate)
-    return 0.001 + (5e-8 * runs**2 * 20 if runs <= EXACT_AT_MOST else 6e-6 * runs)
+    return 0.001 + (2e-6 * runs**2 if runs <= EXACT_AT_MOST else 6e-6 * runs)
 
 
 SHOWS: Shows = {

@@ -161,7 +161,7 @@ def _cost(request: RepeatedRequest) -> float:
         for run in runs
     }
     if len(counts) == 2:
-        return 0.005 + 1e-6 * values + (request.n_resamples or BALANCED_DRAWS) * (2e-6 + 3e-8 * n)
+        return 0.008 + 1e-6 * values + (request.n_resamples or BALANCED_DRAWS) * (3e-6 + 3e-8 * n)
     return 0.05 + 1e-6 * values + (request.n_resamples or UNBALANCED_DRAWS) * (0.01 + 2e-5 * values)
 
 
