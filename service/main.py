@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import gc
 import json
 import logging
 import os
@@ -372,6 +373,7 @@ def _prepared(given: str, report: int, *, runner: bool) -> Settings:
 
 def _nursery(descriptor: int) -> NoReturn:
     """Load what API, runner and calculators need, and fork them."""
+    gc.disable()  # what is loaded stays: looking through it again and again was a seventh of a start
     import service.api.calculators.pool
     import service.app
     import service.jobs.dask_pool

@@ -158,6 +158,7 @@ def serve(
     a calculator. Neither returns.
     """
     gc.freeze()  # what is loaded stays shared with the children
+    gc.enable()
     supervisor = socket.socket(fileno=descriptor)
     askers: list[socket.socket] = []
 

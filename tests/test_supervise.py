@@ -152,6 +152,8 @@ def test_children_outlive_the_nursery_and_the_next_one_comes_from_another(
     parent: subprocess.Popen[str], tmp_path: Path
 ) -> None:
     (child,) = pids(tmp_path / "log", 1)
+    while parent_of(child) != str(parent.pid):  # it runs before whoever forked it between has ended
+        time.sleep(0.01)
     (nursery,) = set(children_of(parent.pid)) - {child}
     os.kill(nursery, signal.SIGKILL)
     ended(nursery)
