@@ -63,9 +63,8 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._in_body and self._deadline is not None:  # answered already: as long as more comes, it may
             self._wait()
         if self._in_head:
-            self._head_bytes += (
-                len(data) if waited else 0
-            )  # before a head that begins here came the end of a body
+            # before a head that begins here came the end of a body
+            self._head_bytes += len(data) if waited else 0
             if self._head_bytes > MAX_HEAD_BYTES:
                 self.send_400_response("The head of the request is too long.")
             elif self._deadline is None:

@@ -30,10 +30,7 @@ RULES_TO_CORRECTION = """\
 """
 """What the template says, filled in or not."""
 
-TEMPLATE = (
-    """\
-# Experiments Pre-Registration
-
+HYPOTHESES = """\
 ## Hypotheses
 
 **H1a**: ephemeral failure-triggered synthesis (C3) improves paired binary accuracy
@@ -48,6 +45,15 @@ TEMPLATE = (
 - **paired binary accuracy** (per-question 0/1)
 - secondary: token-F1 (LoCoMo official)
 
+"""
+
+TEMPLATE = (
+    """\
+# Experiments Pre-Registration
+
+"""
+    + HYPOTHESES
+    + """\
 ## Sample size
 - H1a: n=500 (LongMemEval-S full); paired against C1.
 - H1b: n=764 (LoCoMo, 5 conv × all QA paired).
@@ -113,20 +119,9 @@ FILLED = (
     """\
 # Experiments Pre-Registration: Synthesis and caching
 
-## Hypotheses
-
-**H1a**: ephemeral failure-triggered synthesis (C3) improves paired binary accuracy
-       by ≥ 2.0 pp over zero-build retrieval (C1) on LongMemEval-S, with
-       McNemar p < 0.05.
-
-**H1b**: persistent caching (C4) improves paired binary accuracy by ≥ 2.0 pp
-       over ephemeral (C3) on LoCoMo, with conversation-clustered McNemar
-       p < 0.05.
-
-## Primary endpoint
-- **paired binary accuracy** (per-question 0/1)
-- secondary: token-F1 (LoCoMo official)
-
+"""
+    + HYPOTHESES
+    + """\
 ## Sample size
 - H1a: n=60 (LongMemEval-S, drawn at random); paired against C1.
   - Independence: one conversation per question
