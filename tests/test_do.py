@@ -135,6 +135,8 @@ def test_uv_works_on_the_environment_that_the_caller_names_and_else_on_the_check
     checkout: Checkout,
 ) -> None:
     checkout.program("bin/uv", UV + 'echo "$UV_PROJECT_ENVIRONMENT: $*"\n')
-    assert checkout.run("uv", "sync").stdout == f"{checkout.root}/.venv: sync\n"
-    other = str(checkout.root / "other")
-    assert checkout.run("uv", "sync", UV_PROJECT_ENVIRONMENT=other).stdout == f"{other}: sync\n"
+    own, other = str(checkout.root / ".venv"), str(checkout.root / "other")
+    said = checkout.run("uv", "sync")
+    assert (said.stdout, said.stderr) == (f"{own}: sync\n", "")
+    said = checkout.run("uv", "sync", UV_PROJECT_ENVIRONMENT=other)
+    assert (said.stdout, said.stderr) == (f"{other}: sync\n", "")
