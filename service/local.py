@@ -18,6 +18,26 @@ UNUSED = ("f2py", "testing", "ctypeslib")
 """Parts of numpy that scipy.special names and never uses: its import asks numpy for all there is."""
 
 
+def tests() -> Json:
+    """The catalogue of tests, a list in `items`."""
+    _load_special()
+    from service.stats.shared import descriptions, registry
+
+    lines = [descriptions.summary(test) for test in registry.latest().values()]
+    return {"answer": {"items": [line.model_dump(mode="json") for line in lines]}}
+
+
+def describe(name: str) -> Json:
+    """One test in words with its schemas, or a problem document."""
+
+    def answered() -> Any:
+        from service.stats.shared import descriptions, registry
+
+        return descriptions.describe(registry.find(name))
+
+    return _told(answered)
+
+
 def run(name: str, request: Mapping[str, Any]) -> Json:
     """A registered test's answer, or its problem document."""
 

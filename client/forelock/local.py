@@ -18,6 +18,15 @@ GROUP = "forelock.local"
 class Local:
     """Answers as a service would, computed here."""
 
+    def tests(self) -> list[Json]:
+        """The catalogue of statistical tests."""
+        found: list[Json] = self._answer("tests")["items"]
+        return found
+
+    def describe(self, name: str) -> Json:
+        """One test: its request schema, words and example."""
+        return self._answer("describe", name)
+
     def run(self, name: str, request: Mapping[str, Any], *, timeout: float = 600.0) -> Json:  # noqa: ARG002
         """Run a statistical test on the caller's data."""
         return self._answer("run", name, request)

@@ -9,10 +9,10 @@ from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import RedirectResponse, Response
 
-from service.api.routes.stats import describe
 from service.domain.access import Key
 from service.errors import Conflict, ForelockError, NotFound
 from service.stats.shared import registry
+from service.stats.shared.descriptions import describe
 from service.stats.shared.registry import StatTest
 from service.store import jobs
 from service.web.computing import Shown, answer_to, job_of, shown

@@ -208,6 +208,12 @@ def test_run_answers_here_what_the_service_would(shell):
     status, _, errors = shell("run", "nonesuch", "request.json")
     assert status == 1
     assert "there is no statistical test" in errors
+    status, printed, _ = shell("tests")
+    assert status == 0
+    assert "mcnemar " in printed
+    status, printed, _ = shell("tests", "mcnemar")
+    assert status == 0
+    assert "only_candidate" in printed
 
 
 def test_a_named_service_or_key_is_asked(monkeypatch):

@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from forelock import files, text
-from forelock.commands.common import command, either, show
+from forelock.commands.common import either, show
 from forelock.local import Local
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def add(commands: Any) -> None:
     parser = either(commands, "run", _run, "Run a statistical test on data of your own.")
     parser.add_argument("name", help="the test; `forelock tests` lists them")
     parser.add_argument("file", help="its request as JSON; - reads standard input")
-    parser = command(commands, "tests", _tests, "List the statistical tests, or show one.")
+    parser = either(commands, "tests", _tests, "List the statistical tests, or show one.")
     parser.add_argument("name", nargs="?", help="show this one: what it is for, and an example request")
 
 
@@ -34,7 +34,7 @@ def _run(options: argparse.Namespace, client: Client | Local) -> int:
     return 0
 
 
-def _tests(options: argparse.Namespace, client: Client) -> int:
+def _tests(options: argparse.Namespace, client: Client | Local) -> int:
     if options.name is None:
         found = client.tests()
         width = max((len(each["name"]) for each in found), default=0)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from anyio import to_thread
 from fastapi import APIRouter, Request
-from pydantic import Field, TypeAdapter
+from pydantic import TypeAdapter
 from starlette.responses import Response
 
 from service.actions.jobs import Computation
@@ -28,8 +28,8 @@ from service.api.parsing.closed_types import is_closed
 from service.api.parsing.models import JSON, validate
 from service.api.routes.jobs import JobView, computed, job_view
 from service.domain.access import Key
-from service.records import Record
 from service.stats.shared import registry
+from service.stats.shared.descriptions import TestDescription, TestSummary, describe, summary, words
 from service.stats.shared.registry import Answer, StatTest
 from service.store import jobs
 
@@ -39,75 +39,8 @@ AT_ONCE_SECONDS = 1.0
 """Tests that are estimated below this are answered at once; the others become jobs."""
 
 
-class TestSummary(Record):
-    """A statistical test in the catalogue."""
-
-    __test__ = False
-
-    name: str
-    version: int = Field(description="The newest version, which POST runs.")
-    title: str
-    summary: str = Field(description="What it tests, in one sentence.")
-    path: str = Field(description="GET describes the test, POST runs it.")
-
-
-class TestDescription(TestSummary):
-    """A statistical test: its words, schemas and an example."""
-
-    versions: list[int] = Field(description="Every version that a locked plan may name.")
-    model: str = Field(description="The statistical model, H0, and what the test assumes.")
-    returns: str
-    raises: str
-    edge_cases: str
-    sources: list[str] = Field(description="Where the method and its examples are published.")
-    example: dict[str, Any] = Field(description="A request that can be sent as it is.")
-    example_source: str = Field(description="Where the example's answer can be checked.")
-    request_schema: dict[str, Any] = Field(description="JSON Schema of the request.")
-    analysis_schema: dict[str, Any] = Field(description="JSON Schema of `analysis` in the answer.")
-    endpoints: list[Literal["binary", "continuous"]] = Field(
-        description="Kinds of endpoint it judges in a plan; empty: not for plans."
-    )
-    clusters: Literal["never", "required", "when_planned"] | None = Field(
-        description="What it does with a population's clusters; null: not for plans."
-    )
-
-
-def describe(test: StatTest[Any, Any]) -> TestDescription:
-    """The registry's words on one test."""
-    return TestDescription(
-        **_words(test),
-        request_schema=test.request.model_json_schema(),
-        analysis_schema=test.analysis.model_json_schema(mode="serialization"),
-    )
-
-
-def _words(test: StatTest[Any, Any]) -> dict[str, Any]:
-    return _summary(test).model_dump() | {
-        "versions": [other.version for other in registry.every() if other.name == test.name],
-        "model": test.words.split("\n\nReturns:")[0].partition("\n\n")[2],
-        "returns": test.section("Returns"),
-        "raises": test.section("Raises"),
-        "edge_cases": test.section("Edge cases"),
-        "sources": [line for line in test.section("Sources").splitlines() if line],
-        "example": dict(test.example),
-        "example_source": test.section("Example"),
-        "endpoints": sorted(test.plan.endpoints) if test.plan else [],
-        "clusters": test.plan.clusters if test.plan else None,
-    }
-
-
-def _summary(test: StatTest[Any, Any]) -> TestSummary:
-    return TestSummary(
-        name=test.name,
-        version=test.version,
-        title=test.title,
-        summary=test.summary,
-        path=f"/v1/tests/{test.name}",
-    )
-
-
 _CATALOGUE_EXAMPLE = {
-    "items": [_summary(registry.serving("fourfold")).model_dump(mode="json")],
+    "items": [summary(registry.serving("fourfold")).model_dump(mode="json")],
     "next_cursor": None,
 }
 
@@ -115,7 +48,7 @@ _CATALOGUE_EXAMPLE = {
 @routes.get("/tests", responses=shows(_CATALOGUE_EXAMPLE))
 async def list_tests(_caller: AnyCaller) -> Page[TestSummary]:
     """List the statistical tests, by name, each in its newest version."""
-    return Page(items=[_summary(test) for test in registry.latest().values()], next_cursor=None)
+    return Page(items=[summary(test) for test in registry.latest().values()], next_cursor=None)
 
 
 _QUEUED: dict[int | str, dict[str, Any]] = {
@@ -160,7 +93,7 @@ def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
         description=f"Words, references, schemas and example of {test.title}.",
         operation_id=camel(f"describe-{test.name}"),
         response_model=TestDescription,
-        responses=shows(_words(test) | _SHORTENED),
+        responses=shows(words(test) | _SHORTENED),
     )
     to.add_api_route(
         f"/tests/{test.name}",

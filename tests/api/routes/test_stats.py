@@ -7,6 +7,7 @@ import threading
 import pytest
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
+from service import local
 from service.api.http.route import router
 from service.api.parsing.models import validate
 from service.api.routes import stats
@@ -41,6 +42,12 @@ def test_a_description_has_its_words_and_an_example_that_runs(client, test):
     answer = client.post(f"/v1/tests/{test.name}", json=described["example"])
     assert answer.status_code == 200
     assert answer.json()["test"] == test.name
+
+
+def test_the_command_describes_the_tests_without_a_service_as_the_service_does(client):
+    assert local.tests()["answer"]["items"] == client.get("/v1/tests").json()["items"]
+    assert local.describe("mcnemar")["answer"] == client.get("/v1/tests/mcnemar").json()
+    assert local.describe("chi-square")["problem"]["code"] == "not_found"
 
 
 @every_test
