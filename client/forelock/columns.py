@@ -76,13 +76,43 @@ def listed(columns: Sequence[str]) -> str:
     return ", ".join(column or "(no name)" for column in columns[:SHOWN]) + more
 
 
+class Unnamed(FileFault):
+    """Columns of a table are needed, and which ones stand for them is not plain."""
+
+    def __init__(self, path: str, roles: Sequence[str], columns: Sequence[str]) -> None:
+        self.roles = tuple(roles)
+        lacking = ", ".join(f"'{role}'" for role in roles)
+        self.found = f"{path}: has no column {lacking}, and which one stands for it is not plain; "
+        self.found += f"it has {listed(columns)}"
+        super().__init__(f"{self.found}: add {' '.join(f'--set {role}=COLUMN' for role in roles)}")
+
+
 @dataclass(frozen=True, slots=True)
 class Named:
     """Which column of a table stands for what."""
 
     columns: Mapping[str, str]
-    remarks: tuple[str, ...]
-    """What was taken by another name than our own, and what was not read, in sentences."""
+    taken: Mapping[str, str]
+    """Those of them that nobody named and that have another name than our own."""
+    left: tuple[str, ...]
+    """Columns that stand for nothing."""
+
+    @property
+    def shared(self) -> str | None:
+        """A column that is left and is often called so where items are not independent."""
+        found = () if "cluster" in self.columns else self.left
+        return next((column for column in found if column.lower() in SHARED), None)
+
+    def said(self) -> tuple[str, ...]:
+        """What was taken, in a sentence that tells the option."""
+        taken = [f"{role} is the column {column}" for role, column in self.taken.items()]
+        return (f"{', '.join(taken)}; --set {next(iter(self.taken))}=… names another",) if taken else ()
+
+    def unread(self) -> tuple[str, ...]:
+        """What was not read, likewise."""
+        shared = self.shared
+        more = f"; if items of one {shared} are not independent: --set cluster={shared}" if shared else ""
+        return (f"not read: {listed(self.left)}{more}",) if self.left else ()
 
     def rows(self, rows: Iterable[Row]) -> list[Row]:
         """The rows with our own names; columns that stand for nothing keep theirs."""
@@ -98,7 +128,8 @@ def named(
     """Columns by what they are for: as `given`, else by an obvious name. What a table `may` have is taken likewise.
 
     Raises:
-        FileFault: one that is needed is not given and not obvious; or there is none of a name that is given.
+        Unnamed: one that is needed is not given and not obvious.
+        FileFault: there is no column of a name that is given.
     """
     found = dict(given)
     for role, column in given.items():
@@ -113,24 +144,6 @@ def named(
                 found[role] = plain
     lacking = [role for role in needed if role not in found]
     if lacking:
-        roles, options = (
-            " ".join(each.format(role) for role in lacking) for each in ("'{}'", "--set {}=COLUMN")
-        )
-        raise FileFault(
-            f"{path}: has no column {roles.replace(' ', ', ')}, and which one stands for it is not plain; "
-            f"it has {listed(columns)}: add {options}"
-        )
-    taken = [
-        f"{role} is the column {column}"
-        for role, column in found.items()
-        if role != column and role not in given
-    ]
-    remarks = [f"{', '.join(taken)}; --set {taken[0].partition(' ')[0]}=… names another"] if taken else []
-    left = [column for column in columns if column not in found.values()]
-    if left:
-        shared = [column for column in left if column.lower() in SHARED] if "cluster" not in found else []
-        said = (
-            f"; if items of one {shared[0]} are not independent: --set cluster={shared[0]}" if shared else ""
-        )
-        remarks.append(f"not read: {listed(left)}{said}")
-    return Named(found, tuple(remarks))
+        raise Unnamed(path, lacking, columns)
+    taken = {role: column for role, column in found.items() if role != column and role not in given}
+    return Named(found, taken, tuple(column for column in columns if column not in found.values()))

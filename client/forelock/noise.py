@@ -79,7 +79,7 @@ def request_of(
         if arms is not None
         else (f"the baseline is '{baseline}', which the file has first; {_turned(candidate, baseline)}",)
     )
-    return columns, (*order, *found.remarks)
+    return columns, (*order, *found.said(), *found.unread())
 
 
 def _turned(baseline: str, candidate: str) -> str:

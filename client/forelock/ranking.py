@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from forelock.columns import fitting, named
+from forelock.columns import Named, fitting, named
 from forelock.problem import FileFault
 from forelock.rows import Row, cell_in, join_cluster, number_in, read_table
 from forelock.text import plain, wrapped
@@ -18,27 +19,31 @@ OTHERWISE = "a leaderboard takes items that all arms have"
 
 
 def request_of(path: str, given: Mapping[str, str] | None = None) -> tuple[Json, tuple[str, ...]]:
-    """`arms`, and `clusters` where there is such a column; and what was taken for what, in sentences.
-
-    Long: columns item_id, arm, value. Wide: one column for each arm, and item_id where it likes. Items that some arm
-    lacks cannot be compared over all pairs, so they are refused. `given` names columns by what they are for.
+    """The request of a file, and what was taken for what, in sentences. `given` names columns by what they are for.
 
     Raises:
         FileFault: naming the line.
     """
-    rows, given = read_table(path), given or {}
+    columns, found = columns_of(read_table(path), path, given)
+    return columns, (*found.said(), *found.unread())
+
+
+def columns_of(rows: list[Row], path: str, given: Mapping[str, str] | None = None) -> tuple[Json, Named]:
+    """`arms`, and `clusters` where there is such a column; and which column was taken for what, or not read.
+
+    Long: columns item_id, arm, value. Wide: one column for each arm, and item_id where it likes. Items that some arm
+    lacks cannot be compared over all pairs, so they are refused. `path` is what faults call the table.
+
+    Raises:
+        FileFault: naming the line.
+    """
+    given = given or {}
     columns = list(rows[0].cells)
     if {"arm", "value"} & set(given) or all(fitting(role, columns) for role in ("arm", "value")):
         found = named(columns, path, LONG, ("cluster",), given)
-        return _long(found.rows(rows), path), found.remarks
+        return _long(found.rows(rows), path), found
     found = named(columns, path, (), NOT_ARMS, given)
-    taken = [each for each in found.remarks if not each.startswith("not read")]
-    return _wide(found.rows(rows), path), tuple(taken)
-
-
-def columns_of(rows: list[Row], path: str) -> Json:
-    """The same of rows with our own names; `path` is what faults call their file."""
-    return _long(rows, path) if set(LONG) <= set(rows[0].cells) else _wide(rows, path)
+    return _wide(found.rows(rows), path), replace(found, left=())
 
 
 def _long(rows: list[Row], path: str) -> Json:

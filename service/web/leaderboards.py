@@ -9,6 +9,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import RedirectResponse, Response
 
+from forelock.columns import Named, Unnamed
 from forelock.problem import FileFault
 from forelock.ranking import columns_of
 from forelock.rows import table_in
@@ -44,7 +45,7 @@ async def ranked(
     text, better = form.text("table"), form.one("better", "higher")
     test = registry.serving("ranked")
     try:
-        body = await to_thread.run_sync(_body, text, better, limiter=services(request).slow)
+        body, columns = await to_thread.run_sync(_body, text, better, limiter=services(request).slow)
         found = await answer_to(request, visitor, test, body)
     except ForelockError as error:
         if error.status not in (400, 413, 422):
@@ -53,20 +54,24 @@ async def ranked(
     if isinstance(found, jobs.Job):
         return RedirectResponse(f"/tests/{test.name}?job={found.id}", 303, HEADERS)
     told = await shown(request, test, found, language_of(request))
-    return _page(request, visitor, text, better, told=told)
+    return _page(request, visitor, text, better, told=told, columns=columns)
 
 
-def _body(text: str, better: str) -> bytes:
-    """The table as the API's request.
+def _body(text: str, better: str) -> tuple[bytes, Named]:
+    """The table as the API's request, and which of its columns stands for what.
 
     Raises:
         InvalidData: naming the line of the table.
     """
     try:
-        columns = columns_of(table_in(text, NAME), NAME)
+        arms, columns = columns_of(table_in(text, NAME), NAME)
+    except Unnamed as fault:
+        raise InvalidData(
+            f"{fault.found}: write {' and '.join(fault.roles)} above it in the first line"
+        ) from None
     except FileFault as fault:
         raise InvalidData(str(fault)) from None
-    return json.dumps(columns | {"better": better}).encode()
+    return json.dumps(arms | {"better": better}).encode(), columns
 
 
 def _page(
@@ -76,6 +81,7 @@ def _page(
     better: str,
     *,
     told: Shown | None = None,
+    columns: Named | None = None,
     error: ForelockError | None = None,
 ) -> Response:
     return html(
@@ -86,5 +92,6 @@ def _page(
         text=text,
         better=better,
         told=told,
+        columns=columns,
         error=error,
     )

@@ -118,6 +118,25 @@ def test_tied_systems_are_named(tester):
     assert "Not told apart x, y" in Outline(tester.post("/leaderboards", data={"table": LONG}).text).text
 
 
+def test_columns_of_usual_names_are_taken_and_said(tester):
+    """An id is no system, though its cells are numbers."""
+    wide = Outline(tester.post("/leaderboards", data={"table": "id,x,y\n1,0,1\n2,0,1\n3,1,1\n"}).text)
+    assert "item_id ← id" in wide.text
+    assert "not read" not in wide.text
+    table = "id,model,score,topic\n" + "".join(f"{n},{m},{n % 2},t{n}\n" for n in range(9) for m in "xy")
+    long = Outline(tester.post("/leaderboards", data={"table": table}).text)
+    assert "item_id ← id , arm ← model , value ← score" in long.text
+    assert "Columns that were not read: topic. If items of one topic are not independent" in long.text
+
+
+def test_columns_that_are_not_plain_are_asked_for_as_a_page_can(tester):
+    got = tester.post("/leaderboards", data={"table": "id,model,score,match\n1,x,1,0\n1,y,0,1\n"})
+    assert got.status_code == 422
+    (alert,) = [text for text in Outline(got.text).words if "is not plain" in text]
+    assert "write value above it in the first line" in alert
+    assert "--set" not in got.text
+
+
 def test_less_may_be_better(tester):
     def first(better):
         outline = Outline(tester.post("/leaderboards", data={"table": WIDE, "better": better}).text)

@@ -38,7 +38,13 @@ WORDS: Mapping[str, str] = {
     "Not told apart": "无法区分",
     "The table": "数据表",
     "Either the columns `item_id`, `arm` and `value`, or one column for each system; `cluster` where items belong "
-    "together.": "可用 `item_id`、`arm` 和 `value` 三列,或每个系统一列;题目成组时加 `cluster` 列。",
+    "together. Usual other names (`id`, `model`, `score`) are taken, and said.": "可用 "
+    "`item_id`、`arm` 和 `value` 三列,或每个系统一列;题目成组时加 `cluster` 列。"
+    "常见的其他列名(`id`、`model`、`score`)也会识别,并会说明。",
+    "Read from columns of other names:": "由其他名称的列读取:",
+    "Columns that were not read:": "未读取的列:",
+    "If items of one {name} are not independent, call that column `cluster`.": "如果同一 {name} 的题目并不"
+    "独立,请把该列命名为 `cluster`。",
     "Or a file": "或上传文件",
     "Rank them": "排名",
 }
