@@ -239,13 +239,16 @@ class _Look:
             "samples": self._n,
             "partial": reader.partial,
             "events": dict(self._events),
-            "measures": self._measures,
+            "measures": dict(sorted(self._measures.items(), key=lambda each: self._aside(each[0]))),
             "replicates": max(self._replicates, reader.repeats or 1),
             "ids": {path: counts.get(path, 0) for path in ids},
             "clusters": places,
             "arms": arms,
             "section": self._section(ids, places),
         }
+
+    def _aside(self, name: str) -> bool:
+        return name.startswith(self._mapping.BOOKKEEPING)
 
     def _covers(self, path: str) -> bool:
         return sum(self._paths[path].values()) == self._n
@@ -289,7 +292,9 @@ class _Look:
         if named:
             made["cluster"] = named[0]
         name = (
-            _chosen(self._measures, self._mapping)
+            _chosen(
+                {name: told for name, told in self._measures.items() if not self._aside(name)}, self._mapping
+            )
             if columns is None
             else columns.get("metric", "value" if "value" in self._measures else None)
         )

@@ -283,6 +283,36 @@ def test_helm_perturbed_rows_are_no_further_instances(read):
     assert read("helm", {"per_instance_stats.json": rows}) == {"i0": (1.0, "ok")}
 
 
+@pytest.mark.parametrize(
+    ("measured", "proposed"),
+    [
+        ({"exact_match": (0, 0), "quasi_exact_match": (0, 0)}, "exact_match"),
+        ({"f1_score": (0.25, 0.75)}, "f1_score"),
+        ({}, None),
+    ],
+    ids=["all wrong", "a score", "nothing measured"],
+)
+def test_helm_what_is_counted_of_requests_is_never_proposed_as_the_measure(tmp_path, measured, proposed):
+    """It varies and may be 0 or 1 where no answer is right; HELM 0.5.16 writes it first."""
+    kept = {"num_references": (2, 2), "inference_runtime": (0.1, 0.3), "finish_reason_length": (0, 1)}
+    rows = [
+        {
+            "instance_id": f"i{at}",
+            "train_trial_index": 0,
+            "stats": [
+                {"name": {"name": name, "split": "test"}, "count": 1, "mean": values[at]}
+                for name, values in {**kept, **measured}.items()
+            ],
+        }
+        for at in (0, 1)
+    ]
+    (tmp_path / "per_instance_stats.json").write_text(json.dumps(rows))
+    with ExitStack() as open_ones:
+        found = survey(Files.at([tmp_path / "per_instance_stats.json"], open_ones), "helm")
+    assert found["section"].get("metric") == proposed
+    assert list(found["measures"]) == [*measured, *kept]
+
+
 def test_helm_two_runs_in_one_import_are_refused():
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:

@@ -49,6 +49,9 @@ class _Mapping(StrictRecord):
     INTEGER_IDS: ClassVar[bool] = True
     """Ids that are numbers in the file are read as their digits."""
 
+    BOOKKEEPING: ClassVar[tuple[str, ...]] = ()
+    """How names of statistics begin that are of the requests, and of no use as a measure of the answers."""
+
     SCORED_ERRORS: ClassVar[bool] = False
     """A score may stand beside an error, so that the plan has to say which counts."""
 
@@ -231,6 +234,10 @@ class HelmImport(_Mapping):
     DEFAULTS: ClassVar[Mapping[str, str]] = {
         "item_id": "id", "replicate": "train_trial", "error": "error", "unscored": "missing"
     }  # fmt: skip
+    BOOKKEEPING: ClassVar[tuple[str, ...]] = (
+        "num_", "training_", "inference_", "finish_reason_", "estimated_num_tokens", "batch_size", "prompt_truncated",
+        "max_prob", "logprob", "predicted_index",
+    )  # fmt: skip
 
     format: Literal["helm"] = Field(description="Names this format.")
     metric: Line | None = Field(None, description="Name of the statistic, such as `exact_match`.")

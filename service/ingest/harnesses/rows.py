@@ -444,8 +444,10 @@ class Collector:
                 )
                 raise unmapped(
                     f"{target.line}.{name}",
-                    f"the file has no '{target.key}'",
-                    f"it has {names}; write one of them",
+                    f"the file has no '{target.key}'"
+                    if target.key
+                    else "it is not said which measure is meant",
+                    f"the file has {names}; write one of them",
                 )
         if self._n == 0 and self._arm is not None and self._mapping.arm is not None and reader.run is None:
             raise unmapped(
