@@ -217,7 +217,7 @@ class World:
             ),
         )
         for arm in ("C1", "C2"):
-            coverage.save(session, record.id, "p", arm, "accuracy", 1, b"\x0f", 4)
+            coverage.save(session, record.id, ("p", arm, "accuracy", 1), b"\x0f", 4)
         return preregistrations.move(session, record, "complete", NOW + timedelta(hours=2))
 
     def verdict(self, record: Preregistration, *hypotheses: dict[str, object]) -> Verdict:

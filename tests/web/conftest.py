@@ -175,7 +175,7 @@ def _batch(session: Session, record: Preregistration, key: Key) -> None:
         key_id=key.id,
     )
     batches.append(session, batch)
-    coverage.save(session, record.id, "dev", "C1", "accuracy", 1, b"\x01", 1)
+    coverage.save(session, record.id, ("dev", "C1", "accuracy", 1), b"\x01", 1)
     said = {
         name: getattr(batch, name)
         for name in ("population", "arm", "endpoint", "run", "n", "commitment_sha256")

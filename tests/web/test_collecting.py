@@ -17,7 +17,7 @@ def test_missing_rows_are_listed_by_arm_and_page(reader, keep, database, monkeyp
     monkeypatch.setattr(collecting, "ROWS", 3)
     keep("collecting")
     with database.write() as session:
-        coverage.save(session, "p1", "dev", "C1", "accuracy", 1, b"\x07", 3)
+        coverage.save(session, "p1", ("dev", "C1", "accuracy", 1), b"\x07", 3)
     (way,) = [
         each["href"] for each in page(reader, "/preregistrations/p1").all("a") if "missing" in each["href"]
     ]

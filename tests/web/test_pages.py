@@ -318,7 +318,7 @@ def test_nothing_of_an_outcome_is_on_the_page_before_the_verdict(reader, keep, s
 def test_progress_counts_what_is_in(reader, keep, database):
     keep("collecting")
     with database.write() as session:
-        coverage.save(session, "p1", "dev", "C1", "accuracy", 1, b"\x07", 3)
+        coverage.save(session, "p1", ("dev", "C1", "accuracy", 1), b"\x07", 3)
     outline = page(reader, "/preregistrations/p1")
     assert "3 of 8 results are in" in outline.text
     (bar,) = outline.all("progress")
