@@ -44,6 +44,14 @@ def project(database: Database) -> Project:
 
 
 @pytest.fixture
+def others(database: Database) -> str:
+    """Another project, by its id."""
+    with database.write() as session:
+        projects.create(session, Project(id="project2", name="other", created_at=NOW))
+    return "project2"
+
+
+@pytest.fixture
 def new_key(database: Database, project: Project) -> Callable[..., tuple[Key, str]]:
     """Make a key of the project: its record and its secret."""
 
