@@ -22,6 +22,7 @@ from service.keyring import Keyring
 from service.store import batches, coverage, keys, ledger, populations, preregistrations, projects, verdicts
 from service.store.batches import NewBatch
 from service.store.engine import Database
+from tests import records as made
 from tests.web.samples import NOW, draft_of, verdict_of
 
 
@@ -135,20 +136,16 @@ def _locked(session: Session, record: Preregistration) -> Preregistration:
         ids = [f"{each.id} {number}" for number in range(each.n)]
         clusters = [f"cluster {number % 8}" for number in range(each.n)] if each.clusters else None
         populations.put(session, record.id, each.id, Manifest.create(ids, clusters, None))
-    plan = record.plan.with_items(populations.facts(session, record.id))
-    locked = preregistrations.lock(
+    locked = made.locked(
         session,
         record,
-        plan=plan,
-        canonical_text=plan.canonical_text(),
-        sha256=plan.sha256(),
         findings=findings,
         acknowledged=["FEW_CLUSTERS"],
         plan_public_key=bytes(32),
         wrapped_private_key=bytes(80),
         now=NOW + timedelta(days=1),
     )
-    _leaf(session, locked, "plan_locked", version=1, plan_sha256=plan.sha256())
+    _leaf(session, locked, "plan_locked", version=1, plan_sha256=locked.plan_sha256)
     return locked
 
 
