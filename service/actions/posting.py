@@ -379,18 +379,10 @@ def _sealed(
     )
     rows = sealing.SecretRows(placed.values, placed.statuses, placed.observed_at)
     sealed = sealing.seal_rows(intake.public_key, rows, submission.salts.rows, facts)
-    return NewBatch(
-        preregistration_id=facts.preregistration_id,
-        sequence=sequence,
-        population=facts.population,
-        arm=facts.arm,
-        endpoint=facts.endpoint,
-        run=facts.run,
+    return NewBatch.of(
+        facts,
+        sealed,
         n=placed.n,
-        positions=facts.positions,
-        replicates=facts.replicates,
-        sealed=sealed.ciphertext,
-        commitment_sha256=sealed.commitment_sha256,
         status_counts=_status_counts(intake.record.plan, placed),
         received_at=now,
         key_id=submission.caller.id,

@@ -117,15 +117,7 @@ class World:
         return self.lock(session, self.draft(session, **draft))
 
     def leaf(self, session: Session, record: Preregistration, kind: Kind, **body: object) -> Receipt:
-        return ledger.append(
-            session,
-            kind,
-            {"preregistration_id": record.id, **body},
-            project_id=record.project_id,
-            preregistration_id=record.id,
-            salt=SALT,
-            now=NOW,
-        )
+        return ledger.append_of(session, record, kind, body, salt=SALT, now=NOW)
 
     def batch(
         self,
@@ -150,21 +142,8 @@ class World:
             replicates=np.ones(n, dtype="<u2").tobytes(),
         )
         sealed = sealing.seal_rows(plan_keys.public(session, record.id), rows, bytes(range(16)), facts)
-        batch = NewBatch(
-            preregistration_id=record.id,
-            sequence=facts.sequence,
-            population="p",
-            arm=arm,
-            endpoint="accuracy",
-            run=None,
-            n=n,
-            positions=facts.positions,
-            replicates=facts.replicates,
-            sealed=sealed.ciphertext,
-            commitment_sha256=sealed.commitment_sha256,
-            status_counts=status_counts,
-            received_at=NOW,
-            key_id=self.key.id,
+        batch = NewBatch.of(
+            facts, sealed, n=n, status_counts=status_counts, received_at=NOW, key_id=self.key.id
         )
         batches.append(session, batch)
         said = {name: getattr(batch, name) for name in ("population", "arm", "endpoint", "run", "n")}

@@ -150,15 +150,7 @@ def _locked(session: Session, record: Preregistration) -> Preregistration:
 
 
 def _leaf(session: Session, record: Preregistration, kind: Kind, **body: object) -> None:
-    ledger.append(
-        session,
-        kind,
-        {"preregistration_id": record.id, **body},
-        project_id=record.project_id,
-        preregistration_id=record.id,
-        salt=bytes(16),
-        now=NOW,
-    )
+    ledger.append_of(session, record, kind, body, salt=bytes(16), now=NOW)
 
 
 def _batch(session: Session, record: Preregistration, key: Key) -> None:
