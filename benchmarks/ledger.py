@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 from benchmarks.harness import Sides, row
 
 if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
     from service.actions.signer import Signer
     from service.store.engine import Database
 
@@ -101,15 +103,7 @@ def _inclusion() -> Sides:
     from service.actions import proofs
 
     draw = random.Random(1)
-
-    def work(log: Log) -> None:
-        with log.database.read() as session:
-            for _ in range(PROOFS):
-                proofs.inclusion(session, draw.randrange(log.size), None)
-
-    _sign(filled(MANY))
-    _sign(filled(FEW))
-    return _both(work)
+    return _proofs(lambda session, size: proofs.inclusion(session, draw.randrange(size), None))
 
 
 @row(f"{PROOFS} consistency proofs, verified", group=GROUP, peer=PEER, bar=BAR, at_most=True)
@@ -117,11 +111,14 @@ def _consistency() -> Sides:
     from service.actions import proofs
 
     draw = random.Random(2)
+    return _proofs(lambda session, size: proofs.consistency(session, draw.randrange(1, size), None))
 
+
+def _proofs(prove: Callable[[Session, int], object]) -> Sides:
     def work(log: Log) -> None:
         with log.database.read() as session:
             for _ in range(PROOFS):
-                proofs.consistency(session, draw.randrange(1, log.size), None)
+                prove(session, log.size)
 
     _sign(filled(MANY))
     _sign(filled(FEW))

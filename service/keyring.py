@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from forelock import files
 from service.domain.results.sealing import new_keypair, public_half
 from service.errors import ForelockError
 
@@ -146,11 +147,7 @@ class SigningKeyFile:
     def take_over(self) -> None:
         """The successor in the place of the key, which is gone with this."""
         self._successor.replace(self.path)
-        directory = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+        files.sync(self.path.parent)
 
 
 def write_key(path: Path, key: bytes) -> None:

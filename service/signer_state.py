@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from forelock import files
 from forelock.transparency.checkpoints import Checkpoint, read_checkpoint
 from forelock.transparency.faults import TransparencyFault
 from service.errors import ForelockError
@@ -112,11 +113,7 @@ class SignerState:
             os.fsync(file.fileno())
         draft.replace(self.path)
         step("written")
-        directory = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+        files.sync(self.path.parent)
 
 
 def _record(count: int, note: str) -> bytes:

@@ -11,19 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from service.domain.plans.strings import RESERVED
-from service.domain.rules.rule import (
-    All,
-    AnyOf,
-    Comparison,
-    Excludes,
-    FieldName,
-    Is,
-    Not,
-    Quantity,
-    Rule,
-    Within,
-    decimal_text,
-)
+from service.domain.rules import rule
 from service.domain.rules.truth import (
     Ends,
 )
@@ -50,48 +38,48 @@ def lines() -> st.SearchStrategy[str]:
     return st.text(alphabet, min_size=1, max_size=40)
 
 
-def quantities() -> st.SearchStrategy[Quantity]:
+def quantities() -> st.SearchStrategy[rule.Quantity]:
     """Thresholds: exact decimals, with or without `pp`."""
     whole, places = st.integers(-(10**6), 10**6), st.integers(0, 6)
-    digits = st.builds(lambda number, power: decimal_text(f"{number}e-{power}"), whole, places)
-    return st.builds(Quantity, text=digits, unit=st.sampled_from(["pp", None]))
+    digits = st.builds(lambda number, power: rule.decimal_text(f"{number}e-{power}"), whole, places)
+    return st.builds(rule.Quantity, text=digits, unit=st.sampled_from(["pp", None]))
 
 
-def field_names() -> st.SearchStrategy[FieldName]:
+def field_names() -> st.SearchStrategy[rule.FieldName]:
     """`delta`, or a path into a named test."""
     path = st.lists(_WORD, min_size=1, max_size=3).filter(lambda words: words[-1] != "p").map(tuple)
-    return st.just(FieldName(path=("delta",))) | st.builds(FieldName, test=names(), path=path)
+    return st.just(rule.FieldName(path=("delta",))) | st.builds(rule.FieldName, test=names(), path=path)
 
 
 @st.composite
-def _within(draw: st.DrawFn) -> Within:
+def _within(draw: st.DrawFn) -> rule.Within:
     bounds = sorted(
         draw(st.lists(quantities(), min_size=2, max_size=2, unique_by=lambda each: each.exact())),
         key=lambda each: each.exact(),
     )
-    return Within(field=draw(field_names()), low=bounds[0], high=bounds[1], closed=draw(st.booleans()))
+    return rule.Within(field=draw(field_names()), low=bounds[0], high=bounds[1], closed=draw(st.booleans()))
 
 
-def clauses() -> st.SearchStrategy[Rule]:
+def clauses() -> st.SearchStrategy[rule.Rule]:
     """Atomic comparisons."""
     operators = st.sampled_from([">=", ">", "<=", "<", "==", "!="])
     return (
-        st.builds(Comparison, field=field_names(), operator=operators, value=quantities())
-        | st.builds(Excludes, field=field_names(), value=quantities())
-        | st.builds(Is, field=field_names(), value=st.booleans())
+        st.builds(rule.Comparison, field=field_names(), operator=operators, value=quantities())
+        | st.builds(rule.Excludes, field=field_names(), value=quantities())
+        | st.builds(rule.Is, field=field_names(), value=st.booleans())
         | _within()
     )
 
 
-def rules() -> st.SearchStrategy[Rule]:
+def rules() -> st.SearchStrategy[rule.Rule]:
     """Whole rules: `all` never directly inside `all`, nor `any` inside `any`."""
 
-    def grow(inner: st.SearchStrategy[Rule]) -> st.SearchStrategy[Rule]:
-        def joined(node: type[All] | type[AnyOf]) -> st.SearchStrategy[Rule]:
+    def grow(inner: st.SearchStrategy[rule.Rule]) -> st.SearchStrategy[rule.Rule]:
+        def joined(node: type[rule.All] | type[rule.AnyOf]) -> st.SearchStrategy[rule.Rule]:
             parts = st.lists(inner.filter(lambda part: not isinstance(part, node)), min_size=2, max_size=3)
             return parts.map(lambda each: node(parts=tuple(each)))
 
-        return joined(All) | joined(AnyOf) | st.builds(Not, part=inner)
+        return joined(rule.All) | joined(rule.AnyOf) | st.builds(rule.Not, part=inner)
 
     return st.recursive(clauses(), grow, max_leaves=8)
 

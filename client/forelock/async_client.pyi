@@ -9,17 +9,7 @@ from forelock.connection import Json
 from forelock.results import OnDuplicate, Results
 
 class AsyncClient:
-    def __init__(
-        self,
-        url: str | None = None,
-        api_key: str | None = None,
-        timeout: float = 60.0,
-        *,
-        transport: httpx.BaseTransport | None = None,
-        attempts: int = 6,
-        sleep: Callable[[float], None] = ...,
-        clock: Callable[[], float] = ...,
-    ) -> None: ...
+    def __init__(self, url: str | None=None, api_key: str | None=None, timeout: float=60.0, *, transport: httpx.BaseTransport | None=None, attempts: int=6, sleep: Callable[[float], None]=..., clock: Callable[[], float]=...) -> None: ...
     async def __aenter__(self) -> Self: ...
     async def __aexit__(self, *_: object) -> None: ...
     @property

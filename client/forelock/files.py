@@ -49,6 +49,15 @@ def write_secret(path: Path, secret: str) -> None:
         file.write(secret + "\n")
 
 
+def sync(path: Path) -> None:
+    """Wait until the disk has a file, or of a folder the names in it."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def require_new(path: Path | None) -> None:
     """Refuse a file that is there, before anything is made that it should hold."""
     if path is not None and path.exists():

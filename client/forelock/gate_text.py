@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from forelock.text import WIDTH, plain
+from forelock.text import WIDTH, hanging, plain
 
 Json = Mapping[str, Any]
 EXITS: dict[str, int] = {"better": 0, "no_worse": 0, "worse": 10, "cannot_tell": 12}
@@ -33,14 +33,14 @@ def exit_code(found: Json) -> int:
 
 def gate_text(found: Json, remarks: Iterable[str] = (), *, encoding: str | None = "utf-8") -> str:
     """The answer as text; lines are drawn in ASCII where the encoding has no others."""
-    blocks = [_wrapped(plain(found["sentence"]), "")]
+    blocks = [hanging(plain(found["sentence"]), "")]
     drawn = picture(found, LINES if _prints(encoding) else ASCII)
     blocks += [drawn] if drawn else []
     blocks.append("\n".join(_numbers(found)))
     slices = "\n".join(_slices(found))
     blocks += [slices] if slices else []
-    blocks.append("\n".join([*_warnings(found), *(_wrapped(plain(each), "note: ") for each in remarks)]))
-    blocks.append(_wrapped(plain(found["next"]), "next: ") + f"\n{plain(found['status'])}")
+    blocks.append("\n".join([*_warnings(found), *(hanging(plain(each), "note: ") for each in remarks)]))
+    blocks.append(hanging(plain(found["next"]), "next: ") + f"\n{plain(found['status'])}")
     return "\n\n".join(block for block in blocks if block)
 
 
@@ -142,7 +142,7 @@ def _of_all(slices: Json) -> Iterator[str]:
     if reversal is None:
         return
     if reversal["p_value"] is None:
-        yield _wrapped(f"change of sides between slices: cannot tell, {plain(reversal['reason'])}", "  ")
+        yield hanging(f"change of sides between slices: cannot tell, {plain(reversal['reason'])}", "  ")
     else:
         says = "shown" if reversal["shown"] else "not shown"
         yield f"  change of sides between slices: {says} (Gail and Simon: p {_p(reversal['p_value'])})"
@@ -150,7 +150,7 @@ def _of_all(slices: Json) -> Iterator[str]:
 
 def _warnings(found: Json) -> Iterator[str]:
     for each in found["warnings"]:
-        yield _wrapped(f"{each['code']}: {plain(each['message'])}", "")
+        yield hanging(f"{each['code']}: {plain(each['message'])}", "")
 
 
 def _ends(found: Json, ci: Json) -> str:
@@ -171,17 +171,6 @@ def _level(found: Json, value: float) -> str:
 
 def _p(p: float) -> str:
     return f"= {p:.3f}" if p >= 0.001 else f"= {p:.1e}"
-
-
-def _wrapped(text: str, head: str) -> str:
-    return textwrap.fill(
-        text,
-        WIDTH,
-        initial_indent=head,
-        subsequent_indent=" " * len(head),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 def markdown(found: Json, remarks: Iterable[str] = ()) -> str:

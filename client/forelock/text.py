@@ -86,15 +86,20 @@ def wrapped(sentences: str) -> str:
     return textwrap.fill(plain(sentences), WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
-def _wrapped(sentences: str) -> str:
+def hanging(words: str, first: str, rest: str | None = None) -> str:
+    """Words in lines of a terminal's width: `first` before the first, `rest` (or as many spaces) before the others."""
     return textwrap.fill(
-        sentences,
+        words,
         WIDTH,
-        initial_indent="  ",
-        subsequent_indent="    ",
+        initial_indent=first,
+        subsequent_indent=" " * len(first) if rest is None else rest,
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def _wrapped(sentences: str) -> str:
+    return hanging(sentences, "  ", "    ")
 
 
 def observed(clause: Json, *, points: bool) -> str:

@@ -77,31 +77,16 @@ def amend(
         acknowledged=read,
         now=now,
     )
-    audit.record(
-        session,
-        project_id=record.project_id,
-        key_id=caller.id,
-        action="preregistration.amend",
-        subject=record.id,
-        facts={"version": changed.version, "acknowledged": list(read)},
-        now=now,
-    )
-    receipt = ledger.append(
-        session,
-        "plan_amended",
-        {
-            "preregistration_id": record.id,
-            "version": changed.version,
-            "plan_sha256": changed.plan_sha256,
-            "prior_sha256": record.plan_sha256,
-            "reason": reason,
-        }
-        | clock_facts(session, now),
-        project_id=record.project_id,
-        preregistration_id=record.id,
-        salt=salt,
-        now=now,
-    )
+    facts = {"version": changed.version, "acknowledged": list(read)}
+    audit.record_act(session, caller, "preregistration.amend", record.id, facts, now=now)
+    said = {
+        "version": changed.version,
+        "plan_sha256": changed.plan_sha256,
+        "prior_sha256": record.plan_sha256,
+        "reason": reason,
+        **clock_facts(session, now),
+    }
+    receipt = ledger.append_of(session, record, "plan_amended", said, salt=salt, now=now)
     announce(session, changed, "preregistration.amended", receipt.sequence, now=now)
     return changed, receipt
 

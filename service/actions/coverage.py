@@ -77,13 +77,11 @@ def require_covered(session: Session, record: Preregistration, *, full: bool) ->
 
 def save(session: Session, record: Preregistration, found: Held, cells: Collection[Cell]) -> None:
     """Store cells as the batches say that they are."""
-    for population, arm, endpoint, replicate in cells:
-        planned = record.plan.population(population)
+    for cell in cells:
+        planned = record.plan.population(cell[0])
         nothing = Filled.empty(0 if planned is None else planned.n)
-        filled = found.cells.get((population, arm, endpoint, replicate), nothing)
-        coverage.save(
-            session, record.id, population, arm, endpoint, replicate, filled.bitmap(), filled.received
-        )
+        filled = found.cells.get(cell, nothing)
+        coverage.save(session, record.id, cell, filled.bitmap(), filled.received)
 
 
 def rebuild(session: Session, prereg_id: str, *, job_id: str, now: datetime) -> Rebuilt:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 
 from sqlalchemy.orm import Session
@@ -12,7 +11,7 @@ from service.actions.coverage import require_covered
 from service.actions.results import enqueue_verdict, expected_total
 from service.domain.access import Key
 from service.domain.deviations.changes import SampleSize
-from service.domain.ledger import Kind, Receipt
+from service.domain.ledger import Receipt
 from service.domain.plans.preregistration import Preregistration
 from service.domain.verdicts import stopping
 from service.errors import Conflict, NotFound
@@ -52,9 +51,16 @@ def close(
     received = sum(count.received for count in coverage.counts(session, record.id))
     moved = preregistrations.move(session, record, "complete", now)
     enqueue_verdict(session, moved, job_id=job_id, now=now)
-    _audit(session, caller, record, "preregistration.close", {"deviation": deviation}, now)
-    body = {"deviation": deviation, "received": received, "expected": expected_total(record.plan)}
-    receipt = _ledgered(session, record, "close", body | {"reason": reason}, salt, now)
+    facts = {"deviation": deviation}
+    audit.record_act(session, caller, "preregistration.close", record.id, facts, now=now)
+    said = {
+        "plan_sha256": record.plan_sha256,
+        "deviation": deviation,
+        "received": received,
+        "expected": expected_total(record.plan),
+        "reason": reason,
+    }
+    receipt = ledger.append_of(session, record, "close", said, salt=salt, now=now)
     announce(session, moved, "preregistration.closed", receipt.sequence, now=now)
     return moved, receipt
 
@@ -65,9 +71,10 @@ def withdraw(
     """Withdraw a record: what was locked, and a verdict that is there, stay; rows that nobody read stay sealed."""
     record.require("locked", "collecting", "complete", "judged", action="a withdrawal")
     moved = preregistrations.move(session, record, "withdrawn", now)
-    _audit(session, caller, record, "preregistration.withdraw", {"state": record.state}, now)
-    body = {"state": record.state, "reason": reason}
-    receipt = _ledgered(session, record, "withdrawal", body, salt, now)
+    facts = {"state": record.state}
+    audit.record_act(session, caller, "preregistration.withdraw", record.id, facts, now=now)
+    said = {"plan_sha256": record.plan_sha256, "state": record.state, "reason": reason}
+    receipt = ledger.append_of(session, record, "withdrawal", said, salt=salt, now=now)
     announce(session, moved, "preregistration.withdrawn", receipt.sequence, now=now)
     return moved, receipt
 
@@ -83,41 +90,3 @@ def _require_filed(session: Session, record: Preregistration, deviation: int) ->
             "kind `n` first, and name its number here",
             code="deviation_required",
         )
-
-
-def _audit(
-    session: Session,
-    caller: Key,
-    record: Preregistration,
-    action: str,
-    facts: dict[str, object],
-    now: datetime,
-) -> None:
-    audit.record(
-        session,
-        project_id=record.project_id,
-        key_id=caller.id,
-        action=action,
-        subject=record.id,
-        facts=facts,
-        now=now,
-    )
-
-
-def _ledgered(
-    session: Session,
-    record: Preregistration,
-    kind: Kind,
-    body: Mapping[str, object],
-    salt: bytes,
-    now: datetime,
-) -> Receipt:
-    return ledger.append(
-        session,
-        kind,
-        {"preregistration_id": record.id, "plan_sha256": record.plan_sha256, **body},
-        project_id=record.project_id,
-        preregistration_id=record.id,
-        salt=salt,
-        now=now,
-    )

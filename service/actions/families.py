@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
+from service.actions import cursors
 from service.domain.plans.family import FamilyPlace, Member, family_id, in_order
 from service.domain.plans.preregistration import Preregistration
-from service.errors import InvalidData, NotFound, RecordAltered
+from service.errors import NotFound, RecordAltered
 from service.store import families, preregistrations, verdicts
 from service.store.preregistrations import Line
 from service.store.verdicts import StoredVerdict
+
+_CURSOR = re.compile(r"([0-9]{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,7 @@ def family(session: Session, project_id: str, wanted: str, *, cursor: str | None
     if items is None:
         raise NotFound(f"there is no family {wanted} in this project")
     ordered = in_order(members, items)
-    start = _start(cursor)
+    (start,) = cursors.numbers("0" if cursor is None else cursor, _CURSOR)
     lines = preregistrations.lines(session, project_id, [each.preregistration_id for each in ordered])
     shown = ordered[start : start + limit]
     return Family(
@@ -95,15 +99,3 @@ def _outcomes(verdict: StoredVerdict | RecordAltered | None) -> dict[str, str] |
         return {each.id: each.outcome for each in verdict.read().hypotheses}
     except RecordAltered:
         return None
-
-
-def _start(cursor: str | None) -> int:
-    if cursor is None:
-        return 0
-    if not (cursor.isascii() and cursor.isdigit() and 0 < len(cursor) < 10):
-        raise InvalidData.field(
-            "query.cursor",
-            "is not one that this list returned",
-            "use next_cursor of the previous page as it is",
-        )
-    return int(cursor)

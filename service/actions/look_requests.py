@@ -127,7 +127,8 @@ def _everywhere(
         for arm in record.plan.arms(population.id):
             for endpoint in record.plan.endpoints_of(population.id):
                 for replicate in range(1, endpoint.replicates + 1):
-                    bits = coverage.bitmap(session, record.id, population.id, arm, endpoint.id, replicate, n)
+                    cell = population.id, arm, endpoint.id, replicate
+                    bits = coverage.bitmap(session, record.id, cell, n)
                     unpacked = np.unpackbits(np.frombuffer(bits, dtype=np.uint8), bitorder="little")
                     inside &= unpacked[:n].astype(np.bool_)
         found[population.id] = inside

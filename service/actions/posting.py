@@ -31,8 +31,8 @@ from service.store import audit, batches, coverage, intakes, ledger, preregistra
 from service.store.batches import NewBatch
 from service.store.pipeline import Questions, together
 
-Cell = tuple[str, str, str, str, int]
-"""Record, population, arm, endpoint, replicate."""
+Cell = tuple[str, coverage.Cell]
+"""A record and one of its cells."""
 Place = tuple[str, str]
 """Project and record."""
 _OPEN: tuple[State, ...] = ("locked", "collecting")
@@ -222,7 +222,7 @@ class GroupReads:
         checked = {each.preregistration_id for each in submissions if isinstance(each.checked, Prepared)}
         self.intakes = intakes.asked(questions, checked)
         self.bitmaps = {
-            cell: coverage.asked(questions, cell, size)
+            cell: coverage.asked(questions, *cell, size)
             for cell, size in {
                 cell: len(each.checked.item_ids)
                 for each in submissions
@@ -359,7 +359,8 @@ class Group:
 
 
 def _cells(prereg_id: str, placed: PlacedBatch, parts: Parts) -> list[Cell]:
-    return [(prereg_id, placed.population, placed.arm, placed.endpoint, replicate) for replicate, _ in parts]
+    place = placed.population, placed.arm, placed.endpoint
+    return [(prereg_id, (*place, replicate)) for replicate, _ in parts]
 
 
 def _sealed(
@@ -378,18 +379,10 @@ def _sealed(
     )
     rows = sealing.SecretRows(placed.values, placed.statuses, placed.observed_at)
     sealed = sealing.seal_rows(intake.public_key, rows, submission.salts.rows, facts)
-    return NewBatch(
-        preregistration_id=facts.preregistration_id,
-        sequence=sequence,
-        population=facts.population,
-        arm=facts.arm,
-        endpoint=facts.endpoint,
-        run=facts.run,
+    return NewBatch.of(
+        facts,
+        sealed,
         n=placed.n,
-        positions=facts.positions,
-        replicates=facts.replicates,
-        sealed=sealed.ciphertext,
-        commitment_sha256=sealed.commitment_sha256,
         status_counts=_status_counts(intake.record.plan, placed),
         received_at=now,
         key_id=submission.caller.id,

@@ -11,11 +11,11 @@ from datetime import datetime
 import numpy as np
 from sqlalchemy.orm import Session
 
+from service.actions import cursors
 from service.actions.manifests import manifests_of
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results.batches import STATUSES, ExpectedCell, expected_cells
 from service.domain.results.filled import Filled
-from service.errors import InvalidData
 from service.store import batches, coverage
 
 _CURSOR = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
@@ -67,12 +67,12 @@ def missing(
         for replicate in range(1, cell.replicates + 1)
         if arm is None or cell.arm == arm
     ]
-    begin, offset = _position(cursor)
+    begin, offset = cursors.numbers(cursor or "0-0", _CURSOR)
     manifests = manifests_of(session, record)
     found: list[MissingRow] = []
     for index, (cell, replicate) in list(enumerate(cells))[begin:]:
         place = cell.population, cell.arm, cell.endpoint, replicate
-        bits = coverage.bitmap(session, record.id, *place, cell.n_items)
+        bits = coverage.bitmap(session, record.id, place, cell.n_items)
         positions = np.flatnonzero(~Filled(bits).holds(np.arange(cell.n_items, dtype=np.int32)))
         ids = manifests[cell.population].item_ids
         for position in positions[positions >= (offset if index == begin else 0)].tolist():
@@ -80,17 +80,6 @@ def missing(
                 return found, f"{index}-{position}"
             found.append(MissingRow(cell.population, cell.arm, cell.endpoint, replicate, ids[position]))
     return found, None
-
-
-def _position(cursor: str | None) -> tuple[int, int]:
-    match = _CURSOR.fullmatch(cursor or "0-0")
-    if match is None:
-        raise InvalidData.field(
-            "query.cursor",
-            "is not one that this list returned",
-            "use next_cursor of the previous page as it is",
-        )
-    return int(match[1]), int(match[2])
 
 
 def _status_counts(session: Session, record: Preregistration) -> Mapping[str, int] | None:

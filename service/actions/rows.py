@@ -9,13 +9,13 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from service.actions import cursors
 from service.actions.results import manifests_of
 from service.actions.unblinding import seals
 from service.actions.verdicts import open_batch
 from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results.batches import NO_TIME, STATUSES, PlacedBatch
-from service.errors import InvalidData
 from service.store import batches, plan_keys
 
 Row = dict[str, Any]
@@ -36,7 +36,7 @@ def page(
     record.require("locked", "collecting", "complete", "judged", "withdrawn")
     plan_private = plan_keys.released(session, record.id)
     shown = _shown(session, record)
-    first, offset = _position(cursor)
+    first, offset = cursors.numbers("1-0" if cursor is None else cursor, _CURSOR)
     manifests = manifests_of(session, record)
     rows: list[Row] = []
     for sequence in batches.sequences(session, record.id, start=first):
@@ -95,16 +95,3 @@ def _time(placed: PlacedBatch, row: int) -> datetime | None:
     if placed.observed_at is None or placed.observed_at[row] == NO_TIME:
         return None
     return _EPOCH + timedelta(microseconds=int(placed.observed_at[row]))
-
-
-def _position(cursor: str | None) -> tuple[int, int]:
-    if cursor is None:
-        return 1, 0
-    match = _CURSOR.fullmatch(cursor)
-    if match is None:
-        raise InvalidData.field(
-            "query.cursor",
-            "is not one that this list returned",
-            "use next_cursor of the previous page as it is",
-        )
-    return int(match[1]), int(match[2])

@@ -59,31 +59,14 @@ def bind(
         bound_at=now,
     )
     runs.insert(session, run, caller.id)
-    audit.record(
-        session,
-        project_id=record.project_id,
-        key_id=caller.id,
-        action="run.bind",
-        subject=record.id,
-        facts={"run": name},
-        now=now,
-    )
-    receipt = ledger.append(
-        session,
-        "run",
-        {
-            "preregistration_id": record.id,
-            "plan_sha256": record.plan_sha256,
-            "run": name,
-            "arm": run.arm,
-            "run_sha256": run.sha256(),
-        },
-        project_id=record.project_id,
-        preregistration_id=record.id,
-        salt=salt,
-        now=now,
-    )
-    return run, receipt
+    audit.record_act(session, caller, "run.bind", record.id, {"run": name}, now=now)
+    said = {
+        "plan_sha256": record.plan_sha256,
+        "run": name,
+        "arm": run.arm,
+        "run_sha256": run.sha256(),
+    }
+    return run, ledger.append_of(session, record, "run", said, salt=salt, now=now)
 
 
 def _check(record: Preregistration, binding: Binding, now: datetime) -> None:

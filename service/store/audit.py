@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,9 +11,8 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from service.domain.access import Key
-from service.errors import InvalidData
 from service.records import StrictRecord
-from service.store import scope
+from service.store import paging, scope
 from service.store.paging import MAX_LIMIT
 from service.store.tables import audit_events, keys
 
@@ -108,7 +105,8 @@ def page(
             statement = statement.where(column == value)
     if since is not None:
         statement = statement.where(events.created_at >= since)
-    before, shown = (None, 0) if cursor is None else _position(cursor)
+    # A cursor is the time of the last event that was shown, and how many of that very time were.
+    before, shown = (None, 0) if cursor is None else paging.decode(cursor, paging.moment, _count)
     if before is not None:
         statement = statement.where(events.created_at <= before)
     statement = statement.order_by(events.created_at.desc(), events.id.desc()).offset(shown).limit(limit + 1)
@@ -117,7 +115,7 @@ def page(
     if len(rows) > limit:
         last = rows[limit - 1]["created_at"]
         alike = sum(row["created_at"] == last for row in rows[:limit])
-        following = _cursor(last, alike + (shown if before == last else 0))
+        following = paging.encode([last, alike + (shown if before == last else 0)])
     return [AuditEvent.model_validate(dict(row)) for row in rows[:limit]], following
 
 
@@ -128,29 +126,6 @@ _EVENTS = sa.select(
     *(audit_events.c[name] for name in ("key_id", "action", "subject", "facts", "created_at")),
     keys.c.name.label("key_name"),
 ).select_from(audit_events.outerjoin(keys, _NAMED))
-
-
-def _cursor(last: datetime, shown: int) -> str:
-    """The time of the last event that was shown, and how many of that very time were."""
-    text = json.dumps([last.isoformat(), shown], separators=(",", ":"))
-    return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
-
-
-def _position(cursor: str) -> tuple[datetime, int]:
-    try:
-        text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
-        moment, shown = json.loads(text)
-        return _moment(moment), _count(shown)
-    except (ValueError, TypeError, OverflowError, RecursionError) as error:
-        fix = "use next_cursor of the previous page as it is, or leave cursor out to start over"
-        raise InvalidData.field("cursor", "is not one that this list returned", fix) from error
-
-
-def _moment(value: Any) -> datetime:
-    moment = datetime.fromisoformat(value)
-    if moment.utcoffset() is None or not 1970 <= moment.year <= 9000:
-        raise ValueError("not a time")
-    return moment
 
 
 def _count(value: Any) -> int:

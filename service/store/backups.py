@@ -21,6 +21,7 @@ import sqlalchemy as sa
 from psycopg.conninfo import make_conninfo
 from sqlalchemy.engine import URL
 
+from forelock import files
 from service.errors import ForelockError
 from service.store import guards, roles, schema
 from service.store.engine import Database
@@ -113,9 +114,9 @@ def new_file(file: Path, write: Callable[[Path], None]) -> None:
     os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     try:
         write(draft)
-        _flush(draft)
+        files.sync(draft)
         os.link(draft, file)
-        _flush(file.parent)
+        files.sync(file.parent)
     finally:
         draft.unlink(missing_ok=True)
 
@@ -187,11 +188,3 @@ def _run(program: str, url: URL | None, options: Sequence[str]) -> None:
     if done.returncode:
         said = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip())
         raise BackupFailed(said or f"{program} ended with status {done.returncode}")
-
-
-def _flush(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from pydantic import Field
 from sqlalchemy.orm import Session
 
-from service.domain.results.sealing import BatchFacts
+from service.domain.results.sealing import BatchFacts, SealedRows
 from service.errors import Conflict, NotFound, RecordAltered
 from service.records import Record
 from service.store import integrity, ledger, paging
@@ -37,6 +37,35 @@ class NewBatch:
     status_counts: Mapping[str, int] | None
     received_at: datetime
     key_id: str
+
+    @classmethod
+    def of(
+        cls,
+        facts: BatchFacts,
+        sealed: SealedRows,
+        *,
+        n: int,
+        status_counts: Mapping[str, int] | None,
+        received_at: datetime,
+        key_id: str,
+    ) -> NewBatch:
+        """What is stored of `n` rows that were sealed with these facts."""
+        return NewBatch(
+            preregistration_id=facts.preregistration_id,
+            sequence=facts.sequence,
+            population=facts.population,
+            arm=facts.arm,
+            endpoint=facts.endpoint,
+            run=facts.run,
+            n=n,
+            positions=facts.positions,
+            replicates=facts.replicates,
+            sealed=sealed.ciphertext,
+            commitment_sha256=sealed.commitment_sha256,
+            status_counts=status_counts,
+            received_at=received_at,
+            key_id=key_id,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

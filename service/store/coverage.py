@@ -36,37 +36,23 @@ class CoverageCount:
     received: int
 
 
-def bitmap(
-    session: Session,
-    preregistration_id: str,
-    population: str,
-    arm: str,
-    endpoint: str,
-    replicate: int,
-    size: int,
-) -> bytearray:
+def bitmap(session: Session, preregistration_id: str, cell: Cell, size: int) -> bytearray:
     """The bitmap of a cell of `size` items; all zero before its first batch."""
-    cell = preregistration_id, population, arm, endpoint, replicate
-    return bytearray(_counted(cell, list(session.execute(_BITMAP, _key(*cell))), size))
+    rows = session.execute(_BITMAP, _key(preregistration_id, *cell))
+    return bytearray(_counted(preregistration_id, list(rows), size))
 
 
-def asked(questions: Questions, cell: tuple[str, str, str, str, int], size: int) -> Later[bytes]:
-    """The same, beside other questions; `cell` is record, population, arm, endpoint and replicate."""
-    return questions.ask(_BITMAP, _key(*cell), lambda rows: _counted(cell, rows, size))
+def asked(questions: Questions, preregistration_id: str, cell: Cell, size: int) -> Later[bytes]:
+    """The same, beside other questions."""
+    key = _key(preregistration_id, *cell)
+    return questions.ask(_BITMAP, key, lambda rows: _counted(preregistration_id, rows, size))
 
 
 def save(
-    session: Session,
-    preregistration_id: str,
-    population: str,
-    arm: str,
-    endpoint: str,
-    replicate: int,
-    bitmap: bytes | bytearray,
-    count: int,
+    session: Session, preregistration_id: str, cell: Cell, bitmap: bytes | bytearray, count: int
 ) -> None:
     """Store the bitmap of a cell and how many of its bits are set."""
-    key = _key(preregistration_id, population, arm, endpoint, replicate)
+    key = _key(preregistration_id, *cell)
     row = {name.removeprefix("of_"): value for name, value in key.items()}
     save = _SAVE[session.get_bind().dialect.name]
     session.execute(save, row | {"bitmap": bytes(bitmap), "received": count})
@@ -78,13 +64,14 @@ def every(session: Session, preregistration_id: str) -> dict[Cell, tuple[bytes, 
     return {(row[0], row[1], row[2], row[3]): (bytes(row[4]), row[5]) for row in found}
 
 
-def _counted(cell: tuple[str, str, str, str, int], rows: Sequence[Row], size: int) -> bytes:
+def _counted(preregistration_id: str, rows: Sequence[Row], size: int) -> bytes:
     """A bitmap with as many bits as were counted when it was stored: one that flipped is seen before it counts."""
     if not rows:
         return bytes((size + 7) // 8)
     bitmap, received = bytes(rows[0][0]), rows[0][1]
     bits = int(np.bitwise_count(np.frombuffer(bitmap, dtype=np.uint8)).sum(dtype=np.int64))
-    integrity.require("coverage", cell[0], holds=bits == received and len(bitmap) == (size + 7) // 8)
+    whole = bits == received and len(bitmap) == (size + 7) // 8
+    integrity.require("coverage", preregistration_id, holds=whole)
     return bitmap
 
 

@@ -14,7 +14,6 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from service.domain.outgoing import Channel, Delivery
-from service.errors import NotFound
 from service.store import paging, scope
 from service.store.tables import deliveries
 
@@ -153,11 +152,9 @@ def of_record(session: Session, preregistration_id: str, channel: Channel) -> di
 
 def get(session: Session, project_id: str, target: str, delivery_id: str) -> Delivery:
     """One of a target's."""
-    statement = _SHOWN.where(deliveries.c.id == delivery_id, deliveries.c.target == target)
-    row = session.execute(scope.of_project(statement, deliveries, project_id)).mappings().one_or_none()
-    if row is None:
-        raise NotFound(f"there is no delivery {delivery_id} to this webhook")
-    return _read(row)
+    this = _SHOWN.where(deliveries.c.id == delivery_id, deliveries.c.target == target)
+    missing = f"there is no delivery {delivery_id} to this webhook"
+    return _read(scope.row(session, this, deliveries, project_id, missing))
 
 
 def ask_again(session: Session, project_id: str, delivery_id: str, now: datetime) -> None:

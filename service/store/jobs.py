@@ -12,7 +12,6 @@ from pydantic import Field
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from service.errors import NotFound
 from service.records import StrictRecord
 from service.store import clock, job_work, paging, scope
 from service.store.tables import jobs
@@ -104,11 +103,8 @@ def cancel(session: Session, job: Job) -> bool:
 
 def get(session: Session, project_id: str, job_id: str) -> Job:
     """The project's job of that id."""
-    statement = scope.of_project(sa.select(jobs).where(jobs.c.id == job_id), jobs, project_id)
-    row = session.execute(statement).mappings().one_or_none()
-    if row is None:
-        raise NotFound(f"there is no job {job_id} in this project")
-    return read(row)
+    this = sa.select(jobs).where(jobs.c.id == job_id)
+    return read(scope.row(session, this, jobs, project_id, f"there is no job {job_id} in this project"))
 
 
 def page(

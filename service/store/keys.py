@@ -8,7 +8,6 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from service.domain.access import Key
-from service.errors import NotFound
 from service.store import paging, scope
 from service.store.tables import keys
 
@@ -32,11 +31,8 @@ def by_secret(session: Session, secret_sha256: str) -> Key | None:
 
 def get(session: Session, project_id: str, key_id: str) -> Key:
     """The project's key of that id."""
-    statement = scope.of_project(sa.select(keys).where(keys.c.id == key_id), keys, project_id)
-    row = session.execute(statement).mappings().one_or_none()
-    if row is None:
-        raise NotFound(f"there is no API key {key_id} in this project")
-    return _read(row)
+    this = sa.select(keys).where(keys.c.id == key_id)
+    return _read(scope.row(session, this, keys, project_id, f"there is no API key {key_id} in this project"))
 
 
 def makers(session: Session, key_id: str) -> set[str]:

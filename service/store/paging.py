@@ -6,6 +6,7 @@ import base64
 import json
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -34,12 +35,12 @@ def page(
     """
     limit = max(1, min(limit, MAX_LIMIT))
     if cursor is not None:
-        statement = statement.where(_before(keys, _decode(cursor, keys)))
+        statement = statement.where(_before(keys, _keyed(cursor, keys)))
     rows = (
         session.execute(statement.order_by(*(key.desc() for key in keys)).limit(limit + 1)).mappings().all()
     )
     shown = rows[:limit]
-    following = _encode([shown[-1][key] for key in keys]) if len(rows) > limit else None
+    following = encode([shown[-1][key] for key in keys]) if len(rows) > limit else None
     return [read(row) for row in shown], following
 
 
@@ -59,14 +60,14 @@ def page_among(
     A page may hold less than `limit` rows and have a next one all the same, which goes on where the looking ended.
     """
     if cursor is not None:
-        among = among.where(_before(keys, _decode(cursor, keys)))
+        among = among.where(_before(keys, _keyed(cursor, keys)))
     window = among.with_only_columns(*keys).order_by(*(key.desc() for key in keys))
     end = session.execute(window.offset(most - 1).limit(1)).first()
     if end is None:
         return page(session, statement, keys, read, cursor=cursor, limit=limit)
     statement = statement.where(sa.not_(_before(keys, end)))
     rows, following = page(session, statement, keys, read, cursor=cursor, limit=limit)
-    return rows, following or _encode(end)
+    return rows, following or encode(end)
 
 
 def _before(keys: Sequence[sa.Column[Any]], values: Sequence[Any]) -> sa.ColumnElement[bool]:
@@ -75,26 +76,41 @@ def _before(keys: Sequence[sa.Column[Any]], values: Sequence[Any]) -> sa.ColumnE
     )
 
 
-def _encode(values: Sequence[Any]) -> str:
+def encode(values: Sequence[Any]) -> str:
+    """A cursor that holds the values: times, numbers and texts."""
     plain = [value.isoformat() if isinstance(value, datetime) else value for value in values]
     return base64.urlsafe_b64encode(json.dumps(plain, separators=(",", ":")).encode()).rstrip(b"=").decode()
 
 
-def _decode(cursor: str, keys: Sequence[sa.Column[Any]]) -> list[Any]:
+def decode(cursor: str, *readers: Callable[[Any], Any]) -> list[Any]:
+    """The values of a cursor, each read by its reader, which raises ValueError or TypeError for what it is not.
+
+    Raises:
+        InvalidData: it is no cursor of that list.
+    """
     try:
         text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
-        return [_value(value, key) for value, key in zip(json.loads(text), keys, strict=True)]
+        return [read(value) for value, read in zip(json.loads(text), readers, strict=True)]
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         fix = "use next_cursor of the previous page as it is, or leave cursor out to start over"
         raise InvalidData.field("cursor", "is not one that this list returned", fix) from error
 
 
-def _value(value: Any, key: sa.Column[Any]) -> Any:
+def moment(value: Any) -> datetime:
+    """A time, with its offset, of years that a database can keep."""
+    found = datetime.fromisoformat(value)
+    if found.utcoffset() is None or not 1970 <= found.year <= 9000:
+        raise ValueError("not a time")
+    return found
+
+
+def _keyed(cursor: str, keys: Sequence[sa.Column[Any]]) -> list[Any]:
+    return decode(cursor, *(partial(_value, key) for key in keys))
+
+
+def _value(key: sa.Column[Any], value: Any) -> Any:
     if isinstance(key.type, Moment):
-        moment = datetime.fromisoformat(value) if isinstance(value, str) else None
-        if moment is None or moment.utcoffset() is None or not 1970 <= moment.year <= 9000:
-            raise ValueError("not a time")
-        return moment
+        return moment(value)
     if isinstance(key.type, sa.Integer):
         if type(value) is not int or not 0 <= value < 2**63:
             raise ValueError("not a number")

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from service.errors import NotFound
 
 S = TypeVar("S", sa.Select[Any], sa.Update, sa.Delete)
 
@@ -16,3 +19,17 @@ def of_project(statement: S, table: sa.Table, project_id: str | sa.BindParameter
     that was read here.
     """
     return statement.where(table.c.project_id == project_id)
+
+
+def row(
+    session: Session, statement: sa.Select[Any], table: sa.Table, project_id: str, missing: str
+) -> sa.RowMapping:
+    """The one row of that project that the statement selects.
+
+    Raises:
+        NotFound: there is none, which `missing` says in a sentence.
+    """
+    found = session.execute(of_project(statement, table, project_id)).mappings().one_or_none()
+    if found is None:
+        raise NotFound(missing)
+    return found

@@ -9,7 +9,6 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from service.domain.outgoing import Webhook
-from service.errors import NotFound
 from service.store import paging, scope
 from service.store.tables import webhooks
 
@@ -39,11 +38,9 @@ def insert(session: Session, project_id: str, webhook: Webhook, sealed: bytes) -
 
 def get(session: Session, project_id: str, webhook_id: str) -> Webhook:
     """The project's webhook of that id."""
-    statement = scope.of_project(_SHOWN.where(webhooks.c.id == webhook_id), webhooks, project_id)
-    row = session.execute(statement).mappings().one_or_none()
-    if row is None:
-        raise NotFound(f"there is no webhook {webhook_id} in this project")
-    return _read(row)
+    this = _SHOWN.where(webhooks.c.id == webhook_id)
+    missing = f"there is no webhook {webhook_id} in this project"
+    return _read(scope.row(session, this, webhooks, project_id, missing))
 
 
 def count(session: Session, project_id: str) -> int:

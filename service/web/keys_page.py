@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import secrets
-import uuid
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from typing import Annotated, Any
@@ -17,7 +16,7 @@ from service.actions import keys as actions
 from service.api.http.deps import ReadSession
 from service.api.http.shared import services
 from service.api.parsing.models import validate
-from service.api.routes.keys import KeyRequest
+from service.api.routes.keys import KeyRequest, made_of
 from service.domain.access import SCOPES, SECRET_BYTES, Key, Scope, new_secret
 from service.errors import InvalidData, NotFound
 from service.store import clock, keys
@@ -99,18 +98,7 @@ def create(request: Request, visitor: Admin, form: Annotated[Form, Depends(reads
     asked = _asked(form)
     secret, shared = new_secret(secrets.token_bytes(SECRET_BYTES)), services(request)
     with shared.database.write() as session:
-        made = actions.create(
-            session,
-            visitor,
-            project_id=visitor.project_id,
-            name=asked.name,
-            kind=asked.kind,
-            scopes=asked.scopes,
-            expires_at=asked.expires_at,
-            key_id=uuid.uuid4().hex,
-            secret=secret,
-            now=clock.now(session),
-        )
+        made = made_of(session, visitor, asked, visitor.project_id, secret)
     with shared.database.read() as session:
         return _page(request, session, visitor, made=made, secret=secret)
 

@@ -14,7 +14,7 @@ from .conftest import BASELINE, CANDIDATE, NOW, World
 
 def forget(world: World, record: Preregistration, arm: str, bitmap: bytes, received: int) -> None:
     """Say something else of an arm than its batches do."""
-    world.write(coverage.save, record.id, "p", arm, "accuracy", 1, bitmap, received)
+    world.write(coverage.save, record.id, ("p", arm, "accuracy", 1), bitmap, received)
 
 
 def collecting(world: World) -> Preregistration:

@@ -125,12 +125,17 @@ def test_a_shorter_log_is_refused(replica, database, keep):
     assert "forelock ledger resume" in replica.signer.why_refused()
 
 
-def test_a_forked_log_is_refused(replica, database):
+def fork(replica, database, appended):
+    """A log of 5 leaves was signed; now it has other leaves after the third."""
     replica.sign(3)
     older = Copy(database)
     replica.sign(2)
     older.restore()
-    replica.append(4)
+    replica.append(appended)
+
+
+def test_a_forked_log_is_refused(replica, database):
+    fork(replica, database, 4)
     before = replica.state.read().note
     with pytest.raises(CheckpointRefused, match="of 7 leaves does not go on from the one of 5"):
         replica.signer.checkpoint()
@@ -140,11 +145,7 @@ def test_a_forked_log_is_refused(replica, database):
 
 
 def test_a_fork_of_the_same_size_is_refused(replica, database):
-    replica.sign(3)
-    older = Copy(database)
-    replica.sign(2)
-    older.restore()
-    replica.append(2)
+    fork(replica, database, 2)
     with pytest.raises(CheckpointRefused, match="of 5 leaves does not go on from the one of 5"):
         replica.signer.checkpoint()
 

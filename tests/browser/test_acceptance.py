@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +17,6 @@ pytestmark = pytest.mark.browser
 N = 30
 IDS = [f"question {number}" for number in range(N)]
 OLD, NEW = [1] * 10 + [0] * 20, [1] * 20 + [0] * 10
-
-
-@pytest.fixture
-def database(sqlite_template: Path, tmp_path: Path) -> Iterator[Any]:
-    from service.store.engine import Database
-
-    shutil.copyfile(sqlite_template, tmp_path / "forelock.db")
-    opened = Database(f"sqlite:///{tmp_path / 'forelock.db'}")
-    yield opened
-    opened.dispose()
 
 
 def seen(picture: Any) -> bool:

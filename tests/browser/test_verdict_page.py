@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -31,21 +30,6 @@ LETTERS = """svg => Math.min(...[...svg.querySelectorAll('text')].map(
   text => parseFloat(getComputedStyle(text).fontSize)
     * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width))"""
 """How large the smallest letters of a picture are, in pixels."""
-
-
-@pytest.fixture
-def database_url(sqlite_template: Path, tmp_path: Path) -> str:
-    shutil.copyfile(sqlite_template, tmp_path / "forelock.db")
-    return f"sqlite:///{tmp_path / 'forelock.db'}"
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Any]:
-    from service.store.engine import Database
-
-    opened = Database(database_url)
-    yield opened
-    opened.dispose()
 
 
 def several(service: Service) -> str:  # noqa: F811

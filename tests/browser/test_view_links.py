@@ -75,7 +75,7 @@ def test_progress_moves_without_a_reload(chromium, address, keep, new_key, datab
         page.keyboard.press("Enter")
         page.get_by_text("0 of 8 results are in").wait_for()
         with database.write() as session:
-            coverage.save(session, "p1", "dev", "C1", "accuracy", 1, b"\x07", 3)
+            coverage.save(session, "p1", ("dev", "C1", "accuracy", 1), b"\x07", 3)
         page.get_by_text("3 of 8 results are in").wait_for()
         assert page.locator("#progress").evaluate("bar => bar.value") == 3
         assert page.locator("#news").is_hidden()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 ENOUGH = threading.Event()
 """Set by a signal: the run ends early."""
@@ -23,3 +23,8 @@ def told(found: object, faults: Iterable[object], most: int) -> bool:
     for fault in listed[:most]:
         print(f"  {fault}", flush=True)
     return bool(listed)
+
+
+def by_status(answers: Mapping[int, int]) -> str:
+    """How many answers had each status, in their order."""
+    return ", ".join(f"{status}: {count}" for status, count in sorted(answers.items()))

@@ -25,7 +25,7 @@ import httpx
 from benchmarks.servers import Served, postgres, service
 from service.domain.access import SCOPES
 from tests.chaos import hostile
-from tests.chaos.ending import ENOUGH, end_on, told
+from tests.chaos.ending import ENOUGH, by_status, end_on, told
 from tests.every_route import OPERATIONS, PICTURES, Operation, content
 from tests.journeys.plans import idempotent, items, small_plan
 
@@ -49,10 +49,9 @@ class Found:
     seconds: float = 0.0
 
     def __str__(self) -> str:
-        told = ", ".join(f"{status}: {count}" for status, count in sorted(self.statuses.items()))
         return (
             f"{self.database}: {self.statuses.total()} requests to {len(self.by_operation)} operations in "
-            f"{self.seconds:.0f} s; {told}; slowest {self.slowest[0]:.1f} s ({self.slowest[1]}); "
+            f"{self.seconds:.0f} s; {by_status(self.statuses)}; slowest {self.slowest[0]:.1f} s ({self.slowest[1]}); "
             f"{len(self.faults)} faults; most time went to "
             + ", ".join(f"{name} {seconds:.0f} s" for name, seconds in self.waited.most_common(8))
         )

@@ -43,7 +43,7 @@ from service.store.engine import Database
 from service.wake import Alarm
 from tests.api.conftest import add_key, add_project, bearer
 from tests.chaos import hostile
-from tests.chaos.ending import ENOUGH, end_on, told
+from tests.chaos.ending import ENOUGH, by_status, end_on, told
 from tests.every_route import OPERATIONS, PICTURES, Operation, content
 from tests.journeys import plans
 from tests.journeys.plans import items, small_plan
@@ -96,10 +96,9 @@ class Found:
     seconds: float = 0.0
 
     def __str__(self) -> str:
-        told = ", ".join(f"{status}: {count}" for status, count in sorted(self.statuses.items()))
         return (
             f"{self.database}: {self.calls} calls to {len(self.operations)} operations in {self.seconds:.0f} s "
-            f"({told}); {len(self.differences)} differences"
+            f"({by_status(self.statuses)}); {len(self.differences)} differences"
         )
 
 

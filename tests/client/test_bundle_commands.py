@@ -14,7 +14,8 @@ import pytest
 from forelock import Client
 from forelock.cli import main
 from forelock.commands import bundles
-from tests.client.bundles.making import OTHER, SIGNER, World, consistency, judged, locked
+from tests.client.bundles.making import OTHER, SIGNER, World, judged, locked
+from tests.rfc6962 import subproof
 
 
 @pytest.fixture
@@ -141,7 +142,7 @@ class Ledger:
         if request.url.path == "/v1/ledger/checkpoint":
             return httpx.Response(200, text=self.world.note())
         if request.url.path == "/v1/ledger/consistency":
-            hashes = consistency(int(query["from"]), self.world.hashes(int(query["to"])))
+            hashes = subproof(int(query["from"]), self.world.hashes(int(query["to"])))
             return httpx.Response(200, json={"hashes": [each.hex() for each in hashes]})
         if request.url.path == "/v1/preregistrations/refused/bundle":
             return httpx.Response(409, json={"status": 409, "code": "conflict", "detail": "it is a draft"})

@@ -98,27 +98,30 @@ def test_service_that_dies_during_the_run_loses_nothing(desk: Desk, task: Path) 
     assert rows(client, prereg_id) == baseline() | candidate()
 
 
-def test_retry_after_a_partial_run_completes_it(desk: Desk, task: Path) -> None:
-    client = desk.start()
-    prereg_id = desk.locked(client, **{"import": MAPPING})
-    post_baseline(client, prereg_id)
+def break_off(desk: Desk, prereg_id: str, task: Path, **more: str) -> None:
+    """Begin a run of the candidate that ends at its eighth sample."""
     (desk.folder / "breaks").touch()
     inspect(
-        desk,
-        prereg_id,
-        "B",
-        "eval",
-        task.name,
-        "--model",
-        "mockllm/model",
-        BREAKS_AT="7",
-        INSPECT_LOG_DIR="b",
-    )
-    assert N <= received(client, prereg_id) < 2 * N
+        desk, prereg_id, "B", "eval", task.name, "--model", "mockllm/model",
+        BREAKS_AT="7", INSPECT_LOG_DIR="b", **more,
+    )  # fmt: skip
+
+
+def retry(desk: Desk, prereg_id: str) -> None:
+    """Run its rest, which breaks no more."""
     (desk.folder / "breaks").unlink()
     (log,) = (desk.folder / "b").glob("*.eval")
     again = inspect(desk, prereg_id, "B", "eval-retry", str(log), BREAKS_AT="7", INSPECT_LOG_DIR="b")
     assert again.returncode == 0, again.stdout + again.stderr
+
+
+def test_retry_after_a_partial_run_completes_it(desk: Desk, task: Path) -> None:
+    client = desk.start()
+    prereg_id = desk.locked(client, **{"import": MAPPING})
+    post_baseline(client, prereg_id)
+    break_off(desk, prereg_id, task)
+    assert N <= received(client, prereg_id) < 2 * N
+    retry(desk, prereg_id)
     assert rows(client, prereg_id) == baseline() | candidate()
 
 
@@ -127,16 +130,9 @@ def test_run_that_began_without_the_hook_is_completed_by_its_retry(desk: Desk, t
     client = desk.start()
     prereg_id = desk.locked(client, **{"import": MAPPING})
     post_baseline(client, prereg_id)
-    (desk.folder / "breaks").touch()
-    inspect(
-        desk, prereg_id, "B", "eval", task.name, "--model", "mockllm/model",
-        BREAKS_AT="7", INSPECT_LOG_DIR="b", FORELOCK_RECORD="",
-    )  # fmt: skip
+    break_off(desk, prereg_id, task, FORELOCK_RECORD="")
     assert received(client, prereg_id) == N
-    (desk.folder / "breaks").unlink()
-    (log,) = (desk.folder / "b").glob("*.eval")
-    again = inspect(desk, prereg_id, "B", "eval-retry", str(log), BREAKS_AT="7", INSPECT_LOG_DIR="b")
-    assert again.returncode == 0, again.stdout + again.stderr
+    retry(desk, prereg_id)
     assert rows(client, prereg_id) == baseline() | candidate()
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -13,20 +11,13 @@ import pytest
 from service.stats.shared import registry
 from tests.api.conftest import bearer
 
-from .conftest import Service
+from .conftest import Service, only_sqlite
 from .plans import draft, items, locked, post, small_plan
 from .test_deviations import BASELINE, CANDIDATE, N, judged
 
-pytestmark = pytest.mark.any_database
+pytestmark = only_sqlite  # pictures read through the store, which is tested on both databases
 
 OF_OUTCOMES = ("forest", "cumulative", "arms", "discordance", "pareto", "multiverse")
-
-
-@pytest.fixture
-def database_url(sqlite_template: Path, tmp_path: Path) -> str:
-    """Pictures read through the store, which is tested on both databases."""
-    shutil.copyfile(sqlite_template, tmp_path / "forelock.db")
-    return f"sqlite:///{tmp_path / 'forelock.db'}"
 
 
 def path(prereg_id: str, chart: str, form: str = "json") -> str:

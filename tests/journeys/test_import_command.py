@@ -6,13 +6,13 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import httpx
 import pytest
 
-from forelock import Client, cli
+from forelock import cli
 from tests.ingest.truth import folder, truth
 
 from .conftest import Service
+from .killed import Killed, dies
 
 pytestmark = pytest.mark.any_database
 
@@ -20,39 +20,12 @@ Run = Callable[..., int]
 BASELINE, CANDIDATE = (str(folder("inspect") / f"{arm}.eval") for arm in ("baseline", "candidate"))
 
 
-class Killed(BaseException):
-    """The process is gone."""
-
-
 @pytest.fixture
 def forelock(service: Service, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run the command; it dies with its request `dies_at`, before the service got it or before the answer came."""
 
     def run(*arguments: str, dies_at: int = 0, answered: bool = False) -> int:
-        sent = 0
-
-        def handle(request: httpx.Request) -> httpx.Response:
-            nonlocal sent
-            sent += 1
-            if sent == dies_at and not answered:
-                raise Killed
-            kept = {
-                name: value
-                for name, value in request.headers.items()
-                if name not in ("host", "authorization", "content-length", "transfer-encoding")
-            }
-            answer = service.client.request(
-                request.method, request.url.raw_path.decode(), content=request.read(), headers=kept
-            )
-            if sent == dies_at:
-                raise Killed
-            passed = {name: answer.headers[name] for name in ("ETag",) if name in answer.headers}
-            return httpx.Response(answer.status_code, content=answer.content, headers=passed)
-
-        monkeypatch.setattr(
-            "forelock.client.Client",
-            lambda *_: Client("http://s", "flk_k", transport=httpx.MockTransport(handle)),
-        )
+        dies(monkeypatch, service, at=dies_at, answered=answered)
         return cli.main(arguments)
 
     return run

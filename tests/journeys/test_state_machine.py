@@ -126,24 +126,14 @@ class States(RuleBasedStateMachine):
         tag = f'"{model.revision - stale}"'
         title = f"draft {model.revision}"
         answer = self.call("PATCH", model, "", {"title": title}, {"If-Match": tag})
-        if model.state != "draft":
-            self.refused(model, answer)
-        elif stale:
-            assert answer.status_code == 412
-        else:
-            assert answer.status_code == 200, answer.text
+        if self.done(model, answer, "draft", stale=stale):
             model.title, model.revision = title, model.revision + 1
 
     @rule(model=records, stale=st.booleans())
     def lock(self, model: Model, stale: bool) -> None:
         tag = f'"{model.revision - stale}"'
         answer = self.call("POST", model, "/lock", {"acknowledge": "all"}, idempotent(**{"If-Match": tag}))
-        if model.state != "draft":
-            self.refused(model, answer)
-        elif stale:
-            assert answer.status_code == 412
-        else:
-            assert answer.status_code == 200, answer.text
+        if self.done(model, answer, "draft", stale=stale):
             model.registered = 1 + sum(each.registered > 0 for each in self.models)
             model.move("locked")
             model.titles.append(model.title)
@@ -155,12 +145,7 @@ class States(RuleBasedStateMachine):
         title = f"version {model.version + 1}"
         body = {"reason": "r", "changes": {"title": title}, "acknowledge": "all"}
         answer = self.call("POST", model, "/amendments", body, idempotent(**{"If-Match": tag}))
-        if model.state != "locked":
-            self.refused(model, answer)
-        elif stale:
-            assert answer.status_code == 412
-        else:
-            assert answer.status_code == 200, answer.text
+        if self.done(model, answer, "locked", stale=stale):
             model.title, model.version, model.revision = title, model.version + 1, model.revision + 1
             model.titles.append(title)
             model.ledger.append("plan_amended")
@@ -218,13 +203,10 @@ class States(RuleBasedStateMachine):
             else {"kind": "missing_policy", "missing": "exclude_pair"}
         )
         answer = self.service.client.post(deviations(model.id), json=filing(change))
-        if model.state not in FILED:
-            self.refused(model, answer)
-            return
-        assert answer.status_code == 201, answer.text
-        model.deviations.append(smaller)
-        assert answer.json()["deviation"] == len(model.deviations)
-        model.ledger.append("deviation")
+        if self.done(model, answer, *FILED, status=201):
+            model.deviations.append(smaller)
+            assert answer.json()["deviation"] == len(model.deviations)
+            model.ledger.append("deviation")
 
     @rule(model=records, number=st.integers(1, 3))
     def close(self, model: Model, number: int) -> None:
@@ -242,26 +224,20 @@ class States(RuleBasedStateMachine):
     @rule(model=records)
     def withdraw(self, model: Model) -> None:
         answer = self.call("POST", model, "/withdrawal", {"reason": "r"})
-        if model.state not in FILED:
-            self.refused(model, answer)
-            return
-        assert answer.status_code == 200, answer.text
-        model.before = model.state
-        model.move("withdrawn")
-        model.ledger.append("withdrawal")
+        if self.done(model, answer, *FILED):
+            model.before = model.state
+            model.move("withdrawn")
+            model.ledger.append("withdrawal")
 
     @rule(model=records, arm=ARMS)
     def bind(self, model: Model, arm: str) -> None:
         name = f"run-{len(model.runs)}"
         answer = self.call("POST", model, "/runs", {"arm": arm, "run": name})
-        if model.state not in OPEN:
-            self.refused(model, answer)
-            return
-        assert answer.status_code == 201, answer.text
-        model.runs.append(name)
-        model.ledger.append("run")
-        again = self.call("POST", model, "/runs", {"arm": arm, "run": name})
-        assert again.json()["code"] == "run_exists"
+        if self.done(model, answer, *OPEN, status=201):
+            model.runs.append(name)
+            model.ledger.append("run")
+            again = self.call("POST", model, "/runs", {"arm": arm, "run": name})
+            assert again.json()["code"] == "run_exists"
 
     @rule(breaks=st.booleans())
     def work(self, breaks: bool) -> None:
@@ -280,11 +256,8 @@ class States(RuleBasedStateMachine):
     @rule(model=records)
     def retry(self, model: Model) -> None:
         answer = self.call("POST", model, "/verdict", None)
-        if model.state != "complete":
-            self.refused(model, answer)
-            return
-        assert answer.status_code == 202, answer.text
-        model.failed = False
+        if self.done(model, answer, "complete", status=202):
+            model.failed = False
 
     def judged(self, model: Model) -> None:
         answer = self.call("GET", model, "/verdict")
@@ -365,6 +338,14 @@ class States(RuleBasedStateMachine):
         given = {} if body is None else {"json": body}
         where = f"/v1/preregistrations/{model.id}{path}"
         return self.service.client.request(method, where, headers=headers, **given)
+
+    def done(self, model: Model, answer: Any, *states: str, stale: bool = False, status: int = 200) -> bool:
+        """Whether it was done: it has to be in these states, and with a tag that is not stale."""
+        if model.state not in states:
+            self.refused(model, answer)
+            return False
+        assert answer.status_code == (412 if stale else status), answer.text
+        return not stale
 
     def refused(self, model: Model, answer: Any) -> None:
         """By its state, which the answer names."""

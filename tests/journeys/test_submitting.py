@@ -6,12 +6,12 @@ import csv
 from collections.abc import Callable
 from pathlib import Path
 
-import httpx
 import pytest
 
-from forelock import Client, cli
+from forelock import cli
 
 from .conftest import Service
+from .killed import Killed, dies
 from .plans import items, locked, small_plan
 
 pytestmark = pytest.mark.any_database
@@ -24,40 +24,12 @@ REQUESTS = 12
 Run = Callable[..., int]
 
 
-class Killed(BaseException):
-    """The process is gone."""
-
-
 @pytest.fixture
 def submit(service: Service, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     """Run the command; it dies with its request `dies_at`, before the service got it or before the answer came."""
 
     def run(prereg_id: str, file: Path, *, dies_at: int = 0, answered: bool = False) -> int:
-        sent = 0
-
-        def handle(request: httpx.Request) -> httpx.Response:
-            nonlocal sent
-            sent += 1
-            if sent == dies_at and not answered:
-                raise Killed
-            answer = service.client.request(
-                request.method,
-                request.url.raw_path.decode(),
-                content=request.read(),
-                headers={
-                    name: value
-                    for name, value in request.headers.items()
-                    if name not in ("host", "authorization", "content-length")
-                },
-            )
-            if sent == dies_at:
-                raise Killed
-            return httpx.Response(answer.status_code, content=answer.content)
-
-        monkeypatch.setattr(
-            "forelock.client.Client",
-            lambda *_: Client("http://s", "flk_k", transport=httpx.MockTransport(handle)),
-        )
+        dies(monkeypatch, service, at=dies_at, answered=answered)
         return cli.main(
             ["submit", prereg_id, str(file), "--endpoint", "accuracy", "--batch-size", str(BATCH)]
         )

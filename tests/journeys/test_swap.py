@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,23 +9,16 @@ import pytest
 
 from forelock.cli import main
 
-from .conftest import Service
+from .conftest import Service, only_sqlite
 from .plans import idempotent, items, locked, small_plan
 from .test_charts import path, rows_of
 
-pytestmark = pytest.mark.any_database
+pytestmark = only_sqlite  # its subject is not in the database
 
 N = 400
 COST = [1 + item % 7 for item in range(N)]
 CHEAPER = [(0.6 if item % 3 else 0.7) * each for item, each in enumerate(COST)]
 RULE = "quality.ci.low > -2 pp and cost.ratio.ci.high < 0.8 and usd_mean.ci.high < -0.5"
-
-
-@pytest.fixture
-def database_url(sqlite_template: Path, tmp_path: Path) -> str:
-    """Its subject is not in the database."""
-    shutil.copyfile(sqlite_template, tmp_path / "forelock.db")
-    return f"sqlite:///{tmp_path / 'forelock.db'}"
 
 
 def swap_plan() -> dict[str, Any]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,21 +14,14 @@ from service.store import clock, preregistrations
 from service.store import view_links as stored
 from tests.api.conftest import bearer
 
-from .conftest import Service
+from .conftest import Service, only_sqlite
 from .plans import draft, idempotent, items, locked, post, small_plan
 from .test_audit import log
 from .test_deviations import CANDIDATE, N, judged
 
-pytestmark = pytest.mark.any_database
+pytestmark = only_sqlite  # what the databases do of it is tested on both in `tests/store`
 
 FILES = ("", "/verdict.json", "/receipt.json", "/charts/power.json", "/charts/forest.json")
-
-
-@pytest.fixture
-def database_url(sqlite_template: Path, tmp_path: Path) -> str:
-    """What the databases do of it is tested on both in `tests/store`."""
-    shutil.copyfile(sqlite_template, tmp_path / "forelock.db")
-    return f"sqlite:///{tmp_path / 'forelock.db'}"
 
 
 @pytest.fixture

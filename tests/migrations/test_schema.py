@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -52,6 +54,16 @@ def test_checks_and_names_are_those_of_the_code(database):
         assert foreign == {key.name for key in table.foreign_key_constraints}
 
 
+@contextmanager
+def at_revision(database: Database, revision: str) -> Iterator[sa.Connection]:
+    """A transaction of the database as an earlier release left it."""
+    with database.engine.begin() as connection:
+        config = schema._config()
+        config.attributes["connection"] = connection
+        upgrade_to(config, revision)
+        yield connection
+
+
 def test_an_upgrade_leaves_every_guard_standing(empty):
     assert schema.revision(empty.engine) is None
     schema.upgrade(empty.engine)
@@ -62,10 +74,7 @@ def test_an_upgrade_leaves_every_guard_standing(empty):
 
 def test_who_made_a_key_is_found_in_the_audit_log(empty):
     """Keys of earlier releases do not say it themselves."""
-    with empty.engine.begin() as connection:
-        config = schema._config()
-        config.attributes["connection"] = connection
-        upgrade_to(config, "0004")
+    with at_revision(empty, "0004") as connection:
         now = {"created_at": "2027-01-04T09:00:00.000000+00:00"}
         tables = {name: sa.Table(name, sa.MetaData(), autoload_with=connection) for name in LINEAGE}
         if connection.dialect.name == "postgresql":
@@ -99,10 +108,7 @@ def test_who_made_a_key_is_found_in_the_audit_log(empty):
 @pytest.mark.parametrize("size", [0, 1, 2, 5, 8, 23])
 def test_a_log_of_an_earlier_release_gets_the_hashes_of_its_subtrees(empty, size):
     """Its leaves and its head stay; whatever is appended later goes on from them."""
-    with empty.engine.begin() as connection:
-        config = schema._config()
-        config.attributes["connection"] = connection
-        upgrade_to(config, "0005")
+    with at_revision(empty, "0005") as connection:
         names = ("ledger_entries", "ledger_head")
         tables = {name: sa.Table(name, sa.MetaData(), autoload_with=connection) for name in names}
         now = "2027-01-04T09:00:00.000000+00:00"
@@ -128,10 +134,7 @@ def test_a_log_of_an_earlier_release_gets_the_hashes_of_its_subtrees(empty, size
 
 
 def test_records_of_an_earlier_release_are_found_by_their_words(empty):
-    with empty.engine.begin() as connection:
-        config = schema._config()
-        config.attributes["connection"] = connection
-        upgrade_to(config, "0010")
+    with at_revision(empty, "0010") as connection:
         made = {"created_at": "2027-01-04T09:00:00.000000+00:00"}
         if connection.dialect.name == "postgresql":
             made = {"created_at": datetime(2027, 1, 4, 9, tzinfo=UTC)}

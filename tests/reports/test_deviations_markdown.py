@@ -11,9 +11,10 @@ import pytest
 
 from service.domain.deviations.as_run import Rows
 from service.domain.deviations.consequences import consequences
-from service.domain.deviations.deviation import Decision, Deviation, Filing, judge_filing
+from service.domain.deviations.deviation import Decision, Deviation, Filing
 from service.domain.deviations.rules import Facts
 from service.reports.deviations_markdown import print_deviations
+from tests import records as made
 from tests.domain.sample import binary, manifests, outcomes, plan
 
 AT = datetime(2027, 1, 4, 9, tzinfo=UTC)
@@ -45,19 +46,7 @@ def deviation(number: int = 1, **changes: Any) -> Deviation:
         unblinded=False,
         outcomes_seen=filing.outcomes_seen,
     )
-    directions, classification, rule = judge_filing(plan(), filing, facts)
-    return Deviation(
-        preregistration_id="p1",
-        number=number,
-        plan_sha256=SHA,
-        filing=filing,
-        author="ada",
-        facts=facts,
-        directions=directions,
-        classification=classification,
-        rule=rule,
-        filed_at=AT,
-    )
+    return made.deviation(plan(), filing, facts, AT, preregistration_id="p1", number=number, plan_sha256=SHA)
 
 
 DECISION = Decision(

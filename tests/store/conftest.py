@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy.orm import Session
 
 from service.domain.access import Key, Project, new_secret, secret_prefix, secret_sha256
-from service.domain.deviations.deviation import Decision, Deviation, Filing, judge_filing
+from service.domain.deviations.deviation import Decision, Deviation, Filing
 from service.domain.deviations.rules import Facts
 from service.domain.ledger import Kind, Receipt
 from service.domain.plans.plan import Plan
@@ -43,6 +43,7 @@ from service.store.batches import NewBatch
 from service.store.checkpoints import StoredCheckpoint
 from service.store.engine import Database
 from service.store.imports import StoredImport
+from tests import records as made
 from tests.store.attacker import Attacker
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -100,12 +101,9 @@ class World:
         plan = record.plan.with_items(populations.facts(session, record.id))
         public, private = sealing.new_keypair()
         wrapped = sealing.wrap_key(private, self.runner_public, sealing.key_info(record.id, plan.sha256()))
-        locked = preregistrations.lock(
+        locked = made.locked(
             session,
             record,
-            plan=plan,
-            canonical_text=plan.canonical_text(),
-            sha256=plan.sha256(),
             findings=(),
             acknowledged=("FEW_CLUSTERS",),
             plan_public_key=public,
@@ -119,15 +117,7 @@ class World:
         return self.lock(session, self.draft(session, **draft))
 
     def leaf(self, session: Session, record: Preregistration, kind: Kind, **body: object) -> Receipt:
-        return ledger.append(
-            session,
-            kind,
-            {"preregistration_id": record.id, **body},
-            project_id=record.project_id,
-            preregistration_id=record.id,
-            salt=SALT,
-            now=NOW,
-        )
+        return ledger.append_of(session, record, kind, body, salt=SALT, now=NOW)
 
     def batch(
         self,
@@ -152,21 +142,8 @@ class World:
             replicates=np.ones(n, dtype="<u2").tobytes(),
         )
         sealed = sealing.seal_rows(plan_keys.public(session, record.id), rows, bytes(range(16)), facts)
-        batch = NewBatch(
-            preregistration_id=record.id,
-            sequence=facts.sequence,
-            population="p",
-            arm=arm,
-            endpoint="accuracy",
-            run=None,
-            n=n,
-            positions=facts.positions,
-            replicates=facts.replicates,
-            sealed=sealed.ciphertext,
-            commitment_sha256=sealed.commitment_sha256,
-            status_counts=status_counts,
-            received_at=NOW,
-            key_id=self.key.id,
+        batch = NewBatch.of(
+            facts, sealed, n=n, status_counts=status_counts, received_at=NOW, key_id=self.key.id
         )
         batches.append(session, batch)
         said = {name: getattr(batch, name) for name in ("population", "arm", "endpoint", "run", "n")}
@@ -217,7 +194,7 @@ class World:
             ),
         )
         for arm in ("C1", "C2"):
-            coverage.save(session, record.id, "p", arm, "accuracy", 1, b"\x0f", 4)
+            coverage.save(session, record.id, ("p", arm, "accuracy", 1), b"\x0f", 4)
         return preregistrations.move(session, record, "complete", NOW + timedelta(hours=2))
 
     def verdict(self, record: Preregistration, *hypotheses: dict[str, object]) -> Verdict:
@@ -278,18 +255,14 @@ class World:
             unblinded=False,
             outcomes_seen=False,
         )
-        directions, classification, rule = judge_filing(record.plan, filing, facts)
-        deviation = Deviation(
+        deviation = made.deviation(
+            record.plan,
+            filing,
+            facts,
+            NOW,
             preregistration_id=record.id,
             number=deviations.next_number(session, record.id),
             plan_sha256=record.plan_sha256 or "",
-            filing=filing,
-            author="ada",
-            facts=facts,
-            directions=directions,
-            classification=classification,
-            rule=rule,
-            filed_at=NOW,
         )
         deviation = deviations.insert(session, deviation, self.key.id, NOW)
         decision = Decision(

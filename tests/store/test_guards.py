@@ -387,7 +387,7 @@ def test_coverage_stays_once_a_record_is_complete(database, judged, attacker):
 def test_a_cell_of_coverage_stays_where_it_is(world, attacker):
     with world.database.write() as session:
         record = world.locked(session)
-        coverage.save(session, record.id, "p", "C1", "accuracy", 1, b"\x0f", 4)
+        coverage.save(session, record.id, ("p", "C1", "accuracy", 1), b"\x0f", 4)
     for column in ("preregistration_id", "population", "arm", "endpoint"):
         attacker.try_to(f"UPDATE coverage SET {column} = 'x'")
     attacker.try_to("UPDATE coverage SET replicate = 2")
@@ -405,10 +405,10 @@ def test_a_record_is_not_complete_before_coverage_says_so(world, attacker):
         world.batch(session, record)
     attacker.try_to(complete)
     with world.database.write() as session:
-        coverage.save(session, record.id, "p", "C1", "accuracy", 1, b"\x07", 3)
+        coverage.save(session, record.id, ("p", "C1", "accuracy", 1), b"\x07", 3)
     attacker.try_to(complete)
     with world.database.write() as session:
-        coverage.save(session, record.id, "p", "C1", "accuracy", 1, b"\x0f", 4)
+        coverage.save(session, record.id, ("p", "C1", "accuracy", 1), b"\x0f", 4)
     attacker.succeed(complete)
 
 

@@ -12,6 +12,7 @@ from service.domain.plans.population import Manifest
 from service.errors import Conflict, ForelockError, InvalidData, NotFound, PreconditionFailed, Unavailable
 from service.store import integrity, plan_keys, plans, populations, preregistrations
 from service.store.tables import plans as plans_table
+from tests import records as made
 
 
 def test_a_draft_comes_back_as_it_was(world):
@@ -25,12 +26,9 @@ def test_a_locked_record_comes_back_as_it_was(world):
     with world.database.write() as session:
         draft = world.draft(session)
         plan = draft.plan.with_items(populations.facts(session, draft.id))
-        locked = preregistrations.lock(
+        locked = made.locked(
             session,
             draft,
-            plan=plan,
-            canonical_text=plan.canonical_text(),
-            sha256=plan.sha256(),
             findings=(warning("FEW_CLUSTERS", "populations[0]", "few"), error("X", "", "y")),
             acknowledged=("FEW_CLUSTERS",),
             plan_public_key=b"public",

@@ -136,17 +136,17 @@ def test_coverage_is_empty_before_the_first_batch(world):
     with world.database.write() as session:
         record = world.locked(session)
         for size, length in ((1, 1), (8, 1), (9, 2), (1000, 125)):
-            assert coverage.bitmap(session, record.id, *CELL, size) == bytearray(length)
+            assert coverage.bitmap(session, record.id, CELL, size) == bytearray(length)
         assert coverage.counts(session, record.id) == []
 
 
 def test_coverage_is_kept_by_cell(world):
     with world.database.write() as session:
         record = world.locked(session)
-        coverage.save(session, record.id, *CELL, bytearray(b"\x01"), 1)
-        coverage.save(session, record.id, *CELL, bytearray(b"\x03"), 2)
-        coverage.save(session, record.id, "p", "C2", "accuracy", 2, bytearray(b"\x80"), 1)
-        assert coverage.bitmap(session, record.id, *CELL, 8) == bytearray(b"\x03")
+        coverage.save(session, record.id, CELL, bytearray(b"\x01"), 1)
+        coverage.save(session, record.id, CELL, bytearray(b"\x03"), 2)
+        coverage.save(session, record.id, ("p", "C2", "accuracy", 2), bytearray(b"\x80"), 1)
+        assert coverage.bitmap(session, record.id, CELL, 8) == bytearray(b"\x03")
         assert coverage.counts(session, record.id) == [
             CoverageCount("p", "C1", "accuracy", 1, 2),
             CoverageCount("p", "C2", "accuracy", 2, 1),
@@ -163,11 +163,11 @@ def test_posts_at_once_lose_and_double_nothing(world):
         item = number % size
         with world.database.write() as session:
             held = preregistrations.get(session, "project", record.id, for_update=True)
-            bitmap = coverage.bitmap(session, record.id, *CELL, size)
+            bitmap = coverage.bitmap(session, record.id, CELL, size)
             if bitmap[item // 8] >> (item % 8) & 1:
                 return None
             bitmap[item // 8] |= 1 << (item % 8)
-            coverage.save(session, record.id, *CELL, bitmap, int.from_bytes(bitmap, "little").bit_count())
+            coverage.save(session, record.id, CELL, bitmap, int.from_bytes(bitmap, "little").bit_count())
             return world.batch(session, held).sequence
 
     with ThreadPoolExecutor(12) as pool:

@@ -22,6 +22,7 @@ from service.keyring import Keyring
 from service.store import batches, coverage, keys, ledger, populations, preregistrations, projects, verdicts
 from service.store.batches import NewBatch
 from service.store.engine import Database
+from tests import records as made
 from tests.web.samples import NOW, draft_of, verdict_of
 
 
@@ -41,6 +42,14 @@ def project(database: Database) -> Project:
     with database.write() as session:
         projects.create(session, project)
     return project
+
+
+@pytest.fixture
+def others(database: Database) -> str:
+    """Another project, by its id."""
+    with database.write() as session:
+        projects.create(session, Project(id="project2", name="other", created_at=NOW))
+    return "project2"
 
 
 @pytest.fixture
@@ -127,33 +136,21 @@ def _locked(session: Session, record: Preregistration) -> Preregistration:
         ids = [f"{each.id} {number}" for number in range(each.n)]
         clusters = [f"cluster {number % 8}" for number in range(each.n)] if each.clusters else None
         populations.put(session, record.id, each.id, Manifest.create(ids, clusters, None))
-    plan = record.plan.with_items(populations.facts(session, record.id))
-    locked = preregistrations.lock(
+    locked = made.locked(
         session,
         record,
-        plan=plan,
-        canonical_text=plan.canonical_text(),
-        sha256=plan.sha256(),
         findings=findings,
         acknowledged=["FEW_CLUSTERS"],
         plan_public_key=bytes(32),
         wrapped_private_key=bytes(80),
         now=NOW + timedelta(days=1),
     )
-    _leaf(session, locked, "plan_locked", version=1, plan_sha256=plan.sha256())
+    _leaf(session, locked, "plan_locked", version=1, plan_sha256=locked.plan_sha256)
     return locked
 
 
 def _leaf(session: Session, record: Preregistration, kind: Kind, **body: object) -> None:
-    ledger.append(
-        session,
-        kind,
-        {"preregistration_id": record.id, **body},
-        project_id=record.project_id,
-        preregistration_id=record.id,
-        salt=bytes(16),
-        now=NOW,
-    )
+    ledger.append_of(session, record, kind, body, salt=bytes(16), now=NOW)
 
 
 def _batch(session: Session, record: Preregistration, key: Key) -> None:
@@ -175,7 +172,7 @@ def _batch(session: Session, record: Preregistration, key: Key) -> None:
         key_id=key.id,
     )
     batches.append(session, batch)
-    coverage.save(session, record.id, "dev", "C1", "accuracy", 1, b"\x01", 1)
+    coverage.save(session, record.id, ("dev", "C1", "accuracy", 1), b"\x01", 1)
     said = {
         name: getattr(batch, name)
         for name in ("population", "arm", "endpoint", "run", "n", "commitment_sha256")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.access import Project, parse_secret
-from service.store import audit, job_leases, jobs, keys, projects
+from service.domain.access import parse_secret
+from service.store import audit, job_leases, jobs, keys
 from tests.web.samples import NOW
 from tests.web.test_pages import Outline, page
 
@@ -17,13 +17,6 @@ def admin(browser, new_key):
     _key, secret = new_key("read", "tests:run", "admin")
     assert browser.post("/login", data={"key": secret}).status_code == 303
     return browser
-
-
-@pytest.fixture
-def others(database):
-    with database.write() as session:
-        projects.create(session, Project(id="project2", name="other", created_at=NOW))
-    return "project2"
 
 
 def queue(database, name, kind="mcnemar", project="project1", **about):

@@ -6,9 +6,8 @@ import json
 
 import pytest
 
-from service.domain.access import Project
 from service.stats.shared import registry
-from service.store import job_leases, jobs, projects
+from service.store import job_leases, jobs
 from tests.api.conftest import bearer
 from tests.web.samples import NOW
 from tests.web.test_pages import Outline, page
@@ -91,10 +90,9 @@ def test_what_takes_long_becomes_a_job_whose_answer_is_shown_later(tester, datab
     assert answer.analysis.sentence in page(tester, way).text
 
 
-def test_another_projects_job_is_not_there(tester, database):
+def test_another_projects_job_is_not_there(tester, database, others):
     with database.write() as session:
-        projects.create(session, Project(id="project2", name="other", created_at=NOW))
-        new = jobs.NewJob(id="theirs", project_id="project2", kind="mcnemar", params={}, created_at=NOW)
+        new = jobs.NewJob(id="theirs", project_id=others, kind="mcnemar", params={}, created_at=NOW)
         jobs.enqueue(session, new)
         jobs.enqueue(
             session, jobs.NewJob(id="mine", project_id="project1", kind="verdict", params={}, created_at=NOW)

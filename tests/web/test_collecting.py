@@ -6,10 +6,9 @@ import json
 
 import pytest
 
-from service.domain.access import Project
-from service.store import coverage, projects
+from service.store import coverage
 from service.web import collecting
-from tests.web.samples import NOW, PLAN
+from tests.web.samples import PLAN
 from tests.web.test_pages import page
 
 
@@ -17,7 +16,7 @@ def test_missing_rows_are_listed_by_arm_and_page(reader, keep, database, monkeyp
     monkeypatch.setattr(collecting, "ROWS", 3)
     keep("collecting")
     with database.write() as session:
-        coverage.save(session, "p1", "dev", "C1", "accuracy", 1, b"\x07", 3)
+        coverage.save(session, "p1", ("dev", "C1", "accuracy", 1), b"\x07", 3)
     (way,) = [
         each["href"] for each in page(reader, "/preregistrations/p1").all("a") if "missing" in each["href"]
     ]
@@ -71,10 +70,7 @@ def test_a_key_follows_no_more_streams_than_it_may(reader, keep, app):
     assert reader.get("/preregistrations/p1/events").status_code == 429
 
 
-def test_another_projects_progress_is_not_there(reader, keep, database):
-    other = Project(id="project2", name="other", created_at=NOW)
-    with database.write() as session:
-        projects.create(session, other)
-    keep("collecting", "theirs", of="project2")
+def test_another_projects_progress_is_not_there(reader, keep, others):
+    keep("collecting", "theirs", of=others)
     assert page(reader, "/preregistrations/theirs/missing", 404)
     assert reader.get("/preregistrations/theirs/events").status_code == 404

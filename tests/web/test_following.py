@@ -37,7 +37,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 def arrive(database: Any, received: int) -> None:
     with database.write() as session:
-        coverage.save(session, "p1", "dev", "C1", "accuracy", 1, bytes([2**received - 1]), received)
+        coverage.save(session, "p1", ("dev", "C1", "accuracy", 1), bytes([2**received - 1]), received)
 
 
 def test_many_followers_share_one_reading_and_the_plan_is_read_once(keep, database, project, read) -> None:

@@ -5,8 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from service.domain.access import Project
-from service.store import coverage, job_leases, jobs, projects
+from service.store import coverage, job_leases, jobs
 from tests.web.samples import NOW, PLAN, RULE
 
 VOID = {"meta", "link", "input", "br", "img", "hr", "source"}
@@ -318,7 +317,7 @@ def test_nothing_of_an_outcome_is_on_the_page_before_the_verdict(reader, keep, s
 def test_progress_counts_what_is_in(reader, keep, database):
     keep("collecting")
     with database.write() as session:
-        coverage.save(session, "p1", "dev", "C1", "accuracy", 1, b"\x07", 3)
+        coverage.save(session, "p1", ("dev", "C1", "accuracy", 1), b"\x07", 3)
     outline = page(reader, "/preregistrations/p1")
     assert "3 of 8 results are in" in outline.text
     (bar,) = outline.all("progress")
@@ -344,11 +343,8 @@ def test_a_record_that_is_not_there_is_a_page_too(reader, keep, name):
     assert outline.all("script") == []
 
 
-def test_another_projects_record_is_not_there(reader, keep, database):
-    other = Project(id="project2", name="other", created_at=NOW)
-    with database.write() as session:
-        projects.create(session, other)
-    keep("draft", "theirs", of="project2")
+def test_another_projects_record_is_not_there(reader, keep, others):
+    keep("draft", "theirs", of=others)
     assert page(reader, "/preregistrations/theirs", 404)
     assert "theirs" not in page(reader, "/preregistrations").text
 

@@ -4,29 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-import shutil
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import pytest
 from starlette.testclient import TestClient
 
 from service.actions import rows
-from service.store.engine import Database
 from tests.journeys.conftest import Service, service  # noqa: F401  # a fixture
 from tests.journeys.plans import locked, post, small_plan
 from tests.journeys.test_deviations import BASELINE, CANDIDATE, N
 
 IDS = ["=1+1", *(f"item-{number}" for number in range(N - 1))]
-
-
-@pytest.fixture
-def database(sqlite_template: Path, tmp_path: Path) -> Iterator[Database]:
-    shutil.copyfile(sqlite_template, tmp_path / "forelock.db")
-    opened = Database(f"sqlite:///{tmp_path / 'forelock.db'}")
-    yield opened
-    opened.dispose()
 
 
 def read(text: str) -> list[dict[str, str]]:

@@ -16,7 +16,7 @@ from service.config import Settings
 from service.domain.plans.plan import Plan
 from service.keyring import Keyring
 from service.reports.prereg.markdown import parse_plan
-from service.store import preregistrations, projects
+from service.store import preregistrations
 from service.web.asked import DEFAULTS, asked_of
 from service.web.forms import Form
 from service.web.gaps import Gaps
@@ -186,13 +186,8 @@ def test_other_sites_and_readers_change_nothing(planner, new_key, app, keep, pat
     assert "textarea" not in planner.get("/preregistrations/p1/plan").text
 
 
-def test_another_projects_plan_is_not_there(planner, keep, database):
-    from service.domain.access import Project
-    from tests.web.samples import NOW
-
-    with database.write() as session:
-        projects.create(session, Project(id="project2", name="other", created_at=NOW))
-    keep("draft", "theirs", of="project2")
+def test_another_projects_plan_is_not_there(planner, keep, others):
+    keep("draft", "theirs", of=others)
     for path in ("plan", "plan.json", "plan.md"):
         assert planner.get(f"/preregistrations/theirs/{path}").status_code == 404
     for act, sent in (("items", {"population": "dev", "items": "a"}), ("lock", {"etag": "*"})):

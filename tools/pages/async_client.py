@@ -9,6 +9,7 @@ CLIENT = Path(__file__).resolve().parents[2] / "client" / "forelock"
 STUB = CLIENT / "async_client.pyi"
 SOURCES = ("client.py", "after.py", "outside.py")
 """Where the calls are: the class, and those that it is made of."""
+CLASSES = ("Connection", "Client", "AfterCalls", "OutsideCalls")
 _HEAD = """# Made by `python -m tools.pages.async_client` from Client; change that.
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from typing import Any, BinaryIO, Literal, Self
@@ -20,17 +21,8 @@ from forelock.connection import Json
 from forelock.results import OnDuplicate, Results
 
 class AsyncClient:
-    def __init__(
-        self,
-        url: str | None = None,
-        api_key: str | None = None,
-        timeout: float = 60.0,
-        *,
-        transport: httpx.BaseTransport | None = None,
-        attempts: int = 6,
-        sleep: Callable[[float], None] = ...,
-        clock: Callable[[], float] = ...,
-    ) -> None: ...
+"""
+_OWN = """\
     async def __aenter__(self) -> Self: ...
     async def __aexit__(self, *_: object) -> None: ...
     @property
@@ -41,26 +33,33 @@ class AsyncClient:
 
 def stub() -> str:
     """The stub's text."""
-    calls: list[str] = []
-    for source in SOURCES:
-        tree = ast.parse((CLIENT / source).read_text("utf-8"))
-        for kind in tree.body:
-            if isinstance(kind, ast.ClassDef) and kind.name in ("Client", "AfterCalls", "OutsideCalls"):
-                calls += [_call(each) for each in kind.body if isinstance(each, ast.FunctionDef)]
-    return _HEAD + "".join(f"    {each}\n" for each in calls if each)
+    (made,) = (each for each in _functions("connection.py") if each.name == "__init__")
+    calls = [each for source in SOURCES for each in _functions(source) if not each.name.startswith("_")]
+    return f"{_HEAD}    def {_signature(made)}: ...\n{_OWN}" + "".join(
+        f"    {_call(each)}\n" for each in calls
+    )
+
+
+def _functions(source: str) -> list[ast.FunctionDef]:
+    """Those of the classes of a file."""
+    tree = ast.parse((CLIENT / source).read_text("utf-8"))
+    kinds = [each for each in tree.body if isinstance(each, ast.ClassDef) and each.name in CLASSES]
+    return [each for kind in kinds for each in kind.body if isinstance(each, ast.FunctionDef)]
 
 
 def _call(function: ast.FunctionDef) -> str:
-    if function.name.startswith("_"):
-        return ""
+    said = _signature(function)
+    if "-> Iterator[" in said:
+        return f"def {said.replace('-> Iterator[', '-> AsyncIterator[')}: ..."
+    return f"async def {said}: ..."
+
+
+def _signature(function: ast.FunctionDef) -> str:
+    """Name, arguments and answer."""
     function.args.defaults = [_default(each) for each in function.args.defaults]
     function.args.kw_defaults = [each and _default(each) for each in function.args.kw_defaults]
     answer = ast.unparse(function.returns) if function.returns else "None"
-    lists = answer.startswith("Iterator[")
-    begins = "def" if lists else "async def"
-    return (
-        f"{begins} {function.name}({ast.unparse(function.args)}) -> {'Async' if lists else ''}{answer}: ..."
-    )
+    return f"{function.name}({ast.unparse(function.args)}) -> {answer}"
 
 
 def _default(value: ast.expr) -> ast.expr:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any
 
 from forelock.bundles.findings import NOT_PROVEN, Report
-from forelock.text import OUTCOMES, WIDTH, plain
+from forelock.text import OUTCOMES, hanging, plain
 
 _MARKS = {"pass": "pass", "fail": "FAIL", "differs": "DIFFERS", "not_checked": "not checked"}
 
@@ -20,16 +19,16 @@ def as_text(report: Report, file: str, status: int) -> str:
         head += f", {plain(report.title)}"
     lines = [head, ""]
     lines += [
-        _hanging(f"  {_MARKS[each.state]:>11}  ", f"{each.name}: {plain(each.sentence)}")
+        hanging(f"{each.name}: {plain(each.sentence)}", f"  {_MARKS[each.state]:>11}  ")
         for each in report.checks
     ]
     if report.marks:
         lines += ["", "Read beside it"]
-        lines += [_hanging("  - ", plain(each)) for each in report.marks]
+        lines += [hanging(plain(each), "  - ") for each in report.marks]
     lines += ["", _conclusion(report, status)]
     if not report.has("fail"):
         lines += ["", "No check can show"]
-        lines += [_hanging("  - ", each) for each in NOT_PROVEN]
+        lines += [hanging(each, "  - ") for each in NOT_PROVEN]
     return "\n".join(lines)
 
 
@@ -73,14 +72,3 @@ def _conclusion(report: Report, status: int) -> str:
         else "Everything that was checked holds."
     )
     return "\n".join([f"{said} The verdict (exit status {status}):", *found])
-
-
-def _hanging(first: str, words: str) -> str:
-    return textwrap.fill(
-        words,
-        WIDTH,
-        initial_indent=first,
-        subsequent_indent=" " * len(first),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

@@ -41,18 +41,15 @@ def add(commands: Any) -> None:
 def _deviations(options: argparse.Namespace, client: Client) -> int:
     if options.file is not None:
         filed = client.file_deviation(options.id, read_object(options.file))
-        show(options, filed, _deviation(filed))
-        return 0
+        return show(options, filed, _deviation(filed))
     found = list(client.deviations(options.id))
-    show(options, found, "\n".join(map(_deviation, found)) or "no deviation was filed")
-    return 0
+    return show(options, found, "\n".join(map(_deviation, found)) or "no deviation was filed")
 
 
 def _looks(options: argparse.Namespace, client: Client) -> int:
     if options.take:
         taken = client.take_look(options.id)
-        show(options, taken, f"look: {plain(taken.get('decision', 'taken'))}")
-        return 0
+        return show(options, taken, f"look: {plain(taken.get('decision', 'taken'))}")
     looks = client.looks(options.id)
     lines = [f"look {each['look']}: {plain(each['decision'])}" for each in looks["taken"]]
     planned = [
@@ -62,15 +59,13 @@ def _looks(options: argparse.Namespace, client: Client) -> int:
     lines.append(
         "no look is due" if due is None else f"look {due} is due: `forelock looks {options.id} --take`"
     )
-    show(options, looks, "\n".join([*planned, *lines]))
-    return 0
+    return show(options, looks, "\n".join([*planned, *lines]))
 
 
 def _multiverse(options: argparse.Namespace, client: Client) -> int:
     found = client.multiverse(options.id)
     sentences = [plain(each["sentence"]) for each in found["hypotheses"]]
-    show(options, found, "\n".join([*sentences, *map(plain, found["reasons"]), plain(found["note"])]))
-    return 0
+    return show(options, found, "\n".join([*sentences, *map(plain, found["reasons"]), plain(found["note"])]))
 
 
 def _calibrate(options: argparse.Namespace, client: Client) -> int:
@@ -78,8 +73,9 @@ def _calibrate(options: argparse.Namespace, client: Client) -> int:
     if options.pilot is not None:
         request |= read_object(options.pilot)
     found = client.calibrate(options.id, request, timeout=options.timeout)
-    show(options, found, "\n".join(_rate(each) for each in found.get("hypotheses", [])) or "nothing was run")
-    return 0
+    return show(
+        options, found, "\n".join(_rate(each) for each in found.get("hypotheses", [])) or "nothing was run"
+    )
 
 
 def _deviation(deviation: Json) -> str:

@@ -111,8 +111,7 @@ def _receipts(options: argparse.Namespace, client: Client) -> int:
         + ("" if each["checkpoint"] else "  (not signed yet)")
         for each in found
     ]
-    show(options, found, "\n".join(lines) or "the ledger has nothing of it yet")
-    return 0
+    return show(options, found, "\n".join(lines) or "the ledger has nothing of it yet")
 
 
 def _bundle(options: argparse.Namespace, client: Client) -> int:
@@ -120,12 +119,11 @@ def _bundle(options: argparse.Namespace, client: Client) -> int:
     target = options.output or f"{options.id}.zip"
     with _replacing(target) as file:
         size = client.bundle(options.id, file, kept=sizes)
-    show(
+    return show(
         options,
         {"file": target, "bytes": size},
         f"{target}: {size} bytes; check it with `forelock verify {target}`",
     )
-    return 0
 
 
 def _checkpoint(options: argparse.Namespace, client: Client) -> int:
@@ -139,8 +137,7 @@ def _checkpoint(options: argparse.Namespace, client: Client) -> int:
     with _replacing(options.file) as file:
         file.write(note.encode())
     said = f"{options.file}: the ledger of {newest.origin} with {newest.size} entries"
-    show(options, {"file": options.file, "origin": newest.origin, "size": newest.size}, said)
-    return 0
+    return show(options, {"file": options.file, "origin": newest.origin, "size": newest.size}, said)
 
 
 def _require_grown(options: argparse.Namespace, client: Client, note: str) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from forelock import settings
 from forelock.local import Local, asked_here
 from forelock.problem import FileFault, ForelockProblem
+from forelock.text import plain
 from forelock.waiting import Waiting
 
 if TYPE_CHECKING:
@@ -103,9 +104,15 @@ def group(commands: Any, name: str, summary: str) -> Any:
     return parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
 
-def show(options: argparse.Namespace, answer: object, readable: str) -> None:
-    """Print an answer: as JSON where that is asked for, else as text."""
+def show(options: argparse.Namespace, answer: object, readable: str) -> int:
+    """Print an answer: as JSON where that is asked for, else as text. Returns the exit status of what is done."""
     print(json.dumps(answer, indent=2, ensure_ascii=False) if options.json else readable)
+    return 0
+
+
+def show_ended(options: argparse.Namespace, ending: str) -> int:
+    """Say that what has the id is no more: it is deleted, or revoked."""
+    return show(options, {"id": options.id, ending: True}, f"{plain(options.id)} is {ending}")
 
 
 def tell(sentence: str) -> None:

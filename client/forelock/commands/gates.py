@@ -114,5 +114,4 @@ def _rank(options: argparse.Namespace, asked_of: Client | Local) -> int:
             tell("several arms cannot be ranked here: neither this version nor the service has a leaderboard")
             return 1
         raise
-    show(options, answer, ranked_text(answer, remarks))
-    return 0
+    return show(options, answer, ranked_text(answer, remarks))

@@ -8,7 +8,7 @@ from typing import Any
 
 from forelock import files, text
 from forelock.client import Client
-from forelock.commands.common import command, group, show, tell
+from forelock.commands.common import command, group, show, show_ended, tell
 
 WRITE_ONLY = ("results:write",)
 
@@ -42,15 +42,13 @@ def _create(options: argparse.Namespace, client: Client) -> int:
     )
     tell(f"key {text.plain(made['key']['id'])}: {', '.join(made['key']['scopes'])}")
     if options.out is None:
-        show(options, made, made["secret"])
-        return 0
+        return show(options, made, made["secret"])
     try:
         files.write_secret(options.out, made["secret"])
     except OSError as error:
         client.revoke_key(made["key"]["id"])
         raise files.unwritten(options.out, error, "; the key is revoked") from error
-    show(options, {"key": made["key"], "file": str(options.out)}, str(options.out))
-    return 0
+    return show(options, {"key": made["key"], "file": str(options.out)}, str(options.out))
 
 
 def _list(options: argparse.Namespace, client: Client) -> int:
@@ -60,11 +58,9 @@ def _list(options: argparse.Namespace, client: Client) -> int:
         f"{', '.join(each['scopes'])}" + (", revoked" if each.get("revoked_at") else "")
         for each in found
     ]
-    show(options, found, "\n".join(lines) or "no keys")
-    return 0
+    return show(options, found, "\n".join(lines) or "no keys")
 
 
 def _revoke(options: argparse.Namespace, client: Client) -> int:
     client.revoke_key(options.id)
-    show(options, {"id": options.id, "revoked": True}, f"{text.plain(options.id)} is revoked")
-    return 0
+    return show_ended(options, "revoked")

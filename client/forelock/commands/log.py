@@ -36,8 +36,7 @@ def _log(options: argparse.Namespace, client: Client) -> int:
         deployment=options.deployment,
     )
     found = list(islice(events, options.limit))
-    show(options, found, "\n".join(map(_line, found)) or "no events")
-    return 0
+    return show(options, found, "\n".join(map(_line, found)) or "no events")
 
 
 def _line(event: dict[str, Any]) -> str:

@@ -40,5 +40,4 @@ def _noise(options: argparse.Namespace, asked_of: Client | Local) -> int:
     if options.most_items is not None:
         request["most_items"] = options.most_items
     answer = asked_of.run("repeated", request, timeout=options.timeout)
-    show(options, answer, noise_text(answer, remarks))
-    return 0
+    return show(options, answer, noise_text(answer, remarks))

@@ -9,7 +9,7 @@ from typing import Any
 
 from forelock import files, text
 from forelock.client import Client
-from forelock.commands.common import command, group, show, tell
+from forelock.commands.common import command, group, show, show_ended, tell
 from forelock.problem import FileFault
 
 EVENTS = (
@@ -107,15 +107,13 @@ def _rotate(options: argparse.Namespace, client: Client) -> int:
 def _secret(options: argparse.Namespace, made: dict[str, Any]) -> int:
     """Show a secret, or write it to a file of its owner's."""
     if options.out is None:
-        show(options, made, made["secret"])
-        return 0
+        return show(options, made, made["secret"])
     try:
         files.write_secret(options.out, made["secret"])
     except OSError as error:
         again = f"; get another secret: forelock webhooks rotate {made['webhook']['id']}"
         raise files.unwritten(options.out, error, again) from error
-    show(options, {"webhook": made["webhook"], "file": str(options.out)}, str(options.out))
-    return 0
+    return show(options, {"webhook": made["webhook"], "file": str(options.out)}, str(options.out))
 
 
 def _list(options: argparse.Namespace, client: Client) -> int:
@@ -123,27 +121,23 @@ def _list(options: argparse.Namespace, client: Client) -> int:
     lines = [
         f"{text.plain(each['id'])}  {text.plain(each['url'])}: {', '.join(each['events'])}" for each in found
     ]
-    show(options, found, "\n".join(lines) or "no webhooks")
-    return 0
+    return show(options, found, "\n".join(lines) or "no webhooks")
 
 
 def _delete(options: argparse.Namespace, client: Client) -> int:
     client.delete_webhook(options.id)
-    show(options, {"id": options.id, "deleted": True}, f"{text.plain(options.id)} is deleted")
-    return 0
+    return show_ended(options, "deleted")
 
 
 def _ping(options: argparse.Namespace, client: Client) -> int:
     made = client.ping_webhook(options.id)
-    show(options, made, f"{text.plain(made['id'])} is {made['state']}")
-    return 0
+    return show(options, made, f"{text.plain(made['id'])} is {made['state']}")
 
 
 def _deliveries(options: argparse.Namespace, client: Client) -> int:
     found = list(client.deliveries(options.id))
     lines = [f"{text.plain(each['id'])}  {text.plain(each['event'])}: {_became(each)}" for each in found]
-    show(options, found, "\n".join(lines) or "nothing was sent")
-    return 0
+    return show(options, found, "\n".join(lines) or "nothing was sent")
 
 
 def _became(delivery: dict[str, Any]) -> str:
@@ -155,16 +149,14 @@ def _became(delivery: dict[str, Any]) -> str:
 
 def _redeliver(options: argparse.Namespace, client: Client) -> int:
     made = client.redeliver(options.id, options.delivery)
-    show(options, made, f"{text.plain(made['id'])} is {made['state']}")
-    return 0
+    return show(options, made, f"{text.plain(made['id'])} is {made['state']}")
 
 
 def _set(options: argparse.Namespace, client: Client) -> int:
     password = None if options.password_file is None else _line_of(options.password_file)
     token = None if options.token_file is None else _line_of(options.token_file)
     made = client.put_mlflow(options.address, username=options.username, password=password, token=token)
-    show(options, made, f"{text.plain(made['url'])} ({made['auth']})")
-    return 0
+    return show(options, made, f"{text.plain(made['url'])} ({made['auth']})")
 
 
 def _line_of(path: Path) -> str:
@@ -176,26 +168,22 @@ def _line_of(path: Path) -> str:
 
 def _shown(options: argparse.Namespace, client: Client) -> int:
     found = client.mlflow()
-    show(options, found, f"{text.plain(found['url'])} ({found['auth']})")
-    return 0
+    return show(options, found, f"{text.plain(found['url'])} ({found['auth']})")
 
 
 def _forget(options: argparse.Namespace, client: Client) -> int:
     client.forget_mlflow()
-    show(options, {"forgotten": True}, "the project has no MLflow server any more")
-    return 0
+    return show(options, {"forgotten": True}, "the project has no MLflow server any more")
 
 
 def _link(options: argparse.Namespace, client: Client) -> int:
     made = client.link_run(options.id, options.run)
-    show(options, made, f"{text.plain(made['run'])} carries {text.plain(options.id)}")
-    return 0
+    return show(options, made, f"{text.plain(made['run'])} carries {text.plain(options.id)}")
 
 
 def _unlink(options: argparse.Namespace, client: Client) -> int:
     client.unlink_run(options.id, options.run)
-    show(options, {"run": options.run, "linked": False}, f"{text.plain(options.run)} is let go")
-    return 0
+    return show(options, {"run": options.run, "linked": False}, f"{text.plain(options.run)} is let go")
 
 
 def _runs(options: argparse.Namespace, client: Client) -> int:
@@ -204,29 +192,25 @@ def _runs(options: argparse.Namespace, client: Client) -> int:
         f"{text.plain(each['run'])}: {_became(each['last']) if each['last'] else 'nothing is kept of it'}"
         for each in found
     ]
-    show(options, found, "\n".join(lines) or "no runs")
-    return 0
+    return show(options, found, "\n".join(lines) or "no runs")
 
 
 def _set_link(options: argparse.Namespace, client: Client) -> int:
     made = client.put_link(
         options.id, options.name, options.address, kind=options.kind, external_id=options.external_id
     )
-    show(options, made, f"{text.plain(made['name'])}: {text.plain(made['url'])}")
-    return 0
+    return show(options, made, f"{text.plain(made['name'])}: {text.plain(made['url'])}")
 
 
 def _list_links(options: argparse.Namespace, client: Client) -> int:
     found = client.links(options.id)
     lines = [f"{text.plain(each['name'])}  {each['kind']:<10}  {text.plain(each['url'])}" for each in found]
-    show(options, found, "\n".join(lines) or "no links")
-    return 0
+    return show(options, found, "\n".join(lines) or "no links")
 
 
 def _delete_link(options: argparse.Namespace, client: Client) -> int:
     client.delete_link(options.id, options.name)
-    show(options, {"name": options.name, "deleted": True}, f"{text.plain(options.name)} is removed")
-    return 0
+    return show(options, {"name": options.name, "deleted": True}, f"{text.plain(options.name)} is removed")
 
 
 def _badge(options: argparse.Namespace, client: Client) -> int:

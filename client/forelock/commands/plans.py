@@ -13,7 +13,7 @@ from typing import Any, TextIO
 from forelock import files, text, wizard
 from forelock.client import Client
 from forelock.commands import acknowledging
-from forelock.commands.common import bare, command, group, show, tell
+from forelock.commands.common import bare, command, group, show, show_ended, tell
 from forelock.drafting import draft
 from forelock.import_files import FORMATS, imports_of
 from forelock.item_files import read_items
@@ -219,8 +219,7 @@ def _power(options: argparse.Namespace, client: Client) -> int:
             report = client.power(draft, pilots)
         finally:
             client.delete_draft(draft)
-    show(options, report, power_text(report))
-    return 0
+    return show(options, report, power_text(report))
 
 
 def _create(options: argparse.Namespace, client: Client) -> int:
@@ -236,8 +235,7 @@ def _create(options: argparse.Namespace, client: Client) -> int:
     if manifests:
         record = client.preregistration(record["id"])
     tell(text.record_text(record))
-    show(options, record, record["id"])
-    return 0
+    return show(options, record, record["id"])
 
 
 def _edit(options: argparse.Namespace, client: Client) -> int:
@@ -247,8 +245,7 @@ def _edit(options: argparse.Namespace, client: Client) -> int:
         client.put_items(options.id, population, content)
     if manifests:
         record = client.preregistration(options.id)
-    show(options, record, text.record_text(record))
-    return 0
+    return show(options, record, text.record_text(record))
 
 
 def _lint(options: argparse.Namespace, client: Client) -> int:
@@ -261,14 +258,12 @@ def _lock(options: argparse.Namespace, client: Client) -> int:
     codes = acknowledging.codes_of(options.acknowledge)
     with acknowledging.option_told(options.acknowledge):
         record = client.lock(options.id, codes, mlflow_run=options.mlflow_run)
-    show(options, record, text.record_text(record))
-    return 0
+    return show(options, record, text.record_text(record))
 
 
 def _show(options: argparse.Namespace, client: Client) -> int:
     record = client.preregistration(options.id)
-    show(options, record, text.record_text(record))
-    return 0
+    return show(options, record, text.record_text(record))
 
 
 def _list(options: argparse.Namespace, client: Client) -> int:
@@ -278,19 +273,16 @@ def _list(options: argparse.Namespace, client: Client) -> int:
         f"{text.plain(each['title'] or '')}".rstrip()
         for each in found
     ]
-    show(options, found, "\n".join(lines) or "no preregistrations")
-    return 0
+    return show(options, found, "\n".join(lines) or "no preregistrations")
 
 
 def _delete(options: argparse.Namespace, client: Client) -> int:
     client.delete_draft(options.id)
-    show(options, {"id": options.id, "deleted": True}, f"{text.plain(options.id)} is deleted")
-    return 0
+    return show_ended(options, "deleted")
 
 
 def _report(options: argparse.Namespace, client: Client) -> int:
     document = client.document(options.id, options.document)
-    show(
+    return show(
         options, {"id": options.id, "document": options.document, "markdown": document}, document.rstrip("\n")
     )
-    return 0

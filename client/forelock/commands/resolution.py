@@ -58,7 +58,7 @@ def _resolve(options: argparse.Namespace, asked_of: Client | Local) -> int:
         f"differ on {found['discordance']:.1%} of the items" if found["binary"] else f"SD {found['sd']:.4g}"
     )
     icc = "" if found["icc"] is None else f", intraclass correlation {found['icc']:.3f}"
-    show(
+    return show(
         options,
         found,
         "\n".join(
@@ -71,7 +71,6 @@ def _resolve(options: argparse.Namespace, asked_of: Client | Local) -> int:
             ]
         ),
     )
-    return 0
 
 
 def _pilot(options: argparse.Namespace, asked_of: Client | Local) -> tuple[dict[str, Any], list[str]]:
@@ -102,8 +101,7 @@ def _audit(options: argparse.Namespace, asked_of: Client | Local) -> int:
     for each, words in ((found["least"], "as few"), (found["most"], "as many")):
         lines += ["", f"  {words} discordant items as the accuracies allow ({each['n_discordant']}):"]
         lines += _reaches(each["reach"], points=True)
-    show(options, found, "\n".join([*lines, "", text.wrapped(f"next: {found['next']}")]))
-    return 0
+    return show(options, found, "\n".join([*lines, "", text.wrapped(f"next: {found['next']}")]))
 
 
 def _asked(options: argparse.Namespace) -> dict[str, Any]:

@@ -73,8 +73,7 @@ def _posted(answers: list[Any]) -> str:
 
 def _progress(options: argparse.Namespace, client: Client) -> int:
     answer = client.progress(options.id)
-    show(options, answer, text.progress_text(answer))
-    return 0
+    return show(options, answer, text.progress_text(answer))
 
 
 def _batches(options: argparse.Namespace, client: Client) -> int:
@@ -85,11 +84,9 @@ def _batches(options: argparse.Namespace, client: Client) -> int:
         + (f", struck: {text.plain(each['void_reason'])}" if each.get("void_reason") else "")
         for each in found
     ]
-    show(options, found, "\n".join(lines) or "no batches")
-    return 0
+    return show(options, found, "\n".join(lines) or "no batches")
 
 
 def _void(options: argparse.Namespace, client: Client) -> int:
     receipt = client.void_batch(options.id, options.batch, options.reason)
-    show(options, receipt, f"batch {options.batch} is struck; its results can be posted again")
-    return 0
+    return show(options, receipt, f"batch {options.batch} is struck; its results can be posted again")

@@ -41,13 +41,12 @@ def _unblind(options: argparse.Namespace, client: Client) -> int:
         options.id, options.reason, population=options.population, endpoint=options.endpoint
     )
     seen = answer["unblinding"]
-    show(
+    return show(
         options,
         answer,
         f"{text.plain(options.id)} is unblinded, with {seen['received']} of {seen['expected']} results in; "
         f"GET /v1/preregistrations/{text.plain(options.id)}/results shows them",
     )
-    return 0
 
 
 def _erase(options: argparse.Namespace, client: Client) -> int:
@@ -56,8 +55,7 @@ def _erase(options: argparse.Namespace, client: Client) -> int:
     lines = [f"the rows of {text.plain(options.id)} are gone", "still checked by anybody:"]
     lines += [f"  {text.plain(each)}" for each in answer["can_check"]]
     lines += ["no longer:"] + [f"  {text.plain(each)}" for each in answer["cannot_check"]]
-    show(options, answer, "\n".join(lines))
-    return 0
+    return show(options, answer, "\n".join(lines))
 
 
 def _sure(options: argparse.Namespace, warning: str) -> None:

@@ -42,14 +42,12 @@ def _send(options: argparse.Namespace, client: Client) -> int:
 def _status(options: argparse.Namespace, _: Client) -> int:
     spool = Spool()
     waiting = list(spool.waiting(options.id))
-    show(options, _shown(waiting), "\n".join(_lines(waiting)) or f"nothing waits in {spool.folder}")
-    return 0
+    return show(options, _shown(waiting), "\n".join(_lines(waiting)) or f"nothing waits in {spool.folder}")
 
 
 def _discard(options: argparse.Namespace, _: Client) -> int:
     gone = Spool().discard_refused(options.id)
-    show(options, {"rows": gone}, f"{gone} refused rows are thrown away")
-    return 0
+    return show(options, {"rows": gone}, f"{gone} refused rows are thrown away")
 
 
 def _shown(waiting: list[Waiting]) -> list[dict[str, Any]]:

@@ -53,22 +53,19 @@ def _amend(options: argparse.Namespace, client: Client) -> int:
     changes, codes = read_object(options.changes), acknowledging.codes_of(options.acknowledge)
     with acknowledging.option_told(options.acknowledge):
         record = client.amend(options.id, changes, options.reason, codes)
-    show(options, record, text.record_text(record))
-    return 0
+    return show(options, record, text.record_text(record))
 
 
 def _close(options: argparse.Namespace, client: Client) -> int:
     record = client.close_early(options.id, options.reason, options.deviation)
     closed = record["closed"]
     said = f"closed with {closed['received']} of {closed['expected']} results in; the verdict will say so"
-    show(options, record, said)
-    return 0
+    return show(options, record, said)
 
 
 def _withdraw(options: argparse.Namespace, client: Client) -> int:
     record = client.withdraw(options.id, options.reason)
-    show(options, record, text.record_text(record))
-    return 0
+    return show(options, record, text.record_text(record))
 
 
 def _bind(options: argparse.Namespace, client: Client) -> int:
@@ -84,8 +81,7 @@ def _bind(options: argparse.Namespace, client: Client) -> int:
     if options.started_at:
         binding["started_at"] = options.started_at
     run = client.bind_run(options.id, binding)
-    show(options, run, text.plain(run["run"]))
-    return 0
+    return show(options, run, text.plain(run["run"]))
 
 
 def _runs(options: argparse.Namespace, client: Client) -> int:
@@ -99,15 +95,13 @@ def _runs(options: argparse.Namespace, client: Client) -> int:
         f"{text.MARKED.get(each['effect'], text.plain(each['effect']))}: {text.plain(each['says'])}"
         for each in found["marks"]
     ]
-    show(options, found, "\n".join(lines) or "no runs")
-    return 0
+    return show(options, found, "\n".join(lines) or "no runs")
 
 
 def _family(options: argparse.Namespace, client: Client) -> int:
     place = client.preregistration(options.id)["family"]
     if place is None:
-        show(options, None, "a draft belongs to no family: it promises nothing yet")
-        return 0
+        return show(options, None, "a draft belongs to no family: it promises nothing yet")
     found = client.family(place["id"])
     lines = [
         f"registration {place['registration']} of {place['of']} on these items in this project",
@@ -117,8 +111,7 @@ def _family(options: argparse.Namespace, client: Client) -> int:
             for each in found["items"]
         ),
     ]
-    show(options, found, "\n".join(lines))
-    return 0
+    return show(options, found, "\n".join(lines))
 
 
 def _outcomes(registration: text.Json) -> str:

@@ -30,23 +30,20 @@ def _run(options: argparse.Namespace, client: Client | Local) -> int:
     lines += [f"{each['code']}: {text.plain(each['message'])}" for each in answer.get("warnings") or ()]
     if any(found.get(name) is not None for name in ("p_value", "ci")):  # of data, and not of a size to plan
         lines += ["", "exploratory: no plan was locked before these data"]
-    show(options, answer, "\n".join(lines))
-    return 0
+    return show(options, answer, "\n".join(lines))
 
 
 def _tests(options: argparse.Namespace, client: Client | Local) -> int:
     if options.name is None:
         found = client.tests()
         width = max((len(each["name"]) for each in found), default=0)
-        show(
+        return show(
             options,
             found,
             "\n".join(f"{each['name']:<{width}}  {text.plain(each['title'])}" for each in found),
         )
-        return 0
     test = client.describe(options.name)
     lines = [f"{test['name']}: {text.plain(test['title'])}"]
     lines += [text.plain(test["summary"])] if test.get("summary") else []
     lines += ["example request:", json.dumps(test.get("example"), indent=2, ensure_ascii=False)]
-    show(options, test, "\n".join(lines))
-    return 0
+    return show(options, test, "\n".join(lines))

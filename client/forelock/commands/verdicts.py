@@ -44,5 +44,4 @@ def _verdicts(options: argparse.Namespace, client: Client) -> int:
         f"{text.plain(each['hypothesis'])}: {each['outcome'] or 'altered'}  {text.plain(each['title'])}"
         for each in found
     ]
-    show(options, found, "\n".join(lines) or "no verdicts")
-    return 0
+    return show(options, found, "\n".join(lines) or "no verdicts")

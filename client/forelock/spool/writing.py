@@ -12,8 +12,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from forelock import files
 from forelock.problem import FileFault
-from forelock.spool.locks import sync_folder, try_lock, write_all
+from forelock.spool.locks import try_lock, write_all
 
 SUFFIX = ".ndjson"
 VERSION = 1
@@ -60,7 +61,7 @@ class Writer:
             try_lock(self._file)  # held while this process lives: whoever sends sees that more may come
             write_all(self._file, head.line())
             new.rename(self.path)
-            sync_folder(folder)
+            files.sync(folder)
         except BaseException as error:
             self.close()
             if isinstance(error, OSError):

@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+_HYPOTHESIS: dict[str, Any] = {
+    "id": "H1a",
+    "claim": "superiority",
+    "statement": "C3 improves paired accuracy over C1 by at least 2 pp",
+    "population": "longmemeval",
+    "baseline": "C1",
+    "candidate": "C3",
+    "endpoint": "accuracy",
+}
 PLAN: dict[str, Any] = {
     "title": "Failure-triggered synthesis over zero-build retrieval",
     "populations": [
@@ -16,13 +25,7 @@ PLAN: dict[str, Any] = {
     ],
     "hypotheses": [
         {
-            "id": "H1a",
-            "claim": "superiority",
-            "statement": "C3 improves paired accuracy over C1 by at least 2 pp",
-            "population": "longmemeval",
-            "baseline": "C1",
-            "candidate": "C3",
-            "endpoint": "accuracy",
+            **_HYPOTHESIS,
             "rule": "delta >= 2.0 pp and mcnemar.p_value < 0.05 and bootstrap.ci excludes 0",
         }
     ],
@@ -195,13 +198,7 @@ VERDICT: dict[str, Any] = {
     "multiplicity": "1 hypothesis; p-values are uncorrected",
     "hypotheses": [
         {
-            "id": "H1a",
-            "claim": "superiority",
-            "statement": "C3 improves paired accuracy over C1 by at least 2 pp",
-            "population": "longmemeval",
-            "baseline": "C1",
-            "candidate": "C3",
-            "endpoint": "accuracy",
+            **_HYPOTHESIS,
             "outcome": "not_supported",
             "reason": None,
             "sentence": "The locked rule does not hold.",

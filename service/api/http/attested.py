@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from service.api.http.idempotency import Once
 from service.api.http.shared import Services
+from service.domain.ledger import Receipt
 from service.logs import ERRORS, location
 
 CHECKPOINT = "Forelock-Checkpoint"
@@ -24,3 +29,26 @@ def attested(shared: Services, response: Response, sequence: int | None) -> Resp
     if signed is not None:
         response.headers[CHECKPOINT] = signed.header
     return response
+
+
+def attested_once(
+    shared: Services,
+    once: Once,
+    work: Callable[[Session], tuple[Response, Receipt]],
+    then: Callable[[], object] | None = None,
+) -> Response:
+    """The answer of a write, with a checkpoint that holds the leaf of its receipt; a stored answer has the newest one.
+
+    `then` is what follows the commit, whether the work was done now or before.
+    """
+    receipts: list[Receipt] = []
+
+    def write(session: Session) -> Response:
+        response, receipt = work(session)
+        receipts.append(receipt)
+        return response
+
+    response = once.run(write)
+    if then is not None:
+        then()
+    return attested(shared, response, receipts[-1].sequence if receipts else None)

@@ -16,7 +16,7 @@ from service.actions.manifests import facts_of
 from service.api.examples import states as examples
 from service.api.examples.common import PLAN
 from service.api.http.answers import View, answer, shows
-from service.api.http.attested import attested
+from service.api.http.attested import attested_once
 from service.api.http.body import StrictBody
 from service.api.http.deps import Locker, Reader, ReadSession, RecordId, RequiredIfMatch, Shared
 from service.api.http.idempotency import RequiredOnce
@@ -88,9 +88,7 @@ def amend_preregistration(
     holds this amendment.
     """
 
-    receipts: list[Receipt] = []
-
-    def work(session: Session) -> Response:
+    def work(session: Session) -> tuple[Response, Receipt]:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
         record.require("locked", action="an amendment")
         if_match.check(etag_of(session, record))
@@ -100,13 +98,11 @@ def amend_preregistration(
         amended, receipt = actions.amend(
             session, caller, record, proposed, body.reason, body.acknowledge, salt=salt, now=now
         )
-        receipts.append(receipt)
-        return respond(session, amended)
+        return respond(session, amended), receipt
 
     proposed = _proposed(shared, caller, prereg_id, body)  # before the write: others wait for whoever writes
     with refusals_audited(shared, caller, prereg_id, "preregistration.amend"):
-        response = once.run(work)
-    return attested(shared, response, receipts[-1].sequence if receipts else None)
+        return attested_once(shared, once, work)
 
 
 def _proposed(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
-from fastapi import Query, Response
+from fastapi import Depends, Query, Response
 from pydantic import AwareDatetime, Field
 
 from service.api.http.answers import Page, View, answer, shows
@@ -55,19 +55,35 @@ ByKey = Annotated[str | None, Query(max_length=MAX_ID, description="Only what th
 Since = Annotated[AwareDatetime | None, Query(description="Only from this time on, with its UTC offset.")]
 
 
-@routes.get(
-    "/audit", response_model=Page[AuditItem], responses=shows({"items": [_EXAMPLE], "next_cursor": None})
-)
-def list_audit_events(
-    caller: Admin,
-    shared: Shared,
+class Wanted(NamedTuple):
+    """Which events a page shows."""
+
+    subject: str | None
+    action: str | None
+    key_id: str | None
+    since: datetime | None
+    limit: int
+    cursor: str | None
+
+
+async def _wanted(
     subject: Subject = None,
     action: Action = None,
     key: ByKey = None,
     since: Since = None,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> Response:
+) -> Wanted:
+    return Wanted(subject, action, key, since, limit, cursor)  # async, lest it takes a thread
+
+
+Asked = Annotated[Wanted, Depends(_wanted)]
+
+
+@routes.get(
+    "/audit", response_model=Page[AuditItem], responses=shows({"items": [_EXAMPLE], "next_cursor": None})
+)
+def list_audit_events(caller: Admin, shared: Shared, wanted: Asked) -> Response:
     """List what was done in the project, newest first.
 
     Writes, refused edits of what is locked, and reads of verdicts, rows and whatever else follows from outcomes.
@@ -75,7 +91,7 @@ def list_audit_events(
     within seconds.
     """
     shared.reads.note(caller, "audit.read", None)
-    return _page(shared, caller.project_id, subject, action, key, since, limit, cursor)
+    return _page(shared, caller.project_id, wanted)
 
 
 @routes.get(
@@ -83,41 +99,14 @@ def list_audit_events(
     response_model=Page[AuditItem],
     responses=shows({"items": [_OF_DEPLOYMENT], "next_cursor": None}),
 )
-def list_deployment_events(
-    _caller: Operator,
-    shared: Shared,
-    subject: Subject = None,
-    action: Action = None,
-    key: ByKey = None,
-    since: Since = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> Response:
+def list_deployment_events(_caller: Operator, shared: Shared, wanted: Asked) -> Response:
     """List what was done to the deployment and belongs to no project, newest first."""
-    return _page(shared, None, subject, action, key, since, limit, cursor)
+    return _page(shared, None, wanted)
 
 
-def _page(
-    shared: Services,
-    project_id: str | None,
-    subject: str | None,
-    action: str | None,
-    key_id: str | None,
-    since: datetime | None,
-    limit: int,
-    cursor: str | None,
-) -> Response:
+def _page(shared: Services, project_id: str | None, wanted: Wanted) -> Response:
     shared.reads.write(everything=True)  # a caller sees what it has read itself
     with shared.database.read() as session:
-        found, following = audit.page(
-            session,
-            project_id,
-            subject=subject,
-            action=action,
-            key_id=key_id,
-            since=since,
-            cursor=cursor,
-            limit=limit,
-        )
+        found, following = audit.page(session, project_id, **wanted._asdict())
     items = [AuditItem(at=each.created_at, **each.model_dump(exclude={"created_at"})) for each in found]
     return answer(Page[AuditItem](items=items, next_cursor=following))

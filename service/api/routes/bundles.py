@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
-from typing import Annotated, Any, BinaryIO, cast
+from typing import Annotated, Any, BinaryIO
 
 from fastapi import Query, Response
-from starlette.background import BackgroundTask
-from starlette.responses import StreamingResponse
 
 from service.actions import bundles as actions
 from service.api.http.deps import Reader, RecordId, Shared
+from service.api.http.files import download
 from service.api.http.route import audited, refuses, router
 from service.store import preregistrations
 
 routes = router("ledger")
 ZIP = "application/zip"
-PIECE = 1 << 18
 SHOWN: dict[int | str, dict[str, Any]] = {
     200: {"content": {ZIP: {"schema": {"type": "string", "format": "binary"}, "example": "PK\u0003\u0004…"}}}
 }
-SPOOLED = 4 << 20
-"""Bytes up to which a bundle stays in memory."""
 
 
 class BundleResponse(Response):
@@ -53,23 +47,10 @@ def get_bundle(caller: Reader, shared: Shared, prereg_id: RecordId, checkpoint: 
     with shared.database.read() as session:
         last = actions.last_entry(session, preregistrations.get(session, caller.project_id, prereg_id))
     shared.signer.checkpoint(None if checkpoint else last + 1)  # holds no session: it waits for its turn
-    file = cast(BinaryIO, tempfile.SpooledTemporaryFile(max_size=SPOOLED))  # noqa: SIM115 - closed when it is sent
-    try:
+
+    def write(file: BinaryIO) -> int:
         with shared.database.read() as session:
             record = preregistrations.get(session, caller.project_id, prereg_id)
-            size = actions.write(session, record, file, kept=checkpoint)
-    except BaseException:
-        file.close()
-        raise
-    headers = {
-        "Content-Length": str(size),
-        "Content-Disposition": f'attachment; filename="{record.id}.zip"',
-    }
-    return StreamingResponse(pieces(file), 200, headers, ZIP, BackgroundTask(file.close))
+            return actions.write(session, record, file, kept=checkpoint)
 
-
-def pieces(file: BinaryIO) -> Iterator[bytes]:
-    """A file from its begin, piece by piece."""
-    file.seek(0)
-    while piece := file.read(PIECE):
-        yield piece
+    return download(write, f"{prereg_id}.zip", ZIP)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from anyio import to_thread
 from fastapi import Depends, Query, Request, Response
@@ -18,7 +18,17 @@ from service.api.calculators import aside
 from service.api.calculators.pool import CalculatorLost
 from service.api.examples import imports as examples
 from service.api.http.answers import Page, View, answer, shows
-from service.api.http.deps import MAX_ID, Cursor, Limit, Planner, Reader, ReadSession, RecordId, Shared, scope
+from service.api.http.deps import (
+    MAX_ID,
+    Cursor,
+    Limit,
+    Planner,
+    Reader,
+    ReadSession,
+    RecordId,
+    Shared,
+    Submitter,
+)
 from service.api.http.idempotency import Once, RequiredOnce, sent, to_store
 from service.api.http.route import audited, refuses, router
 from service.api.http.shared import Services
@@ -36,9 +46,9 @@ from service.store.idempotency import StoredResponse
 from service.wake import nudge
 
 routes = router("results")
+T = TypeVar("T")
 SECONDS = 300.0
 """Of computing that reading one file may take."""
-Submitter = Annotated[Key, Depends(scope("results:write"))]
 FormatName = Literal[
     "inspect", "lm_eval", "promptfoo", "deepeval", "openai_evals", "helm", "swe_bench", "mlflow",
     "csv", "ndjson", "parquet",
@@ -141,7 +151,8 @@ async def import_results(
             "query.complete", "needs on_duplicate=skip", "add it: rows that are in stay as they are"
         )
     async with receive(request) as upload:
-        file = await _read(request, shared, upload, terms.plan, format, where, arm)
+        plan, most = terms.plan.canonical_text(), shared.settings.max_rows
+        file = await _aside(request, shared, aside.imported, upload, plan, format, where, arm, most)
     fitted = await to_thread.run_sync(
         lambda: actions.fit(
             file, terms, mapping, where, run=run, on_duplicate=on_duplicate, complete=complete
@@ -152,39 +163,19 @@ async def import_results(
     )
 
 
-async def _read(
-    request: Request,
-    shared: Services,
-    upload: Upload,
-    plan: Plan,
-    form: str | None,
-    population: str,
-    arm: str | None,
-) -> ImportedFile:
-    """In a process of its own, which may take only so much memory and time."""
-    most = shared.settings.max_rows
+async def _aside(
+    request: Request, shared: Services, read: Callable[..., T], upload: Upload, *given: object
+) -> T:
+    """What is read of a file in a process of its own, which may take only so much memory and time."""
     try:
         return await shared.calculators.run(
-            request,
-            aside.imported,
-            upload.path,
-            plan.canonical_text(),
-            form,
-            population,
-            arm,
-            most,
-            str(upload.scratch),
-            seconds=SECONDS,
+            request, read, upload.path, *given, str(upload.scratch), seconds=SECONDS
         )
     except CalculatorLost:
-        raise _too_large() from None
-
-
-def _too_large() -> TooLarge:
-    return TooLarge(
-        "the file takes more time or memory to read than one import may have; split the run",
-        code="import_too_large",
-    )
+        raise TooLarge(
+            "the file takes more time or memory to read than one import may have; split the run",
+            code="import_too_large",
+        ) from None
 
 
 def _terms(shared: Services, caller: Key, prereg_id: str) -> results.Terms:
@@ -292,19 +283,7 @@ async def check_file(
     Answers what the file holds, and under an `import` section its rows or what they would be refused for.
     """
     async with receive(request) as upload:
-        try:
-            found = await shared.calculators.run(
-                request,
-                aside.surveyed,
-                upload.path,
-                format,
-                section,
-                arm,
-                str(upload.scratch),
-                seconds=SECONDS,
-            )
-        except CalculatorLost:
-            raise _too_large() from None
+        found = await _aside(request, shared, aside.surveyed, upload, format, section, arm)
     return answer(FileRead.model_validate(found))
 
 

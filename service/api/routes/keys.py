@@ -87,21 +87,26 @@ def create_key(caller: Admin, body: KeyBody, once: OptionalOnce) -> Response:
     secret = new_secret(secrets.token_bytes(SECRET_BYTES))
 
     def work(session: Session) -> Response:
-        made = keys.create(
-            session,
-            caller,
-            project_id=projects.governed(session, caller, body.project_id),
-            name=body.name,
-            kind=body.kind,
-            scopes=body.scopes,
-            expires_at=body.expires_at,
-            key_id=uuid.uuid4().hex,
-            secret=secret,
-            now=clock.now(session),
-        )
+        made = made_of(session, caller, body, projects.governed(session, caller, body.project_id), secret)
         return answer(NewKey(key=made, secret=secret), 201)
 
     return once.run(work, keep=_without_secret)
+
+
+def made_of(session: Session, caller: Key, asked: KeyRequest, project_id: str, secret: str) -> Key:
+    """The key that was asked for, of that project."""
+    return keys.create(
+        session,
+        caller,
+        project_id=project_id,
+        name=asked.name,
+        kind=asked.kind,
+        scopes=asked.scopes,
+        expires_at=asked.expires_at,
+        key_id=uuid.uuid4().hex,
+        secret=secret,
+        now=clock.now(session),
+    )
 
 
 @routes.get(

@@ -21,7 +21,7 @@ from service.actions.manifests import facts_of
 from service.api.examples import common as examples
 from service.api.examples import markdown as markdown_examples
 from service.api.http.answers import Page, View, answer, shows
-from service.api.http.attested import attested
+from service.api.http.attested import attested_once
 from service.api.http.body import Content, RawBody, StrictBody, json_reader
 from service.api.http.deps import (
     Cursor,
@@ -338,19 +338,16 @@ def lock_preregistration(
     no lint error, and every lint warning acknowledged. The header `Forelock-Checkpoint` is base64 of a signed note:
     a checkpoint of the ledger that holds this lock. Keep it.
     """
-    receipts: list[Receipt] = []
 
-    def work(session: Session) -> Response:
+    def work(session: Session) -> tuple[Response, Receipt]:
         locked, receipt = lock_draft(session, shared, caller, prereg_id, if_match, linted, body.acknowledge)
-        receipts.append(receipt)
         if body.mlflow_run is not None:
             tracking.link(session, caller, locked, body.mlflow_run, now=clock.now(session))
-        return respond(session, locked, just_locked=receipt)
+        return respond(session, locked, just_locked=receipt), receipt
 
     linted = linted_draft(shared, caller, prereg_id)  # before the write: others wait for whoever writes
     with refusals_audited(shared, caller, prereg_id, "preregistration.lock"):
-        response = once.run(work)
-    return attested(shared, response, receipts[-1].sequence if receipts else None)
+        return attested_once(shared, once, work)
 
 
 def linted_draft(shared: Services, caller: Key, prereg_id: str) -> actions.Linted | None:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import tempfile
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 from fastapi import Response
-from starlette.background import BackgroundTask
-from starlette.responses import StreamingResponse
 
 from service.actions import rows
 from service.api.http.deps import Reader, RecordId, Shared
+from service.api.http.files import download
 from service.api.http.route import audited, refuses, router
 from service.api.http.shared import Services
-from service.api.routes.bundles import SPOOLED, pieces
 from service.domain.access import Key
 from service.reports.rows_csv import write_rows
 from service.store import preregistrations
@@ -55,18 +52,11 @@ def rows_file(shared: Services, caller: Key, prereg_id: str) -> Response:
     Raises:
         Conflict: they may not be read, or there are none.
     """
-    file = cast(BinaryIO, tempfile.SpooledTemporaryFile(max_size=SPOOLED))  # noqa: SIM115 - closed when it is sent
-    try:
+
+    def write(file: BinaryIO) -> int:
         with shared.database.read() as session:
             record = preregistrations.get(session, caller.project_id, prereg_id)
-            size = write_rows(rows.every(session, record), file)
-    except BaseException:
-        file.close()
-        raise
-    headers = {
-        "Content-Length": str(size),
-        "Content-Disposition": f'attachment; filename="{record.id}.csv"',
-        "Cache-Control": "no-store",
-        "X-Content-Type-Options": "nosniff",
-    }
-    return StreamingResponse(pieces(file), 200, headers, f"{CSV}; charset=utf-8", BackgroundTask(file.close))
+            return write_rows(rows.every(session, record), file)
+
+    headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+    return download(write, f"{prereg_id}.csv", f"{CSV}; charset=utf-8", headers)

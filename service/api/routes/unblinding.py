@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from service.actions import unblinding as actions
 from service.api.examples import unblinding as examples
 from service.api.http.answers import View, answer, shows
-from service.api.http.attested import attested
+from service.api.http.attested import attested_once
 from service.api.http.body import StrictBody
 from service.api.http.deps import Admin, RecordId, Shared, scope
 from service.api.http.idempotency import OptionalOnce
@@ -75,9 +75,7 @@ def unblind(
     `endpoint` narrow what is shown; the plan's key, which the runner then lets go, opens all of it.
     """
 
-    receipts: list[Receipt] = []
-
-    def work(session: Session) -> Response:
+    def work(session: Session) -> tuple[Response, Receipt]:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
         made, receipt, job = actions.unblind(
             session,
@@ -88,15 +86,11 @@ def unblind(
             salt=secrets.token_bytes(16),
             now=clock.now(session),
         )
-        receipts.append(receipt)
-        return answer(
-            UnblindingView(unblinding=made, job_id=None if job is None else job.id, receipt=receipt), 201
-        )
+        view = UnblindingView(unblinding=made, job_id=None if job is None else job.id, receipt=receipt)
+        return answer(view, 201), receipt
 
     with refusals_audited(shared, caller, prereg_id, "preregistration.unblind"):
-        response = once.run(work)
-    nudge(shared.settings.runner_socket)
-    return attested(shared, response, receipts[-1].sequence if receipts else None)
+        return attested_once(shared, once, work, lambda: nudge(shared.settings.runner_socket))
 
 
 @routes.post(
@@ -118,20 +112,15 @@ def erase(
     be none. Plan, verdict, ledger and receipts stay. Backups made before still hold the key, wrapped to the runner.
     """
 
-    receipts: list[Receipt] = []
-
-    def work(session: Session) -> Response:
+    def work(session: Session) -> tuple[Response, Receipt]:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
         made, receipt = actions.erase(
             session, caller, record, body, salt=secrets.token_bytes(16), now=clock.now(session)
         )
-        receipts.append(receipt)
         view = ErasureView(
             erasure=made, can_check=list(CAN_CHECK), cannot_check=list(CANNOT_CHECK), receipt=receipt
         )
-        return answer(view, 201)
+        return answer(view, 201), receipt
 
     with refusals_audited(shared, caller, prereg_id, "preregistration.erase"):
-        response = once.run(work)
-    shared.database.forget_pages()
-    return attested(shared, response, receipts[-1].sequence if receipts else None)
+        return attested_once(shared, once, work, shared.database.forget_pages)

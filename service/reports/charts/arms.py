@@ -4,19 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from service.reports.charts.style import (
-    BLUE,
-    INK,
-    SERIES,
-    SHAPES,
-    WIDTH,
-    Row,
-    Spec,
-    figure,
-    label,
-    spread,
-    values,
-)
+from service.reports.charts import style
+from service.reports.charts.style import Row, Spec
 from service.reports.charts.units import Unit
 from service.reports.charts.words import Language, say
 
@@ -39,7 +28,7 @@ def arms(
     data = [
         {
             **row,
-            "arm": label(row["arm"]),
+            "arm": style.label(row["arm"]),
             "told": unit.amount(row["mean"], signed=False) + (
                 "" if row["low"] is None or row["high"] is None
                 else f" {unit.interval(row['low'], row['high'], signed=False)}"
@@ -48,34 +37,29 @@ def arms(
         for row in rows[:MOST_ARMS]
     ]  # fmt: skip
     names = [each["arm"] for each in data]
-    low, high = spread([each[key] for each in data for key in ("low", "mean", "high")], pad=0.12)
+    low, high = style.spread([each[key] for each in data for key in ("low", "mean", "high")], pad=0.12)
     if binary:
         low, high = max(0.0, low), min(1.0, high)
     x = {"type": "quantitative", "scale": {"domain": [low, high], "nice": False, "zero": False}}
-    y = {
-        "field": "arm",
-        "type": "nominal",
-        "sort": names,
-        "axis": {"title": None, "ticks": False, "domain": False},
-    }
-    told = len(names) <= len(SERIES)
+    y = style.named("arm", names)
+    told = len(names) <= len(style.SERIES)
     color: Spec = (
         {"field": "arm", "type": "nominal", "legend": None,
-         "scale": {"domain": names, "range": list(SERIES[: len(names)])}}
-        if told else {"value": BLUE}
+         "scale": {"domain": names, "range": list(style.SERIES[: len(names)])}}
+        if told else {"value": style.BLUE}
     )  # fmt: skip
     shape: Spec = (
         {"field": "arm", "type": "nominal", "legend": None,
-         "scale": {"domain": names, "range": list(SHAPES[: len(names)])}}
+         "scale": {"domain": names, "range": list(style.SHAPES[: len(names)])}}
         if told else {"value": "circle"}
     )  # fmt: skip
-    return figure(
+    return style.figure(
         title or say("arms", language),
         subtitle,
         {
-            "width": WIDTH,
+            "width": style.WIDTH,
             "height": {"step": 36},
-            "data": values(data),
+            "data": style.values(data),
             "layer": [
                 {
                     "transform": [{"filter": "datum.low !== null && datum.high !== null"}],
@@ -97,10 +81,7 @@ def arms(
                     "mark": {"type": "point", "filled": True, "size": 110, "opacity": 1},
                     "encoding": {"y": y, "x": {"field": "mean", **x}, "color": color, "shape": shape},
                 },
-                {
-                    "mark": {"type": "text", "align": "left", "dx": 12, "color": INK},
-                    "encoding": {"y": y, "x": {"value": WIDTH}, "text": {"field": "told"}},
-                },
+                style.told(y),
             ],
         },
     )  # fmt: skip

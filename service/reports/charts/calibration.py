@@ -5,18 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from service.reports.charts.style import (
-    BLUE,
-    GREEN,
-    INK,
-    VERMILION,
-    WIDTH,
-    Row,
-    Spec,
-    figure,
-    label,
-    values,
-)
+from service.reports.charts import style
+from service.reports.charts.style import Row, Spec
 from service.reports.charts.words import Language, say
 
 MOST = 60
@@ -29,8 +19,8 @@ def rows_of(found: Mapping[str, Any], language: Language = "en") -> list[Row]:
         ci, rate = each.get("mc_ci") or {}, each["rate"]
         rows.append(
             {
-                "hypothesis": label(each["hypothesis"]), "rate": rate, "low": ci.get("low"), "high": ci.get("high"),
-                "alpha": each.get("nominal_alpha"),
+                "hypothesis": style.label(each["hypothesis"]), "rate": rate,
+                "low": ci.get("low"), "high": ci.get("high"), "alpha": each.get("nominal_alpha"),
                 "tells": say("error" if each["tells"] == "type_one_error" else "power_zero", language),
                 "told": f"{100 * rate:.3g} %",
             }
@@ -52,26 +42,21 @@ def calibration(
     )
     names = [row["hypothesis"] for row in rows]
     kinds = [say("error", language), say("power_zero", language)]
-    y = {
-        "field": "hypothesis",
-        "type": "nominal",
-        "sort": names,
-        "axis": {"title": None, "ticks": False, "domain": False},
-    }
+    y = style.named("hypothesis", names)
     x = {
         "type": "quantitative", "scale": {"domain": [0, min(1.0, most)], "nice": False},
         "axis": {"title": say("rate", language), "labelExpr": "format(100 * datum.value, '~g')"},
     }  # fmt: skip
     by = {"field": "tells", "type": "nominal", "title": None}
-    color = {**by, "scale": {"domain": kinds, "range": [BLUE, GREEN]}}
+    color = {**by, "scale": {"domain": kinds, "range": [style.BLUE, style.GREEN]}}
     shape = {**by, "scale": {"domain": kinds, "range": ["circle", "triangle-up"]}}
-    return figure(
+    return style.figure(
         title or say("calibration", language),
         subtitle,
         {
-            "width": WIDTH,
+            "width": style.WIDTH,
             "height": {"step": 34},
-            "data": values(rows),
+            "data": style.values(rows),
             "layer": [
                 {
                     "transform": [{"filter": "datum.low !== null"}],
@@ -82,17 +67,14 @@ def calibration(
                 },
                 {
                     "transform": [{"filter": "datum.alpha !== null"}],
-                    "mark": {"type": "tick", "color": VERMILION, "thickness": 2.5, "size": 24},
+                    "mark": {"type": "tick", "color": style.VERMILION, "thickness": 2.5, "size": 24},
                     "encoding": {"y": y, "x": {"field": "alpha", **x}},
                 },
                 {
                     "mark": {"type": "point", "filled": True, "size": 100, "opacity": 1},
                     "encoding": {"y": y, "x": {"field": "rate", **x}, "color": color, "shape": shape},
                 },
-                {
-                    "mark": {"type": "text", "align": "left", "dx": 12, "color": INK},
-                    "encoding": {"y": y, "x": {"value": WIDTH}, "text": {"field": "told"}},
-                },
+                style.told(y),
             ],
         },
         note=f"| {say('alpha', language)}",

@@ -6,19 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from service.reports.charts.style import (
-    BLUE,
-    ORANGE,
-    SKY,
-    VERMILION,
-    WIDTH,
-    Row,
-    Spec,
-    figure,
-    ruler,
-    spread,
-    values,
-)
+from service.reports.charts import style
+from service.reports.charts.style import Row, Spec
 from service.reports.charts.units import Unit
 from service.reports.charts.words import Language, say
 
@@ -42,7 +31,7 @@ def cumulative(
     unit, margin, planned = Unit(binary), lines.get("margin"), lines.get("planned_n")
     names = {key: say(key, language) for key in ("effect", "pointwise", "anytime")}
     tail = rows[len(rows) // 10 :]  # the first points swing widely: the axis is for what follows
-    low, high = spread(
+    low, high = style.spread(
         [
             0.0,
             *(
@@ -58,7 +47,10 @@ def cumulative(
     ]
     scale = {
         "domain": [names[key] for key in ("effect", *bands)],
-        "range": [{"effect": BLUE, "pointwise": SKY, "anytime": ORANGE}[key] for key in ("effect", *bands)],
+        "range": [
+            {"effect": style.BLUE, "pointwise": style.SKY, "anytime": style.ORANGE}[key]
+            for key in ("effect", *bands)
+        ],
     }
     dashes = {
         "domain": scale["domain"],
@@ -76,11 +68,11 @@ def cumulative(
     y = {
         "type": "quantitative", "scale": {"domain": [low, high], "nice": False}, "axis": unit.axis(language),
     }  # fmt: skip
-    layers = [ruler("y", 0.0)]
+    layers = [style.ruler("y", 0.0)]
     if margin is not None:
-        layers += [ruler("y", at, dash=(5, 3), color=VERMILION) for at in (-margin, margin)]
+        layers += [style.ruler("y", at, dash=(5, 3), color=style.VERMILION) for at in (-margin, margin)]
     if planned is not None and not n_clusters:
-        layers.append(ruler("x", planned, dash=(2, 2)))
+        layers.append(style.ruler("x", planned, dash=(2, 2)))
         layers.append(_planned(planned, f"{say('planned', language)} = {planned}"))
     for name, ends in (("anytime", "sequence"), ("pointwise", "band")):
         if name in bands:
@@ -98,10 +90,10 @@ def cumulative(
         }
     )
     order = _order(analysis, language)
-    return figure(
+    return style.figure(
         title or say("cumulative", language),
         " · ".join(filter(None, (subtitle, order))),
-        {"width": WIDTH + 60, "height": 280, "data": values(rows), "layer": layers},
+        {"width": style.WIDTH + 60, "height": 280, "data": style.values(rows), "layer": layers},
     )
 
 

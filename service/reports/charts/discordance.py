@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from service.reports.charts.style import GRID, INK, ORANGE, PAPER, Row, Spec, figure, label, values
+from service.reports.charts import style
+from service.reports.charts.style import Row, Spec
 from service.reports.charts.words import Language, say
 
 CELL = 110
@@ -45,15 +46,15 @@ def discordance(
     names = (baseline or say("baseline", language), candidate or say("candidate", language))
     y = {
         "field": "baseline", "type": "nominal", "sort": [right, wrong],
-        "axis": {"title": label(names[0]), "ticks": False, "domain": False},
+        "axis": {"title": style.label(names[0]), "ticks": False, "domain": False},
     }  # fmt: skip
     x = {
         "field": "candidate", "type": "nominal", "sort": [right, wrong],
-        "axis": {"title": label(names[1]), "orient": "top", "labelAngle": 0, "ticks": False, "domain": False},
+        "axis": {"title": style.label(names[1]), "orient": "top", "labelAngle": 0, "ticks": False, "domain": False},
     }  # fmt: skip
     scale = {
         "domain": ["both_correct", "only_baseline", "only_candidate", "both_wrong"],
-        "range": [GRID, ORANGE, CELL_BLUE, GRID],
+        "range": [style.GRID, style.ORANGE, CELL_BLUE, style.GRID],
     }
     told = {
         "condition": [
@@ -63,18 +64,18 @@ def discordance(
             },  # on its own blue, whatever the paper
             {"test": "datum.cell === 'only_baseline'", "value": "#111111"},
         ],
-        "value": INK,
+        "value": style.INK,
     }
-    return figure(
+    return style.figure(
         title or say("discordance", language),
         subtitle,
         {
             "width": 2 * CELL + 80,
             "height": 2 * CELL - 40,
-            "data": values(cells_of(counts, language)),
+            "data": style.values(cells_of(counts, language)),
             "layer": [
                 {
-                    "mark": {"type": "rect", "stroke": PAPER, "strokeWidth": 1.5},
+                    "mark": {"type": "rect", "stroke": style.PAPER, "strokeWidth": 1.5},
                     "encoding": {
                         "x": x, "y": y,
                         "color": {"field": "cell", "type": "nominal", "scale": scale, "legend": None},

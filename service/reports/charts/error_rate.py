@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from service.reports.charts.style import BLUE, VERMILION, WIDTH, Spec, figure, label, ruler, values
+from service.reports.charts import style
+from service.reports.charts.style import Spec
 from service.reports.charts.words import Language, say
 
 
@@ -28,31 +29,31 @@ def error_rate(analysis: Mapping[str, Any], *, subtitle: str = "", language: Lan
         "type": "quantitative",
         "axis": {"title": say("size", language), "grid": False, "tickMinStep": 1},
     }
-    return figure(
+    return style.figure(
         say("error_rate", language),
-        subtitle or label(analysis.get("test", "")),
+        subtitle or style.label(analysis.get("test", "")),
         {
-            "width": WIDTH,
+            "width": style.WIDTH,
             "height": 220,
-            "data": values(rows),
+            "data": style.values(rows),
             "layer": [
-                ruler("y", alpha, dash=(5, 3), color=VERMILION),
+                style.ruler("y", alpha, dash=(5, 3), color=style.VERMILION),
                 {
                     "data": {"values": [{}]},
                     "mark": {"type": "text", "align": "right", "baseline": "bottom", "dy": -3, "fontSize": 11},
                     "encoding": {
-                        "y": {"datum": alpha, "type": "quantitative"}, "x": {"value": WIDTH},
+                        "y": {"datum": alpha, "type": "quantitative"}, "x": {"value": style.WIDTH},
                         "text": {"value": f"alpha {alpha:g}"},
                     },
                 },
                 {
                     "transform": [{"filter": "datum.low !== null"}],
-                    "mark": {"type": "rule", "strokeWidth": 2, "color": BLUE},
+                    "mark": {"type": "rule", "strokeWidth": 2, "color": style.BLUE},
                     "encoding": {"x": x, "y": {"field": "low", **y}, "y2": {"field": "high"}},
                 },
-                {"mark": {"type": "line", "color": BLUE}, "encoding": {"x": x, "y": {"field": "rate", **y}}},
+                {"mark": {"type": "line", "color": style.BLUE}, "encoding": {"x": x, "y": {"field": "rate", **y}}},
                 {
-                    "mark": {"type": "point", "filled": True, "size": 70, "color": BLUE, "opacity": 1},
+                    "mark": {"type": "point", "filled": True, "size": 70, "color": style.BLUE, "opacity": 1},
                     "encoding": {"x": x, "y": {"field": "rate", **y}},
                 },
             ],

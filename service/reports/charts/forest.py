@@ -7,20 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from service.reports.charts.style import (
-    BLUE,
-    INK,
-    SOFT,
-    VERMILION,
-    WIDTH,
-    Row,
-    Spec,
-    figure,
-    label,
-    ruler,
-    spread,
-    values,
-)
+from service.reports.charts import style
+from service.reports.charts.style import Row, Spec
 from service.reports.charts.units import Unit, interval_of
 from service.reports.charts.words import Language, say
 
@@ -50,12 +38,12 @@ def rows_of(
             continue
         found.append(
             {
-                "label": label(f"{prefix}{name}"),
+                "label": style.label(f"{prefix}{name}"),
                 "delta": analysis["delta"],
                 "low": ci.get("low"),
                 "high": ci.get("high"),
                 "level": ci.get("level"),
-                "method": label(ci.get("method", "")),
+                "method": style.label(ci.get("method", "")),
                 "read": name == read,
             }
         )
@@ -79,37 +67,32 @@ def forest(
     cut = sum(len(panel.rows) for panel in panels) > MOST_INTERVALS
     more = f"{MOST_INTERVALS} / {sum(len(panel.rows) for panel in panels)}" if cut else ""
     content: Spec = shown[0] if len(shown) == 1 else {"vconcat": shown, "spacing": 24}
-    return figure(title or say("forest", language), subtitle, content, note=more)
+    return style.figure(title or say("forest", language), subtitle, content, note=more)
 
 
 def _panel(panel: Panel, rows: Sequence[Row], language: Language, *, named: bool) -> Spec:
     ends = [each[key] for each in rows for key in ("low", "delta", "high")]
     sesoi = panel.sesoi
-    low, high = spread([*ends, 0.0, *(() if sesoi is None else (sesoi, -sesoi))])
+    low, high = style.spread([*ends, 0.0, *(() if sesoi is None else (sesoi, -sesoi))])
     data = [_drawn(row, name, panel.unit, (low, high)) for row, name in zip(rows, _names(rows), strict=True)]
     names = [each["row"] for each in data]
     x = {"type": "quantitative", "scale": {"domain": [low, high], "nice": False, "zero": False}}
-    y = {
-        "field": "row",
-        "type": "nominal",
-        "sort": names,
-        "axis": {"title": None, "ticks": False, "domain": False, "grid": False, "labelPadding": 10},
-    }  # fmt: skip
+    y = style.named("row", names, grid=False, labelPadding=10)
     read = any(row["read"] for row in rows)
     chosen = {
-        "condition": {"test": "datum.read", "value": BLUE},
-        "value": INK if read else BLUE,
+        "condition": {"test": "datum.read", "value": style.BLUE},
+        "value": style.INK if read else style.BLUE,
     }
     axis = panel.unit.axis(language)
-    lines = [ruler("x", 0.0)]
+    lines = [style.ruler("x", 0.0)]
     if sesoi is not None:
-        lines += [ruler("x", at, dash=(5, 3), color=VERMILION) for at in (-sesoi, sesoi)]
+        lines += [style.ruler("x", at, dash=(5, 3), color=style.VERMILION) for at in (-sesoi, sesoi)]
         lines.append(_told(sesoi, say("sesoi", language), high, low))
     return {
-        **({"title": {"text": label(panel.endpoint), "fontSize": 13}} if named else {}),
-        "width": WIDTH,
+        **({"title": {"text": style.label(panel.endpoint), "fontSize": 13}} if named else {}),
+        "width": style.WIDTH,
         "height": {"step": ROW_HEIGHT},
-        "data": values(data),
+        "data": style.values(data),
         "layer": [
             *lines,
             {
@@ -146,10 +129,7 @@ def _panel(panel: Panel, rows: Sequence[Row], language: Language, *, named: bool
                     },
                 },
             },
-            {
-                "mark": {"type": "text", "align": "left", "dx": 12, "color": INK},
-                "encoding": {"y": y, "x": {"value": WIDTH}, "text": {"field": "told"}},
-            },
+            style.told(y),
         ],
     }  # fmt: skip
 
@@ -159,7 +139,7 @@ def _names(rows: Sequence[Row]) -> list[str]:
     seen: Counter[str] = Counter()
     names = []
     for row in rows:
-        name = label(row["label"])
+        name = style.label(row["label"])
         seen[name] += 1
         names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
     return names
@@ -184,7 +164,7 @@ def _told(at: float, text: str, high: float, low: float) -> Spec:
         "data": {"values": [{}]},
         "mark": {
             "type": "text", "align": "right" if right else "left", "baseline": "bottom", "dx": -4 if right else 4,
-            "dy": -3, "fontSize": 11, "color": SOFT,
+            "dy": -3, "fontSize": 11, "color": style.SOFT,
         },
         "encoding": {
             "x": {"datum": at, "type": "quantitative"}, "y": {"value": 0}, "text": {"value": text},

@@ -5,20 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from service.reports.charts.style import (
-    BLUE,
-    INK,
-    ORANGE,
-    SOFT,
-    VERMILION,
-    WIDTH,
-    Row,
-    Spec,
-    figure,
-    label,
-    ruler,
-    values,
-)
+from service.reports.charts import style
+from service.reports.charts.style import Row, Spec
 from service.reports.charts.units import Unit
 from service.reports.charts.words import Language, say
 
@@ -59,56 +47,55 @@ def multiverse(
     by = {"field": "truth", "type": "nominal", "title": None}
     x = {"field": "at", "type": "quantitative", "scale": {"domain": [0.5, len(rows) + 0.5], "nice": False}}
     no_axis = {**x, "axis": None}
-    lines = [ruler("y", 0.0)]
+    lines = [style.ruler("y", 0.0)]
     if sesoi is not None:
-        lines += [ruler("y", at, dash=(5, 3), color=VERMILION) for at in (-sesoi, sesoi)]
+        lines += [style.ruler("y", at, dash=(5, 3), color=style.VERMILION) for at in (-sesoi, sesoi)]
     y = {"field": "delta", "type": "quantitative", "axis": unit.axis(language)}
     top: Spec = {
-        "width": WIDTH,
+        "width": style.WIDTH,
         "height": 200,
-        "data": values(rows),
+        "data": style.values(rows),
         "layer": [
             *lines,
             {
                 "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
                 "encoding": {
                     "x": no_axis, "y": y,
-                    "color": {**by, "scale": {"domain": [holds, fails], "range": [BLUE, ORANGE]}},
+                    "color": {**by, "scale": {"domain": [holds, fails], "range": [style.BLUE, style.ORANGE]}},
                     "shape": {**by, "scale": {"domain": [holds, fails], "range": ["circle", "triangle-down"]}},
                 },
             },
             {
                 "transform": [{"filter": "datum.planned"}],
-                "mark": {"type": "point", "size": 190, "color": INK, "strokeWidth": 2, "filled": False},
+                "mark": {"type": "point", "size": 190, "color": style.INK, "strokeWidth": 2, "filled": False},
                 "encoding": {"x": no_axis, "y": y},
             },
             {
                 "transform": [{"filter": "datum.planned"}],
-                "mark": {"type": "text", "dy": -16, "color": INK},
+                "mark": {"type": "text", "dy": -16, "color": style.INK},
                 "encoding": {"x": no_axis, "y": y, "text": {"value": say("as_planned", language)}},
             },
         ],
     }  # fmt: skip
     choices = _choices(found, rows)
-    heading, words = title or say("multiverse", language), subtitle or label(hypothesis)
+    heading, words = title or say("multiverse", language), subtitle or style.label(hypothesis)
     if not choices:
-        return figure(heading, words, top)
+        return style.figure(heading, words, top)
     forks = list(dict.fromkeys(row["choice"] for row in choices))
     counted = {"values": list(range(1, len(rows) + 1))} if len(rows) <= MOST_CHOICES else {"tickMinStep": 1}
     axis = {"title": say("universe", language), "format": "d", "grid": False, **counted}
     bottom: Spec = {
-        "width": WIDTH,
+        "width": style.WIDTH,
         "height": {"step": 20},
-        "title": {"text": say("departs", language), "fontSize": 12, "color": SOFT, "offset": 4},
-        "data": values(choices),
-        "mark": {"type": "tick", "thickness": 3, "size": 14, "color": SOFT},
+        "title": {"text": say("departs", language), "fontSize": 12, "color": style.SOFT, "offset": 4},
+        "data": style.values(choices),
+        "mark": {"type": "tick", "thickness": 3, "size": 14, "color": style.SOFT},
         "encoding": {
             "x": {**x, "axis": axis},
-            "y": {"field": "choice", "type": "nominal", "sort": forks,
-                  "axis": {"title": None, "ticks": False, "domain": False}},
+            "y": style.named("choice", forks),
         },
     }  # fmt: skip
-    return figure(heading, words, {"vconcat": [top, bottom], "spacing": 10})
+    return style.figure(heading, words, {"vconcat": [top, bottom], "spacing": 10})
 
 
 def _choices(found: Mapping[str, Any], rows: list[Row]) -> list[Row]:
@@ -116,7 +103,7 @@ def _choices(found: Mapping[str, Any], rows: list[Row]) -> list[Row]:
     planned = {fork["id"]: fork["options"][0] for fork in found["choices"][:MOST_CHOICES] if fork["options"]}
     chosen = {universe["number"]: universe["choices"] for universe in found["universes"]}
     return [
-        {"at": row["at"], "choice": label(name)}
+        {"at": row["at"], "choice": style.label(name)}
         for row in rows
         for name, taken in chosen[row["number"]].items()
         if name in planned and taken != planned[name]

@@ -30,17 +30,9 @@ class Asked(NamedTuple):
     language: Language
 
 
-def _curve(asked: Asked) -> Spec:
-    return cumulative(
-        asked.analysis,
-        binary=asked.binary,
-        subtitle=say("exploratory", asked.language),
-        language=asked.language,
-    )
-
-
-def _ranked(asked: Asked) -> Spec:
-    return ranking(
+def _exploring(draw: Callable[..., Spec]) -> Callable[[Asked], Spec]:
+    """What draws an analysis as it is, and says that nothing was planned."""
+    return lambda asked: draw(
         asked.analysis,
         binary=asked.binary,
         subtitle=say("exploratory", asked.language),
@@ -89,8 +81,8 @@ def _table(asked: Asked) -> Spec:
 
 
 _PICTURES: Mapping[Picture, tuple[frozenset[str], Callable[[Asked], Spec]]] = {
-    "cumulative": (frozenset({"points", "band", "lines"}), _curve),
-    "ranking": (frozenset({"arms", "pairs", "tied_sets"}), _ranked),
+    "cumulative": (frozenset({"points", "band", "lines"}), _exploring(cumulative)),
+    "ranking": (frozenset({"arms", "pairs", "tied_sets"}), _exploring(ranking)),
     "power": (frozenset({"points", "target_power"}), _power),
     "error_rate": (frozenset({"points", "alpha", "rate"}), _errors),
     "forest": (frozenset({"delta", "ci"}), _forest),

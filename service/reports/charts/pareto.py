@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from service.reports.charts.style import BLUE, INK, SOFT, WIDTH, Row, Spec, figure, label, spread, values
+from service.reports.charts import style
+from service.reports.charts.style import Row, Spec
 from service.reports.charts.units import Unit
 from service.reports.charts.words import Language, say
 
@@ -40,25 +41,27 @@ def pareto(
     """Rows of `arm`, `quality`, `cost` and the ends of their intervals (`quality_low`, …; null where there is none)."""
     unit, shown = Unit(binary), list(rows[:MOST_ARMS])
     kept = frontier(shown, quality_lower=quality_lower, cost_higher=cost_higher)
-    middle = sum(spread([row["cost"] for row in shown])) / 2  # names stand where there is room
+    middle = sum(style.spread([row["cost"] for row in shown])) / 2  # names stand where there is room
     data = [
         {
             **row,
-            "arm": label(row["arm"]),
+            "arm": style.label(row["arm"]),
             "kept": each,
             "place": say("frontier" if each else "dominated", language),
             "side": "left" if row["cost"] > middle else "right",
         }
         for row, each in zip(shown, kept, strict=True)
     ]
-    y_axis = unit.axis(language, "value") | {"title": label(quality) + (" (%)" if binary else "")}
+    y_axis = unit.axis(language, "value") | {"title": style.label(quality) + (" (%)" if binary else "")}
     domains = {
-        name: spread([row[key] for row in data for key in (name, f"{name}_low", f"{name}_high")], pad=0.12)
+        name: style.spread(
+            [row[key] for row in data for key in (name, f"{name}_low", f"{name}_high")], pad=0.12
+        )
         for name in ("quality", "cost")
     }
     x = {
         "type": "quantitative", "scale": {"domain": list(domains["cost"]), "nice": False, "zero": False},
-        "axis": {"title": label(cost), "format": "~s"},
+        "axis": {"title": style.label(cost), "format": "~s"},
     }  # fmt: skip
     y = {
         "type": "quantitative", "scale": {"domain": list(domains["quality"]), "nice": False, "zero": False},
@@ -66,19 +69,19 @@ def pareto(
     }  # fmt: skip
     names = [say("frontier", language), say("dominated", language)]
     by = {"field": "place", "type": "nominal", "title": None, "legend": {"columns": 1}}
-    color = {**by, "scale": {"domain": names, "range": [BLUE, SOFT]}}
+    color = {**by, "scale": {"domain": names, "range": [style.BLUE, style.SOFT]}}
     shape = {**by, "scale": {"domain": names, "range": ["diamond", "circle"]}}
-    return figure(
+    return style.figure(
         title or say("pareto", language),
         subtitle,
         {
-            "width": WIDTH,
+            "width": style.WIDTH,
             "height": 300,
-            "data": values(data),
+            "data": style.values(data),
             "layer": [
                 {
                     "transform": [{"filter": "datum.kept"}],
-                    "mark": {"type": "line", "interpolate": "step-after", "strokeDash": [4, 3], "color": SOFT},
+                    "mark": {"type": "line", "interpolate": "step-after", "strokeDash": [4, 3], "color": style.SOFT},
                     "encoding": {"x": {"field": "cost", **x}, "y": {"field": "quality", **y}},
                 },
                 {
@@ -106,7 +109,7 @@ def pareto(
                 *(
                     {
                         "transform": [{"filter": f"datum.side === '{side}'"}],
-                        "mark": {"type": "text", "align": align, "dx": dx, "dy": -9, "color": INK},
+                        "mark": {"type": "text", "align": align, "dx": dx, "dy": -9, "color": style.INK},
                         "encoding": {
                             "x": {"field": "cost", **x}, "y": {"field": "quality", **y}, "text": {"field": "arm"},
                         },

@@ -5,18 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from service.reports.charts.style import (
-    SOFT,
-    VERMILION,
-    WIDTH,
-    Row,
-    Spec,
-    figure,
-    label,
-    ruler,
-    scale_of,
-    values,
-)
+from service.reports.charts import style
+from service.reports.charts.style import Row, Spec
 from service.reports.charts.units import Unit
 from service.reports.charts.words import Language, say
 
@@ -39,9 +29,9 @@ def power_of_rules(
         if power.get("reason") and not rule_rows(power, language)
     ]
     if not panels:
-        return figure(say("power", language), subtitle, _sentence(reasons[:4] or ["–"]))
+        return style.figure(say("power", language), subtitle, _sentence(reasons[:4] or ["–"]))
     content: Spec = panels[0] if len(panels) == 1 else {"vconcat": panels, "spacing": 28}
-    return figure(say("power", language), subtitle, content, note=" ".join(reasons))
+    return style.figure(say("power", language), subtitle, content, note=" ".join(reasons))
 
 
 def rule_rows(power: Mapping[str, Any], language: Language = "en") -> list[Row]:
@@ -68,12 +58,12 @@ def power_of_test(analysis: Mapping[str, Any], *, subtitle: str = "", language: 
     ]
     names = list(dict.fromkeys(row["series"] for row in rows))
     axis = {
-        "title": f"{say('size', language)} ({label(analysis.get('unit', ''))})",
+        "title": f"{say('size', language)} ({style.label(analysis.get('unit', ''))})",
         "format": "~s",
         "grid": False,
     }
     x = {"field": "n", "type": "quantitative", "axis": axis, "scale": {"zero": False}}
-    return figure(
+    return style.figure(
         say("power", language),
         subtitle,
         _curves(rows, x, names, float(analysis["target_power"]), say("power_axis", language), language),
@@ -94,7 +84,7 @@ def _rule(power: Mapping[str, Any], unit: Unit, language: Language, *, named: bo
             -1.0 if sum(1 if row["truth"] > 0 else -1 if row["truth"] < 0 else 0 for row in rows) < 0 else 1.0
         )
         found["layer"] += [
-            ruler("x", side * sesoi, dash=(5, 3), color=VERMILION),
+            style.ruler("x", side * sesoi, dash=(5, 3), color=style.VERMILION),
             {
                 "data": {"values": [{}]},
                 "mark": {"type": "text", "align": "left", "dx": 5, "baseline": "bottom", "fontSize": 11},
@@ -104,7 +94,7 @@ def _rule(power: Mapping[str, Any], unit: Unit, language: Language, *, named: bo
                 },
             },
         ]  # fmt: skip
-    title = {"title": {"text": label(power["hypothesis"]), "fontSize": 13}} if named else {}
+    title = {"title": {"text": style.label(power["hypothesis"]), "fontSize": 13}} if named else {}
     return {**title, **found}
 
 
@@ -120,20 +110,21 @@ def _curves(
     }
     by = {"field": "series", "type": "nominal", **legend}
     color, dash, shape = (
-        {**by, "scale": scale_of(names, "color")},
-        {**by, "scale": scale_of(names, "dash")},
-        {**by, "scale": scale_of(names, "shape")},
+        {**by, "scale": style.scale_of(names, "color")},
+        {**by, "scale": style.scale_of(names, "dash")},
+        {**by, "scale": style.scale_of(names, "shape")},
     )
     return {
-        "width": WIDTH,
+        "width": style.WIDTH,
         "height": 220,
-        "data": values(rows),
+        "data": style.values(rows),
         "layer": [
-            ruler("y", target, dash=(2, 2)),
+            style.ruler("y", target, dash=(2, 2)),
             {
                 "data": {"values": [{}]},
                 "mark": {
-                    "type": "text", "align": "left", "baseline": "bottom", "dy": -3, "fontSize": 11, "color": SOFT,
+                    "type": "text", "align": "left", "baseline": "bottom", "dy": -3, "fontSize": 11,
+                    "color": style.SOFT,
                 },
                 "encoding": {
                     "y": {"datum": target, "type": "quantitative"}, "x": {"value": 5},
@@ -165,9 +156,9 @@ def _series(at: Mapping[str, Any], language: Language) -> str:
 def _sentence(lines: Sequence[str]) -> Spec:
     """A picture that says why there is none."""
     return {
-        "width": WIDTH,
+        "width": style.WIDTH,
         "height": 20 * len(lines),
-        "data": values([{"at": at, "text": label(line, 110)} for at, line in enumerate(lines)]),
+        "data": style.values([{"at": at, "text": style.label(line, 110)} for at, line in enumerate(lines)]),
         "mark": {"type": "text", "align": "left", "x": 0},
         "encoding": {"y": {"field": "at", "type": "ordinal", "axis": None}, "text": {"field": "text"}},
     }

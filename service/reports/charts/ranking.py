@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from service.reports.charts.style import BLUE, INK, PURPLE, SOFT, Spec, figure, label, spread, values
+from service.reports.charts import style
+from service.reports.charts.style import Spec
 from service.reports.charts.units import Unit
 from service.reports.charts.words import Language, say
 
@@ -26,8 +27,9 @@ def ranking(
     unit = Unit(binary and measured == "mean")
     rows = [
         {
-            "arm": label(each["name"]), "mean": each[measured], "rank": each["rank"], "rank_low": each["rank_low"],
-            "rank_high": each["rank_high"], "may_be_best": each["may_be_best"],
+            "arm": style.label(each["name"]), "mean": each[measured],
+            "rank": each["rank"], "rank_low": each["rank_low"], "rank_high": each["rank_high"],
+            "may_be_best": each["may_be_best"],
             "told": unit.amount(each[measured], signed=False),
         }
         for each in analysis["arms"]
@@ -42,11 +44,11 @@ def ranking(
     ]
     y = {"field": "arm", "type": "nominal", "sort": names}
     axis = {"axis": {"title": None, "ticks": False, "domain": False, "grid": False}}
-    low, high = spread([row["mean"] for row in rows], pad=0.25)
+    low, high = style.spread([row["mean"] for row in rows], pad=0.25)
     best, other = say("may_be_best", language), say("not_best", language)
     chosen: Spec = {
-        "condition": {"test": "datum.may_be_best", "value": BLUE},
-        "value": SOFT,
+        "condition": {"test": "datum.may_be_best", "value": style.BLUE},
+        "value": style.SOFT,
     }
     shape: Spec = {"condition": {"test": "datum.may_be_best", "value": "diamond"}, "value": "circle"}
     step = {"step": 28}
@@ -66,7 +68,7 @@ def ranking(
                 },
             },
             {
-                "mark": {"type": "text", "align": "left", "dx": 9, "color": INK},
+                "mark": {"type": "text", "align": "left", "dx": 9, "color": style.INK},
                 "encoding": {"y": y, "x": {"field": "mean", "type": "quantitative"}, "text": {"field": "told"}},
             },
         ],
@@ -97,10 +99,10 @@ def ranking(
     if ties:
         panels.append(_ties(ties, y, len(sets), step, language))
     note = f"◆ {best} · ● {other}"
-    return figure(
+    return style.figure(
         title or say("ranking", language),
         subtitle,
-        {"data": values(rows), "hconcat": panels, "spacing": 24},
+        {"data": style.values(rows), "hconcat": panels, "spacing": 24},
         note=note,
     )
 
@@ -113,14 +115,16 @@ def _ties(ties: list[dict[str, Any]], y: Spec, count: int, step: Spec, language:
     return {
         "width": max(70, 22 * count),
         "height": step,
-        "data": values(ties),
+        "data": style.values(ties),
         "layer": [
             {
-                "mark": {"type": "line", "strokeWidth": 3, "color": PURPLE},
+                "mark": {"type": "line", "strokeWidth": 3, "color": style.PURPLE},
                 "encoding": {"y": {**y, "axis": None}, "x": x, "detail": {"field": "set"}},
             },
             {
-                "mark": {"type": "point", "shape": "square", "filled": True, "size": 60, "color": PURPLE, "opacity": 1},
+                "mark": {
+                    "type": "point", "shape": "square", "filled": True, "size": 60, "color": style.PURPLE, "opacity": 1,
+                },
                 "encoding": {"y": y, "x": x},
             },
         ],

@@ -101,6 +101,24 @@ def ruler(axis: Literal["x", "y"], at: float, *, dash: Sequence[int] = (1, 0), c
     }
 
 
+def named(field: str, names: Sequence[str], **axis: Any) -> Spec:
+    """An axis that has a row for every name, in their order, and no line of its own."""
+    return {
+        "field": field,
+        "type": "nominal",
+        "sort": list(names),
+        "axis": {"title": None, "ticks": False, "domain": False, **axis},
+    }
+
+
+def told(y: Spec) -> Spec:
+    """What is `told` of every row, in words beside the picture."""
+    return {
+        "mark": {"type": "text", "align": "left", "dx": 12, "color": INK},
+        "encoding": {"y": y, "x": {"value": WIDTH}, "text": {"field": "told"}},
+    }
+
+
 def scale_of(names: Sequence[str], what: Literal["color", "dash", "shape"]) -> Spec:
     """The scale of a legend with these names, the same for every way of telling them apart."""
     pools: dict[str, Sequence[Any]] = {

@@ -81,12 +81,18 @@ def clusters(text: str) -> tuple[int, str] | None:
 
 def endpoint_kind(text: str) -> str | None:
     """Binary, continuous or nothing that can be told."""
+    return _first(
+        text,
+        ("binary", r"\bbinary\b|0/1|二元|二值|\byes/no\b|pass/fail"),
+        ("continuous", r"f1\b|\bscore\b|bleu|rouge|continuous|连续|分数"),
+        ("binary", r"accuracy|准确率|正确率|\bacc\b"),
+    )
+
+
+def _first(text: str, *meant: tuple[str, str]) -> str | None:
+    """What the first of the patterns that the text has means."""
     said = fold(text).casefold()
-    if re.search(r"\bbinary\b|0/1|二元|二值|\byes/no\b|pass/fail", said):
-        return "binary"
-    if re.search(r"f1\b|\bscore\b|bleu|rouge|continuous|连续|分数", said):
-        return "continuous"
-    return "binary" if re.search(r"accuracy|准确率|正确率|\bacc\b", said) else None
+    return next((meaning for meaning, words in meant if re.search(words, said)), None)
 
 
 def endpoint_id(text: str) -> str | None:
@@ -99,15 +105,11 @@ def endpoint_id(text: str) -> str | None:
 
 def claim(text: str) -> str | None:
     """What a statement claims."""
-    said = fold(text).casefold()
-    if re.search(r"non-?inferior|not worse|非劣|不劣于|不差于", said):
-        return "non_inferiority"
-    if re.search(r"equivalen|等价|等效", said):
-        return "equivalence"
-    return (
-        "superiority"
-        if re.search(r"improv|outperform|better|higher|increase|exceed|raise|提高|提升|优于|高于|超过", said)
-        else None
+    return _first(
+        text,
+        ("non_inferiority", r"non-?inferior|not worse|非劣|不劣于|不差于"),
+        ("equivalence", r"equivalen|等价|等效"),
+        ("superiority", r"improv|outperform|better|higher|increase|exceed|raise|提高|提升|优于|高于|超过"),
     )
 
 
@@ -224,39 +226,35 @@ def spoken_tests() -> list[tuple[StatTest[Any, Any], Spoken]]:
 
 def family_policy(text: str) -> str | None:
     """What is done about several hypotheses."""
-    said = fold(text).casefold()
-    named = {
-        "none": r"uncorrected|without correction|no correction|不校正|不做校正|未校正",
-        "bonferroni": r"bonferroni",
-        "holm": r"\bholm\b",
-        "hochberg": r"hochberg",
-        "hommel": r"hommel",
-        "max_t": r"\bmax[-_ ]?t\b|westfall|romano",
-    }
-    found = [policy for policy, words in named.items() if re.search(words, said)]
-    return found[0] if found else None
+    return _first(
+        text,
+        ("none", r"uncorrected|without correction|no correction|不校正|不做校正|未校正"),
+        ("bonferroni", r"bonferroni"),
+        ("holm", r"\bholm\b"),
+        ("hochberg", r"hochberg"),
+        ("hommel", r"hommel"),
+        ("max_t", r"\bmax[-_ ]?t\b|westfall|romano"),
+    )
 
 
 def stopping(text: str) -> str | None:
     """When results are looked at."""
-    said = fold(text).casefold()
-    if re.search(r"anytime|e-process|随时有效", said):
-        return "anytime_valid"
-    if re.search(r"group.sequential|lan-demets|obrien|pocock|成组序贯", said):
-        return "group_sequential"
-    if re.search(r"no interim|fixed n|pre-?specified n|planned n|无中期|不做中期|不进行中期|固定样本", said):
-        return "fixed_n"
-    return None
+    return _first(
+        text,
+        ("anytime_valid", r"anytime|e-process|随时有效"),
+        ("group_sequential", r"group.sequential|lan-demets|obrien|pocock|成组序贯"),
+        ("fixed_n", r"no interim|fixed n|pre-?specified n|planned n|无中期|不做中期|不进行中期|固定样本"),
+    )
 
 
 def missing_policy(text: str) -> str | None:
     """What a result that is not there does."""
-    said = fold(text).casefold()
-    if re.search(r"worst|最不利|最坏", said):
-        return "worst_case"
-    if re.search(r"exclude|drop|剔除|排除", said):
-        return "exclude_pair"
-    return "fail" if re.search(r"\bfail|违反|失败", said) else None
+    return _first(
+        text,
+        ("worst_case", r"worst|最不利|最坏"),
+        ("exclude_pair", r"exclude|drop|剔除|排除"),
+        ("fail", r"\bfail|违反|失败"),
+    )
 
 
 def mentioned(text: str, names: Sequence[str]) -> Iterator[str]:

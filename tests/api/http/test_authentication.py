@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from sqlalchemy import event
@@ -10,28 +10,9 @@ from service.api.http.authentication import KeyCache
 from service.domain.access import new_secret
 from service.errors import Unauthorized
 from service.store import keys
+from tests.api.http.conftest import NOON
 
 pytestmark = pytest.mark.any_database
-
-NOW = datetime(2027, 1, 4, 12, tzinfo=UTC)
-
-
-class Clock:
-    """Two clocks that move when told."""
-
-    def __init__(self):
-        self.seconds = 0.0
-
-    def monotonic(self):
-        return self.seconds
-
-    def now(self):
-        return NOW + timedelta(seconds=self.seconds)
-
-
-@pytest.fixture
-def clock():
-    return Clock()
 
 
 @pytest.fixture
@@ -70,7 +51,7 @@ def test_a_revoked_key_ends_within_five_seconds(database, cache, clock, new_key,
     key, secret = new_key("read")
     find(cache, secret)
     with database.write() as session:
-        keys.revoke(session, project, key.id, NOW)
+        keys.revoke(session, project, key.id, NOON)
     clock.seconds = 5
     with pytest.raises(Unauthorized, match="revoked"):
         find(cache, secret)
@@ -84,7 +65,7 @@ def test_a_key_revoked_by_this_process_ends_at_once(database, cache, new_key, pr
     find(cache, secret)
     find(cache, other)
     with database.write() as session:
-        keys.revoke(session, project, key.id, NOW)
+        keys.revoke(session, project, key.id, NOON)
     cache.forget(key.id)
     with pytest.raises(Unauthorized, match="revoked"):
         find(cache, secret)
@@ -92,7 +73,7 @@ def test_a_key_revoked_by_this_process_ends_at_once(database, cache, new_key, pr
 
 
 def test_an_expired_key_ends_on_the_second_although_cached(cache, clock, new_key):
-    _, secret = new_key("read", expires_at=NOW + timedelta(seconds=2))
+    _, secret = new_key("read", expires_at=NOON + timedelta(seconds=2))
     find(cache, secret)
     clock.seconds = 1.999
     assert cache.cached(header(secret)) is not None
@@ -149,12 +130,12 @@ def test_last_use_is_written_outside_of_requests(database, cache, clock, new_key
         assert keys.get(session, project, key.id).last_used_at is None
     cache.write_last_use()
     with database.read() as session:
-        assert keys.get(session, project, key.id).last_used_at == NOW + timedelta(seconds=2)
+        assert keys.get(session, project, key.id).last_used_at == NOON + timedelta(seconds=2)
     clock.seconds = 30
     find(cache, secret)
     cache.write_last_use()
     with database.read() as session:
-        assert keys.get(session, project, key.id).last_used_at == NOW + timedelta(seconds=2)
+        assert keys.get(session, project, key.id).last_used_at == NOON + timedelta(seconds=2)
 
 
 def test_every_operation_but_health_asks_for_a_key(anonymous):

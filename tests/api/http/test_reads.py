@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-
 import pytest
 
 from service.api.http import reads as module
@@ -12,26 +10,6 @@ from service.errors import Unavailable
 from service.store import audit
 from tests.api.conftest import add_key, add_project
 
-START = datetime(2027, 1, 4, 9, tzinfo=UTC)
-
-
-class Time:
-    """A clock that a test moves."""
-
-    def __init__(self):
-        self.seconds = 0.0
-
-    def monotonic(self):
-        return self.seconds
-
-    def now(self):
-        return START + timedelta(seconds=self.seconds)
-
-
-@pytest.fixture
-def time():
-    return Time()
-
 
 @pytest.fixture
 def caller(database):
@@ -39,8 +17,8 @@ def caller(database):
 
 
 @pytest.fixture
-def reads(database, time):
-    return Reads(database, monotonic=time.monotonic, now=time.now)
+def reads(database, clock):
+    return Reads(database, monotonic=clock.monotonic, now=clock.now)
 
 
 def events(database, caller):
@@ -51,17 +29,17 @@ def events(database, caller):
         ]
 
 
-def test_the_first_read_is_written_and_those_of_the_next_minute_are_one_event(database, caller, reads, time):
+def test_the_first_read_is_written_and_those_of_the_next_minute_are_one_event(database, caller, reads, clock):
     reads.note(caller, "verdict.read", "p")
     assert reads.due()
     reads.write()
     for _ in range(5):
-        time.seconds += 1
+        clock.seconds += 1
         reads.note(caller, "verdict.read", "p")
     assert not reads.due()
     reads.write()
     assert events(database, caller) == [("verdict.read", "p", 1)]
-    time.seconds = WINDOW_SECONDS
+    clock.seconds = WINDOW_SECONDS
     assert reads.due()
     reads.write()
     assert sorted(events(database, caller)) == [("verdict.read", "p", 1), ("verdict.read", "p", 5)]

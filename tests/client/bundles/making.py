@@ -20,6 +20,7 @@ from forelock.transparency.checkpoints import Checkpoint
 from forelock.transparency.encoding import base64_text
 from forelock.transparency.notes import Signer
 from forelock.transparency.tlog_proofs import TlogProof
+from tests.rfc6962 import path, root
 
 ID = "0197-of-a-record"
 ORIGIN = "log.example/1"
@@ -34,32 +35,6 @@ def text(value: Any) -> bytes:
 
 def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
-
-
-def root(leaves: Sequence[bytes]) -> bytes:
-    """RFC 6962, of leaf hashes."""
-    if len(leaves) < 2:
-        return leaves[0] if leaves else merkle.EMPTY_ROOT
-    split = 1 << (len(leaves) - 1).bit_length() - 1
-    return merkle.node_hash(root(leaves[:split]), root(leaves[split:]))
-
-
-def path(index: int, leaves: Sequence[bytes]) -> tuple[bytes, ...]:
-    if len(leaves) < 2:
-        return ()
-    split = 1 << (len(leaves) - 1).bit_length() - 1
-    if index < split:
-        return (*path(index, leaves[:split]), root(leaves[split:]))
-    return (*path(index - split, leaves[split:]), root(leaves[:split]))
-
-
-def consistency(size: int, leaves: Sequence[bytes], *, whole: bool = True) -> list[bytes]:
-    if size == len(leaves):
-        return [] if whole else [root(leaves)]
-    split = 1 << (len(leaves) - 1).bit_length() - 1
-    if size <= split:
-        return [*consistency(size, leaves[:split], whole=whole), root(leaves[split:])]
-    return [*consistency(size - split, leaves[split:], whole=False), root(leaves[:split])]
 
 
 @dataclass

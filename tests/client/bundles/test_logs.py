@@ -12,18 +12,17 @@ from forelock.transparency.handovers import Handover
 from forelock.transparency.notes import Signer
 from forelock.witness.opentimestamps import new_proof
 from forelock.witness.proof_tree import PENDING
+from tests.rfc6962 import root, subproof
 
 from .making import (
     OTHER,
     SIGNER,
     World,
     checked,
-    consistency,
     failures,
     judged,
     members,
     packed,
-    root,
     status,
 )
 
@@ -72,7 +71,7 @@ def kept(world: World, size: int, **options: Any) -> list[Kept]:
 
 
 def with_proof(world: World, size: int) -> bytes:
-    return world.bundle(**{f"checkpoints/{size}.consistency": path_text(consistency(size, world.hashes()))})
+    return world.bundle(**{f"checkpoints/{size}.consistency": path_text(subproof(size, world.hashes()))})
 
 
 @pytest.mark.parametrize("size", range(1, 10))
@@ -107,7 +106,7 @@ def test_a_proof_may_come_from_somebody_asked() -> None:
 
     def ask(first: int, second: int) -> list[bytes]:
         asked.append((first, second))
-        return consistency(first, hashes[:second])
+        return subproof(first, hashes[:second])
 
     assert status(world.bundle(), kept=[*kept(world, 5), *kept(later, 14)], ask=ask) == 0
     assert asked == [(5, 10), (10, 14)]
@@ -157,7 +156,7 @@ def test_a_log_that_was_begun_anew_is_told_and_lost_entries_fail() -> None:
 
 def test_older_checkpoints_in_the_bundle_are_checked() -> None:
     world = judged()
-    proof = path_text(consistency(4, world.hashes()))
+    proof = path_text(subproof(4, world.hashes()))
     named = {"checkpoints/4.note": world.note(4).encode(), "checkpoints/4.consistency": proof}
     assert any(each.name == "consistency" for each in checked(world.bundle(**named)).checks)
     assert status(world.bundle(**named | {"checkpoints/4.consistency": proof[45:]})) == 3

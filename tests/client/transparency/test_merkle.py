@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from forelock.transparency import merkle
 from forelock.transparency.faults import Unproven
+from tests import rfc6962
 from tests.rfc6962 import LEAVES, ROOTS
 
 # Proofs: transparency-dev/merkle, proof/verify_test.go.
@@ -37,20 +37,20 @@ def hashes(text: str) -> list[bytes]:
     return [bytes.fromhex(text[start : start + 64]) for start in range(0, len(text), 64)]
 
 
-def included(leaf: int, size: int, proof: Sequence[bytes], root: bytes, hashed: bytes) -> bool:
+def holds(verify: Callable[..., None], **given: object) -> bool:
     try:
-        merkle.verify_inclusion(index=leaf, size=size, leaf=hashed, proof=proof, root=root)
+        verify(**given)
     except Unproven:
         return False
     return True
+
+
+def included(leaf: int, size: int, proof: Sequence[bytes], root: bytes, hashed: bytes) -> bool:
+    return holds(merkle.verify_inclusion, index=leaf, size=size, leaf=hashed, proof=proof, root=root)
 
 
 def consistent(size1: int, size2: int, proof: Sequence[bytes], root1: bytes, root2: bytes) -> bool:
-    try:
-        merkle.verify_consistency(size1=size1, root1=root1, size2=size2, root2=root2, proof=proof)
-    except Unproven:
-        return False
-    return True
+    return holds(merkle.verify_consistency, size1=size1, root1=root1, size2=size2, root2=root2, proof=proof)
 
 
 def flipped(proof: list[bytes], index: int, mask: int) -> list[bytes]:
@@ -174,47 +174,19 @@ def test_consistency_against_a_certificate_transparency_log() -> None:
     assert not consistent(ARGON["old_size"], ARGON["tree_size"], proof, SOME_HASH, root)
 
 
-def tree_hash(leaves: Sequence[bytes]) -> bytes:
-    """MTH of RFC 6962 section 2.1, word by word."""
-    if len(leaves) < 2:
-        return merkle.leaf_hash(leaves[0]) if leaves else hashlib.sha256(b"").digest()
-    split = 1 << (len(leaves) - 1).bit_length() - 1
-    return merkle.node_hash(tree_hash(leaves[:split]), tree_hash(leaves[split:]))
-
-
-def path(index: int, leaves: Sequence[bytes]) -> list[bytes]:
-    """PATH of RFC 6962 section 2.1.1."""
-    if len(leaves) < 2:
-        return []
-    split = 1 << (len(leaves) - 1).bit_length() - 1
-    if index < split:
-        return [*path(index, leaves[:split]), tree_hash(leaves[split:])]
-    return [*path(index - split, leaves[split:]), tree_hash(leaves[:split])]
-
-
-def subproof(size: int, leaves: Sequence[bytes], *, whole: bool = True) -> list[bytes]:
-    """SUBPROOF of RFC 6962 section 2.1.2."""
-    if size == len(leaves):
-        return [] if whole else [tree_hash(leaves)]
-    split = 1 << (len(leaves) - 1).bit_length() - 1
-    if size <= split:
-        return [*subproof(size, leaves[:split], whole=whole), tree_hash(leaves[split:])]
-    return [*subproof(size - split, leaves[split:], whole=False), tree_hash(leaves[:split])]
-
-
 def test_every_proof_of_small_trees_by_definition() -> None:
-    leaves = [b"leaf %d" % each for each in range(33)]
+    leaves = [merkle.leaf_hash(b"leaf %d" % each) for each in range(33)]
     for size in range(1, len(leaves) + 1):
         here = leaves[:size]
-        root = tree_hash(here)
+        root = rfc6962.root(here)
         for index in range(size):
-            proof = path(index, here)
-            leaf = merkle.leaf_hash(here[index])
-            assert included(index, size, proof, root, leaf)
+            proof = rfc6962.path(index, here)
+            assert included(index, size, proof, root, here[index])
             assert not any(
-                included(other, size, proof, root, leaf) for other in range(size) if other != index
+                included(other, size, proof, root, here[index]) for other in range(size) if other != index
             )
         for size1 in range(1, size):
-            proof = subproof(size1, here)
-            assert consistent(size1, size, proof, tree_hash(leaves[:size1]), root)
-            assert not consistent(size1, size, proof, tree_hash([b"other", *leaves[1:size1]]), root)
+            proof = rfc6962.subproof(size1, here)
+            assert consistent(size1, size, proof, rfc6962.root(leaves[:size1]), root)
+            other = [merkle.leaf_hash(b"other"), *leaves[1:size1]]
+            assert not consistent(size1, size, proof, rfc6962.root(other), root)

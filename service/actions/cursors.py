@@ -1,0 +1,23 @@
+"""Cursors of lists that no columns order: counts that say where the next page begins."""
+
+from __future__ import annotations
+
+import re
+
+from service.errors import InvalidData
+
+
+def numbers(cursor: str, form: re.Pattern[str]) -> tuple[int, ...]:
+    """The numbers of a cursor of that form, one of each group.
+
+    Raises:
+        InvalidData: it is of another form.
+    """
+    match = form.fullmatch(cursor)
+    if match is None:
+        raise InvalidData.field(
+            "query.cursor",
+            "is not one that this list returned",
+            "use next_cursor of the previous page as it is",
+        )
+    return tuple(int(each) for each in match.groups())
