@@ -42,7 +42,7 @@ class Checkout:
             shutil.copy(ROOT / name, root / name)
         self.program("bin/uv", UV)
         self.program(".venv/bin/python", PYTHON)
-        for tool in ("buildah", "debootstrap"):
+        for tool in ("buildah", "debootstrap", "pdflatex", "xelatex"):  # else ./do installs them, as root
             self.program(f"bin/{tool}", "#!/bin/sh\n")
         (self.bin / "python3").symlink_to(sys.executable)
         (root / "tests").mkdir()
