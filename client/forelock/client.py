@@ -6,10 +6,10 @@ import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, BinaryIO, Literal, Protocol
-from urllib.parse import quote
 
 from forelock.after import AfterCalls
 from forelock.connection import LONGEST_POLL, Json, read_object
+from forelock.paths import part, record
 from forelock.problem import ForelockProblem, VerdictTimeout
 from forelock.results import OnDuplicate, Results
 
@@ -39,11 +39,11 @@ class Client(AfterCalls):
 
     def describe(self, name: str) -> Json:
         """One test: its request schema, words and example."""
-        return self._json("GET", f"/v1/tests/{_part(name)}")
+        return self._json("GET", f"/v1/tests/{part(name)}")
 
     def run(self, name: str, request: Mapping[str, Any], *, timeout: float = 600.0) -> Json:
         """Run a statistical test on the caller's data; waits when the service makes a job of it."""
-        response = self._send("POST", f"/v1/tests/{_part(name)}", json=dict(request))
+        response = self._send("POST", f"/v1/tests/{part(name)}", json=dict(request))
         if response.status_code != 202:
             return read_object(response)
         location = response.headers["Location"]
@@ -69,7 +69,7 @@ class Client(AfterCalls):
 
     def preregistration(self, preregistration_id: str) -> Json:
         """The record: state, plan, hash, lint findings."""
-        return self._json("GET", _record(preregistration_id))
+        return self._json("GET", record(preregistration_id))
 
     def preregistrations(self, *, state: str | None = None) -> Iterator[Json]:
         """Every preregistration of the project, newest first."""
@@ -79,32 +79,32 @@ class Client(AfterCalls):
         self, preregistration_id: str, changes: Mapping[str, Any], *, etag: str | None = None
     ) -> Json:
         """Change a draft by a merge patch (RFC 7396). Without `etag`, its newest version."""
-        record = _record(preregistration_id)
-        headers = {"If-Match": etag or self._etag(record), "Content-Type": "application/merge-patch+json"}
-        return self._json("PATCH", record, content=json.dumps(dict(changes)).encode(), headers=headers)
+        path = record(preregistration_id)
+        headers = {"If-Match": etag or self._etag(path), "Content-Type": "application/merge-patch+json"}
+        return self._json("PATCH", path, content=json.dumps(dict(changes)).encode(), headers=headers)
 
     def delete_draft(self, preregistration_id: str, *, etag: str | None = None) -> None:
         """Delete a draft. A locked preregistration stays."""
-        record = _record(preregistration_id)
-        self._send("DELETE", record, headers={"If-Match": etag or self._etag(record)})
+        path = record(preregistration_id)
+        self._send("DELETE", path, headers={"If-Match": etag or self._etag(path)})
 
     def document(self, preregistration_id: str, name: str) -> str:
         """A record's document in Markdown: `prereg`, `deviations` or `evidence`."""
-        return self._send("GET", f"{_record(preregistration_id)}/{_part(name)}.md").text
+        return self._send("GET", f"{record(preregistration_id)}/{part(name)}.md").text
 
     def export(self, preregistration_id: str, name: str, *, hypothesis: str | None = None) -> bytes:
         """A locked record for the tools of others: `lock.intoto.json`, `lock.dsse.json` or `prml`."""
         parameters = {} if hypothesis is None else {"hypothesis": hypothesis}
-        return self._send("GET", f"{_record(preregistration_id)}/{_part(name)}", params=parameters).content
+        return self._send("GET", f"{record(preregistration_id)}/{part(name)}", params=parameters).content
 
     def stamps(self, preregistration_id: str) -> list[Json]:
         """What outside witnesses gave for the lock and the verdict."""
-        found: list[Json] = self._json("GET", f"{_record(preregistration_id)}/stamps")["items"]
+        found: list[Json] = self._json("GET", f"{record(preregistration_id)}/stamps")["items"]
         return found
 
     def evidence(self, preregistration_id: str) -> Json:
         """The five pieces of evidence of a record, scored."""
-        return self._json("GET", f"{_record(preregistration_id)}/evidence")
+        return self._json("GET", f"{record(preregistration_id)}/evidence")
 
     def put_items(
         self,
@@ -114,19 +114,19 @@ class Client(AfterCalls):
         content_type: str = "application/json",
     ) -> Json:
         """Set the population's item manifest, from JSON columns, NDJSON or CSV."""
-        path = f"{_record(preregistration_id)}/populations/{_part(population)}/items"
+        path = f"{record(preregistration_id)}/populations/{part(population)}/items"
         return self._json("PUT", path, content=content, headers={"Content-Type": content_type})
 
     def lint(self, preregistration_id: str) -> list[Json]:
         """The gaps of a plan, and what its rule cannot show."""
-        findings: list[Json] = self._json("POST", f"{_record(preregistration_id)}/lint")["findings"]
+        findings: list[Json] = self._json("POST", f"{record(preregistration_id)}/lint")["findings"]
         return findings
 
     def power(self, preregistration_id: str, pilots: Iterable[Mapping[str, Any]] = ()) -> Json:
         """The whole lint report: findings, the power of every rule, and what pilot columns say, if any are sent."""
         sent = [dict(pilot) for pilot in pilots]
         body = {"json": {"pilot": sent}} if sent else {}
-        return self._json("POST", f"{_record(preregistration_id)}/lint", **body)
+        return self._json("POST", f"{record(preregistration_id)}/lint", **body)
 
     def lock(
         self,
@@ -140,11 +140,11 @@ class Client(AfterCalls):
 
         `mlflow_run` is a run of the project's MLflow that is to carry lock and verdict.
         """
-        record = _record(preregistration_id)
-        etag = etag or self._etag(record)
+        path = record(preregistration_id)
+        etag = etag or self._etag(path)
         codes = acknowledge if isinstance(acknowledge, str) else list(acknowledge)
         body: Json = {"acknowledge": codes} | ({} if mlflow_run is None else {"mlflow_run": mlflow_run})
-        return self._json("POST", f"{record}/lock", json=body, headers={"If-Match": etag}, key=_new_key())
+        return self._json("POST", f"{path}/lock", json=body, headers={"If-Match": etag}, key=_new_key())
 
     def amend(
         self,
@@ -156,30 +156,30 @@ class Client(AfterCalls):
         etag: str | None = None,
     ) -> Json:
         """Amend a locked plan without results by a merge patch; answers the record. Without `etag`, its newest one."""
-        record = _record(preregistration_id)
+        path = record(preregistration_id)
         codes = acknowledge if isinstance(acknowledge, str) else list(acknowledge)
         body = {"changes": dict(changes), "reason": reason, "acknowledge": codes}
-        headers = {"If-Match": etag or self._etag(record)}
-        return self._json("POST", f"{record}/amendments", json=body, headers=headers, key=_new_key())
+        headers = {"If-Match": etag or self._etag(path)}
+        return self._json("POST", f"{path}/amendments", json=body, headers=headers, key=_new_key())
 
     def versions(self, preregistration_id: str) -> list[Json]:
         """Every version of a locked plan, the first one first."""
-        found: list[Json] = self._json("GET", f"{_record(preregistration_id)}/versions")["items"]
+        found: list[Json] = self._json("GET", f"{record(preregistration_id)}/versions")["items"]
         return found
 
     def close_early(self, preregistration_id: str, reason: str, deviation: int) -> Json:
         """Close the collection before the planned n, under a filed deviation of kind `n`; answers the record."""
         body = {"reason": reason, "deviation": deviation}
-        return self._json("POST", f"{_record(preregistration_id)}/close", json=body, key=_new_key())
+        return self._json("POST", f"{record(preregistration_id)}/close", json=body, key=_new_key())
 
     def withdraw(self, preregistration_id: str, reason: str) -> Json:
         """Withdraw a locked record for good; answers it."""
-        path = f"{_record(preregistration_id)}/withdrawal"
+        path = f"{record(preregistration_id)}/withdrawal"
         return self._json("POST", path, json={"reason": reason}, key=_new_key())
 
     def family(self, family_id: str) -> Json:
         """Every registration of the project on the same items: the first page, with all of them under `items`."""
-        path = f"/v1/families/{_part(family_id)}"
+        path = f"/v1/families/{part(family_id)}"
         found = self._json("GET", path)
         found["items"] = list(self._pages(path))
         return found
@@ -188,12 +188,12 @@ class Client(AfterCalls):
 
     def bind_run(self, preregistration_id: str, binding: Mapping[str, Any]) -> Json:
         """Bind a run before it begins; its answer has the name that results give as `run`."""
-        path = f"{_record(preregistration_id)}/runs"
+        path = f"{record(preregistration_id)}/runs"
         return self._json("POST", path, json=dict(binding), key=_new_key())
 
     def runs(self, preregistration_id: str) -> Json:
         """The runs that were bound, and what would stand against a verdict as things are."""
-        path = f"{_record(preregistration_id)}/runs"
+        path = f"{record(preregistration_id)}/runs"
         found = self._json("GET", path)
         found["items"] = list(self._pages(path))
         return found
@@ -225,37 +225,37 @@ class Client(AfterCalls):
         on_duplicate: OnDuplicate = "refuse",
     ) -> Json:
         """Post one batch. The same key and content again: the same answer, and nothing stored twice."""
-        path = f"{_record(preregistration_id)}/results"
+        path = f"{record(preregistration_id)}/results"
         content = batch.body(on_duplicate)
         return self._json("POST", path, content=content, headers=GZIPPED, key=idempotency_key)
 
     def check_batch(self, preregistration_id: str, batch: Results) -> Json:
         """Have a batch checked against the plan without storing it; raises ForelockProblem as posting would."""
-        path = f"{_record(preregistration_id)}/results/check"
+        path = f"{record(preregistration_id)}/results/check"
         return self._json("POST", path, content=batch.body(), headers=GZIPPED)
 
     def batches(self, preregistration_id: str) -> Iterator[Json]:
         """The batches that were posted, newest first, without outcomes."""
-        yield from self._pages(f"{_record(preregistration_id)}/batches")
+        yield from self._pages(f"{record(preregistration_id)}/batches")
 
     def receipts(self, preregistration_id: str) -> Iterator[Json]:
         """What the ledger has of a record, newest first: every entry with its leaf and proof."""
-        yield from self._pages(f"{_record(preregistration_id)}/receipts")
+        yield from self._pages(f"{record(preregistration_id)}/receipts")
 
     def void_batch(self, preregistration_id: str, batch: int, reason: str) -> Json:
         """Strike a whole batch before the plan is complete; the verdict prints the reason. Answers a receipt."""
-        path = f"{_record(preregistration_id)}/batches/{int(batch)}/void"
+        path = f"{record(preregistration_id)}/batches/{int(batch)}/void"
         return self._json("POST", path, json={"reason": reason}, key=_new_key())
 
     def progress(self, preregistration_id: str) -> Json:
         """How many results are in: counts only."""
-        return self._json("GET", f"{_record(preregistration_id)}/progress")
+        return self._json("GET", f"{record(preregistration_id)}/progress")
 
     def missing(self, preregistration_id: str, *, arm: str | None = None) -> Iterator[Json]:
         """Planned results that are not in: population, arm, endpoint, replicate, item_id. For keys that write, too."""
         query = {"missing": "true", "limit": "200"} | ({"arm": arm} if arm else {})
         while True:
-            page = self._json("GET", f"{_record(preregistration_id)}/progress", params=query)["missing"]
+            page = self._json("GET", f"{record(preregistration_id)}/progress", params=query)["missing"]
             yield from page["items"]
             if not page["next_cursor"]:
                 return
@@ -274,7 +274,7 @@ class Client(AfterCalls):
 
         What is in stays as it is, so that a file can be imported again after a part of it.
         """
-        path = f"{_record(preregistration_id)}/imports"
+        path = f"{record(preregistration_id)}/imports"
         return self._json(
             "POST",
             path,
@@ -292,7 +292,7 @@ class Client(AfterCalls):
 
     def results(self, preregistration_id: str) -> Iterator[Json]:
         """The rows, once they may be read: after the verdict, or after an unblinding."""
-        yield from self._pages(f"{_record(preregistration_id)}/results")
+        yield from self._pages(f"{record(preregistration_id)}/results")
 
     def unblind(
         self,
@@ -304,12 +304,12 @@ class Client(AfterCalls):
     ) -> Json:
         """Open results before the verdict, for good: whatever comes in afterwards makes the verdict invalid."""
         body = {"reason": reason, "population": population, "endpoint": endpoint}
-        return self._json("POST", f"{_record(preregistration_id)}/unblinding", json=body, key=_new_key())
+        return self._json("POST", f"{record(preregistration_id)}/unblinding", json=body, key=_new_key())
 
     def erase(self, preregistration_id: str, reason: str) -> Json:
         """Destroy the plan's rows for good."""
         body = {"reason": reason}
-        return self._json("POST", f"{_record(preregistration_id)}/erasure", json=body, key=_new_key())
+        return self._json("POST", f"{record(preregistration_id)}/erasure", json=body, key=_new_key())
 
     # Verdicts
 
@@ -320,7 +320,7 @@ class Client(AfterCalls):
         deadline = self._clock() + timeout
         while True:
             try:
-                found = self._json("GET", f"{_record(preregistration_id)}/verdict")
+                found = self._json("GET", f"{record(preregistration_id)}/verdict")
                 self.on_wait("verdict", 1.0)
                 return found
             except ForelockProblem as problem:
@@ -334,7 +334,7 @@ class Client(AfterCalls):
 
     def verdict_sentences(self, preregistration_id: str) -> Json:
         """The verdict in words: every outcome in two languages, with notes and what can be done next."""
-        return self._json("GET", f"{_record(preregistration_id)}/verdict/sentences")
+        return self._json("GET", f"{record(preregistration_id)}/verdict/sentences")
 
     def verdicts(
         self, *, hypothesis: str | None = None, outcome: str | None = None, since: str | None = None
@@ -347,7 +347,7 @@ class Client(AfterCalls):
 
     def bundle(self, preregistration_id: str, file: BinaryIO, *, kept: Iterable[int] = ()) -> int:
         """Write the record's bundle to a file; returns its size. `kept` are sizes of checkpoints to be led on from."""
-        path = f"{_record(preregistration_id)}/bundle"
+        path = f"{record(preregistration_id)}/bundle"
         return self._download(path, file, {"checkpoint": [str(size) for size in kept]})
 
     def checkpoint(self) -> str:
@@ -375,7 +375,7 @@ class Client(AfterCalls):
 
     def revoke_key(self, key_id: str) -> None:
         """Revoke an API key."""
-        self._send("DELETE", f"/v1/keys/{_part(key_id)}")
+        self._send("DELETE", f"/v1/keys/{part(key_id)}")
 
     # The audit log
 
@@ -394,16 +394,8 @@ class Client(AfterCalls):
         yield from self._pages(path, {name: value for name, value in filters.items() if value})
 
 
-def _record(preregistration_id: str) -> str:
-    return f"/v1/preregistrations/{_part(preregistration_id)}"
-
-
 def _file_headers(content: Sendable) -> dict[str, str]:
     return {"Content-Type": "application/octet-stream", "Content-Length": str(len(content))}
-
-
-def _part(text: str) -> str:
-    return quote(text, safe="")
 
 
 def _new_key() -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from urllib.parse import quote
 
 from forelock.connection import Connection, Json
+from forelock.paths import part, record
 
 
 class OutsideCalls(Connection):
@@ -41,7 +41,7 @@ class OutsideCalls(Connection):
 
     def redeliver(self, webhook_id: str, delivery_id: str) -> Json:
         """Have a message sent again."""
-        return self._json("POST", f"{_webhook(webhook_id)}/deliveries/{_part(delivery_id)}/redelivery")
+        return self._json("POST", f"{_webhook(webhook_id)}/deliveries/{part(delivery_id)}/redelivery")
 
     def put_mlflow(
         self, url: str, *, username: str | None = None, password: str | None = None, token: str | None = None
@@ -60,16 +60,16 @@ class OutsideCalls(Connection):
 
     def link_run(self, preregistration_id: str, run: str) -> Json:
         """Have an MLflow run carry a record's lock and verdict."""
-        return self._json("PUT", f"{_record(preregistration_id)}/mlflow-runs/{_part(run)}")
+        return self._json("PUT", f"{record(preregistration_id)}/mlflow-runs/{part(run)}")
 
     def linked_runs(self, preregistration_id: str) -> list[Json]:
         """The runs that carry a record, and what became of the last thing sent to each."""
-        found: list[Json] = self._json("GET", f"{_record(preregistration_id)}/mlflow-runs")["items"]
+        found: list[Json] = self._json("GET", f"{record(preregistration_id)}/mlflow-runs")["items"]
         return found
 
     def unlink_run(self, preregistration_id: str, run: str) -> None:
         """Say nothing more on a run."""
-        self._send("DELETE", f"{_record(preregistration_id)}/mlflow-runs/{_part(run)}")
+        self._send("DELETE", f"{record(preregistration_id)}/mlflow-runs/{part(run)}")
 
     def put_link(
         self,
@@ -82,29 +82,21 @@ class OutsideCalls(Connection):
     ) -> Json:
         """Set a link of a locked record to a place outside."""
         body = {"url": url, "kind": kind, "external_id": external_id}
-        return self._json("PUT", f"{_record(preregistration_id)}/links/{_part(name)}", json=body)
+        return self._json("PUT", f"{record(preregistration_id)}/links/{part(name)}", json=body)
 
     def links(self, preregistration_id: str) -> list[Json]:
         """The links of a record, by name."""
-        found: list[Json] = self._json("GET", f"{_record(preregistration_id)}/links")["items"]
+        found: list[Json] = self._json("GET", f"{record(preregistration_id)}/links")["items"]
         return found
 
     def delete_link(self, preregistration_id: str, name: str) -> None:
         """Remove a link of a record."""
-        self._send("DELETE", f"{_record(preregistration_id)}/links/{_part(name)}")
+        self._send("DELETE", f"{record(preregistration_id)}/links/{part(name)}")
 
     def badge(self, preregistration_id: str) -> bytes:
         """The record's badge: an SVG of its state, or of its outcome once there is a verdict."""
-        return self._send("GET", f"{_record(preregistration_id)}/badge.svg").content
-
-
-def _record(preregistration_id: str) -> str:
-    return f"/v1/preregistrations/{_part(preregistration_id)}"
+        return self._send("GET", f"{record(preregistration_id)}/badge.svg").content
 
 
 def _webhook(webhook_id: str) -> str:
-    return f"/v1/webhooks/{_part(webhook_id)}"
-
-
-def _part(text: str) -> str:
-    return quote(text, safe="")
+    return f"/v1/webhooks/{part(webhook_id)}"

@@ -232,6 +232,14 @@ def test_a_document_is_printed(service, command):
     assert service.requests[0].url.path == "/v1/preregistrations/p1/prereg.md"
 
 
+def test_an_empty_id_is_said_in_a_line(command):
+    assert command("plan", "lint", "") == (
+        1,
+        "",
+        "forelock: an id or a name is empty: the service was not asked\n",
+    )
+
+
 def test_tests_are_listed_and_shown(service, command):
     service.will_answer(200, {"items": [{"name": "mcnemar", "title": "McNemar"}], "next_cursor": None})
     assert command("tests")[1] == "mcnemar  McNemar\n"

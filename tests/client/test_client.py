@@ -5,7 +5,7 @@ import uuid
 import httpx
 import pytest
 
-from forelock import Client, ForelockProblem, JobTimeout, Results, Unreachable, VerdictTimeout
+from forelock import Client, ForelockError, ForelockProblem, JobTimeout, Results, Unreachable, VerdictTimeout
 
 RESULTS = Results("bm25", "hit", ["a", "b", "c"], [1, 0, 1], population="stdlib")
 
@@ -21,6 +21,14 @@ def test_ids_are_quoted_into_paths(service):
     service.client().put_items("p1", "a/b?", b"item_id\nx\n", "text/csv")
     assert service.requests[0].url.raw_path == b"/v1/preregistrations/p1/populations/a%2Fb%3F/items"
     assert service.header("Content-Type") == ["text/csv"]
+
+
+def test_an_id_that_is_empty_asks_no_other_route(service):
+    """`forelock plan delete "$id"` after a draft that was refused."""
+    for ask in (Client.preregistration, Client.delete_draft, Client.describe, Client.revoke_key):
+        with pytest.raises(ForelockError, match="an id or a name is empty"):
+            ask(service.client(), "")
+    assert service.requests == []
 
 
 def test_settings_come_from_the_environment(monkeypatch):
