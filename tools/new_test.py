@@ -21,9 +21,10 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from service.stats.shared.common import Alternative, Analysis, PairedColumns, Proportion, decision
+from service.stats.shared.common import Alternative, Analysis, PairedColumns, Proportion
 from service.stats.shared.plan_use import PlanUse
 from service.stats.shared.registry import stat_test
+from service.stats.shared.sentences import decision
 from service.stats.shared.shows import PValue, Shows, against_zero
 
 

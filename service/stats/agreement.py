@@ -24,10 +24,10 @@ from service.stats.shared.common import (
     Proportion,
     Request,
     StatWarning,
-    level_text,
     require_equal_lengths,
 )
 from service.stats.shared.registry import stat_test
+from service.stats.shared.sentences import level_text
 from service.stats.shared.warnings import define
 
 MOST_RATERS, MOST_CATEGORIES = 100, 100

@@ -21,17 +21,7 @@ from service.kernels.moments import moments
 from service.kernels.streams import block_count
 from service.stats.shared import certainty
 from service.stats.shared.certainty import Range
-from service.stats.shared.common import (
-    Alternative,
-    Analysis,
-    Interval,
-    Proportion,
-    StatWarning,
-    amount,
-    decision,
-    disagreement,
-    level_text,
-)
+from service.stats.shared.common import Alternative, Analysis, Interval, Proportion, StatWarning
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import PlanUse
 from service.stats.shared.registry import Blocks, Drawn, stat_test
@@ -43,6 +33,7 @@ from service.stats.shared.samples import (
     how_obtained,
     type_one_error_at,
 )
+from service.stats.shared.sentences import amount, decision, disagreement, level_text
 from service.stats.shared.shows import (
     ABOVE_ZERO,
     BELOW_ZERO,

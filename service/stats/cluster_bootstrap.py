@@ -14,7 +14,7 @@ from service.kernels.distributions import BootstrapDistribution
 from service.kernels.metrics import ratio_units
 from service.stats.shared.certainty import Support
 from service.stats.shared.clustering import ClusteredColumns, ClusterFacts, lopsided_clusters
-from service.stats.shared.common import StatWarning, amount, decision, disagreement, is_binary, level_text
+from service.stats.shared.common import StatWarning, is_binary
 from service.stats.shared.drawing import (
     LOOK,
     Drawing,
@@ -42,6 +42,7 @@ from service.stats.shared.resampling import (
     level_said,
     resolution_of,
 )
+from service.stats.shared.sentences import amount, decision, disagreement, level_text
 from service.stats.shared.shows import (
     SHARES,
     Covers,

@@ -32,16 +32,13 @@ from service.stats.shared.common import (
     Proportion,
     Resampling,
     StatWarning,
-    amount,
-    decision,
-    disagreement,
     is_binary,
-    level_text,
 )
 from service.stats.shared.drawing import flips_seconds
 from service.stats.shared.pairs import NO_DISCORDANT, PairedCounts, floored, tabulate
 from service.stats.shared.plan_use import Extent, Least, PlanUse, Resort, Spoken, least_of_signs
 from service.stats.shared.registry import stat_test
+from service.stats.shared.sentences import amount, decision, disagreement, level_text
 from service.stats.shared.shows import (
     Covers,
     Estimate,

@@ -21,8 +21,6 @@ from service.stats.shared.common import (
     Labels,
     Margin,
     Proportion,
-    amount,
-    level_text,
     require_equal_lengths,
 )
 from service.stats.shared.curves import Band, BandFacts, Curve, Points, anytime, chosen, of_seed, pointwise
@@ -36,6 +34,7 @@ from service.stats.shared.orders import (
     arrange,
 )
 from service.stats.shared.registry import stat_test
+from service.stats.shared.sentences import amount, level_text
 
 Counts = NDArray[np.int64]
 

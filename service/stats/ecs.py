@@ -21,12 +21,12 @@ from service.stats.shared.common import (
     Proportion,
     Request,
     StatWarning,
-    level_text,
     require_equal_lengths,
 )
 from service.stats.shared.ecs_strict import Strict, floored, strict_scores, z_differences
 from service.stats.shared.pairs import P_FLOOR
 from service.stats.shared.registry import stat_test
+from service.stats.shared.sentences import level_text
 from service.stats.shared.warnings import define
 
 MAX_TESTS = 100_000

@@ -18,19 +18,7 @@ from service.kernels.paired_exact import SPARSE, exact_seconds
 from service.kernels.streams import block_count
 from service.kernels.two_one_sided import by_tango, independent_error, paired_counts_error, paired_error
 from service.stats.shared.clustering import LEAST_DF, LOW_DF, ClusteredPairs, clustered, lopsided_clusters
-from service.stats.shared.common import (
-    Analysis,
-    Interval,
-    Labels,
-    Margin,
-    Resampling,
-    StatWarning,
-    amount,
-    is_binary,
-    level_text,
-    p_text,
-    within,
-)
+from service.stats.shared.common import Analysis, Interval, Labels, Margin, Resampling, StatWarning, is_binary
 from service.stats.shared.drawing import LOOK, Drawing, of_ratio, scores_seconds, table_seconds
 from service.stats.shared.equivalence_in_plans import SIMULATED, equivalence_cells
 from service.stats.shared.margins import (
@@ -52,6 +40,7 @@ from service.stats.shared.resampling import (
     exact_paired,
     exact_ratio,
 )
+from service.stats.shared.sentences import amount, level_text, p_text, within
 from service.stats.shared.shows import (
     ABOVE_LOWER,
     ABOVE_UPPER,

@@ -28,15 +28,9 @@ from service.stats.shared.boards import (
 )
 from service.stats.shared.certainty import of_share
 from service.stats.shared.clustering import NO_CLUSTERS, cluster_warnings
-from service.stats.shared.common import (
-    Column,
-    Labels,
-    amount,
-    is_binary,
-    require_equal_lengths,
-    require_two_clusters,
-)
+from service.stats.shared.common import Column, Labels, is_binary, require_equal_lengths, require_two_clusters
 from service.stats.shared.registry import stat_test
+from service.stats.shared.sentences import amount
 from service.stats.shared.standings import RankedArm, Standings
 
 

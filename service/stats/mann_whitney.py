@@ -14,20 +14,12 @@ from scipy import special
 
 from service.errors import InvalidData
 from service.kernels import ranks
-from service.stats.shared.common import (
-    Alternative,
-    Analysis,
-    Interval,
-    Proportion,
-    amount,
-    decision,
-    disagreement,
-    level_text,
-)
+from service.stats.shared.common import Alternative, Analysis, Interval, Proportion
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import Extent, Least, PlanUse, least_of_normal, sides_of
 from service.stats.shared.registry import stat_test
 from service.stats.shared.samples import TwoSamples
+from service.stats.shared.sentences import amount, decision, disagreement, level_text
 from service.stats.shared.shows import Covers, Parameter, PValue, Shows, against_zero, by_level, no_meaning
 from service.stats.shared.warnings import FLOOR_ABOVE_ALPHA, define
 

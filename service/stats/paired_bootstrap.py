@@ -18,7 +18,7 @@ from service.stats.shared.cell_lines import EndLines, Line
 from service.stats.shared.cells import MEANS, Cells, Path, whole_interval
 from service.stats.shared.certainty import Support
 from service.stats.shared.clustering import NO_CLUSTERS, cluster_warnings
-from service.stats.shared.common import Interval, StatWarning, decision, disagreement, level_text
+from service.stats.shared.common import Interval, StatWarning
 from service.stats.shared.drawing import (
     LOOK,
     Drawing,
@@ -48,6 +48,7 @@ from service.stats.shared.resampling import (
     level_said,
     resolution_of,
 )
+from service.stats.shared.sentences import decision, disagreement, level_text
 from service.stats.shared.shows import (
     SHARES,
     Covers,

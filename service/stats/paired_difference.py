@@ -15,20 +15,11 @@ from service.kernels.rule_enumeration import Floats, Ints
 from service.stats.shared.cell_lines import EndLines, Line
 from service.stats.shared.cells import Cells, Path, sides_pattern, whole_interval
 from service.stats.shared.certainty import of_wald
-from service.stats.shared.common import (
-    Alternative,
-    Analysis,
-    Interval,
-    Proportion,
-    StatWarning,
-    decision,
-    disagreement,
-    level_text,
-    percent,
-)
+from service.stats.shared.common import Alternative, Analysis, Interval, Proportion, StatWarning
 from service.stats.shared.pairs import NO_DISCORDANT, PairedCounts, PairsRequest, floored
 from service.stats.shared.plan_use import Extent, Least, PlanUse, furthest_mean, least_of_normal
 from service.stats.shared.registry import stat_test
+from service.stats.shared.sentences import decision, disagreement, level_text, percent
 from service.stats.shared.shows import (
     Covers,
     Estimate,

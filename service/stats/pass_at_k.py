@@ -23,11 +23,11 @@ from service.stats.shared.common import (
     Proportion,
     Request,
     StatWarning,
-    level_text,
     require_equal_lengths,
     require_two_clusters,
 )
 from service.stats.shared.registry import stat_test
+from service.stats.shared.sentences import level_text
 from service.stats.shared.warnings import define
 
 MOST_ATTEMPTS = 2000

@@ -22,14 +22,12 @@ from service.stats.shared.common import (
     Proportion,
     Request,
     StatWarning,
-    amount,
-    decision,
     is_binary,
-    level_text,
     require_equal_lengths,
 )
 from service.stats.shared.pairs import floored, require_size
 from service.stats.shared.registry import stat_test
+from service.stats.shared.sentences import amount, decision, level_text
 from service.stats.shared.warnings import define
 
 FEWEST = 30

@@ -24,9 +24,6 @@ from service.stats.shared.common import (
     Proportion,
     Resampling,
     StatWarning,
-    amount,
-    decision,
-    level_text,
     require_equal_lengths,
     require_two_clusters,
 )
@@ -34,6 +31,7 @@ from service.stats.shared.pairs import floored, require_size
 from service.stats.shared.plan_use import Extent, Least, PlanUse
 from service.stats.shared.registry import stat_test
 from service.stats.shared.resampling import DEFAULT_DRAWS, DEFAULT_SEED
+from service.stats.shared.sentences import amount, decision, level_text
 from service.stats.shared.shows import Covers, Parameter, PValue, Shows, against_zero, by_level, no_meaning
 from service.stats.shared.simulated import Asked, Effort, Simulated, Units, Value
 from service.stats.shared.warnings import define

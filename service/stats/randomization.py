@@ -20,22 +20,13 @@ from service.stats.shared.cell_lines import Line
 from service.stats.shared.cells import MEANS, Cells, Path, sides_pattern
 from service.stats.shared.certainty import of_share
 from service.stats.shared.clustering import NO_CLUSTERS, cluster_warnings
-from service.stats.shared.common import (
-    Alternative,
-    Analysis,
-    Interval,
-    Proportion,
-    Resampling,
-    StatWarning,
-    decision,
-    disagreement,
-    level_text,
-)
+from service.stats.shared.common import Alternative, Analysis, Interval, Proportion, Resampling, StatWarning
 from service.stats.shared.drawing import few_cells, flips_seconds
 from service.stats.shared.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, floored, no_interval
 from service.stats.shared.plan_use import Extent, Least, PlanUse, Resort, Spoken, least_of_signs
 from service.stats.shared.registry import Blocks, Drawn, stat_test
 from service.stats.shared.resampling import DEFAULT_DRAWS, DEFAULT_SEED, MOST_DRAWS
+from service.stats.shared.sentences import decision, disagreement, level_text
 from service.stats.shared.shows import (
     Covers,
     Estimate,

@@ -27,8 +27,6 @@ from service.stats.shared.common import (
     Proportion,
     Resampling,
     StatWarning,
-    decision,
-    level_text,
     require_equal_lengths,
     require_two_clusters,
 )
@@ -36,6 +34,7 @@ from service.stats.shared.pairs import floored, require_size
 from service.stats.shared.plan_use import PlanUse
 from service.stats.shared.registry import stat_test
 from service.stats.shared.resampling import DEFAULT_DRAWS, DEFAULT_SEED
+from service.stats.shared.sentences import decision, level_text
 from service.stats.shared.shows import (
     ABOVE_ZERO,
     BELOW_ZERO,

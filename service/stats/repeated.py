@@ -25,9 +25,6 @@ from service.stats.shared.common import (
     Request,
     Resampling,
     StatWarning,
-    amount,
-    decision,
-    level_text,
     require_equal_lengths,
     require_two_clusters,
 )
@@ -47,6 +44,7 @@ from service.stats.shared.repeats import (
     flips,
 )
 from service.stats.shared.resampling import DEFAULT_SEED
+from service.stats.shared.sentences import amount, decision, level_text
 from service.stats.shared.shows import Covers, Estimate, PValue, Shows, by_level, either_side, no_meaning
 from service.stats.shared.simulated import Asked, Simulated, Units, Value
 from service.stats.shared.warnings import NEGATIVE_COMPONENT, define

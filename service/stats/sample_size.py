@@ -10,7 +10,7 @@ from scipy import special
 
 from service.kernels import power as kernel
 from service.kernels.roots import rising_root
-from service.stats.shared.common import Alternative, Analysis, Resampling, level_text
+from service.stats.shared.common import Alternative, Analysis, Resampling
 from service.stats.shared.designs import (
     MEANS,
     Design,
@@ -23,6 +23,7 @@ from service.stats.shared.designs import (
     seconds_at,
 )
 from service.stats.shared.registry import stat_test
+from service.stats.shared.sentences import level_text
 from service.stats.shared.warnings import define
 
 SAW_TOOTH = define(

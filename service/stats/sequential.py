@@ -21,16 +21,13 @@ from service.stats.shared.common import (
     Labels,
     Margin,
     StatWarning,
-    amount,
-    level_text,
-    p_text,
     require_equal_lengths,
-    within,
 )
 from service.stats.shared.looks import MOST_LOOKS, Design, Look, judge_looks, planned, require_looks
 from service.stats.shared.orders import ORDER_WORDS, Ordered, OrderOptions, OrderUsed, arrange
 from service.stats.shared.plan_use import InOrder, Layout, PlanUse, Resort
 from service.stats.shared.registry import stat_test
+from service.stats.shared.sentences import amount, level_text, p_text, within
 from service.stats.shared.shows import (
     INSIDE,
     Covers,

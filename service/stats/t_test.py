@@ -14,17 +14,7 @@ from service.kernels import simulated_pairs as simulated
 from service.kernels.moments import Moments
 from service.kernels.t_distribution import t_quantile, t_tail
 from service.records import Record
-from service.stats.shared.common import (
-    Alternative,
-    Analysis,
-    Interval,
-    Proportion,
-    StatWarning,
-    amount,
-    decision,
-    disagreement,
-    level_text,
-)
+from service.stats.shared.common import Alternative, Analysis, Interval, Proportion, StatWarning
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import PlanUse
 from service.stats.shared.registry import stat_test
@@ -37,6 +27,7 @@ from service.stats.shared.samples import (
     arms_of,
     effect_sizes,
 )
+from service.stats.shared.sentences import amount, decision, disagreement, level_text
 from service.stats.shared.shows import (
     Covers,
     Estimate,

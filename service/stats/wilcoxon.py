@@ -15,17 +15,7 @@ from service.errors import InvalidData
 from service.kernels import ranks
 from service.kernels import simulated_pairs as simulated
 from service.kernels.moments import difference_noise
-from service.stats.shared.common import (
-    Alternative,
-    Analysis,
-    Interval,
-    PairedColumns,
-    Proportion,
-    amount,
-    decision,
-    disagreement,
-    level_text,
-)
+from service.stats.shared.common import Alternative, Analysis, Interval, PairedColumns, Proportion
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import (
     Extent,
@@ -38,6 +28,7 @@ from service.stats.shared.plan_use import (
 )
 from service.stats.shared.registry import stat_test
 from service.stats.shared.samples import require_values
+from service.stats.shared.sentences import amount, decision, disagreement, level_text
 from service.stats.shared.shows import Covers, Parameter, PValue, Shows, against_zero, by_level, no_meaning
 from service.stats.shared.simulated import Asked, Floats, Simulated, Units
 from service.stats.shared.warnings import FLOOR_ABOVE_ALPHA, define

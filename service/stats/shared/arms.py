@@ -23,11 +23,11 @@ from service.stats.shared.common import (
     Labels,
     Request,
     StatWarning,
-    amount,
     is_binary,
     require_equal_lengths,
 )
 from service.stats.shared.pairs import FourCounts, PairedCounts, tabulate
+from service.stats.shared.sentences import amount
 from service.stats.shared.skewness import skewed
 from service.stats.shared.warnings import define
 

@@ -16,8 +16,9 @@ from service.kernels.max_t import ManyArms
 from service.kernels.standings import tied_sets
 from service.kernels.streams import block_count
 from service.stats.shared.certainty import of_share
-from service.stats.shared.common import Analysis, Proportion, Request, Resampling, StatWarning, level_text
+from service.stats.shared.common import Analysis, Proportion, Request, Resampling, StatWarning
 from service.stats.shared.resampling import DEFAULT_DRAWS, DEFAULT_SEED
+from service.stats.shared.sentences import level_text
 from service.stats.shared.standings import NO_SPREAD, TOO_FEW, ComparedPair, Standings
 from service.stats.shared.warnings import FLOOR_ABOVE_ALPHA, define
 

@@ -15,7 +15,8 @@ from service.kernels.mcnemar import Method
 from service.kernels.paired_exact import exact_seconds
 from service.kernels.streams import BLOCK, block_count
 from service.kernels.welch_power import welch_power
-from service.stats.shared.common import Alternative, Finite, Margin, Proportion, Request, amount, within
+from service.stats.shared.common import Alternative, Finite, Margin, Proportion, Request
+from service.stats.shared.sentences import amount, within
 
 Test = Literal["welch", "student", "paired-t", "mcnemar", "tango", "sign-flip"]
 MOST_SPARSE = 110
