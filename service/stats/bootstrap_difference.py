@@ -19,7 +19,7 @@ from service.kernels.bootstrap_intervals import bca_level, bca_tail
 from service.kernels.distributions import BootstrapDistribution
 from service.kernels.moments import moments
 from service.kernels.streams import block_count
-from service.stats.shared import certainty
+from service.stats.shared import certainty, shows
 from service.stats.shared.certainty import Range
 from service.stats.shared.common import Alternative, Analysis, Interval, Proportion, StatWarning
 from service.stats.shared.pairs import floored
@@ -34,18 +34,6 @@ from service.stats.shared.samples import (
     type_one_error_at,
 )
 from service.stats.shared.sentences import amount, decision, disagreement, level_text
-from service.stats.shared.shows import (
-    ABOVE_ZERO,
-    BELOW_ZERO,
-    Covers,
-    Estimate,
-    Finding,
-    PValue,
-    Shows,
-    against_zero,
-    by_level,
-    no_meaning,
-)
 from service.stats.shared.skewness import skewed
 from service.stats.shared.warnings import MC_UNRESOLVED
 
@@ -233,12 +221,12 @@ def _analysis(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDif
 BLOCKS = Blocks(_count, _draw, _analysis)
 
 
-SHOWS: Shows = {
-    "delta": Estimate(),
-    "ci": Covers(by_level),
-    "p_value": PValue(against_zero),
-    "excludes_zero": Finding((ABOVE_ZERO, BELOW_ZERO), by_level),
-    **no_meaning("p_standard_error", "bootstrap_se", "z0", "acceleration", "min_attainable_p"),
+SHOWS: shows.Shows = {
+    "delta": shows.Estimate(),
+    "ci": shows.Covers(shows.by_level),
+    "p_value": shows.PValue(shows.against_zero),
+    "excludes_zero": shows.Finding((shows.ABOVE_ZERO, shows.BELOW_ZERO), shows.by_level),
+    **shows.no_meaning("p_standard_error", "bootstrap_se", "z0", "acceleration", "min_attainable_p"),
 }
 
 

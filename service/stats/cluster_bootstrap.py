@@ -12,6 +12,7 @@ from service.kernels.bootstrap_draws import seed_cluster_means
 from service.kernels.clusters import ClusterSums
 from service.kernels.distributions import BootstrapDistribution
 from service.kernels.metrics import ratio_units
+from service.stats.shared import shows
 from service.stats.shared.certainty import Support
 from service.stats.shared.clustering import ClusteredColumns, ClusterFacts, lopsided_clusters
 from service.stats.shared.common import StatWarning, is_binary
@@ -43,18 +44,6 @@ from service.stats.shared.resampling import (
     resolution_of,
 )
 from service.stats.shared.sentences import amount, decision, disagreement, level_text
-from service.stats.shared.shows import (
-    SHARES,
-    Covers,
-    Estimate,
-    Parameter,
-    PValue,
-    Shows,
-    against_zero,
-    by_level,
-    either_side,
-    no_meaning,
-)
 from service.stats.shared.simulated import RESAMPLED
 from service.stats.shared.warnings import NOTHING_VARIES
 
@@ -182,20 +171,20 @@ BLOCKS = blocks_of(
 )
 
 
-def _counts_ties(parameter: Parameter) -> bool:
+def _counts_ties(parameter: shows.Parameter) -> bool:
     """Strictly compared, resamples that all tie with the data count as a small p of no difference at all."""
     return bool(parameter("comparison") == ">=")
 
 
-SHOWS: Shows = {
-    "delta": Estimate(),
-    "estimates.*": Estimate(),
-    "ci": Covers(by_level),
-    "intervals.*": Covers(by_level),
-    "p_value": PValue(against_zero, fixes=_counts_ties),
-    "p_better": PValue(either_side, fixes=_counts_ties),
-    **SHARES,
-    **no_meaning("bootstrap_mean", "bootstrap_se", "p_mc_se", "min_attainable_p", "clusters.*"),
+SHOWS: shows.Shows = {
+    "delta": shows.Estimate(),
+    "estimates.*": shows.Estimate(),
+    "ci": shows.Covers(shows.by_level),
+    "intervals.*": shows.Covers(shows.by_level),
+    "p_value": shows.PValue(shows.against_zero, fixes=_counts_ties),
+    "p_better": shows.PValue(shows.either_side, fixes=_counts_ties),
+    **shows.SHARES,
+    **shows.no_meaning("bootstrap_mean", "bootstrap_se", "p_mc_se", "min_attainable_p", "clusters.*"),
 }
 
 

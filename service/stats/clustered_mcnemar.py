@@ -18,6 +18,7 @@ from service.kernels.clusters import ClusterSums, RobustError, robust_errors
 from service.kernels.sign_flip import FlipTails, sign_flip
 from service.kernels.t_distribution import t_quantile, t_tail
 from service.records import Record
+from service.stats.shared import shows
 from service.stats.shared.clustering import (
     LEAST_DF,
     LOW_DF,
@@ -39,16 +40,6 @@ from service.stats.shared.pairs import NO_DISCORDANT, PairedCounts, floored, tab
 from service.stats.shared.plan_use import Extent, Least, PlanUse, Resort, Spoken, least_of_signs
 from service.stats.shared.registry import stat_test
 from service.stats.shared.sentences import amount, decision, disagreement, level_text
-from service.stats.shared.shows import (
-    Covers,
-    Estimate,
-    Parameter,
-    PValue,
-    Shows,
-    against_zero,
-    by_level,
-    no_meaning,
-)
 from service.stats.shared.simulated import Asked, Effort, Simulated, Units, Value
 from service.stats.shared.warnings import DEGENERATE, FLOOR_ABOVE_ALPHA, define, unresolved
 
@@ -157,16 +148,18 @@ def _cost(request: ClusteredMcNemarRequest) -> float:
     return 0.003 + 2e-6 * len(request.baseline) + flips
 
 
-SHOWS: Shows = {
-    "delta": Estimate(),
-    "estimates.*": Estimate(),
-    "ci": Covers(by_level),
-    "p_value": PValue(against_zero),
-    **no_meaning("statistic", "df", "se", "ci_df", "standard_errors.*", "clusters.*", "min_attainable_p"),
+SHOWS: shows.Shows = {
+    "delta": shows.Estimate(),
+    "estimates.*": shows.Estimate(),
+    "ci": shows.Covers(shows.by_level),
+    "p_value": shows.PValue(shows.against_zero),
+    **shows.no_meaning(
+        "statistic", "df", "se", "ci_df", "standard_errors.*", "clusters.*", "min_attainable_p"
+    ),
 }
 
 
-def _least_p(extent: Extent, parameter: Parameter) -> Least | None:
+def _least_p(extent: Extent, parameter: shows.Parameter) -> Least | None:
     """Of sign_flip: every cluster's sum on one side."""
     if parameter("method") != "sign_flip" or extent.n_clusters is None:
         return None
@@ -199,7 +192,7 @@ def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Value | Non
     return np.where(nothing, 1.0, p)
 
 
-def _effort(parameter: Parameter) -> Effort:
+def _effort(parameter: shows.Parameter) -> Effort:
     return "swapped" if parameter("method") == "sign_flip" else "summed"
 
 

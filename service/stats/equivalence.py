@@ -17,6 +17,7 @@ from service.kernels.moments import difference_noise
 from service.kernels.paired_exact import SPARSE, exact_seconds
 from service.kernels.streams import block_count
 from service.kernels.two_one_sided import by_tango, independent_error, paired_counts_error, paired_error
+from service.stats.shared import shows
 from service.stats.shared.clustering import LEAST_DF, LOW_DF, ClusteredPairs, clustered, lopsided_clusters
 from service.stats.shared.common import Analysis, Interval, Labels, Margin, Resampling, StatWarning, is_binary
 from service.stats.shared.drawing import LOOK, Drawing, of_ratio, scores_seconds, table_seconds
@@ -41,20 +42,6 @@ from service.stats.shared.resampling import (
     exact_ratio,
 )
 from service.stats.shared.sentences import amount, level_text, p_text, within
-from service.stats.shared.shows import (
-    ABOVE_LOWER,
-    ABOVE_UPPER,
-    ABOVE_ZERO,
-    BELOW_UPPER,
-    INSIDE,
-    Covers,
-    Estimate,
-    Finding,
-    PValue,
-    Shows,
-    by_alpha,
-    no_meaning,
-)
 from service.stats.shared.skewness import skewed
 from service.stats.shared.warnings import define
 
@@ -297,17 +284,17 @@ def _analysis(request: EquivalenceRequest, drawn: Drawn) -> EquivalenceAnalysis:
 BLOCKS = Blocks(_count, lambda request, which: request.drawing.draw(which), _analysis)
 
 
-SHOWS: Shows = {
-    "delta": Estimate(),
-    "ci": Covers(by_alpha),
-    "p_value": PValue(lambda _: (INSIDE,)),
-    "p_lower": PValue(lambda _: (ABOVE_LOWER,)),
-    "p_upper": PValue(lambda _: (BELOW_UPPER,)),
-    "equivalent": Finding((INSIDE,), by_alpha),
-    "noninferior": Finding((ABOVE_LOWER,), by_alpha),
-    "superior": Finding((ABOVE_ZERO,), by_alpha),
-    "minimum_effect": Finding((ABOVE_UPPER,), by_alpha),
-    **no_meaning("margin", "t_lower", "t_upper", "z_lower", "z_upper", "df", "se"),
+SHOWS: shows.Shows = {
+    "delta": shows.Estimate(),
+    "ci": shows.Covers(shows.by_alpha),
+    "p_value": shows.PValue(lambda _: (shows.INSIDE,)),
+    "p_lower": shows.PValue(lambda _: (shows.ABOVE_LOWER,)),
+    "p_upper": shows.PValue(lambda _: (shows.BELOW_UPPER,)),
+    "equivalent": shows.Finding((shows.INSIDE,), shows.by_alpha),
+    "noninferior": shows.Finding((shows.ABOVE_LOWER,), shows.by_alpha),
+    "superior": shows.Finding((shows.ABOVE_ZERO,), shows.by_alpha),
+    "minimum_effect": shows.Finding((shows.ABOVE_UPPER,), shows.by_alpha),
+    **shows.no_meaning("margin", "t_lower", "t_upper", "z_lower", "z_upper", "df", "se"),
 }
 
 

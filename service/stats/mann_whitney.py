@@ -14,13 +14,13 @@ from scipy import special
 
 from service.errors import InvalidData
 from service.kernels import ranks
+from service.stats.shared import shows
 from service.stats.shared.common import Alternative, Analysis, Interval, Proportion
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import Extent, Least, PlanUse, least_of_normal, sides_of
 from service.stats.shared.registry import stat_test
 from service.stats.shared.samples import TwoSamples
 from service.stats.shared.sentences import amount, decision, disagreement, level_text
-from service.stats.shared.shows import Covers, Parameter, PValue, Shows, against_zero, by_level, no_meaning
 from service.stats.shared.warnings import FLOOR_ABOVE_ALPHA, define
 
 METHODS = "the interval is that of ranks without ties, the p-value is by the method named and allows for ties"
@@ -83,15 +83,17 @@ def _cost(request: MannWhitneyRequest) -> float:
     return 0.001 + (2e-6 * runs**2 if runs <= EXACT_AT_MOST else 6e-6 * runs)
 
 
-SHOWS: Shows = {
+SHOWS: shows.Shows = {
     # the shift and the order of runs can point the other way than the difference of means
-    "ci": Covers(by_level, around=False),
-    "p_value": PValue(against_zero, fixes=lambda _: False),
-    **no_meaning("delta", "u", "u_baseline", "z", "common_language", "rank_biserial", "min_attainable_p"),
+    "ci": shows.Covers(shows.by_level, around=False),
+    "p_value": shows.PValue(shows.against_zero, fixes=lambda _: False),
+    **shows.no_meaning(
+        "delta", "u", "u_baseline", "z", "common_language", "rank_biserial", "min_attainable_p"
+    ),
 }
 
 
-def _least_p(extent: Extent, parameter: Parameter) -> Least:
+def _least_p(extent: Extent, parameter: shows.Parameter) -> Least:
     """Every run of one arm above every run of the other."""
     n, unit, by = extent.n, "items per arm", "the rank-sum test"
     method = parameter("method")

@@ -15,6 +15,7 @@ from service.kernels import tango
 from service.kernels.mcnemar import Floats, Ints, Method
 from service.kernels.paired_intervals import newcombe_interval, wald_interval
 from service.records import Record
+from service.stats.shared import shows
 from service.stats.shared.cell_lines import EndLines, Line
 from service.stats.shared.cells import Cells, Path, sides_pattern, whole_interval
 from service.stats.shared.certainty import of_wald
@@ -23,17 +24,6 @@ from service.stats.shared.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, Pai
 from service.stats.shared.plan_use import Extent, Least, PlanUse, Resort, Spoken
 from service.stats.shared.registry import stat_test
 from service.stats.shared.sentences import decision, disagreement, level_text, percent
-from service.stats.shared.shows import (
-    Covers,
-    Estimate,
-    Parameter,
-    PValue,
-    Shows,
-    Signed,
-    against_zero,
-    by_level,
-    no_meaning,
-)
 from service.stats.shared.warnings import FLOOR_ABOVE_ALPHA
 
 IntervalMethod = Literal["tango", "newcombe", "wald"]
@@ -104,19 +94,19 @@ def _cost(request: McNemarRequest) -> float:
     return 0.0003 + 2.2e-7 * len(request.baseline or ())
 
 
-SHOWS: Shows = {
-    "delta": Estimate(),
-    "ci": Covers(by_level),
-    "intervals.*": Covers(by_level),
-    "p_value": PValue(against_zero),
-    "odds_ratio.estimate": Signed(origin=1),
-    "odds_ratio.ci": Covers(by_level, origin=1),
-    "cohens_g": Signed(),
-    **no_meaning("statistic", "min_attainable_p"),
+SHOWS: shows.Shows = {
+    "delta": shows.Estimate(),
+    "ci": shows.Covers(shows.by_level),
+    "intervals.*": shows.Covers(shows.by_level),
+    "p_value": shows.PValue(shows.against_zero),
+    "odds_ratio.estimate": shows.Signed(origin=1),
+    "odds_ratio.ci": shows.Covers(shows.by_level, origin=1),
+    "cohens_g": shows.Signed(),
+    **shows.no_meaning("statistic", "min_attainable_p"),
 }
 
 
-def _least_p(extent: Extent, parameter: Parameter) -> Least:
+def _least_p(extent: Extent, parameter: shows.Parameter) -> Least:
     """Every item discordant, and all won by one arm."""
     method, alternative = parameter("method"), parameter("alternative")
     least = Fraction(min_attainable_p(extent.n, method, alternative))

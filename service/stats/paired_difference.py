@@ -12,6 +12,7 @@ from scipy import special
 from service.kernels import tango
 from service.kernels.paired_intervals import newcombe_interval, wald_interval
 from service.kernels.rule_enumeration import Floats, Ints
+from service.stats.shared import shows
 from service.stats.shared.cell_lines import EndLines, Line
 from service.stats.shared.cells import Cells, Path, sides_pattern, whole_interval
 from service.stats.shared.certainty import of_wald
@@ -20,17 +21,6 @@ from service.stats.shared.pairs import NO_DISCORDANT, PairedCounts, PairsRequest
 from service.stats.shared.plan_use import Extent, Least, PlanUse, furthest_mean, least_of_normal
 from service.stats.shared.registry import stat_test
 from service.stats.shared.sentences import decision, disagreement, level_text, percent
-from service.stats.shared.shows import (
-    Covers,
-    Estimate,
-    Parameter,
-    PValue,
-    Shows,
-    Signed,
-    against_zero,
-    by_level,
-    no_meaning,
-)
 from service.stats.shared.warnings import define
 
 Method = Literal["tango", "newcombe", "wald"]
@@ -103,17 +93,17 @@ def _cost(request: PairedDifferenceRequest) -> float:
     return 0.0003 + 3e-7 * len(request.baseline or ())
 
 
-SHOWS: Shows = {
-    "delta": Estimate(),
-    "ci": Covers(by_level),
-    "intervals.*": Covers(by_level),
-    "p_value": PValue(against_zero),
-    "z": Signed(),
-    **no_meaning("baseline_rate", "candidate_rate", "min_attainable_p"),
+SHOWS: shows.Shows = {
+    "delta": shows.Estimate(),
+    "ci": shows.Covers(shows.by_level),
+    "intervals.*": shows.Covers(shows.by_level),
+    "p_value": shows.PValue(shows.against_zero),
+    "z": shows.Signed(),
+    **shows.no_meaning("baseline_rate", "candidate_rate", "min_attainable_p"),
 }
 
 
-def _least_p(extent: Extent, parameter: Parameter) -> Least:
+def _least_p(extent: Extent, parameter: shows.Parameter) -> Least:
     """Every item won by one arm."""
     return least_of_normal(parameter, furthest_mean(extent.n), extent.n, "items", "the score test")
 

@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 
 from service.kernels.clusters import codes_of
 from service.kernels.quantile_bootstrap import order_ranks, resampled_quantiles, signs_p
+from service.stats.shared import shows
 from service.stats.shared.certainty import FLAT, of_quantile, of_share
 from service.stats.shared.clustering import NO_CLUSTERS, cluster_warnings
 from service.stats.shared.common import (
@@ -32,7 +33,6 @@ from service.stats.shared.plan_use import Extent, Least, PlanUse
 from service.stats.shared.registry import stat_test
 from service.stats.shared.resampling import DEFAULT_DRAWS, DEFAULT_SEED
 from service.stats.shared.sentences import amount, decision, level_text
-from service.stats.shared.shows import Covers, Parameter, PValue, Shows, against_zero, by_level, no_meaning
 from service.stats.shared.simulated import Asked, Effort, Simulated, Units, Value
 from service.stats.shared.warnings import define
 
@@ -129,15 +129,15 @@ def _cost(request: QuantileDifferenceRequest) -> float:
     )
 
 
-SHOWS: Shows = {
+SHOWS: shows.Shows = {
     # quantiles can part from the difference of means
-    "ci": Covers(by_level, around=False),
-    "p_value": PValue(against_zero, fixes=lambda _: False),
-    **no_meaning("delta", "q", "baseline_quantile", "candidate_quantile"),
+    "ci": shows.Covers(shows.by_level, around=False),
+    "p_value": shows.PValue(shows.against_zero, fixes=lambda _: False),
+    **shows.no_meaning("delta", "q", "baseline_quantile", "candidate_quantile"),
 }
 
 
-def _least_p(extent: Extent, parameter: Parameter) -> Least | None:
+def _least_p(extent: Extent, parameter: shows.Parameter) -> Least | None:
     """Every difference on one side of 0."""
     if parameter("of") != "differences" or extent.clustered:
         return None
@@ -169,7 +169,7 @@ def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Value | Non
     return None
 
 
-def _effort(parameter: Parameter) -> Effort:
+def _effort(parameter: shows.Parameter) -> Effort:
     return "summed" if parameter("of") == "differences" else "resampled"
 
 

@@ -15,6 +15,7 @@ from service.kernels.metric_flips import Flips, flip_blocks, flips_of, listed_fl
 from service.kernels.sign_flip import ENUMERATED_UP_TO, sign_flip
 from service.kernels.streams import BIT_GENERATOR, block_count
 from service.kernels.t_distribution import t_quantile
+from service.stats.shared import shows
 from service.stats.shared.arms import Arms, ArmsRequest, MetricName
 from service.stats.shared.cell_lines import Line
 from service.stats.shared.cells import MEANS, Cells, Path, sides_pattern
@@ -27,16 +28,6 @@ from service.stats.shared.plan_use import Extent, Least, PlanUse, Resort, Spoken
 from service.stats.shared.registry import Blocks, Drawn, stat_test
 from service.stats.shared.resampling import DEFAULT_DRAWS, DEFAULT_SEED, MOST_DRAWS
 from service.stats.shared.sentences import decision, disagreement, level_text
-from service.stats.shared.shows import (
-    Covers,
-    Estimate,
-    Parameter,
-    PValue,
-    Shows,
-    against_zero,
-    by_level,
-    no_meaning,
-)
 from service.stats.shared.simulated import Asked, Simulated, Units, Value
 from service.stats.shared.warnings import FLOOR_ABOVE_ALPHA, MC_UNRESOLVED, define, unresolved
 
@@ -252,15 +243,15 @@ def _analysis(request: RandomizationRequest, drawn: Drawn) -> RandomizationAnaly
 BLOCKS = Blocks(_count, _draw, _analysis)
 
 
-SHOWS: Shows = {
-    "delta": Estimate(),
-    "ci": Covers(by_level),
-    "p_value": PValue(against_zero),
-    **no_meaning("baseline_value", "candidate_value", "p_mc_se", "min_attainable_p"),
+SHOWS: shows.Shows = {
+    "delta": shows.Estimate(),
+    "ci": shows.Covers(shows.by_level),
+    "p_value": shows.PValue(shows.against_zero),
+    **shows.no_meaning("baseline_value", "candidate_value", "p_mc_se", "min_attainable_p"),
 }
 
 
-def _least_p(extent: Extent, parameter: Parameter) -> Least | None:
+def _least_p(extent: Extent, parameter: shows.Parameter) -> Least | None:
     """Every unit swapped to one side, where swaps are listed or convolved and never drawn."""
     units = extent.n_clusters if extent.clustered else extent.n
     exact = parameter("convention") == "standard" and parameter("metric") in MEANS

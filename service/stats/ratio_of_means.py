@@ -17,6 +17,7 @@ from service.kernels.clusters import codes_of
 from service.kernels.paired_ratio import PairedRatio, pivots, studentized
 from service.kernels.t_distribution import t_quantile, t_tail
 from service.records import Record
+from service.stats.shared import shows
 from service.stats.shared.certainty import of_quantile, of_share
 from service.stats.shared.clustering import LEAST_DF, LOW_DF, NO_CLUSTERS, cluster_warnings
 from service.stats.shared.common import (
@@ -35,19 +36,6 @@ from service.stats.shared.plan_use import PlanUse
 from service.stats.shared.registry import stat_test
 from service.stats.shared.resampling import DEFAULT_DRAWS, DEFAULT_SEED
 from service.stats.shared.sentences import decision, level_text
-from service.stats.shared.shows import (
-    ABOVE_ZERO,
-    BELOW_ZERO,
-    Bounds,
-    Covers,
-    Estimate,
-    Parameter,
-    PValue,
-    Shows,
-    Signed,
-    by_level,
-    no_meaning,
-)
 from service.stats.shared.simulated import Asked, Effort, Simulated, Units, Value
 from service.stats.shared.skewness import skewed
 from service.stats.shared.warnings import define
@@ -174,19 +162,19 @@ def _cost(request: RatioOfMeansRequest) -> float:
     return 0.002 + 1e-6 * n + (request.n_resamples or DEFAULT_DRAWS) * (1.5e-5 + 2.5e-8 * g)
 
 
-def _ways(parameter: Parameter) -> tuple[Bounds, ...]:
+def _ways(parameter: shows.Parameter) -> tuple[shows.Bounds, ...]:
     """A ratio below 1 is a difference below 0; below a null above 1 it is no direction."""
     null, nothing = float(parameter("null")), ()
-    below, above = BELOW_ZERO if null <= 1 else nothing, ABOVE_ZERO if null >= 1 else nothing
+    below, above = shows.BELOW_ZERO if null <= 1 else nothing, shows.ABOVE_ZERO if null >= 1 else nothing
     return {"less": (below,), "greater": (above,)}.get(parameter("alternative"), (below, above))
 
 
-SHOWS: Shows = {
-    "delta": Estimate(),
-    "ratio.value": Signed(origin=1),
-    "ratio.ci": Covers(by_level, origin=1),
-    "p_value": PValue(_ways),
-    **no_meaning("null", "baseline_mean", "candidate_mean", "log_se", "statistic", "df"),
+SHOWS: shows.Shows = {
+    "delta": shows.Estimate(),
+    "ratio.value": shows.Signed(origin=1),
+    "ratio.ci": shows.Covers(shows.by_level, origin=1),
+    "p_value": shows.PValue(_ways),
+    **shows.no_meaning("null", "baseline_mean", "candidate_mean", "log_se", "statistic", "df"),
 }
 
 
@@ -206,7 +194,7 @@ def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Value | Non
     return None
 
 
-def _effort(parameter: Parameter) -> Effort:
+def _effort(parameter: shows.Parameter) -> Effort:
     return "summed" if parameter("method") == "fieller" else "resampled"
 
 

@@ -16,6 +16,7 @@ from service.kernels.clusters import cluster_sums, codes_of, robust_errors
 from service.kernels.repeated_runs import ITEM_BY_ARM, JUDGE, RUN, RepeatedRuns, anova, reml
 from service.kernels.streams import generator, picks
 from service.kernels.t_distribution import t_quantile, t_tail
+from service.stats.shared import shows
 from service.stats.shared.clustering import LEAST_DF, LOW_DF, NO_CLUSTERS, cluster_warnings
 from service.stats.shared.common import (
     Analysis,
@@ -45,7 +46,6 @@ from service.stats.shared.repeats import (
 )
 from service.stats.shared.resampling import DEFAULT_SEED
 from service.stats.shared.sentences import amount, decision, level_text
-from service.stats.shared.shows import Covers, Estimate, PValue, Shows, by_level, either_side, no_meaning
 from service.stats.shared.simulated import Asked, Simulated, Units, Value
 from service.stats.shared.warnings import NEGATIVE_COMPONENT, define
 
@@ -163,12 +163,12 @@ def _cost(request: RepeatedRequest) -> float:
     return 0.05 + 1e-6 * values + (request.n_resamples or UNBALANCED_DRAWS) * (0.01 + 2e-5 * values)
 
 
-SHOWS: Shows = {
-    "delta": Estimate(),
-    "ci": Covers(by_level),
-    "p_value": PValue(either_side),
-    **no_meaning("se", "df", "components.*", *(f"components.{name}.*" for name in NAMES)),
-    **no_meaning("flips_baseline.*", "flips_candidate.*", "error.*", "next_unit.*", "allocation.*"),
+SHOWS: shows.Shows = {
+    "delta": shows.Estimate(),
+    "ci": shows.Covers(shows.by_level),
+    "p_value": shows.PValue(shows.either_side),
+    **shows.no_meaning("se", "df", "components.*", *(f"components.{name}.*" for name in NAMES)),
+    **shows.no_meaning("flips_baseline.*", "flips_candidate.*", "error.*", "next_unit.*", "allocation.*"),
 }
 
 

@@ -14,6 +14,7 @@ from service.kernels import simulated_pairs as simulated
 from service.kernels.moments import Moments
 from service.kernels.t_distribution import t_quantile, t_tail
 from service.records import Record
+from service.stats.shared import shows
 from service.stats.shared.common import Alternative, Analysis, Interval, Proportion, StatWarning
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import PlanUse
@@ -28,16 +29,6 @@ from service.stats.shared.samples import (
     effect_sizes,
 )
 from service.stats.shared.sentences import amount, decision, disagreement, level_text
-from service.stats.shared.shows import (
-    Covers,
-    Estimate,
-    PValue,
-    Shows,
-    Signed,
-    against_zero,
-    by_level,
-    no_meaning,
-)
 from service.stats.shared.simulated import Asked, Simulated, Units, Value
 from service.stats.shared.skewness import skewed
 from service.stats.shared.warnings import define
@@ -100,13 +91,13 @@ def _cost(request: TTestRequest) -> float:
     return 0.005 + 4e-7 * (len(request.baseline) + len(request.candidate))
 
 
-SHOWS: Shows = {
-    "delta": Estimate(),
-    "ci": Covers(by_level),
-    "p_value": PValue(against_zero),
-    **dict.fromkeys(("t", "cohens_d", "hedges_g", "glass_delta", "cohens_dz"), Signed()),
-    **dict.fromkeys(("cohens_d_ci", "hedges_g_ci", "cohens_dz_ci"), Covers(by_level, origin=0)),
-    **no_meaning("df", "se", "baseline.*", "candidate.*", "improvement_pct"),
+SHOWS: shows.Shows = {
+    "delta": shows.Estimate(),
+    "ci": shows.Covers(shows.by_level),
+    "p_value": shows.PValue(shows.against_zero),
+    **dict.fromkeys(("t", "cohens_d", "hedges_g", "glass_delta", "cohens_dz"), shows.Signed()),
+    **dict.fromkeys(("cohens_d_ci", "hedges_g_ci", "cohens_dz_ci"), shows.Covers(shows.by_level, origin=0)),
+    **shows.no_meaning("df", "se", "baseline.*", "candidate.*", "improvement_pct"),
 }
 
 

@@ -15,6 +15,7 @@ from service.errors import InvalidData
 from service.kernels import ranks
 from service.kernels import simulated_pairs as simulated
 from service.kernels.moments import difference_noise
+from service.stats.shared import shows
 from service.stats.shared.common import Alternative, Analysis, Interval, PairedColumns, Proportion
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import (
@@ -29,7 +30,6 @@ from service.stats.shared.plan_use import (
 from service.stats.shared.registry import stat_test
 from service.stats.shared.samples import require_values
 from service.stats.shared.sentences import amount, decision, disagreement, level_text
-from service.stats.shared.shows import Covers, Parameter, PValue, Shows, against_zero, by_level, no_meaning
 from service.stats.shared.simulated import Asked, Floats, Simulated, Units
 from service.stats.shared.warnings import FLOOR_ABOVE_ALPHA, define
 
@@ -115,15 +115,15 @@ def _cost(request: WilcoxonRequest) -> float:
     return 0.0015 + 1.2e-5 * len(request.baseline)
 
 
-SHOWS: Shows = {
+SHOWS: shows.Shows = {
     # the pseudo-median and the ranks can point the other way than the difference of means
-    "ci": Covers(by_level, around=False),
-    "p_value": PValue(against_zero, fixes=lambda _: False),
-    **no_meaning("delta", "w_plus", "w_minus", "z", "rank_biserial", "min_attainable_p"),
+    "ci": shows.Covers(shows.by_level, around=False),
+    "p_value": shows.PValue(shows.against_zero, fixes=lambda _: False),
+    **shows.no_meaning("delta", "w_plus", "w_minus", "z", "rank_biserial", "min_attainable_p"),
 }
 
 
-def _least_p(extent: Extent, parameter: Parameter) -> Least:
+def _least_p(extent: Extent, parameter: shows.Parameter) -> Least:
     """All differences of one size and sign are the furthest out."""
     by, n = "the signed-rank test", extent.n
     if _is_exact(parameter("method"), n):
