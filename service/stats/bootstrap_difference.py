@@ -21,7 +21,8 @@ from service.kernels.moments import moments
 from service.kernels.streams import block_count
 from service.stats.shared import certainty, shows
 from service.stats.shared.certainty import Range
-from service.stats.shared.common import Alternative, Analysis, Interval, Proportion, StatWarning
+from service.stats.shared.common import Alternative, Analysis, Interval, StatWarning
+from service.stats.shared.options import Alpha, Level, PlainSeed
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import PlanUse
 from service.stats.shared.registry import Blocks, Drawn, stat_test
@@ -48,12 +49,12 @@ class BootstrapDifferenceRequest(TwoSamples):
 
     method: bootstrap_intervals.Method = Field("percentile", description="How the interval is read off.")
     alternative: Alternative = "two-sided"
-    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
-    level: Proportion = Field(0.95, description="Two-sided level of the interval, a proportion.")
+    alpha: Alpha = 0.05
+    level: Level = 0.95
     n_resamples: Annotated[int, Field(ge=100, le=1_000_000)] = Field(
         10_000, description="Draws, where the distribution cannot be computed exactly."
     )
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="Seed of the draws.")
+    seed: PlainSeed = 0
 
     @cached_property
     def exact(self) -> BootstrapDistribution | None:

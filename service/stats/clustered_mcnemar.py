@@ -26,16 +26,9 @@ from service.stats.shared.clustering import (
     ClusterFacts,
     lopsided_clusters,
 )
-from service.stats.shared.common import (
-    Alternative,
-    Analysis,
-    Interval,
-    Proportion,
-    Resampling,
-    StatWarning,
-    is_binary,
-)
+from service.stats.shared.common import Alternative, Analysis, Interval, Resampling, StatWarning, is_binary
 from service.stats.shared.drawing import flips_seconds
+from service.stats.shared.options import Alpha, ItemCount, Level
 from service.stats.shared.pairs import NO_DISCORDANT, PairedCounts, floored, tabulate
 from service.stats.shared.plan_use import Extent, Least, PlanUse, Resort, Spoken, least_of_signs
 from service.stats.shared.registry import stat_test
@@ -85,8 +78,8 @@ class ClusteredMcNemarRequest(ClusteredColumns):
         "Follows from the method: `durkalski` is cluster_weighted, the others item_weighted.",
     )
     alternative: Alternative = "two-sided"
-    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
-    level: Proportion = Field(0.95, description="Two-sided level of the interval, a proportion.")
+    alpha: Alpha = 0.05
+    level: Level = 0.95
 
     @model_validator(mode="after")
     def _estimand_fits(self) -> Self:
@@ -135,7 +128,7 @@ class ClusteredMcNemarAnalysis(Analysis):
     se: float = Field(description="Standard error behind the interval, outcome units.")
     ci_df: float = Field(description="Degrees of freedom behind the interval.")
     standard_errors: StandardErrors = Field(description="CR1, CR2 and CV3 beside each other.")
-    n: int = Field(description="Items, a count.")
+    n: ItemCount
     n_clusters: int = Field(description="Clusters, a count.")
     n_discordant: int = Field(description="Items whose outcomes differ between the arms, a count.")
     counts: PairedCounts | None = Field(description="The fourfold table over all items; null for scores.")

@@ -24,6 +24,7 @@ from service.stats.shared.common import (
     require_equal_lengths,
 )
 from service.stats.shared.curves import Band, BandFacts, Curve, Points, anytime, chosen, of_seed, pointwise
+from service.stats.shared.options import ClusterCount, ItemCount
 from service.stats.shared.orders import (
     EMPTY,
     ORDER_WORDS,
@@ -126,8 +127,8 @@ class CumulativeEffectAnalysis(Analysis):
     order_seed: int | None = Field(description="Seed of the permutation, where the request had one.")
     convention: Literal["standard", "seed"] = Field(description="As asked.")
     thinned: bool = Field(description="Whether points were left out.")
-    n: int = Field(description="Items, a count.")
-    n_clusters: int | None = Field(description="Clusters, a count.")
+    n: ItemCount
+    n_clusters: ClusterCount
     n_discordant: int = Field(description="Items whose outcomes differ between the arms, a count.")
 
 

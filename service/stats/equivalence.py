@@ -32,15 +32,11 @@ from service.stats.shared.margins import (
     of_tests,
     undecided,
 )
+from service.stats.shared.options import ClusterCount
 from service.stats.shared.pairs import PairedCounts, PairsRequest, floored
 from service.stats.shared.plan_use import PlanUse, Resort, Spoken
 from service.stats.shared.registry import Blocks, Drawn, stat_test
-from service.stats.shared.resampling import (
-    DEFAULT_DRAWS,
-    DEFAULT_SEED,
-    exact_paired,
-    exact_ratio,
-)
+from service.stats.shared.resampling import DEFAULT_DRAWS, exact_paired, exact_ratio, first_seed
 from service.stats.shared.sentences import amount, level_text, p_text, within
 from service.stats.shared.skewness import skewed
 from service.stats.shared.warnings import define
@@ -160,7 +156,7 @@ class EquivalenceRequest(PairsRequest):
     @property
     def drawing(self) -> Drawing:
         """What is drawn where nothing is exact."""
-        seed = DEFAULT_SEED if self.seed is None else self.seed
+        seed = first_seed(self.seed)
         if self.groups is not None:
             return of_ratio(self.groups.groups.sums, self.groups.groups.sizes, seed)
         difference = self.arrays[1] - self.arrays[0]
@@ -195,7 +191,7 @@ class EquivalenceAnalysis(Analysis):
     df: float | None = Field(description="Degrees of freedom of the t statistics.")
     se: float | None = Field(description="Standard error of delta, outcome units.")
     n: int = Field(description="Items, a count; of both arms together when independent.")
-    n_clusters: int | None = Field(description="Clusters, a count.")
+    n_clusters: ClusterCount
     n_discordant: int | None = Field(description="Items whose outcomes differ between the arms, a count.")
 
 

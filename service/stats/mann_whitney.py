@@ -15,7 +15,8 @@ from scipy import special
 from service.errors import InvalidData
 from service.kernels import ranks
 from service.stats.shared import shows
-from service.stats.shared.common import Alternative, Analysis, Interval, Proportion
+from service.stats.shared.common import Alternative, Analysis, Interval
+from service.stats.shared.options import Alpha, Level
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import Extent, Least, PlanUse, least_of_normal, sides_of
 from service.stats.shared.registry import stat_test
@@ -50,8 +51,8 @@ class MannWhitneyRequest(TwoSamples):
         "tie correction; corrected: with continuity correction too; auto: exact up to 100 runs.",
     )
     alternative: Alternative = "two-sided"
-    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
-    level: Proportion = Field(0.95, description="Two-sided level of the interval, a proportion.")
+    alpha: Alpha = 0.05
+    level: Level = 0.95
 
 
 class MannWhitneyAnalysis(Analysis):

@@ -19,7 +19,8 @@ from service.stats.shared import shows
 from service.stats.shared.cell_lines import EndLines, Line
 from service.stats.shared.cells import Cells, Path, sides_pattern, whole_interval
 from service.stats.shared.certainty import of_wald
-from service.stats.shared.common import Alternative, Analysis, Interval, Proportion, StatWarning
+from service.stats.shared.common import Alternative, Analysis, Interval, StatWarning
+from service.stats.shared.options import Alpha, ItemCount, LevelOfAll
 from service.stats.shared.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, PairsRequest, floored
 from service.stats.shared.plan_use import Extent, Least, PlanUse, Resort, Spoken
 from service.stats.shared.registry import stat_test
@@ -48,8 +49,8 @@ class McNemarRequest(PairsRequest):
 
     method: Method = Field("exact", description="How the p-value is computed.")
     alternative: Alternative = "two-sided"
-    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
-    level: Proportion = Field(0.95, description="Two-sided level of the intervals, a proportion.")
+    alpha: Alpha = 0.05
+    level: LevelOfAll = 0.95
 
     @model_validator(mode="after")
     def _binary(self) -> Self:
@@ -75,7 +76,7 @@ class McNemarAnalysis(Analysis):
     statistic: float | None = Field(
         description="Chi-square on 1 df of the two asymptotic methods, else null."
     )
-    n: int = Field(description="Items, a count.")
+    n: ItemCount
     counts: PairedCounts = Field(description="The fourfold table, counts.")
     n_discordant: int = Field(description="only_baseline + only_candidate, a count of items.")
     min_attainable_p: float = Field(

@@ -16,7 +16,8 @@ from service.stats.shared import shows
 from service.stats.shared.cell_lines import EndLines, Line
 from service.stats.shared.cells import Cells, Path, sides_pattern, whole_interval
 from service.stats.shared.certainty import of_wald
-from service.stats.shared.common import Alternative, Analysis, Interval, Proportion, StatWarning
+from service.stats.shared.common import Alternative, Analysis, Interval, StatWarning
+from service.stats.shared.options import Alpha, ItemCount, LevelOfAll
 from service.stats.shared.pairs import NO_DISCORDANT, PairedCounts, PairsRequest, floored
 from service.stats.shared.plan_use import Extent, Least, PlanUse, furthest_mean, least_of_normal
 from service.stats.shared.registry import stat_test
@@ -62,8 +63,8 @@ class PairedDifferenceRequest(PairsRequest):
 
     method: Method = Field("tango", description="The interval in `ci`; the others stand beside it.")
     alternative: Alternative = "two-sided"
-    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
-    level: Proportion = Field(0.95, description="Two-sided level of the intervals, a proportion.")
+    alpha: Alpha = 0.05
+    level: LevelOfAll = 0.95
 
     @model_validator(mode="after")
     def _binary(self) -> Self:
@@ -83,7 +84,7 @@ class PairedDifferenceAnalysis(Analysis):
     alternative: Alternative
     baseline_rate: float = Field(description="Share of items the baseline answers correctly, a proportion.")
     candidate_rate: float = Field(description="Share of items the candidate answers correctly, a proportion.")
-    n: int = Field(description="Items, a count.")
+    n: ItemCount
     n_discordant: int = Field(description="only_baseline + only_candidate, a count of items.")
     counts: PairedCounts = Field(description="The fourfold table, counts.")
     min_attainable_p: float = Field(description="Least p with that many discordant items: all on one side.")

@@ -11,14 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from service.errors import InvalidData
-from service.kernels.agreement import (
-    CLAMP,
-    NEUTRAL,
-    pool_correlations,
-    posterior,
-    same_state,
-    three_states,
-)
+from service.kernels.agreement import CLAMP, NEUTRAL, pool_correlations, posterior, same_state, three_states
 from service.records import Record
 from service.stats.shared.common import Analysis, Request, StatWarning
 from service.stats.shared.registry import stat_test

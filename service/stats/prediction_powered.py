@@ -19,12 +19,12 @@ from service.stats.shared.common import (
     Column,
     Interval,
     Labels,
-    Proportion,
     Request,
     StatWarning,
     is_binary,
     require_equal_lengths,
 )
+from service.stats.shared.options import Alpha, LevelOfAll
 from service.stats.shared.pairs import floored, require_size
 from service.stats.shared.registry import stat_test
 from service.stats.shared.sentences import amount, decision, level_text
@@ -72,8 +72,8 @@ class PredictionPoweredRequest(Request):
         allow_inf_nan=False,
         description="Weight of the judge (lambda), from 0, labels alone, to 1; null: tuned for the least variance.",
     )
-    level: Proportion = Field(0.95, description="Two-sided level of the intervals, a proportion.")
-    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
+    level: LevelOfAll = 0.95
+    alpha: Alpha = 0.05
 
     @model_validator(mode="after")
     def _usable(self) -> Self:

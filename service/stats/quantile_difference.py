@@ -15,23 +15,19 @@ from service.kernels.clusters import codes_of
 from service.kernels.quantile_bootstrap import order_ranks, resampled_quantiles, signs_p
 from service.stats.shared import shows
 from service.stats.shared.certainty import FLAT, of_quantile, of_share
-from service.stats.shared.clustering import NO_CLUSTERS, cluster_warnings
+from service.stats.shared.clustering import NO_CLUSTERS, PairedItems, cluster_warnings
 from service.stats.shared.common import (
     Alternative,
     Analysis,
     Interval,
-    Labels,
-    PairedColumns,
-    Proportion,
     Resampling,
     StatWarning,
-    require_equal_lengths,
-    require_two_clusters,
 )
+from service.stats.shared.options import Alpha, ClusterCount, ItemCount, Level, ResampleSeed
 from service.stats.shared.pairs import floored, require_size
 from service.stats.shared.plan_use import Extent, Least, PlanUse
 from service.stats.shared.registry import stat_test
-from service.stats.shared.resampling import DEFAULT_DRAWS, DEFAULT_SEED
+from service.stats.shared.resampling import DEFAULT_DRAWS, first_seed
 from service.stats.shared.sentences import amount, decision, level_text
 from service.stats.shared.simulated import Asked, Effort, Simulated, Units, Value
 from service.stats.shared.warnings import define
@@ -55,7 +51,7 @@ QUANTILE_FLAT = define(
 )
 
 
-class QuantileDifferenceRequest(PairedColumns):
+class QuantileDifferenceRequest(PairedItems):
     """Two arms on the same items, any values: latencies, lengths, scores."""
 
     elsewhere: ClassVar = {
@@ -64,7 +60,6 @@ class QuantileDifferenceRequest(PairedColumns):
         "method": "paired-bootstrap",
     }
 
-    clusters: Labels | None = Field(None, description="Cluster of each item, a label per item, same order.")
     q: Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)] = Field(
         0.5,
         description="Which quantile, a proportion: 0.5 is the median, 0.95 what one item in twenty exceeds.",
@@ -75,21 +70,18 @@ class QuantileDifferenceRequest(PairedColumns):
         "differences. The two answer different questions.",
     )
     alternative: Alternative = "two-sided"
-    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
-    level: Proportion = Field(0.95, description="Two-sided level of the interval, a proportion.")
+    alpha: Alpha = 0.05
+    level: Level = 0.95
     n_resamples: int | None = Field(
         None,
         ge=1000,
         le=1_000_000,
         description="Resamples, a count; where something is drawn. Default 10,000.",
     )
-    seed: int | None = Field(None, ge=0, le=2**53, description="Seed of the resamples. Default 42.")
+    seed: ResampleSeed = None
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
-        if self.clusters is not None:
-            require_equal_lengths({"baseline": self.baseline, "clusters": self.clusters})
-            require_two_clusters(self.clusters)
         for name, column in zip(("baseline", "candidate"), self.arrays(), strict=True):
             require_size(column, name)
         return self
@@ -114,8 +106,8 @@ class QuantileDifferenceAnalysis(Analysis):
     candidate_quantile: float = Field(description="The candidate's quantile, score units.")
     method: Literal["order_statistics", "bootstrap"] = Field(description="How interval and p were obtained.")
     alternative: Alternative = Field(description="Direction tested.")
-    n: int = Field(description="Items, a count.")
-    n_clusters: int | None = Field(description="Clusters, a count.")
+    n: ItemCount
+    n_clusters: ClusterCount
 
 
 def _cost(request: QuantileDifferenceRequest) -> float:
@@ -263,9 +255,7 @@ def quantile_difference(request: QuantileDifferenceRequest) -> QuantileDifferenc
         warnings=tuple(_warnings(request, codes, flat=found.flat)),
         resampling=Resampling(exact=True)
         if request.exact
-        else Resampling.drawn(
-            request.n_resamples or DEFAULT_DRAWS, DEFAULT_SEED if request.seed is None else request.seed
-        ),
+        else Resampling.drawn(request.n_resamples or DEFAULT_DRAWS, first_seed(request.seed)),
         sentence=_sentence(request, delta, ci, p, bounds, units),
     )
 
@@ -297,7 +287,7 @@ def _drawn(
     after: NDArray[np.float64],
     codes: NDArray[np.int64],
 ) -> _Found:
-    draws, seed = request.n_resamples or DEFAULT_DRAWS, DEFAULT_SEED if request.seed is None else request.seed
+    draws, seed = request.n_resamples or DEFAULT_DRAWS, first_seed(request.seed)
     columns = [after - before] if request.of == "differences" else [before, after]
     quantiles = resampled_quantiles(columns, codes, request.q, draws, seed)
     drawn = np.sort(quantiles[:, 0] if request.of == "differences" else quantiles[:, 1] - quantiles[:, 0])

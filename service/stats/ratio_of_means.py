@@ -19,22 +19,18 @@ from service.kernels.t_distribution import t_quantile, t_tail
 from service.records import Record
 from service.stats.shared import shows
 from service.stats.shared.certainty import of_quantile, of_share
-from service.stats.shared.clustering import LEAST_DF, LOW_DF, NO_CLUSTERS, cluster_warnings
+from service.stats.shared.clustering import LEAST_DF, LOW_DF, NO_CLUSTERS, PairedItems, cluster_warnings
 from service.stats.shared.common import (
     Analysis,
     Interval,
-    Labels,
-    PairedColumns,
-    Proportion,
     Resampling,
     StatWarning,
-    require_equal_lengths,
-    require_two_clusters,
 )
+from service.stats.shared.options import Alpha, ClusterCount, ItemCount, Level, ResampleSeed
 from service.stats.shared.pairs import floored, require_size
 from service.stats.shared.plan_use import PlanUse
 from service.stats.shared.registry import stat_test
-from service.stats.shared.resampling import DEFAULT_DRAWS, DEFAULT_SEED
+from service.stats.shared.resampling import DEFAULT_DRAWS, first_seed
 from service.stats.shared.sentences import decision, level_text
 from service.stats.shared.simulated import Asked, Effort, Simulated, Units, Value
 from service.stats.shared.skewness import skewed
@@ -63,12 +59,11 @@ FLAT = "every item, or every cluster, shows the same ratio"
 SINGLE = "a single item, or a single cluster, shows no spread"
 
 
-class RatioOfMeansRequest(PairedColumns):
+class RatioOfMeansRequest(PairedItems):
     """Two arms on the same items, values of 0 or more: costs, seconds, tokens."""
 
     elsewhere: ClassVar = {"margin": "equivalence", "metric": "paired-bootstrap"}
 
-    clusters: Labels | None = Field(None, description="Cluster of each item, a label per item, same order.")
     method: Method = Field(
         "fieller",
         description="`fieller`: t of candidate - ratio x baseline, turned around, with clusters by CR2; `bootstrap_t`: "
@@ -84,18 +79,15 @@ class RatioOfMeansRequest(PairedColumns):
     alternative: Literal["two-sided", "greater", "less"] = Field(
         "two-sided", description="`less`: the ratio is below `null`; `greater`: above; `two-sided`: either."
     )
-    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
-    level: Proportion = Field(0.95, description="Two-sided level of the interval, a proportion.")
+    alpha: Alpha = 0.05
+    level: Level = 0.95
     n_resamples: int | None = Field(
         None, ge=1000, le=1_000_000, description="Resamples of `bootstrap_t`, a count. Default 10,000."
     )
-    seed: int | None = Field(None, ge=0, le=2**53, description="Seed of the resamples. Default 42.")
+    seed: ResampleSeed = None
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
-        if self.clusters is not None:
-            require_equal_lengths({"baseline": self.baseline, "clusters": self.clusters})
-            require_two_clusters(self.clusters)
         for name, column in zip(("baseline", "candidate"), self.arrays(), strict=True):
             require_size(column, name)
             if np.any(column < 0):
@@ -150,8 +142,8 @@ class RatioOfMeansAnalysis(Analysis):
     df: float | None = Field(description="Degrees of freedom of `fieller`.")
     method: Method = Field(description="How the interval and p were obtained.")
     alternative: Literal["two-sided", "greater", "less"] = Field(description="Direction tested.")
-    n: int = Field(description="Items, a count.")
-    n_clusters: int | None = Field(description="Clusters, a count.")
+    n: ItemCount
+    n_clusters: ClusterCount
 
 
 def _cost(request: RatioOfMeansRequest) -> float:
@@ -364,7 +356,7 @@ def ratio_of_means(request: RatioOfMeansRequest) -> RatioOfMeansAnalysis:
         warnings=tuple(_warnings(request, found, spread=spread)),
         resampling=Resampling(exact=True)
         if found.draws is None
-        else Resampling.drawn(found.draws, DEFAULT_SEED if request.seed is None else request.seed),
+        else Resampling.drawn(found.draws, first_seed(request.seed)),
         sentence=_sentence(request, ci, p, bounds),
     )
 
@@ -401,7 +393,7 @@ def _bootstrap_t(request: RatioOfMeansRequest, log_se: float | None) -> _Found:
     pairs, draws = request.pairs, request.n_resamples or DEFAULT_DRAWS
     if log_se is None:
         raise InvalidData.field("method", "'bootstrap_t' needs a candidate above 0 somewhere", "use fieller")
-    seed = DEFAULT_SEED if request.seed is None else request.seed
+    seed = first_seed(request.seed)
     drawn = pivots(pairs, draws, seed)
     drawn = np.sort(drawn[~np.isnan(drawn)])
     if len(pairs.sizes) < FEW_FOR_PIVOTS or len(drawn) < (1 - MOST_UNDEFINED) * draws:

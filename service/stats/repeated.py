@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,14 +21,13 @@ from service.stats.shared.clustering import LEAST_DF, LOW_DF, NO_CLUSTERS, clust
 from service.stats.shared.common import (
     Analysis,
     Interval,
-    Labels,
-    Proportion,
     Request,
     Resampling,
     StatWarning,
     require_equal_lengths,
     require_two_clusters,
 )
+from service.stats.shared.options import Alpha, ClusterCount, Clusters, ItemCount, LevelOfAll, ResampleSeed
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import PlanUse
 from service.stats.shared.registry import stat_test
@@ -44,7 +43,7 @@ from service.stats.shared.repeats import (
     flattened,
     flips,
 )
-from service.stats.shared.resampling import DEFAULT_SEED
+from service.stats.shared.resampling import first_seed
 from service.stats.shared.sentences import amount, decision, level_text
 from service.stats.shared.simulated import Asked, Simulated, Units, Value
 from service.stats.shared.warnings import NEGATIVE_COMPONENT, define
@@ -77,9 +76,9 @@ class RepeatedRequest(Request):
     candidate: RunsOfItems = Field(
         description="Candidate arm: the same, same order of items; numbers of runs may differ."
     )
-    clusters: Labels | None = Field(None, description="Cluster of each item, a label per item, same order.")
-    level: Proportion = Field(0.95, description="Two-sided level of the intervals, a proportion.")
-    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
+    clusters: Clusters = None
+    level: LevelOfAll = 0.95
+    alpha: Alpha = 0.05
     costs: RepeatCosts = Field(default=RepeatCosts(), description="What an item, a run and a judgement cost.")
     budget: float | None = Field(
         None,
@@ -97,14 +96,12 @@ class RepeatedRequest(Request):
         le=20_000,
         description="Resamples for the intervals of the variances, a count. Default 2,000, or 200 for unequal counts.",
     )
-    seed: int | None = Field(None, ge=0, le=2**53, description="Seed of the resamples. Default 42.")
+    seed: ResampleSeed = None
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
-        columns: dict[str, Any] = {"baseline": self.baseline, "candidate": self.candidate}
-        if self.clusters is not None:
-            columns["clusters"] = self.clusters
-        require_equal_lengths(columns)
+        arms = {"baseline": self.baseline, "candidate": self.candidate}
+        require_equal_lengths({**arms, "clusters": self.clusters})
         if len(self.baseline) < 2:
             raise InvalidData.field(
                 "baseline", "holds a single item", "send two items or more: one shows no spread"
@@ -130,8 +127,8 @@ class RepeatedAnalysis(Analysis):
     error: ErrorParts = Field(description="Variance of delta by source; clusters are not in it.")
     next_unit: NextUnit = Field(description="What one more unit of cost brings where.")
     allocation: BestAllocation | None = Field(description="The least error for the budget.")
-    n: int = Field(description="Items, a count.")
-    n_clusters: int | None = Field(description="Clusters, a count.")
+    n: ItemCount
+    n_clusters: ClusterCount
     n_runs: int = Field(description="Runs of both arms together, a count.")
     n_judgements: int = Field(description="Judgements of all runs together, a count.")
 
@@ -276,7 +273,7 @@ def repeated(request: RepeatedRequest) -> RepeatedAnalysis:
     else:
         reasons["p_value"] = "every item, or every cluster, shows the same difference"
     draws = request.n_resamples or (BALANCED_DRAWS if data.balanced else UNBALANCED_DRAWS)
-    seed = DEFAULT_SEED if request.seed is None else request.seed
+    seed = first_seed(request.seed)
     found = _components(data)
     again = _resampled(data, codes, draws, seed)
     components = _described(found, again, size * size, request.level, reasons)

@@ -15,7 +15,8 @@ from service.kernels.moments import Moments
 from service.kernels.t_distribution import t_quantile, t_tail
 from service.records import Record
 from service.stats.shared import shows
-from service.stats.shared.common import Alternative, Analysis, Interval, Proportion, StatWarning
+from service.stats.shared.common import Alternative, Analysis, Interval, StatWarning
+from service.stats.shared.options import Alpha, LevelOfAll
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import PlanUse
 from service.stats.shared.registry import stat_test
@@ -56,8 +57,8 @@ class TTestRequest(TwoSamples):
 
     method: Method = Field("welch", description="welch: unequal variances; student: pooled; paired.")
     alternative: Alternative = "two-sided"
-    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
-    level: Proportion = Field(0.95, description="Two-sided level of the intervals, a proportion.")
+    alpha: Alpha = 0.05
+    level: LevelOfAll = 0.95
     label_scheme: LabelScheme = Field("cohen_1988", description="Cut points of the effect's label.")
 
 

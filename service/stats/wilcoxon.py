@@ -16,7 +16,8 @@ from service.kernels import ranks
 from service.kernels import simulated_pairs as simulated
 from service.kernels.moments import difference_noise
 from service.stats.shared import shows
-from service.stats.shared.common import Alternative, Analysis, Interval, PairedColumns, Proportion
+from service.stats.shared.common import Alternative, Analysis, Interval, PairedColumns
+from service.stats.shared.options import Alpha, Level
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import (
     Extent,
@@ -82,8 +83,8 @@ class WilcoxonRequest(PairedColumns):
         "rounded: also when they differ by rounding only (0.3 - 0.1, 0.4 - 0.2).",
     )
     alternative: Alternative = "two-sided"
-    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
-    level: Proportion = Field(0.95, description="Two-sided level of the interval, a proportion.")
+    alpha: Alpha = 0.05
+    level: Level = 0.95
 
     @model_validator(mode="after")
     def _usable(self) -> Self:

@@ -165,9 +165,10 @@ def require_two_clusters(clusters: Collection[Hashable] | None) -> None:
         raise InvalidData.field("clusters", "hold a single cluster", "send two clusters or leave them out")
 
 
-def require_equal_lengths(columns: dict[str, Sequence[object]]) -> None:
-    """Refuse columns of different length, naming both; refuse empty ones."""
-    (first, reference), *others = columns.items()
+def require_equal_lengths(columns: Mapping[str, Sequence[object] | None]) -> None:
+    """Refuse columns of different length, naming both; refuse empty ones. None is a column that was not sent."""
+    sent = {name: column for name, column in columns.items() if column is not None}
+    (first, reference), *others = sent.items()
     for name, column in others:
         if len(column) != len(reference):
             raise InvalidData.field(
@@ -177,7 +178,7 @@ def require_equal_lengths(columns: dict[str, Sequence[object]]) -> None:
             )
     if len(reference) == 0:
         raise InvalidData(
-            "no items were sent", [Fault(name, "is empty", "send at least one item") for name in columns]
+            "no items were sent", [Fault(name, "is empty", "send at least one item") for name in sent]
         )
 
 

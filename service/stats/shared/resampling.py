@@ -20,15 +20,8 @@ from service.kernels.paired_bootstrap import BinaryPairs
 from service.kernels.ratio_bootstrap import Inverted, on_grid, ratio_bootstrap
 from service.stats.shared import certainty
 from service.stats.shared.certainty import Range, Support
-from service.stats.shared.common import (
-    Alternative,
-    Analysis,
-    Interval,
-    Proportion,
-    Request,
-    Resampling,
-    StatWarning,
-)
+from service.stats.shared.common import Alternative, Analysis, Interval, Request, Resampling, StatWarning
+from service.stats.shared.options import Alpha, DrawSeed, Level
 from service.stats.shared.pairs import P_FLOOR, PairedCounts
 from service.stats.shared.warnings import BEYOND_RESAMPLES, MC_UNRESOLVED, unresolved
 
@@ -48,6 +41,11 @@ NO_SPREAD = "the data have too little spread to correct or studentize an interva
 
 UNTOLD = 1e-9
 """Transforms are accurate to less than this; a tail below it is given as a bound."""
+
+
+def first_seed(seed: int | None) -> int:
+    """The seed to draw from, where a request may name none."""
+    return DEFAULT_SEED if seed is None else seed
 
 
 class BootstrapOptions(Request):
@@ -71,8 +69,8 @@ class BootstrapOptions(Request):
         description="`seed`: 2000 draws of numpy's default_rng(42) with np.percentile and count/B, "
         "for reproducing published code; otherwise exact wherever possible.",
     )
-    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
-    level: Proportion = Field(0.95, description="Two-sided level of the interval, a proportion.")
+    alpha: Alpha = 0.05
+    level: Level = 0.95
     n_resamples: int | None = Field(
         None,
         ge=100,
@@ -80,9 +78,7 @@ class BootstrapOptions(Request):
         description="Draws, a count; used only where no exact distribution is at hand. Default 10,000 "
         "(2000 under the seed convention), raised once when the p-value is unresolved.",
     )
-    seed: int | None = Field(
-        None, ge=0, le=2**53, description="Seed of the draws; used only where something is drawn. Default 42."
-    )
+    seed: DrawSeed = None
 
     @model_validator(mode="after")
     def _recipe_has_the_method(self) -> Self:
@@ -91,6 +87,16 @@ class BootstrapOptions(Request):
                 "method", "the seed convention has no studentized interval", "use percentile"
             )
         return self
+
+    @property
+    def draws(self) -> int:
+        """How many, where something is drawn."""
+        return self.n_resamples or (SEED_DRAWS if self.convention == "seed" else DEFAULT_DRAWS)
+
+    @property
+    def first_seed(self) -> int:
+        """Of the draws."""
+        return first_seed(self.seed)
 
 
 class BootstrapAnalysis(Analysis):
@@ -294,7 +300,7 @@ def resampling_of(found: BootstrapDistribution, seed: int | None) -> Resampling:
     """Exact with its error, or drawn with its seed."""
     if not isinstance(found, Draws):
         return Resampling(exact=True, error_bound=found.error)
-    return Resampling.drawn(len(found.estimates), DEFAULT_SEED if seed is None else seed)
+    return Resampling.drawn(len(found.estimates), first_seed(seed))
 
 
 def resolution_of(found: BootstrapDistribution, n_units: int) -> float:
