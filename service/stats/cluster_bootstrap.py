@@ -19,11 +19,11 @@ from service.stats.shared.common import StatWarning, is_binary
 from service.stats.shared.drawing import (
     LOOK,
     Drawing,
+    Resampled,
     blocks_of,
     metric_seconds,
     of_metric,
     of_ratio,
-    resolving,
     scores_seconds,
 )
 from service.stats.shared.options import ItemCount
@@ -37,7 +37,7 @@ from service.stats.shared.warnings import NOTHING_VARIES
 Estimand = Literal["item_weighted", "cluster_weighted"]
 
 
-class ClusterBootstrapRequest(ClusteredColumns, resampling.BootstrapOptions):
+class ClusterBootstrapRequest(ClusteredColumns, Resampled):
     """Two arms on the same items, and each item's cluster."""
 
     elsewhere: ClassVar = {"margin": "equivalence", "metric": "randomization"}
@@ -52,6 +52,11 @@ class ClusterBootstrapRequest(ClusteredColumns, resampling.BootstrapOptions):
         """The clusters as the estimand weights them."""
         groups = self.pairs.groups
         return groups if self.estimand == "item_weighted" else groups.by_cluster()
+
+    @property
+    def delta(self) -> float:
+        """The observed difference."""
+        return self.weighted.item_weighted
 
     @cached_property
     def exact(self) -> BootstrapDistribution | None:
@@ -148,28 +153,13 @@ def _analysis(request: ClusterBootstrapRequest, found: BootstrapDistribution) ->
     )
 
 
-BLOCKS = blocks_of(
-    lambda request: request.exact,
-    lambda request: request.drawing,
-    lambda request, drawing, drawn: resolving(request, drawing, request.weighted.item_weighted, drawn),
-    _analysis,
-)
-
-
-def _counts_ties(parameter: shows.Parameter) -> bool:
-    """Strictly compared, resamples that all tie with the data count as a small p of no difference at all."""
-    return bool(parameter("comparison") == ">=")
+BLOCKS = blocks_of(_analysis)
 
 
 SHOWS: shows.Shows = {
-    "delta": shows.Estimate(),
+    **resampling.SHOWS,
     "estimates.*": shows.Estimate(),
-    "ci": shows.Covers(shows.by_level),
-    "intervals.*": shows.Covers(shows.by_level),
-    "p_value": shows.PValue(shows.against_zero, fixes=_counts_ties),
-    "p_better": shows.PValue(shows.either_side, fixes=_counts_ties),
-    **shows.SHARES,
-    **shows.no_meaning("bootstrap_mean", "bootstrap_se", "p_mc_se", "min_attainable_p", "clusters.*"),
+    **shows.no_meaning("clusters.*"),
 }
 
 

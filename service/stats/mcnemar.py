@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 from scipy import special
 
 from service.kernels import mcnemar as kernel
-from service.kernels import tango
 from service.kernels.mcnemar import Floats, Ints, Method
-from service.kernels.paired_intervals import newcombe_interval, wald_interval
 from service.records import Record
 from service.stats.shared import shows
 from service.stats.shared.cell_lines import EndLines, Line
@@ -21,13 +19,18 @@ from service.stats.shared.cells import Cells, Path, sides_pattern, whole_interva
 from service.stats.shared.certainty import of_wald
 from service.stats.shared.common import Alternative, Analysis, Interval, StatWarning
 from service.stats.shared.options import Alpha, ItemCount, LevelOfAll
-from service.stats.shared.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, PairsRequest, floored
+from service.stats.shared.pairs import (
+    NO_DISCORDANT,
+    P_FLOOR,
+    BinaryPairsRequest,
+    IntervalMethod,
+    PairedCounts,
+    floored,
+)
 from service.stats.shared.plan_use import Extent, Least, PlanUse, Resort, Spoken
 from service.stats.shared.registry import stat_test
 from service.stats.shared.sentences import decision, disagreement, level_text, percent
 from service.stats.shared.warnings import FLOOR_ABOVE_ALPHA
-
-IntervalMethod = Literal["tango", "newcombe", "wald"]
 
 METHODS: dict[Method, str | None] = {
     "exact": "the interval is Tango's approximation, the p-value exact and so larger",
@@ -38,7 +41,7 @@ METHODS: dict[Method, str | None] = {
 """What tells the p-value from Tango's interval, which is the asymptotic test turned around."""
 
 
-class McNemarRequest(PairsRequest):
+class McNemarRequest(BinaryPairsRequest):
     """Two arms on the same items, each right (1) or wrong (0): two columns, or the four counts."""
 
     elsewhere: ClassVar = {
@@ -51,11 +54,6 @@ class McNemarRequest(PairsRequest):
     alternative: Alternative = "two-sided"
     alpha: Alpha = 0.05
     level: LevelOfAll = 0.95
-
-    @model_validator(mode="after")
-    def _binary(self) -> Self:
-        _ = self.table
-        return self
 
 
 class OddsRatio(Record):
@@ -203,16 +201,8 @@ def mcnemar(request: McNemarRequest) -> McNemarAnalysis:
     m, n, delta = b + c, counts.n, counts.delta
     bounds: dict[str, str] = {}
     p_value = floored(kernel.p_value(b, c, request.method, request.alternative), "p_value", bounds)
-    z = float(special.ndtri(0.5 + request.level / 2))
-    ends: dict[IntervalMethod, tuple[float, float]] = {
-        "tango": tango.interval(b, c, n, z),
-        "newcombe": newcombe_interval(counts.both_correct, c, b, counts.both_wrong, z),
-        "wald": wald_interval(b, c, n, z),
-    }
-    intervals = {
-        name: Interval(low=low, high=high, level=request.level, method=name)
-        for name, (low, high) in ends.items()
-    }
+    ends = counts.ends(request.level)
+    intervals = Interval.by_method(ends, request.level)
     reasons: dict[str, str] = {}
     if request.method in ("exact", "midp"):
         reasons["statistic"] = "an exact test has no chi-square"

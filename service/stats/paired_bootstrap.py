@@ -23,11 +23,11 @@ from service.stats.shared.common import Interval, StatWarning
 from service.stats.shared.drawing import (
     LOOK,
     Drawing,
+    Resampled,
     blocks_of,
     metric_seconds,
     of_metric,
     of_ratio,
-    resolving,
     scores_seconds,
     table_seconds,
 )
@@ -42,10 +42,15 @@ from service.stats.shared.warnings import NOTHING_VARIES
 FEW = 20
 
 
-class PairedBootstrapRequest(ArmsRequest, resampling.BootstrapOptions):
+class PairedBootstrapRequest(ArmsRequest, Resampled):
     """Two arms on the same items: columns, counts that are summed, or the four counts of binary outcomes."""
 
     elsewhere: ClassVar = {"margin": "equivalence"}
+
+    @property
+    def delta(self) -> float:
+        """The observed difference."""
+        return self.pair.delta
 
     @cached_property
     def exact(self) -> BootstrapDistribution | None:
@@ -151,29 +156,10 @@ def _support(request: PairedBootstrapRequest, arms: Arms) -> Support | None:
     return Support.of_units(arms.difference_sums, arms.sizes)
 
 
-BLOCKS = blocks_of(
-    lambda request: request.exact,
-    lambda request: request.drawing,
-    lambda request, drawing, drawn: resolving(request, drawing, request.pair.delta, drawn),
-    _analysis,
-)
+BLOCKS = blocks_of(_analysis)
 
 
-def _counts_ties(parameter: shows.Parameter) -> bool:
-    """Strictly compared, resamples that all tie with the data count as a small p of no difference at all."""
-    return bool(parameter("comparison") == ">=")
-
-
-SHOWS: shows.Shows = {
-    "delta": shows.Estimate(),
-    "ci": shows.Covers(shows.by_level),
-    "intervals.*": shows.Covers(shows.by_level),
-    "p_value": shows.PValue(shows.against_zero, fixes=_counts_ties),
-    "p_better": shows.PValue(shows.either_side, fixes=_counts_ties),
-    **shows.SHARES,
-    **shows.no_meaning("bootstrap_mean", "bootstrap_se", "p_mc_se", "min_attainable_p"),
-    **shows.no_meaning("baseline_value", "candidate_value"),
-}
+SHOWS: shows.Shows = {**resampling.SHOWS, **shows.no_meaning("baseline_value", "candidate_value")}
 
 
 def _cells(cells: Cells, path: Path) -> Line | EndLines | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Annotated, Literal, Self
 
@@ -52,8 +53,9 @@ class PreferenceRequest(boards.BoardOptions):
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
-        arms = {"first": self.first, "second": self.second, "preferred": self.preferred}
-        require_equal_lengths({**arms, "counts": self.counts, "clusters": self.clusters})
+        arms: dict[str, Sequence[str]] = {"first": self.first, "second": self.second}
+        rest = {"preferred": self.preferred, "counts": self.counts, "clusters": self.clusters}
+        require_equal_lengths({**arms, **rest})
         same = next((row for row, name in enumerate(self.first) if name == self.second[row]), None)
         if same is not None:
             raise InvalidData.field(

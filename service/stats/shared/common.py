@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from pydantic import ConfigDict, Field, model_validator
 from service.errors import Fault, InvalidData
 from service.kernels.streams import BIT_GENERATOR
 from service.records import Record, StrictRecord
+
+M = TypeVar("M", bound=str)
 
 MAX_ITEMS = 1_000_000
 """Longest column a stateless request may carry."""
@@ -65,6 +67,13 @@ class Interval(Record):
     level: float = Field(description="Two-sided coverage, a proportion, e.g. 0.95.")
     method: str = Field(description="How the ends were computed.")
     closed: bool = Field(True, description="True: the ends belong to the interval.")
+
+    @classmethod
+    def by_method(
+        cls, ends: Mapping[M, tuple[float | None, float | None]], level: float
+    ) -> dict[M, Interval]:
+        """Intervals of one level, from their ends."""
+        return {name: cls(low=low, high=high, level=level, method=name) for name, (low, high) in ends.items()}
 
 
 class Resampling(Record):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -19,7 +21,7 @@ from service.kernels.metrics import PairedSums
 from service.kernels.ratio_bootstrap import ENUMERATED_UP_TO
 from service.kernels.sign_flip import ENUMERATED_UP_TO as FLIPS_ENUMERATED_UP_TO
 from service.kernels.streams import block_count
-from service.stats.shared.common import Analysis, Request
+from service.stats.shared.common import Analysis
 from service.stats.shared.registry import Blocks, Drawn
 from service.stats.shared.resampling import (
     DEFAULT_DRAWS,
@@ -30,7 +32,6 @@ from service.stats.shared.resampling import (
 )
 
 A = TypeVar("A", bound=Analysis)
-R = TypeVar("R", bound=Request)
 Floats = NDArray[np.float64]
 
 FEW_UNITS = 100
@@ -82,39 +83,56 @@ def of_metric(units: PairedSums, seed: int, *, studentize: bool = False) -> Draw
     return Drawing(draw, collect)
 
 
-def resolving(options: BootstrapOptions, drawing: Drawing, delta: float, drawn: Drawn | None) -> int:
-    """Replicates to draw: ten times the usual when the p-value cannot be told from alpha and the caller
+class Resampled(BootstrapOptions):
+    """A bootstrap whose distribution is `exact`, or where that is None is drawn."""
+
+    @property
+    @abstractmethod
+    def delta(self) -> float:
+        """The observed difference."""
+
+    @cached_property
+    @abstractmethod
+    def exact(self) -> BootstrapDistribution | None:
+        """The distribution by the literal recipe or without drawing; None where blocks are drawn."""
+
+    @property
+    @abstractmethod
+    def drawing(self) -> Drawing:
+        """What is drawn where nothing is exact."""
+
+
+R = TypeVar("R", bound=Resampled)
+
+
+def _replicates(request: Resampled, drawing: Drawing, drawn: Drawn | None) -> int:
+    """How many to draw: ten times the usual when the p-value cannot be told from alpha and the caller
     named no number."""
-    asked = options.n_resamples or DEFAULT_DRAWS
-    if drawn is None or options.n_resamples is not None:
+    asked = request.n_resamples or DEFAULT_DRAWS
+    if drawn is None or request.n_resamples is not None:
         return asked
     found = drawing.collect(drawn, asked)
-    plain = options.model_copy(update={"method": "percentile"})
-    unresolved = Reading(plain, delta, resolution_of(found, 1)).fields(found)["warnings"]
+    plain = request.model_copy(update={"method": "percentile"})
+    unresolved = Reading(plain, request.delta, resolution_of(found, 1)).fields(found)["warnings"]
     return MOST_DRAWS if unresolved else asked
 
 
-def blocks_of(
-    exact: Callable[[R], BootstrapDistribution | None],
-    drawing: Callable[[R], Drawing],
-    replicates: Callable[[R, Drawing, Drawn | None], int],
-    analyse: Callable[[R, BootstrapDistribution], A],
-) -> Blocks[R, A]:
-    """The blocks of a test whose distribution is `exact`, or where that is None drawn."""
+def blocks_of(analyse: Callable[[R, BootstrapDistribution], A]) -> Blocks[R, A]:
+    """The blocks of a bootstrap."""
 
     def count(request: R, drawn: Drawn | None) -> int:
-        if exact(request) is not None:
+        if request.exact is not None:
             return 0
-        return block_count(replicates(request, drawing(request), drawn))
+        return block_count(_replicates(request, request.drawing, drawn))
 
     def finish(request: R, drawn: Drawn) -> A:
-        found = exact(request)
+        found = request.exact
         if found is None:
-            source = drawing(request)
-            found = source.collect(drawn, replicates(request, source, drawn))
+            source = request.drawing
+            found = source.collect(drawn, _replicates(request, source, drawn))
         return analyse(request, found)
 
-    return Blocks(count, lambda request, which: drawing(request).draw(which), finish)
+    return Blocks(count, lambda request, which: request.drawing.draw(which), finish)
 
 
 def looks_smooth(values: Floats) -> bool:

@@ -18,7 +18,7 @@ from service.kernels.inversion import SmoothMean, smooth_mean
 from service.kernels.metric_bootstrap import bca_ends, studentized_ends
 from service.kernels.paired_bootstrap import BinaryPairs
 from service.kernels.ratio_bootstrap import Inverted, on_grid, ratio_bootstrap
-from service.stats.shared import certainty
+from service.stats.shared import certainty, shows
 from service.stats.shared.certainty import Range, Support
 from service.stats.shared.common import Alternative, Analysis, Interval, Request, Resampling, StatWarning
 from service.stats.shared.options import Alpha, DrawSeed, Level
@@ -128,6 +128,26 @@ class BootstrapAnalysis(Analysis):
     min_attainable_p: float | None = Field(
         description="Least p that draws can give: 1/(B + 1), 1/B under the seed convention."
     )
+
+
+def _counts_ties(parameter: shows.Parameter) -> bool:
+    """Strictly compared, resamples that all tie with the data count as a small p of no difference at all."""
+    return bool(parameter("comparison") == ">=")
+
+
+SHOWS: shows.Shows = {
+    "delta": shows.Estimate(),
+    "ci": shows.Covers(shows.by_level),
+    "intervals.*": shows.Covers(shows.by_level),
+    "p_value": shows.PValue(shows.against_zero, fixes=_counts_ties),
+    "p_better": shows.PValue(shows.either_side, fixes=_counts_ties),
+    "fraction_le_0": shows.Share(-1, with_zero=True),
+    "fraction_lt_0": shows.Share(-1, with_zero=False),
+    "fraction_ge_0": shows.Share(1, with_zero=True),
+    "fraction_gt_0": shows.Share(1, with_zero=False),
+    **shows.no_meaning("bootstrap_mean", "bootstrap_se", "p_mc_se", "min_attainable_p"),
+}
+"""What the fields of every bootstrap show of the difference."""
 
 
 @dataclass(frozen=True)
@@ -248,10 +268,7 @@ class Reading:
         if None in ends[method]:
             paths = [f"{name}.{end}" for name in ("ci", f"intervals.{method}") for end in ("low", "high")]
             reasons.update(dict.fromkeys(paths, NO_SPREAD))
-        return {
-            name: Interval(low=pair[0], high=pair[1], level=self.options.level, method=name)
-            for name, pair in ends.items()
-        }
+        return Interval.by_method(ends, self.options.level)
 
     def _places(self, intervals: Iterable[Method]) -> dict[str, Method]:
         """Where an answer keeps its intervals."""

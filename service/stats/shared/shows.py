@@ -119,14 +119,6 @@ def no_meaning(*paths: str) -> dict[str, Meaning]:
     return dict.fromkeys(paths, Nothing())
 
 
-SHARES: dict[str, Meaning] = {
-    "fraction_le_0": Share(-1, with_zero=True),
-    "fraction_lt_0": Share(-1, with_zero=False),
-    "fraction_ge_0": Share(1, with_zero=True),
-    "fraction_gt_0": Share(1, with_zero=False),
-}
-
-
 def meaning_at(shows: Shows, path: Iterable[str]) -> Meaning | None:
     """The declared meaning of a field; None when there is none."""
     dotted = ".".join(path)
