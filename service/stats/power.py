@@ -17,7 +17,7 @@ from service.kernels.roots import rising_root
 from service.kernels.streams import BLOCK, block_count
 from service.records import Record
 from service.stats.shared import designs
-from service.stats.shared.common import Alternative, Analysis, Resampling
+from service.stats.shared.common import COMPUTED, Alternative, Analysis, Resampling
 from service.stats.shared.registry import Blocks, Drawn, stat_test
 from service.stats.shared.warnings import define
 
@@ -178,11 +178,7 @@ def _analysis(request: PowerRequest, drawn: Drawn) -> PowerAnalysis:
         n=first.n,
         reasons=reasons,
         warnings=tuple(warnings),
-        resampling=(
-            Resampling.drawn(request.n_simulations, request.seed)
-            if simulated
-            else Resampling(exact=True, error_bound=1e-9)
-        ),
+        resampling=Resampling.drawn(request.n_simulations, request.seed) if simulated else COMPUTED,
         sentence=(
             f"With {first.n} {request.unit} and a true difference of {request.truth}, {request.claim} "
             f"with chance {shown:.3f}; this speaks of the plan, not of any data."

@@ -11,7 +11,7 @@ from scipy import special
 from service.kernels import power as kernel
 from service.kernels.roots import rising_root
 from service.stats.shared import designs
-from service.stats.shared.common import Alternative, Analysis, Resampling
+from service.stats.shared.common import COMPUTED, Alternative, Analysis, Resampling
 from service.stats.shared.registry import stat_test
 from service.stats.shared.sentences import level_text
 from service.stats.shared.warnings import define
@@ -176,11 +176,7 @@ def sample_size(request: SampleSizeRequest) -> SampleSizeAnalysis:
         n_at_upper_sd=upper,
         reasons=reasons,
         warnings=tuple(warnings),
-        resampling=(
-            Resampling.drawn(request.n_simulations, request.seed)
-            if simulated
-            else Resampling(exact=True, error_bound=1e-9)
-        ),
+        resampling=Resampling.drawn(request.n_simulations, request.seed) if simulated else COMPUTED,
         sentence=_sentence(request, n, reasons),
     )
 

@@ -22,6 +22,7 @@ from service.kernels.power import mcnemar_critical
 from service.kernels.streams import block_count
 from service.records import Record
 from service.stats.shared.common import (
+    COMPUTED,
     Analysis,
     Column,
     Interval,
@@ -278,11 +279,7 @@ def _analysis(request: TypeOneErrorRequest, drawn: Drawn) -> TypeOneErrorAnalysi
         points=points,
         reasons=reasons,
         warnings=tuple(warnings),
-        resampling=(
-            Resampling.drawn(request.n_splits, request.seed)
-            if needs_draws
-            else Resampling(exact=True, error_bound=1e-9)
-        ),
+        resampling=Resampling.drawn(request.n_splits, request.seed) if needs_draws else COMPUTED,
         sentence=(
             f"Where nothing differs by construction, {request.test} at alpha {request.alpha:g} rejects "
             f"{last.rate:.2%} of the {what} of these data (n = {last.n}); other data may behave otherwise."

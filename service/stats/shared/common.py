@@ -91,6 +91,10 @@ class Resampling(Record):
         return cls(exact=False, n_resamples=n, seed=seed, bit_generator=BIT_GENERATOR)
 
 
+COMPUTED = Resampling(exact=True, error_bound=1e-9)
+"""Of chances that were computed rather than drawn."""
+
+
 class Analysis(Record):
     """What a statistical test found.
 
