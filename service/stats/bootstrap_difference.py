@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from service.kernels.streams import block_count
 from service.stats.shared import certainty, shows
 from service.stats.shared.certainty import Range
 from service.stats.shared.common import Alternative, Analysis, Interval, StatWarning
-from service.stats.shared.options import Alpha, Level, PlainSeed
+from service.stats.shared.options import Alpha, DrawCount, Level, PlainSeed
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import PlanUse
 from service.stats.shared.registry import Blocks, Drawn, stat_test
@@ -51,7 +51,7 @@ class BootstrapDifferenceRequest(TwoSamples):
     alternative: Alternative = "two-sided"
     alpha: Alpha = 0.05
     level: Level = 0.95
-    n_resamples: Annotated[int, Field(ge=100, le=1_000_000)] = Field(
+    n_resamples: DrawCount = Field(
         10_000, description="Draws, where the distribution cannot be computed exactly."
     )
     seed: PlainSeed = 0

@@ -16,20 +16,12 @@ from service.stats.shared import resampling, shows
 from service.stats.shared.certainty import Support
 from service.stats.shared.clustering import ClusteredColumns, ClusterFacts, lopsided_clusters
 from service.stats.shared.common import StatWarning, is_binary
-from service.stats.shared.drawing import (
-    LOOK,
-    Drawing,
-    Resampled,
-    blocks_of,
-    metric_seconds,
-    of_metric,
-    of_ratio,
-    scores_seconds,
-)
+from service.stats.shared.drawing import Drawing, Resampled, blocks_of, of_metric, of_ratio
 from service.stats.shared.options import ItemCount
 from service.stats.shared.pairs import NO_DISCORDANT
 from service.stats.shared.plan_use import PlanUse, Spoken
 from service.stats.shared.registry import stat_test
+from service.stats.shared.seconds import LOOK, metric_seconds, scores_seconds
 from service.stats.shared.sentences import amount, decision, disagreement, level_text
 from service.stats.shared.simulated import RESAMPLED
 from service.stats.shared.warnings import NOTHING_VARIES

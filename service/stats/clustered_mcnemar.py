@@ -27,11 +27,11 @@ from service.stats.shared.clustering import (
     lopsided_clusters,
 )
 from service.stats.shared.common import Alternative, Analysis, Interval, Resampling, StatWarning, is_binary
-from service.stats.shared.drawing import flips_seconds
 from service.stats.shared.options import Alpha, ItemCount, Level
 from service.stats.shared.pairs import NO_DISCORDANT, PairedCounts, floored, tabulate
 from service.stats.shared.plan_use import Extent, Least, PlanUse, Resort, Spoken, least_of_signs
 from service.stats.shared.registry import stat_test
+from service.stats.shared.seconds import flips_seconds
 from service.stats.shared.sentences import amount, decision, disagreement, level_text
 from service.stats.shared.simulated import Asked, Effort, Simulated, Units, Value
 from service.stats.shared.warnings import DEGENERATE, FLOOR_ABOVE_ALPHA, define, unresolved

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -15,7 +15,7 @@ from service.kernels.moments import Moments, moments
 from service.kernels.streams import block_count
 from service.kernels.t_distribution import t_quantile, t_tail
 from service.stats.shared.common import Analysis, Interval, Resampling
-from service.stats.shared.options import Level, PlainSeed
+from service.stats.shared.options import DrawCount, Level, PlainSeed
 from service.stats.shared.registry import Blocks, Drawn, stat_test
 from service.stats.shared.samples import OneSample, bootstrap_seconds, how_obtained
 from service.stats.shared.skewness import skewed
@@ -52,7 +52,7 @@ class DescribeRequest(OneSample):
 
     method: CIMethod = Field("t", description="Interval of the mean: Student's t, or a bootstrap.")
     level: Level = 0.95
-    n_resamples: Annotated[int, Field(ge=100, le=1_000_000)] = Field(
+    n_resamples: DrawCount = Field(
         10_000, description="Draws, where the bootstrap cannot be computed exactly."
     )
     seed: PlainSeed = 0

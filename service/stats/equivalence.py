@@ -20,7 +20,7 @@ from service.kernels.two_one_sided import by_tango, independent_error, paired_co
 from service.stats.shared import shows
 from service.stats.shared.clustering import LEAST_DF, LOW_DF, ClusteredPairs, clustered, lopsided_clusters
 from service.stats.shared.common import Analysis, Interval, Labels, Margin, Resampling, StatWarning, is_binary
-from service.stats.shared.drawing import LOOK, Drawing, of_ratio, scores_seconds, table_seconds
+from service.stats.shared.drawing import Drawing, of_ratio
 from service.stats.shared.equivalence_in_plans import SIMULATED, equivalence_cells
 from service.stats.shared.margins import (
     STATISTICS,
@@ -32,11 +32,12 @@ from service.stats.shared.margins import (
     of_tests,
     undecided,
 )
-from service.stats.shared.options import ClusterCount
+from service.stats.shared.options import ClusterCount, DrawCount
 from service.stats.shared.pairs import PairedCounts, PairsRequest, floored
 from service.stats.shared.plan_use import PlanUse, Resort, Spoken
 from service.stats.shared.registry import Blocks, Drawn, stat_test
 from service.stats.shared.resampling import DEFAULT_DRAWS, exact_paired, exact_ratio, first_seed
+from service.stats.shared.seconds import LOOK, scores_seconds, table_seconds
 from service.stats.shared.sentences import amount, level_text, p_text, within
 from service.stats.shared.skewness import skewed
 from service.stats.shared.warnings import define
@@ -99,8 +100,8 @@ class EquivalenceRequest(PairsRequest):
     alpha: Annotated[float, Field(gt=0, lt=0.5, allow_inf_nan=False)] = Field(
         0.05, description="Level of each one-sided test, a proportion; the interval's level is 1 - 2 alpha."
     )
-    n_resamples: int | None = Field(
-        None, ge=100, le=1_000_000, description="Draws, a count; used only where nothing exact is at hand."
+    n_resamples: DrawCount | None = Field(
+        None, description="Draws, a count; used only where nothing exact is at hand."
     )
     seed: int | None = Field(
         None, ge=0, le=2**53, description="Seed of the draws; used only where something is drawn."

@@ -20,21 +20,12 @@ from service.stats.shared.cells import MEANS, Cells, Path, whole_interval
 from service.stats.shared.certainty import Support
 from service.stats.shared.clustering import NO_CLUSTERS, cluster_warnings
 from service.stats.shared.common import Interval, StatWarning
-from service.stats.shared.drawing import (
-    LOOK,
-    Drawing,
-    Resampled,
-    blocks_of,
-    metric_seconds,
-    of_metric,
-    of_ratio,
-    scores_seconds,
-    table_seconds,
-)
+from service.stats.shared.drawing import Drawing, Resampled, blocks_of, of_metric, of_ratio
 from service.stats.shared.options import ItemCount
 from service.stats.shared.pairs import FEW_DISCORDANT, NO_DISCORDANT, PairedCounts
 from service.stats.shared.plan_use import PlanUse, Spoken
 from service.stats.shared.registry import stat_test
+from service.stats.shared.seconds import LOOK, metric_seconds, scores_seconds, table_seconds
 from service.stats.shared.sentences import decision, disagreement, level_text
 from service.stats.shared.simulated import RESAMPLED
 from service.stats.shared.warnings import NOTHING_VARIES

@@ -22,12 +22,12 @@ from service.stats.shared.cells import MEANS, Cells, Path, sides_pattern
 from service.stats.shared.certainty import of_share
 from service.stats.shared.clustering import NO_CLUSTERS, cluster_warnings
 from service.stats.shared.common import Alternative, Analysis, Interval, Resampling, StatWarning
-from service.stats.shared.drawing import few_cells, flips_seconds
-from service.stats.shared.options import Alpha, ClusterCount, DrawSeed, ItemCount, Level
+from service.stats.shared.options import Alpha, ClusterCount, DrawCount, DrawSeed, ItemCount, Level
 from service.stats.shared.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, floored, no_interval
 from service.stats.shared.plan_use import Extent, Least, PlanUse, Resort, Spoken, least_of_signs
 from service.stats.shared.registry import Blocks, Drawn, stat_test
 from service.stats.shared.resampling import DEFAULT_DRAWS, MOST_DRAWS, first_seed
+from service.stats.shared.seconds import few_cells, flips_seconds
 from service.stats.shared.sentences import decision, disagreement, level_text
 from service.stats.shared.simulated import Asked, Simulated, Units, Value
 from service.stats.shared.warnings import FLOOR_ABOVE_ALPHA, MC_UNRESOLVED, define, unresolved
@@ -64,10 +64,8 @@ class RandomizationRequest(ArmsRequest):
     )
     alpha: Alpha = 0.05
     level: Level = 0.95
-    n_resamples: int | None = Field(
+    n_resamples: DrawCount | None = Field(
         None,
-        ge=100,
-        le=1_000_000,
         description="Draws, a count; used only where the swaps cannot be computed. Default 10,000, raised to "
         "100,000 when the p-value is unresolved.",
     )

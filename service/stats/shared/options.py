@@ -12,6 +12,7 @@ Alpha = Annotated[Proportion, Field(description="Significance level the sentence
 Level = Annotated[Proportion, Field(description="Two-sided level of the interval, a proportion.")]
 LevelOfAll = Annotated[Proportion, Field(description="Two-sided level of the intervals, a proportion.")]
 Clusters = Annotated[Labels | None, Field(description="Cluster of each item, a label per item, same order.")]
+DrawCount = Annotated[int, Field(ge=100, le=1_000_000)]
 ResampleSeed = Annotated[int | None, Field(ge=0, le=2**53, description="Seed of the resamples. Default 42.")]
 DrawSeed = Annotated[
     int | None,

@@ -21,7 +21,7 @@ from service.kernels.ratio_bootstrap import Inverted, on_grid, ratio_bootstrap
 from service.stats.shared import certainty, shows
 from service.stats.shared.certainty import Range, Support
 from service.stats.shared.common import Alternative, Analysis, Interval, Request, Resampling, StatWarning
-from service.stats.shared.options import Alpha, DrawSeed, Level
+from service.stats.shared.options import Alpha, DrawCount, DrawSeed, Level
 from service.stats.shared.pairs import P_FLOOR, PairedCounts
 from service.stats.shared.warnings import BEYOND_RESAMPLES, MC_UNRESOLVED, unresolved
 
@@ -71,10 +71,8 @@ class BootstrapOptions(Request):
     )
     alpha: Alpha = 0.05
     level: Level = 0.95
-    n_resamples: int | None = Field(
+    n_resamples: DrawCount | None = Field(
         None,
-        ge=100,
-        le=1_000_000,
         description="Draws, a count; used only where no exact distribution is at hand. Default 10,000 "
         "(2000 under the seed convention), raised once when the p-value is unresolved.",
     )
