@@ -22,7 +22,7 @@ from service.kernels.streams import block_count
 from service.stats.shared import certainty, shows
 from service.stats.shared.certainty import Range
 from service.stats.shared.common import Alternative, Analysis, Interval, StatWarning
-from service.stats.shared.options import Alpha, DrawCount, Level, PlainSeed
+from service.stats.shared.options import Alpha, DirectionTested, DrawCount, Level, PlainSeed
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import PlanUse
 from service.stats.shared.registry import Blocks, Drawn, stat_test
@@ -74,7 +74,7 @@ class BootstrapDifferenceAnalysis(Analysis):
     z0: float | None = Field(description="BCa bias correction, normal units.")
     acceleration: float | None = Field(description="BCa acceleration.")
     method: bootstrap_intervals.Method = Field(description="How the interval was read off.")
-    alternative: Alternative = Field(description="Direction tested.")
+    alternative: DirectionTested
     n: int = Field(description="Runs of both arms together.")
     n_baseline: int = Field(description="Runs.")
     n_candidate: int = Field(description="Runs.")

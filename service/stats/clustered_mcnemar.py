@@ -27,7 +27,7 @@ from service.stats.shared.clustering import (
     lopsided_clusters,
 )
 from service.stats.shared.common import Alternative, Analysis, Interval, Resampling, StatWarning, is_binary
-from service.stats.shared.options import Alpha, ItemCount, Level
+from service.stats.shared.options import Alpha, DiscordantCount, ItemCount, Level
 from service.stats.shared.pairs import NO_DISCORDANT, PairedCounts, floored, tabulate
 from service.stats.shared.plan_use import Extent, Least, PlanUse, Resort, Spoken, least_of_signs
 from service.stats.shared.registry import stat_test
@@ -130,7 +130,7 @@ class ClusteredMcNemarAnalysis(Analysis):
     standard_errors: StandardErrors = Field(description="CR1, CR2 and CV3 beside each other.")
     n: ItemCount
     n_clusters: int = Field(description="Clusters, a count.")
-    n_discordant: int = Field(description="Items whose outcomes differ between the arms, a count.")
+    n_discordant: DiscordantCount
     counts: PairedCounts | None = Field(description="The fourfold table over all items; null for scores.")
     clusters: ClusterFacts = Field(description="Sizes and dependence of the clusters.")
     min_attainable_p: float | None = Field(description="Least p sign_flip can give with these clusters.")

@@ -24,7 +24,7 @@ from service.stats.shared.common import (
     require_equal_lengths,
 )
 from service.stats.shared.curves import Band, BandFacts, Curve, Points, anytime, chosen, of_seed, pointwise
-from service.stats.shared.options import ClusterCount, ItemCount
+from service.stats.shared.options import ClusterCount, DiscordantCount, ItemCount
 from service.stats.shared.orders import (
     EMPTY,
     ORDER_WORDS,
@@ -129,7 +129,7 @@ class CumulativeEffectAnalysis(Analysis):
     thinned: bool = Field(description="Whether points were left out.")
     n: ItemCount
     n_clusters: ClusterCount
-    n_discordant: int = Field(description="Items whose outcomes differ between the arms, a count.")
+    n_discordant: DiscordantCount
 
 
 def _cost(request: CumulativeEffectRequest) -> float:

@@ -16,7 +16,7 @@ from service.errors import InvalidData
 from service.kernels import ranks
 from service.stats.shared import shows
 from service.stats.shared.common import Alternative, Analysis, Interval
-from service.stats.shared.options import Alpha, Level
+from service.stats.shared.options import Alpha, DirectionTested, Level
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import Extent, Least, PlanUse, least_of_normal, sides_of
 from service.stats.shared.registry import stat_test
@@ -67,7 +67,7 @@ class MannWhitneyAnalysis(Analysis):
     u_baseline: float = Field(description="U of the baseline; both add up to n_baseline n_candidate.")
     z: float | None = Field(description="Standardized U of the normal methods.")
     method: Literal["exact", "asymptotic", "corrected"] = Field(description="The method used.")
-    alternative: Alternative = Field(description="Direction tested.")
+    alternative: DirectionTested
     n: int = Field(description="Runs of both arms together.")
     n_baseline: int = Field(description="Runs.")
     n_candidate: int = Field(description="Runs.")

@@ -14,6 +14,7 @@ from service.errors import InvalidData
 from service.kernels.agreement import CLAMP, NEUTRAL, pool_correlations, posterior, same_state, three_states
 from service.records import Record
 from service.stats.shared.common import Analysis, Request, StatWarning
+from service.stats.shared.options import FindingName, StudyName
 from service.stats.shared.registry import stat_test
 from service.stats.shared.warnings import define
 
@@ -124,8 +125,8 @@ class TestScore(Record):
 
     __test__ = False
 
-    study: str = Field(description="Name of the study.")
-    finding: str = Field(description="Name of the finding.")
+    study: StudyName
+    finding: FindingName
     pi_human: float | None = Field(description="Posterior probability of a human effect.")
     pi_agent: float | None = Field(description="Posterior probability of an agent effect.")
     pas: float | None = Field(description="Probability that both sides are in the same state.")
@@ -136,8 +137,8 @@ class TestScore(Record):
 class FindingScore(Record):
     """Agreement of one finding."""
 
-    study: str = Field(description="Name of the study.")
-    finding: str = Field(description="Name of the finding.")
+    study: StudyName
+    finding: FindingName
     pas: float = Field(description="Pooled probability of agreement.")
     normalized: float | None = Field(description="Pooled normalized score, no unit; legacy.")
     n_tests: int = Field(description="Tests of the finding.")
@@ -148,7 +149,7 @@ class FindingScore(Record):
 class StudyScore(Record):
     """Agreement of one study."""
 
-    study: str = Field(description="Name of the study.")
+    study: StudyName
     pas: float = Field(description="Agreement over findings, a probability.")
     normalized: float | None = Field(description="Mean normalized score, no unit; legacy.")
     n_findings: int = Field(description="Findings of the study.")

@@ -23,7 +23,7 @@ from service.stats.shared.common import (
     Resampling,
     StatWarning,
 )
-from service.stats.shared.options import Alpha, ClusterCount, ItemCount, Level, ResampleSeed
+from service.stats.shared.options import Alpha, ClusterCount, DirectionTested, ItemCount, Level, ResampleSeed
 from service.stats.shared.pairs import floored, require_size
 from service.stats.shared.plan_use import Extent, Least, PlanUse
 from service.stats.shared.registry import stat_test
@@ -105,7 +105,7 @@ class QuantileDifferenceAnalysis(Analysis):
     baseline_quantile: float = Field(description="The baseline's quantile, score units.")
     candidate_quantile: float = Field(description="The candidate's quantile, score units.")
     method: Literal["order_statistics", "bootstrap"] = Field(description="How interval and p were obtained.")
-    alternative: Alternative = Field(description="Direction tested.")
+    alternative: DirectionTested
     n: ItemCount
     n_clusters: ClusterCount
 

@@ -16,7 +16,7 @@ from service.kernels.t_distribution import t_quantile, t_tail
 from service.records import Record
 from service.stats.shared import shows
 from service.stats.shared.common import Alternative, Analysis, Interval, StatWarning
-from service.stats.shared.options import Alpha, LevelOfAll
+from service.stats.shared.options import Alpha, DirectionTested, LevelOfAll
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import PlanUse
 from service.stats.shared.registry import stat_test
@@ -81,7 +81,7 @@ class TTestAnalysis(Analysis, EffectSizes):
     df: float | None = Field(description="Degrees of freedom; Welch-Satterthwaite for welch.")
     se: float | None = Field(description="Standard error of delta, score units.")
     method: Method = Field(description="As asked.")
-    alternative: Alternative = Field(description="Direction tested.")
+    alternative: DirectionTested
     n: int = Field(description="Runs of both arms together; pairs when paired.")
     baseline: ArmSummary = Field(description="Runs of the baseline.")
     candidate: ArmSummary = Field(description="Runs of the candidate.")

@@ -17,7 +17,7 @@ from service.kernels import simulated_pairs as simulated
 from service.kernels.moments import difference_noise
 from service.stats.shared import shows
 from service.stats.shared.common import Alternative, Analysis, Interval, PairedColumns
-from service.stats.shared.options import Alpha, Level
+from service.stats.shared.options import Alpha, DirectionTested, Level
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import (
     Extent,
@@ -104,7 +104,7 @@ class WilcoxonAnalysis(Analysis):
     z: float | None = Field(description="Standardized w_plus of the normal methods.")
     method: Literal["exact", "asymptotic", "corrected"] = Field(description="The method used.")
     zero_method: ZeroMethod = Field(description="As asked.")
-    alternative: Alternative = Field(description="Direction tested.")
+    alternative: DirectionTested
     n: int = Field(description="Items.")
     n_nonzero: int = Field(description="Items with a difference.")
     n_ties: int = Field(description="Non-zero differences that share their size with another.")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from service.stats.shared.common import Labels, Proportion
+from service.stats.shared.common import Alternative, Labels, Proportion
 
 Alpha = Annotated[Proportion, Field(description="Significance level the sentence speaks of, a proportion.")]
 Level = Annotated[Proportion, Field(description="Two-sided level of the interval, a proportion.")]
@@ -22,3 +22,7 @@ PlainSeed = Annotated[int, Field(ge=0, lt=2**63, description="Seed of the draws.
 
 ItemCount = Annotated[int, Field(description="Items, a count.")]
 ClusterCount = Annotated[int | None, Field(description="Clusters, a count.")]
+DiscordantCount = Annotated[int, Field(description="Items whose outcomes differ between the arms, a count.")]
+DirectionTested = Annotated[Alternative, Field(description="Direction tested.")]
+StudyName = Annotated[str, Field(description="Name of the study.")]
+FindingName = Annotated[str, Field(description="Name of the finding.")]
