@@ -19,6 +19,7 @@ from service.stats.shared.common import Alternative, Analysis, Interval
 from service.stats.shared.options import Alpha, DirectionTested, Level
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import Extent, Least, PlanUse, least_of_normal, sides_of
+from service.stats.shared.rank_tests import Ordered, normal_p, told
 from service.stats.shared.registry import stat_test
 from service.stats.shared.samples import TwoSamples
 from service.stats.shared.sentences import amount, decision, disagreement, level_text
@@ -173,10 +174,11 @@ def mann_whitney(request: MannWhitneyRequest) -> MannWhitneyAnalysis:
         side: Alternative = "two-sided" if request.alternative == "two-sided" else "greater"
         least = max(normal_p(n0 * n1 / 2, free, step, side)[1], 1e-300)
     p_value = floored(raw_p, "p_value", bounds)
-    ci = _interval(baseline, candidate, request.level)
+    shifts = Ordered(n0 * n1, partial(ranks.kth_difference, baseline, candidate))
+    ci = _interval(shifts, n0, n1, request.level)
     if ci.low is None:
         reasons["ci.low"] = reasons["ci.high"] = "unbounded: too few runs for an interval of this level"
-    delta = _median(baseline, candidate)
+    delta = shifts.median()
     warnings = [ALL_TIED()] if ties.size == 1 and total > 1 else []
     if least >= request.alpha:
         what = f"ranking {n0} and {n1} runs"
@@ -204,17 +206,6 @@ def mann_whitney(request: MannWhitneyRequest) -> MannWhitneyAnalysis:
     )
 
 
-def normal_p(distance: float, sd: float, step: float, alternative: Alternative) -> tuple[float | None, float]:
-    """z and p of a rank statistic `distance` from its mean, moved `step` towards it; p 1 without spread."""
-    if sd == 0:
-        return None, 1.0
-    if alternative == "two-sided":
-        z = math.copysign(max(abs(distance) - step, 0.0), distance) / sd
-        return z, min(1.0, 2 * float(special.ndtr(-abs(z))))
-    z = (distance - step if alternative == "greater" else distance + step) / sd
-    return z, float(special.ndtr(-z if alternative == "greater" else z))
-
-
 def _exact(rank: NDArray[np.float64], n0: int, n1: int, alternative: Alternative) -> float:
     doubled = np.rint(2 * rank).astype(np.int64)
     swap = n0 < n1  # sum the ranks of the smaller arm
@@ -233,28 +224,16 @@ def _variance(n0: int, n1: int, ties: NDArray[np.float64] | NDArray[np.int64]) -
     return max(n0 * n1 / 12 * (total + 1 - lost), 0.0)
 
 
-def _median(baseline: NDArray[np.float64], candidate: NDArray[np.float64]) -> float:
-    pairs = baseline.size * candidate.size
-    low = ranks.kth_difference(baseline, candidate, (pairs + 1) // 2)
-    return low if pairs % 2 else (low + ranks.kth_difference(baseline, candidate, pairs // 2 + 1)) / 2
-
-
-def _interval(baseline: NDArray[np.float64], candidate: NDArray[np.float64], level: float) -> Interval:
+def _interval(shifts: Ordered, n0: int, n1: int, level: float) -> Interval:
     """The untied null distribution of U tells how many extreme differences to leave out on each side."""
-    n0, n1 = baseline.size, candidate.size
-    pairs = n0 * n1
     if n0 + n1 <= EXACT_AT_MOST:
         size = min(n0, n1)
         pmf = ranks.subset_sums(np.arange(1, n0 + n1 + 1), size)[size * (size + 1) // 2 :]
         k = ranks.order_statistic_index(pmf, (1 - level) / 2)
     else:
         z = float(special.ndtri(0.5 + level / 2))
-        k = max(0, math.floor(pairs / 2 - z * math.sqrt(_variance(n0, n1, np.ones(0)))))
-    low = high = None
-    if k > 0:
-        low = ranks.kth_difference(baseline, candidate, k)
-        high = ranks.kth_difference(baseline, candidate, pairs + 1 - k)
-    return Interval(low=low, high=high, level=level, method="hodges-lehmann")
+        k = max(0, math.floor(shifts.count / 2 - z * math.sqrt(_variance(n0, n1, np.ones(0)))))
+    return shifts.interval(k, level)
 
 
 def _sentence(
@@ -266,11 +245,9 @@ def _sentence(
     bound: str | None,
     method: str,
 ) -> str:
-    show = partial(amount, binary=False)
-    ends = "unbounded" if ci.low is None or ci.high is None else f"{show(ci.low)} to {show(ci.high)}"
     return (
-        f"A candidate run beats a baseline run with chance {wins:.3f}; typical shift {show(delta)} "
-        f"({level_text(request.level)} CI {ends}); Mann-Whitney {method}, {request.alternative}, "
+        f"A candidate run beats a baseline run with chance {wins:.3f}; typical shift {amount(delta, binary=False)} "
+        f"({level_text(request.level)} CI {told(ci)}); Mann-Whitney {method}, {request.alternative}, "
         + decision(p, request.alpha, "one common distribution is", bound=bound, shows="it")
         + disagreement(ci, p, request.alpha, request.alternative, METHODS)
     )

@@ -28,6 +28,7 @@ from service.stats.shared.plan_use import (
     least_of_normal,
     least_of_signs,
 )
+from service.stats.shared.rank_tests import Ordered, normal_p, told
 from service.stats.shared.registry import stat_test
 from service.stats.shared.samples import require_values
 from service.stats.shared.sentences import amount, decision, disagreement, level_text
@@ -220,8 +221,9 @@ def wilcoxon(request: WilcoxonRequest) -> WilcoxonAnalysis:
     if n_nonzero == 0:
         reasons["rank_biserial"] = "no item has a difference"
     p_value = floored(raw_p, "p_value", bounds)
-    differences = np.sort(candidate - baseline)
-    delta, ci = _pseudo_median(differences), _interval(differences, request.level)
+    n, differences = baseline.size, np.sort(candidate - baseline)
+    averages = Ordered(n * (n + 1) // 2, partial(ranks.kth_walsh, differences))
+    delta, ci = averages.median(), _interval(averages, n, request.level)
     if ci.low is None:
         reasons["ci.low"] = reasons["ci.high"] = "unbounded: too few items for an interval of this level"
     zeros = baseline.size - n_nonzero
@@ -298,44 +300,26 @@ def _p(
     if sd == 0:
         return None, 1.0, 1.0
     step = 0.5 if method == "corrected" else 0.0
-    distance = plus - total / 2
     least = sides * float(special.ndtr(-(total / 2 - step) / sd))
-    if alternative == "two-sided":
-        z = math.copysign(max(abs(distance) - step, 0.0), distance) / sd
-        return z, min(1.0, 2 * float(special.ndtr(-abs(z)))), least
-    z = (distance - step if alternative == "greater" else distance + step) / sd
-    return z, float(special.ndtr(-z if alternative == "greater" else z)), least
+    return *normal_p(plus - total / 2, sd, step, alternative), least
 
 
-def _pseudo_median(differences: NDArray[np.float64]) -> float:
-    walsh = differences.size * (differences.size + 1) // 2
-    low = ranks.kth_walsh(differences, (walsh + 1) // 2)
-    return low if walsh % 2 else (low + ranks.kth_walsh(differences, walsh // 2 + 1)) / 2
-
-
-def _interval(differences: NDArray[np.float64], level: float) -> Interval:
+def _interval(averages: Ordered, n: int, level: float) -> Interval:
     """The untied null distribution of W tells how many extreme averages to leave out on each side."""
-    n = differences.size
-    walsh = n * (n + 1) // 2
     if n <= EXACT_AT_MOST:
         k = ranks.order_statistic_index(ranks.sign_sums(np.arange(1, n + 1)), (1 - level) / 2)
     else:
         z = float(special.ndtri(0.5 + level / 2))
-        k = max(0, math.floor(walsh / 2 - z * math.sqrt(n * (n + 1) * (2 * n + 1) / 24)))
-    low = high = None
-    if k > 0:
-        low, high = ranks.kth_walsh(differences, k), ranks.kth_walsh(differences, walsh + 1 - k)
-    return Interval(low=low, high=high, level=level, method="hodges-lehmann")
+        k = max(0, math.floor(averages.count / 2 - z * math.sqrt(n * (n + 1) * (2 * n + 1) / 24)))
+    return averages.interval(k, level)
 
 
 def _sentence(
     request: WilcoxonRequest, delta: float, ci: Interval, p: float, bound: str | None, method: str
 ) -> str:
-    show = partial(amount, binary=False)
-    ends = "unbounded" if ci.low is None or ci.high is None else f"{show(ci.low)} to {show(ci.high)}"
     return (
-        f"The candidate's typical difference from the baseline is {show(delta)} "
-        f"({level_text(request.level)} CI {ends}); Wilcoxon signed-rank {method}, {request.alternative}, "
+        f"The candidate's typical difference from the baseline is {amount(delta, binary=False)} "
+        f"({level_text(request.level)} CI {told(ci)}); Wilcoxon signed-rank {method}, {request.alternative}, "
         + decision(p, request.alpha, "symmetry around zero is", bound=bound, shows="it")
         + disagreement(ci, p, request.alpha, request.alternative, METHODS)
     )
