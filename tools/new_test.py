@@ -22,7 +22,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from service.stats.shared.common import Alternative, Analysis, PairedColumns
-from service.stats.shared.options import Alpha, ItemCount
+from service.stats.shared.fields import Alpha, ItemCount
 from service.stats.shared.plan_use import PlanUse
 from service.stats.shared.registry import stat_test
 from service.stats.shared.sentences import decision

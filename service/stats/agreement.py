@@ -24,7 +24,7 @@ from service.stats.shared.common import (
     StatWarning,
     require_equal_lengths,
 )
-from service.stats.shared.options import Clusters, LevelOfAll
+from service.stats.shared.fields import Clusters, LevelOfAll
 from service.stats.shared.registry import stat_test
 from service.stats.shared.sentences import level_text
 from service.stats.shared.warnings import define

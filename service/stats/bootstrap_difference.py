@@ -22,7 +22,7 @@ from service.kernels.streams import block_count
 from service.stats.shared import certainty, shows
 from service.stats.shared.certainty import Range
 from service.stats.shared.common import Alternative, Analysis, Interval, StatWarning
-from service.stats.shared.options import Alpha, DirectionTested, DrawCount, Level, PlainSeed
+from service.stats.shared.fields import Alpha, DirectionTested, DrawCount, Level, PlainSeed
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import PlanUse
 from service.stats.shared.registry import Blocks, Drawn, stat_test

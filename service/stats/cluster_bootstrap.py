@@ -17,7 +17,7 @@ from service.stats.shared.certainty import Support
 from service.stats.shared.clustering import ClusteredColumns, ClusterFacts, lopsided_clusters
 from service.stats.shared.common import StatWarning, is_binary
 from service.stats.shared.drawing import Drawing, Resampled, blocks_of, of_metric, of_ratio
-from service.stats.shared.options import DiscordantCount, ItemCount
+from service.stats.shared.fields import DiscordantCount, ItemCount
 from service.stats.shared.pairs import NO_DISCORDANT
 from service.stats.shared.plan_use import PlanUse, Spoken
 from service.stats.shared.registry import stat_test

@@ -24,7 +24,7 @@ from service.stats.shared.common import (
     require_equal_lengths,
 )
 from service.stats.shared.curves import Band, BandFacts, Curve, Points, anytime, chosen, of_seed, pointwise
-from service.stats.shared.options import ClusterCount, DiscordantCount, ItemCount
+from service.stats.shared.fields import ClusterCount, DiscordantCount, ItemCount
 from service.stats.shared.orders import (
     EMPTY,
     ORDER_WORDS,

@@ -15,7 +15,7 @@ from service.kernels.moments import Moments, moments
 from service.kernels.streams import block_count
 from service.kernels.t_distribution import t_quantile, t_tail
 from service.stats.shared.common import Analysis, Interval, Resampling
-from service.stats.shared.options import DrawCount, Level, PlainSeed
+from service.stats.shared.fields import DrawCount, Level, PlainSeed
 from service.stats.shared.registry import Blocks, Drawn, stat_test
 from service.stats.shared.samples import OneSample, bootstrap_seconds, how_obtained
 from service.stats.shared.skewness import skewed

@@ -17,7 +17,7 @@ from service.kernels.agreement import concordance, concordance_interval
 from service.records import Record
 from service.stats.shared.common import Analysis, Interval, Request, StatWarning, require_equal_lengths
 from service.stats.shared.ecs_strict import Strict, floored, strict_scores, z_differences
-from service.stats.shared.options import Level
+from service.stats.shared.fields import Level
 from service.stats.shared.pairs import P_FLOOR
 from service.stats.shared.registry import stat_test
 from service.stats.shared.sentences import level_text

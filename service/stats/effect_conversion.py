@@ -11,7 +11,7 @@ from scipy import special
 from service.errors import InvalidData
 from service.kernels import effect_conversion as kernel
 from service.stats.shared.common import Analysis, Interval, Proportion, Request, StatWarning
-from service.stats.shared.options import Level
+from service.stats.shared.fields import Level
 from service.stats.shared.registry import stat_test
 from service.stats.shared.warnings import define
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from service.kernels.effect_sizes import standard_error_of_d
 from service.stats.shared.common import Analysis, Interval
-from service.stats.shared.options import LevelOfAll
+from service.stats.shared.fields import LevelOfAll
 from service.stats.shared.registry import stat_test
 from service.stats.shared.samples import EffectSizes, LabelScheme, TwoSamples, arms_of, effect_sizes
 

@@ -22,6 +22,7 @@ from service.stats.shared.clustering import LEAST_DF, LOW_DF, ClusteredPairs, cl
 from service.stats.shared.common import Analysis, Interval, Labels, Margin, Resampling, StatWarning, is_binary
 from service.stats.shared.drawing import Drawing, of_ratio
 from service.stats.shared.equivalence_in_plans import SIMULATED, equivalence_cells
+from service.stats.shared.fields import ClusterCount, DrawCount
 from service.stats.shared.margins import (
     STATISTICS,
     Conclusion,
@@ -32,7 +33,6 @@ from service.stats.shared.margins import (
     of_tests,
     undecided,
 )
-from service.stats.shared.options import ClusterCount, DrawCount
 from service.stats.shared.pairs import PairedCounts, PairsRequest, floored
 from service.stats.shared.plan_use import PlanUse, Resort, Spoken
 from service.stats.shared.registry import Blocks, Drawn, stat_test

@@ -16,7 +16,7 @@ from service.errors import InvalidData
 from service.kernels import ranks
 from service.stats.shared import shows
 from service.stats.shared.common import Alternative, Analysis, Interval
-from service.stats.shared.options import Alpha, DirectionTested, Level
+from service.stats.shared.fields import Alpha, DirectionTested, Level
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import Extent, Least, PlanUse, least_of_normal, sides_of
 from service.stats.shared.rank_tests import Ordered, normal_p, told

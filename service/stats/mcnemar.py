@@ -18,7 +18,7 @@ from service.stats.shared.cell_lines import EndLines, Line
 from service.stats.shared.cells import Cells, Path, sides_pattern, whole_interval
 from service.stats.shared.certainty import of_wald
 from service.stats.shared.common import Alternative, Analysis, Interval, StatWarning
-from service.stats.shared.options import Alpha, ItemCount, LevelOfAll
+from service.stats.shared.fields import Alpha, ItemCount, LevelOfAll
 from service.stats.shared.pairs import (
     NO_DISCORDANT,
     P_FLOOR,

@@ -21,7 +21,7 @@ from service.stats.shared.certainty import Support
 from service.stats.shared.clustering import NO_CLUSTERS, cluster_warnings
 from service.stats.shared.common import Interval, StatWarning
 from service.stats.shared.drawing import Drawing, Resampled, blocks_of, of_metric, of_ratio
-from service.stats.shared.options import ItemCount
+from service.stats.shared.fields import ItemCount
 from service.stats.shared.pairs import FEW_DISCORDANT, NO_DISCORDANT, PairedCounts
 from service.stats.shared.plan_use import PlanUse, Spoken
 from service.stats.shared.registry import stat_test

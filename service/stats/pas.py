@@ -14,7 +14,7 @@ from service.errors import InvalidData
 from service.kernels.agreement import CLAMP, NEUTRAL, pool_correlations, posterior, same_state, three_states
 from service.records import Record
 from service.stats.shared.common import Analysis, Request, StatWarning
-from service.stats.shared.options import FindingName, StudyName
+from service.stats.shared.fields import FindingName, StudyName
 from service.stats.shared.registry import stat_test
 from service.stats.shared.warnings import define
 

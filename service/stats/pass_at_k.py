@@ -24,7 +24,7 @@ from service.stats.shared.common import (
     require_equal_lengths,
     require_two_clusters,
 )
-from service.stats.shared.options import ClusterCount, Clusters, ItemCount, LevelOfAll
+from service.stats.shared.fields import ClusterCount, Clusters, ItemCount, LevelOfAll
 from service.stats.shared.registry import stat_test
 from service.stats.shared.sentences import level_text
 from service.stats.shared.warnings import define

@@ -24,7 +24,7 @@ from service.stats.shared.common import (
     is_binary,
     require_equal_lengths,
 )
-from service.stats.shared.options import Alpha, LevelOfAll
+from service.stats.shared.fields import Alpha, LevelOfAll
 from service.stats.shared.pairs import floored, require_size
 from service.stats.shared.registry import stat_test
 from service.stats.shared.sentences import amount, decision, level_text

@@ -26,7 +26,7 @@ from service.stats.shared.common import (
     require_two_clusters,
 )
 from service.stats.shared.comparisons import Comparisons
-from service.stats.shared.options import ClusterCount
+from service.stats.shared.fields import ClusterCount
 from service.stats.shared.registry import stat_test
 from service.stats.shared.standings import Standings
 

@@ -23,7 +23,7 @@ from service.stats.shared.common import (
     Resampling,
     StatWarning,
 )
-from service.stats.shared.options import Alpha, ClusterCount, DirectionTested, ItemCount, Level, ResampleSeed
+from service.stats.shared.fields import Alpha, ClusterCount, DirectionTested, ItemCount, Level, ResampleSeed
 from service.stats.shared.pairs import floored, require_size
 from service.stats.shared.plan_use import Extent, Least, PlanUse
 from service.stats.shared.registry import stat_test

@@ -22,7 +22,7 @@ from service.stats.shared.cells import MEANS, Cells, Path, sides_pattern
 from service.stats.shared.certainty import of_share
 from service.stats.shared.clustering import NO_CLUSTERS, cluster_warnings
 from service.stats.shared.common import Alternative, Analysis, Interval, Resampling, StatWarning
-from service.stats.shared.options import Alpha, ClusterCount, DrawCount, DrawSeed, ItemCount, Level
+from service.stats.shared.fields import Alpha, ClusterCount, DrawCount, DrawSeed, ItemCount, Level
 from service.stats.shared.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, floored, no_interval
 from service.stats.shared.plan_use import Extent, Least, PlanUse, Resort, Spoken, least_of_signs
 from service.stats.shared.registry import Blocks, Drawn, stat_test

@@ -26,7 +26,7 @@ from service.stats.shared.common import (
     Resampling,
     StatWarning,
 )
-from service.stats.shared.options import Alpha, ClusterCount, ItemCount, Level, ResampleSeed
+from service.stats.shared.fields import Alpha, ClusterCount, ItemCount, Level, ResampleSeed
 from service.stats.shared.pairs import floored, require_size
 from service.stats.shared.plan_use import PlanUse
 from service.stats.shared.registry import stat_test

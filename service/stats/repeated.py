@@ -27,7 +27,7 @@ from service.stats.shared.common import (
     require_equal_lengths,
     require_two_clusters,
 )
-from service.stats.shared.options import Alpha, ClusterCount, Clusters, ItemCount, LevelOfAll, ResampleSeed
+from service.stats.shared.fields import Alpha, ClusterCount, Clusters, ItemCount, LevelOfAll, ResampleSeed
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import PlanUse
 from service.stats.shared.registry import stat_test

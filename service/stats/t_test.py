@@ -16,7 +16,7 @@ from service.kernels.t_distribution import t_quantile, t_tail
 from service.records import Record
 from service.stats.shared import shows
 from service.stats.shared.common import Alternative, Analysis, Interval, StatWarning
-from service.stats.shared.options import Alpha, DirectionTested, LevelOfAll
+from service.stats.shared.fields import Alpha, DirectionTested, LevelOfAll
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import PlanUse
 from service.stats.shared.registry import stat_test

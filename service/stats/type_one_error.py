@@ -33,7 +33,7 @@ from service.stats.shared.common import (
     require_binary,
     require_equal_lengths,
 )
-from service.stats.shared.options import PlainSeed
+from service.stats.shared.fields import PlainSeed
 from service.stats.shared.registry import Blocks, Drawn, stat_test
 from service.stats.shared.samples import require_values
 from service.stats.shared.warnings import define

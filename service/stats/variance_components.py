@@ -20,7 +20,7 @@ from service.stats.shared.common import (
     require_equal_lengths,
     require_two_clusters,
 )
-from service.stats.shared.options import ClusterCount, Clusters, ItemCount
+from service.stats.shared.fields import ClusterCount, Clusters, ItemCount
 from service.stats.shared.registry import stat_test
 from service.stats.shared.warnings import NEGATIVE_COMPONENT, define
 

@@ -17,7 +17,7 @@ from service.kernels import simulated_pairs as simulated
 from service.kernels.moments import difference_noise
 from service.stats.shared import shows
 from service.stats.shared.common import Alternative, Analysis, Interval, PairedColumns
-from service.stats.shared.options import Alpha, DirectionTested, Level
+from service.stats.shared.fields import Alpha, DirectionTested, Level
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import (
     Extent,

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from service.records import Record
 from service.stats.shared.common import Interval, StatWarning
-from service.stats.shared.options import ItemCount
+from service.stats.shared.fields import ItemCount
 from service.stats.shared.sliced import Reversal, Standing
 
 Outcome = Literal["better", "no_worse", "worse", "cannot_tell"]

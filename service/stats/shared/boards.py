@@ -17,7 +17,7 @@ from service.kernels.standings import tied_sets
 from service.kernels.streams import block_count
 from service.stats.shared.certainty import of_share
 from service.stats.shared.common import Analysis, Proportion, Request, Resampling, StatWarning
-from service.stats.shared.options import DrawSeed
+from service.stats.shared.fields import DrawSeed
 from service.stats.shared.resampling import DEFAULT_DRAWS, first_seed
 from service.stats.shared.sentences import level_text
 from service.stats.shared.standings import NO_SPREAD, TOO_FEW, ComparedPair, Standings

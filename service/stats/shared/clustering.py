@@ -29,7 +29,7 @@ from service.stats.shared.common import (
     require_equal_lengths,
     require_two_clusters,
 )
-from service.stats.shared.options import Clusters
+from service.stats.shared.fields import Clusters
 from service.stats.shared.pairs import require_size
 from service.stats.shared.skewness import skewed
 from service.stats.shared.warnings import CAUTION, FEW_CLUSTERS, define

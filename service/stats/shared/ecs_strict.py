@@ -12,7 +12,7 @@ from pydantic import Field
 from service.kernels.agreement import strict_agreement
 from service.kernels.effect_conversion import two_sided, z_difference
 from service.records import Record
-from service.stats.shared.options import FindingName, StudyName
+from service.stats.shared.fields import FindingName, StudyName
 from service.stats.shared.pairs import P_FLOOR
 
 Column = Sequence[float | None]

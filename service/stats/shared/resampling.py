@@ -21,7 +21,7 @@ from service.kernels.ratio_bootstrap import Inverted, on_grid, ratio_bootstrap
 from service.stats.shared import certainty, shows
 from service.stats.shared.certainty import Range, Support
 from service.stats.shared.common import Alternative, Analysis, Interval, Request, Resampling, StatWarning
-from service.stats.shared.options import Alpha, DrawCount, DrawSeed, Level
+from service.stats.shared.fields import Alpha, DrawCount, DrawSeed, Level
 from service.stats.shared.pairs import P_FLOOR, PairedCounts
 from service.stats.shared.warnings import BEYOND_RESAMPLES, MC_UNRESOLVED, unresolved
 
