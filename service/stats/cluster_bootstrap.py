@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -14,7 +14,7 @@ from service.kernels.distributions import BootstrapDistribution
 from service.kernels.metrics import ratio_units
 from service.stats.shared import resampling, shows
 from service.stats.shared.certainty import Support
-from service.stats.shared.clustering import ClusteredColumns, ClusterFacts, lopsided_clusters
+from service.stats.shared.clustering import ClusteredColumns, ClusterFacts, Estimand, lopsided_clusters
 from service.stats.shared.common import StatWarning, is_binary
 from service.stats.shared.drawing import Drawing, Resampled, blocks_of, of_metric, of_ratio
 from service.stats.shared.fields import DiscordantCount, ItemCount
@@ -25,8 +25,6 @@ from service.stats.shared.seconds import LOOK, metric_seconds, scores_seconds
 from service.stats.shared.sentences import amount, decision, disagreement, level_text
 from service.stats.shared.simulated import RESAMPLED
 from service.stats.shared.warnings import NOTHING_VARIES
-
-Estimand = Literal["item_weighted", "cluster_weighted"]
 
 
 class ClusterBootstrapRequest(ClusteredColumns, Resampled):

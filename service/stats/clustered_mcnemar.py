@@ -24,6 +24,7 @@ from service.stats.shared.clustering import (
     LOW_DF,
     ClusteredColumns,
     ClusterFacts,
+    Estimand,
     lopsided_clusters,
 )
 from service.stats.shared.common import Alternative, Analysis, Interval, Resampling, StatWarning, is_binary
@@ -38,7 +39,6 @@ from service.stats.shared.warnings import DEGENERATE, FLOOR_ABOVE_ALPHA, define,
 
 SIMULATED_CHI_SQUARES = ("obuchowski", "durkalski", "yang")
 Method = Literal["sign_flip", "obuchowski", "durkalski", "yang", "eliasziw_donner", "cr1_t", "cr2_t", "cv3_t"]
-Estimand = Literal["item_weighted", "cluster_weighted"]
 
 CHI_SQUARES = ("obuchowski", "durkalski", "yang", "eliasziw_donner")
 LARGE_SHARE = 0.3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import partial
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +19,13 @@ from service.stats.shared.common import Alternative, Analysis, Interval
 from service.stats.shared.fields import Alpha, DirectionTested, Level
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import Extent, Least, PlanUse, least_of_normal, sides_of
-from service.stats.shared.rank_tests import Ordered, normal_p, told
+from service.stats.shared.rank_tests import Method, MethodUsed, Ordered, normal_p, told
 from service.stats.shared.registry import stat_test
 from service.stats.shared.samples import TwoSamples
 from service.stats.shared.sentences import amount, decision, disagreement, level_text
 from service.stats.shared.warnings import FLOOR_ABOVE_ALPHA, define
 
 METHODS = "the interval is that of ranks without ties, the p-value is by the method named and allows for ties"
-Method = Literal["auto", "exact", "asymptotic", "corrected"]
 EXACT_BY_DEFAULT = 100
 EXACT_AT_MOST = 200
 
@@ -67,7 +66,7 @@ class MannWhitneyAnalysis(Analysis):
     u: float = Field(description="U of the candidate: pairs it wins, ties counted half.")
     u_baseline: float = Field(description="U of the baseline; both add up to n_baseline n_candidate.")
     z: float | None = Field(description="Standardized U of the normal methods.")
-    method: Literal["exact", "asymptotic", "corrected"] = Field(description="The method used.")
+    method: MethodUsed
     alternative: DirectionTested
     n: int = Field(description="Runs of both arms together.")
     n_baseline: int = Field(description="Runs.")

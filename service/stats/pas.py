@@ -13,14 +13,13 @@ from pydantic import Field, model_validator
 from service.errors import InvalidData
 from service.kernels.agreement import CLAMP, NEUTRAL, pool_correlations, posterior, same_state, three_states
 from service.records import Record
-from service.stats.shared.common import Analysis, Request, StatWarning
+from service.stats.shared.common import Analysis, Probability, Request, StatWarning
 from service.stats.shared.fields import FindingName, StudyName
 from service.stats.shared.registry import stat_test
 from service.stats.shared.warnings import define
 
 Variant = Literal["document", "reference_code", "three_state"]
 Name = Annotated[str, Field(min_length=1, max_length=512)]
-Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 EMPTY_PAS, EMPTY_NORMALIZED = 0.5, 0.0
 
 DIRECTION_IGNORED = define(

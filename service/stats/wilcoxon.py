@@ -28,7 +28,7 @@ from service.stats.shared.plan_use import (
     least_of_normal,
     least_of_signs,
 )
-from service.stats.shared.rank_tests import Ordered, normal_p, told
+from service.stats.shared.rank_tests import Method, MethodUsed, Ordered, normal_p, told
 from service.stats.shared.registry import stat_test
 from service.stats.shared.samples import require_values
 from service.stats.shared.sentences import amount, decision, disagreement, level_text
@@ -36,7 +36,6 @@ from service.stats.shared.simulated import Asked, Floats, Simulated, Units
 from service.stats.shared.warnings import FLOOR_ABOVE_ALPHA, define
 
 METHODS = "the interval is that of ranks without ties, the p-value is by the method named and allows for ties and zeros"
-Method = Literal["auto", "exact", "asymptotic", "corrected"]
 ZeroMethod = Literal["wilcox", "pratt", "zsplit"]
 EXACT_BY_DEFAULT = 50
 EXACT_AT_MOST = 500
@@ -103,7 +102,7 @@ class WilcoxonAnalysis(Analysis):
     w_plus: float = Field(description="Rank sum of the items on which the candidate is higher.")
     w_minus: float = Field(description="Rank sum of the items on which the baseline is higher.")
     z: float | None = Field(description="Standardized w_plus of the normal methods.")
-    method: Literal["exact", "asymptotic", "corrected"] = Field(description="The method used.")
+    method: MethodUsed
     zero_method: ZeroMethod = Field(description="As asked.")
     alternative: DirectionTested
     n: int = Field(description="Items.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,9 @@ from service.stats.shared.fields import Clusters
 from service.stats.shared.pairs import require_size
 from service.stats.shared.skewness import skewed
 from service.stats.shared.warnings import CAUTION, FEW_CLUSTERS, define
+
+Estimand = Literal["item_weighted", "cluster_weighted"]
+"""What a difference weights alike: items or clusters."""
 
 FEW, ENOUGH, UNEVEN = 10, 30, 0.5
 LEAST_DF = 4

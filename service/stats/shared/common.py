@@ -27,6 +27,8 @@ Alternative = Annotated[
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Proportion = Annotated[float, Field(ge=1e-12, le=1 - 1e-9, allow_inf_nan=False)]
 """A level or alpha: strictly inside (0, 1), and far enough from the ends for its quantiles to be known."""
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Probability = Share
 Count = Annotated[int, Field(ge=0, le=10**9)]
 Column = Annotated[list[Finite], Field(max_length=MAX_ITEMS, fail_fast=True)]
 Labels = (

@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
+from pydantic import Field
 from scipy import special
 
 from service.stats.shared.common import Alternative, Interval
 from service.stats.shared.sentences import amount
+
+Method = Literal["auto", "exact", "asymptotic", "corrected"]
+MethodUsed = Annotated[Literal["exact", "asymptotic", "corrected"], Field(description="The method used.")]
 
 
 def normal_p(distance: float, sd: float, step: float, alternative: Alternative) -> tuple[float | None, float]:
