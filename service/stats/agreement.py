@@ -14,9 +14,9 @@ from service.kernels import rater_agreement as kernel
 from service.kernels.clusters import codes_of
 from service.kernels.t_distribution import t_quantile
 from service.records import Record
-from service.stats.shared.arms import LARGEST
 from service.stats.shared.clustering import NO_CLUSTERS
 from service.stats.shared.common import (
+    LARGEST,
     MAX_ITEMS,
     Analysis,
     Finite,

@@ -16,7 +16,7 @@ from service.stats.shared import resampling, shows
 from service.stats.shared.arms import Arms, ArmsRequest, MetricName
 from service.stats.shared.cell_bootstrap import BootstrapLines
 from service.stats.shared.cell_lines import EndLines, Line
-from service.stats.shared.cells import MEANS, Cells, Path, whole_interval
+from service.stats.shared.cells import MEANS, Cells, whole_interval
 from service.stats.shared.certainty import Support
 from service.stats.shared.clustering import NO_CLUSTERS, cluster_warnings
 from service.stats.shared.common import Interval, StatWarning
@@ -27,6 +27,7 @@ from service.stats.shared.plan_use import PlanUse, Spoken
 from service.stats.shared.registry import stat_test
 from service.stats.shared.seconds import LOOK, metric_seconds, scores_seconds, table_seconds
 from service.stats.shared.sentences import decision, disagreement, level_text
+from service.stats.shared.shows import Path
 from service.stats.shared.simulated import RESAMPLED
 from service.stats.shared.warnings import NOTHING_VARIES
 

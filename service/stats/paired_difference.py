@@ -13,7 +13,7 @@ from service.kernels import tango
 from service.kernels.rule_enumeration import Floats, Ints
 from service.stats.shared import shows
 from service.stats.shared.cell_lines import EndLines, Line
-from service.stats.shared.cells import Cells, Path, sides_pattern, whole_interval
+from service.stats.shared.cells import Cells, sides_pattern, whole_interval
 from service.stats.shared.certainty import of_wald
 from service.stats.shared.common import Alternative, Analysis, Interval, StatWarning
 from service.stats.shared.fields import Alpha, ItemCount, LevelOfAll
@@ -27,6 +27,7 @@ from service.stats.shared.pairs import (
 from service.stats.shared.plan_use import Extent, Least, PlanUse, furthest_mean, least_of_normal
 from service.stats.shared.registry import stat_test
 from service.stats.shared.sentences import decision, disagreement, level_text, percent
+from service.stats.shared.shows import Path
 from service.stats.shared.warnings import define
 
 METHODS: dict[IntervalMethod, str | None] = {

@@ -23,9 +23,10 @@ from service.stats.shared.common import (
     StatWarning,
     is_binary,
     require_equal_lengths,
+    require_size,
 )
 from service.stats.shared.fields import Alpha, LevelOfAll
-from service.stats.shared.pairs import floored, require_size
+from service.stats.shared.pairs import floored
 from service.stats.shared.registry import stat_test
 from service.stats.shared.sentences import amount, decision, level_text
 from service.stats.shared.warnings import define

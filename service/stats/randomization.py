@@ -18,7 +18,7 @@ from service.kernels.t_distribution import t_quantile
 from service.stats.shared import shows
 from service.stats.shared.arms import Arms, ArmsRequest, MetricName
 from service.stats.shared.cell_lines import Line
-from service.stats.shared.cells import MEANS, Cells, Path, sides_pattern
+from service.stats.shared.cells import MEANS, Cells, sides_pattern
 from service.stats.shared.certainty import of_share
 from service.stats.shared.clustering import NO_CLUSTERS, cluster_warnings
 from service.stats.shared.common import Alternative, Analysis, Interval, Resampling, StatWarning
@@ -29,6 +29,7 @@ from service.stats.shared.registry import Blocks, Drawn, stat_test
 from service.stats.shared.resampling import DEFAULT_DRAWS, MOST_DRAWS, first_seed
 from service.stats.shared.seconds import few_cells, flips_seconds
 from service.stats.shared.sentences import decision, disagreement, level_text
+from service.stats.shared.shows import Path
 from service.stats.shared.simulated import Asked, Simulated, Units, Value
 from service.stats.shared.warnings import FLOOR_ABOVE_ALPHA, MC_UNRESOLVED, define, unresolved
 

@@ -25,9 +25,10 @@ from service.stats.shared.common import (
     Interval,
     Resampling,
     StatWarning,
+    require_size,
 )
 from service.stats.shared.fields import Alpha, ClusterCount, ItemCount, Level, ResampleSeed
-from service.stats.shared.pairs import floored, require_size
+from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import PlanUse
 from service.stats.shared.registry import stat_test
 from service.stats.shared.resampling import DEFAULT_DRAWS, first_seed

@@ -27,10 +27,10 @@ from service.stats.shared.common import (
     PairedColumns,
     StatWarning,
     require_equal_lengths,
+    require_size,
     require_two_clusters,
 )
 from service.stats.shared.fields import Clusters
-from service.stats.shared.pairs import require_size
 from service.stats.shared.skewness import skewed
 from service.stats.shared.warnings import CAUTION, FEW_CLUSTERS, define
 

@@ -18,6 +18,8 @@ M = TypeVar("M", bound=str)
 
 MAX_ITEMS = 1_000_000
 """Longest column a stateless request may carry."""
+LARGEST = 1e150
+"""Values beyond this overflow when squared."""
 
 Alternative = Annotated[
     Literal["two-sided", "greater", "less"],
@@ -194,6 +196,14 @@ def require_equal_lengths(columns: Mapping[str, Sequence[object] | None]) -> Non
     if len(reference) == 0:
         raise InvalidData(
             "no items were sent", [Fault(name, "is empty", "send at least one item") for name in sent]
+        )
+
+
+def require_size(values: NDArray[np.float64], path: str) -> None:
+    """Refuse values (n,) whose squares would overflow."""
+    if np.abs(values).max(initial=0.0) > LARGEST:
+        raise InvalidData.field(
+            path, f"holds values beyond {LARGEST:g} in size", "send them in a larger unit"
         )
 
 

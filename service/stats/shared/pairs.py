@@ -18,7 +18,7 @@ from service.errors import Fault, InvalidData
 from service.kernels import tango
 from service.kernels.paired_intervals import newcombe_interval, wald_interval
 from service.records import Record
-from service.stats.shared.common import Column, Count, Interval, Request, require_equal_lengths
+from service.stats.shared.common import Column, Count, Interval, Request, require_equal_lengths, require_size
 from service.stats.shared.warnings import define
 
 Booleans = NDArray[np.bool_]
@@ -26,9 +26,6 @@ IntervalMethod = Literal["tango", "newcombe", "wald"]
 
 P_FLOOR = 1e-300
 """Smaller p-values are given as this bound."""
-
-LARGEST = 1e150
-"""Values beyond this overflow when squared."""
 
 NO_DISCORDANT = define(
     "NO_DISCORDANT",
@@ -231,14 +228,6 @@ _COLUMNS = {"baseline", "candidate"}
 _SPELLED = np.frombuffer(b"0.0,", "<u4")
 """How JSON spells a 0 in a column, as a number of four bytes; one more spells a 1."""
 _ONE = np.float64(1).view(np.int64)
-
-
-def require_size(values: NDArray[np.float64], path: str) -> None:
-    """Refuse values (n,) whose squares would overflow."""
-    if np.abs(values).max(initial=0.0) > LARGEST:
-        raise InvalidData.field(
-            path, f"holds values beyond {LARGEST:g} in size", "send them in a larger unit"
-        )
 
 
 def tabulate(baseline: NDArray[np.float64], candidate: NDArray[np.float64]) -> PairedCounts:

@@ -16,6 +16,8 @@ TIE = 1e-9
 EXAMPLE_FIELD = "mcnemar.p_value"
 """How a rule names a field of a test, for messages that say what to write."""
 
+Path = tuple[str, ...]
+"""Of a field in an analysis, name by name."""
 Side = Literal[1, -1]
 Bound = tuple[Side, int]
 Bounds = tuple[Bound, ...]
