@@ -15,15 +15,8 @@ from service.kernels.clusters import codes_of
 from service.kernels.t_distribution import t_quantile
 from service.records import Record
 from service.stats.shared.clustering import NO_CLUSTERS
-from service.stats.shared.common import (
-    LARGEST,
-    MAX_ITEMS,
-    Analysis,
-    Finite,
-    Request,
-    StatWarning,
-    require_equal_lengths,
-)
+from service.stats.shared.columns import LARGEST, require_equal_lengths
+from service.stats.shared.common import MAX_ITEMS, Analysis, Finite, Request, StatWarning
 from service.stats.shared.fields import Clusters, LevelOfAll
 from service.stats.shared.registry import stat_test
 from service.stats.shared.sentences import level_text

@@ -15,7 +15,8 @@ from service.kernels.metrics import ratio_units
 from service.stats.shared import resampling, shows
 from service.stats.shared.certainty import Support
 from service.stats.shared.clustering import ClusteredColumns, ClusterFacts, Estimand, lopsided_clusters
-from service.stats.shared.common import StatWarning, is_binary
+from service.stats.shared.columns import is_binary
+from service.stats.shared.common import StatWarning
 from service.stats.shared.drawing import Drawing, Resampled, blocks_of, of_metric, of_ratio
 from service.stats.shared.fields import DiscordantCount, ItemCount
 from service.stats.shared.pairs import NO_DISCORDANT

@@ -27,7 +27,8 @@ from service.stats.shared.clustering import (
     Estimand,
     lopsided_clusters,
 )
-from service.stats.shared.common import Alternative, Analysis, Interval, Resampling, StatWarning, is_binary
+from service.stats.shared.columns import is_binary
+from service.stats.shared.common import Alternative, Analysis, Interval, Resampling, StatWarning
 from service.stats.shared.fields import Alpha, DiscordantCount, ItemCount, Level
 from service.stats.shared.pairs import NO_DISCORDANT, PairedCounts, floored, tabulate
 from service.stats.shared.plan_use import Extent, Least, PlanUse, Resort, Spoken, least_of_signs

@@ -14,15 +14,8 @@ from service.errors import InvalidData
 from service.kernels.e_process import running_counts
 from service.records import Record
 from service.stats.shared.clustering import NO_CLUSTERS
-from service.stats.shared.common import (
-    Analysis,
-    Column,
-    Interval,
-    Labels,
-    Margin,
-    Proportion,
-    require_equal_lengths,
-)
+from service.stats.shared.columns import require_equal_lengths
+from service.stats.shared.common import Analysis, Column, Interval, Labels, Margin, Proportion
 from service.stats.shared.curves import Band, BandFacts, Curve, Points, anytime, chosen, of_seed, pointwise
 from service.stats.shared.fields import ClusterCount, DiscordantCount, ItemCount
 from service.stats.shared.orders import (

@@ -15,7 +15,8 @@ from scipy import special
 from service.errors import InvalidData
 from service.kernels.agreement import concordance, concordance_interval
 from service.records import Record
-from service.stats.shared.common import Analysis, Interval, Request, StatWarning, require_equal_lengths
+from service.stats.shared.columns import require_equal_lengths
+from service.stats.shared.common import Analysis, Interval, Request, StatWarning
 from service.stats.shared.ecs_strict import Strict, floored, strict_scores, z_differences
 from service.stats.shared.fields import Level
 from service.stats.shared.pairs import P_FLOOR

@@ -19,7 +19,8 @@ from service.kernels.streams import block_count
 from service.kernels.two_one_sided import by_tango, independent_error, paired_counts_error, paired_error
 from service.stats.shared import shows
 from service.stats.shared.clustering import LEAST_DF, LOW_DF, ClusteredPairs, clustered, lopsided_clusters
-from service.stats.shared.common import Analysis, Interval, Labels, Margin, Resampling, StatWarning, is_binary
+from service.stats.shared.columns import is_binary
+from service.stats.shared.common import Analysis, Interval, Labels, Margin, Resampling, StatWarning
 from service.stats.shared.drawing import Drawing, of_ratio
 from service.stats.shared.equivalence_in_plans import SIMULATED, equivalence_cells
 from service.stats.shared.fields import ClusterCount, DrawCount

@@ -17,7 +17,8 @@ from service.stats.shared import all_alike, boards
 from service.stats.shared.all_alike import AllAlike
 from service.stats.shared.certainty import of_share
 from service.stats.shared.clustering import NO_CLUSTERS, cluster_warnings
-from service.stats.shared.common import Column, is_binary, require_equal_lengths, require_two_clusters
+from service.stats.shared.columns import is_binary, require_equal_lengths, require_two_clusters
+from service.stats.shared.common import Column
 from service.stats.shared.fields import ClusterCount, Clusters, ItemCount
 from service.stats.shared.registry import stat_test
 from service.stats.shared.sentences import amount

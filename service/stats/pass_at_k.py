@@ -15,15 +15,8 @@ from service.kernels.pass_at_k import pass_at_k as estimate
 from service.kernels.t_distribution import t_quantile
 from service.records import Record
 from service.stats.shared.clustering import NO_CLUSTERS
-from service.stats.shared.common import (
-    MAX_ITEMS,
-    Analysis,
-    Interval,
-    Request,
-    StatWarning,
-    require_equal_lengths,
-    require_two_clusters,
-)
+from service.stats.shared.columns import require_equal_lengths, require_two_clusters
+from service.stats.shared.common import MAX_ITEMS, Analysis, Interval, Request, StatWarning
 from service.stats.shared.fields import ClusterCount, Clusters, ItemCount, LevelOfAll
 from service.stats.shared.registry import stat_test
 from service.stats.shared.sentences import level_text

@@ -14,17 +14,8 @@ from service.kernels.clusters import codes_of
 from service.kernels.prediction_powered import Powered, powered
 from service.kernels.t_distribution import t_quantile, t_tail
 from service.stats.shared.clustering import NO_CLUSTERS
-from service.stats.shared.common import (
-    Analysis,
-    Column,
-    Interval,
-    Labels,
-    Request,
-    StatWarning,
-    is_binary,
-    require_equal_lengths,
-    require_size,
-)
+from service.stats.shared.columns import is_binary, require_equal_lengths, require_size
+from service.stats.shared.common import Analysis, Column, Interval, Labels, Request, StatWarning
 from service.stats.shared.fields import Alpha, LevelOfAll
 from service.stats.shared.pairs import floored
 from service.stats.shared.registry import stat_test

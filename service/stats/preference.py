@@ -18,13 +18,8 @@ from service.kernels.preferences import POINTS, Strengths
 from service.records import Record
 from service.stats.shared import boards
 from service.stats.shared.clustering import cluster_warnings
-from service.stats.shared.common import (
-    MAX_ITEMS,
-    Interval,
-    Labels,
-    require_equal_lengths,
-    require_two_clusters,
-)
+from service.stats.shared.columns import require_equal_lengths, require_two_clusters
+from service.stats.shared.common import MAX_ITEMS, Interval, Labels
 from service.stats.shared.comparisons import Comparisons
 from service.stats.shared.fields import ClusterCount
 from service.stats.shared.registry import stat_test

@@ -16,14 +16,8 @@ from service.kernels.quantile_bootstrap import order_ranks, resampled_quantiles,
 from service.stats.shared import shows
 from service.stats.shared.certainty import FLAT, of_quantile, of_share
 from service.stats.shared.clustering import NO_CLUSTERS, PairedItems, cluster_warnings
-from service.stats.shared.common import (
-    Alternative,
-    Analysis,
-    Interval,
-    Resampling,
-    StatWarning,
-    require_size,
-)
+from service.stats.shared.columns import require_size
+from service.stats.shared.common import Alternative, Analysis, Interval, Resampling, StatWarning
 from service.stats.shared.fields import Alpha, ClusterCount, DirectionTested, ItemCount, Level, ResampleSeed
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import Extent, Least, PlanUse

@@ -20,13 +20,8 @@ from service.records import Record
 from service.stats.shared import shows
 from service.stats.shared.certainty import of_quantile, of_share
 from service.stats.shared.clustering import LEAST_DF, LOW_DF, NO_CLUSTERS, PairedItems, cluster_warnings
-from service.stats.shared.common import (
-    Analysis,
-    Interval,
-    Resampling,
-    StatWarning,
-    require_size,
-)
+from service.stats.shared.columns import require_size
+from service.stats.shared.common import Analysis, Interval, Resampling, StatWarning
 from service.stats.shared.fields import Alpha, ClusterCount, ItemCount, Level, ResampleSeed
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import PlanUse

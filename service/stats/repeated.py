@@ -18,15 +18,8 @@ from service.kernels.streams import generator, picks
 from service.kernels.t_distribution import t_quantile, t_tail
 from service.stats.shared import shows
 from service.stats.shared.clustering import LEAST_DF, LOW_DF, NO_CLUSTERS, cluster_warnings
-from service.stats.shared.common import (
-    Analysis,
-    Interval,
-    Request,
-    Resampling,
-    StatWarning,
-    require_equal_lengths,
-    require_two_clusters,
-)
+from service.stats.shared.columns import require_equal_lengths, require_two_clusters
+from service.stats.shared.common import Analysis, Interval, Request, Resampling, StatWarning
 from service.stats.shared.fields import Alpha, ClusterCount, Clusters, ItemCount, LevelOfAll, ResampleSeed
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import PlanUse

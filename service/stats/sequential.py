@@ -14,16 +14,8 @@ from service.kernels.group_sequential import Boundary
 from service.stats.shared import shows
 from service.stats.shared.anytime import EProcess, judge_e, judge_sequence
 from service.stats.shared.clustering import NO_CLUSTERS
-from service.stats.shared.common import (
-    Alternative,
-    Analysis,
-    Column,
-    Interval,
-    Labels,
-    Margin,
-    StatWarning,
-    require_equal_lengths,
-)
+from service.stats.shared.columns import require_equal_lengths
+from service.stats.shared.common import Alternative, Analysis, Column, Interval, Labels, Margin, StatWarning
 from service.stats.shared.looks import MOST_LOOKS, Design, Look, judge_looks, planned, require_looks
 from service.stats.shared.orders import ORDER_WORDS, Ordered, OrderOptions, OrderUsed, arrange
 from service.stats.shared.plan_use import InOrder, Layout, PlanUse, Resort

@@ -21,6 +21,7 @@ from service.kernels.paired_intervals import wilson_interval
 from service.kernels.power import mcnemar_critical
 from service.kernels.streams import block_count
 from service.records import Record
+from service.stats.shared.columns import require_binary, require_equal_lengths
 from service.stats.shared.common import (
     COMPUTED,
     Analysis,
@@ -30,8 +31,6 @@ from service.stats.shared.common import (
     Proportion,
     Request,
     Resampling,
-    require_binary,
-    require_equal_lengths,
 )
 from service.stats.shared.fields import PlainSeed
 from service.stats.shared.registry import Blocks, Drawn, stat_test

@@ -13,13 +13,8 @@ from service.kernels.clusters import cluster_sums, codes_of, design_effect, robu
 from service.kernels.variance_split import run_variance, split
 from service.stats.shared.arms import Replicates, item_means
 from service.stats.shared.clustering import NO_CLUSTERS
-from service.stats.shared.common import (
-    Analysis,
-    Request,
-    StatWarning,
-    require_equal_lengths,
-    require_two_clusters,
-)
+from service.stats.shared.columns import require_equal_lengths, require_two_clusters
+from service.stats.shared.common import Analysis, Request, StatWarning
 from service.stats.shared.fields import ClusterCount, Clusters, ItemCount
 from service.stats.shared.registry import stat_test
 from service.stats.shared.warnings import NEGATIVE_COMPONENT, define

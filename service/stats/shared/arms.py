@@ -16,17 +16,8 @@ from service.kernels.clusters import cluster_sums, codes_of
 from service.kernels.metrics import METRICS, ORDERS, PairedSums
 from service.kernels.moments import difference_noise
 from service.stats.shared.clustering import lopsided_clusters
-from service.stats.shared.common import (
-    MAX_ITEMS,
-    Column,
-    Finite,
-    Labels,
-    Request,
-    StatWarning,
-    is_binary,
-    require_equal_lengths,
-    require_size,
-)
+from service.stats.shared.columns import is_binary, require_equal_lengths, require_size
+from service.stats.shared.common import MAX_ITEMS, Column, Finite, Labels, Request, StatWarning
 from service.stats.shared.pairs import FourCounts, PairedCounts, tabulate
 from service.stats.shared.sentences import amount
 from service.stats.shared.skewness import skewed

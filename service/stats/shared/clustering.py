@@ -22,14 +22,8 @@ from service.kernels.clusters import (
     size_cv,
 )
 from service.records import Record
-from service.stats.shared.common import (
-    Labels,
-    PairedColumns,
-    StatWarning,
-    require_equal_lengths,
-    require_size,
-    require_two_clusters,
-)
+from service.stats.shared.columns import require_equal_lengths, require_size, require_two_clusters
+from service.stats.shared.common import Labels, PairedColumns, StatWarning
 from service.stats.shared.fields import Clusters
 from service.stats.shared.skewness import skewed
 from service.stats.shared.warnings import CAUTION, FEW_CLUSTERS, define

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal, Self, TypeVar
 
@@ -10,16 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, model_validator
 
-from service.errors import Fault, InvalidData
+from service.errors import InvalidData
 from service.kernels.streams import BIT_GENERATOR
 from service.records import Record, StrictRecord
+from service.stats.shared.columns import require_equal_lengths
 
 M = TypeVar("M", bound=str)
 
 MAX_ITEMS = 1_000_000
 """Longest column a stateless request may carry."""
-LARGEST = 1e150
-"""Values beyond this overflow when squared."""
 
 Alternative = Annotated[
     Literal["two-sided", "greater", "less"],
@@ -174,45 +173,3 @@ class PairedColumns(Request):
     def arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Baseline and candidate as float arrays of shape (n,)."""
         return np.asarray(self.baseline, dtype=np.float64), np.asarray(self.candidate, dtype=np.float64)
-
-
-def require_two_clusters(clusters: Collection[Hashable] | None) -> None:
-    """Refuse a single cluster, which shows nothing of others; None is no clusters at all."""
-    if clusters is not None and len(set(clusters)) < 2:
-        raise InvalidData.field("clusters", "hold a single cluster", "send two clusters or leave them out")
-
-
-def require_equal_lengths(columns: Mapping[str, Sequence[object] | None]) -> None:
-    """Refuse columns of different length, naming both; refuse empty ones. None is a column that was not sent."""
-    sent = {name: column for name, column in columns.items() if column is not None}
-    (first, reference), *others = sent.items()
-    for name, column in others:
-        if len(column) != len(reference):
-            raise InvalidData.field(
-                name,
-                f"has {len(column)} values where {first} has {len(reference)}",
-                "send one value per item in every column, in the same order",
-            )
-    if len(reference) == 0:
-        raise InvalidData(
-            "no items were sent", [Fault(name, "is empty", "send at least one item") for name in sent]
-        )
-
-
-def require_size(values: NDArray[np.float64], path: str) -> None:
-    """Refuse values (n,) whose squares would overflow."""
-    if np.abs(values).max(initial=0.0) > LARGEST:
-        raise InvalidData.field(
-            path, f"holds values beyond {LARGEST:g} in size", "send them in a larger unit"
-        )
-
-
-def require_binary(values: NDArray[np.float64], path: str) -> None:
-    """Refuse anything but 0 and 1."""
-    if not np.all((values == 0) | (values == 1)):
-        raise InvalidData.field(path, "holds values other than 0 and 1", "this method is for binary outcomes")
-
-
-def is_binary(*columns: NDArray[np.float64]) -> bool:
-    """True when every value is 0 or 1."""
-    return all(bool(np.all((values == 0) | (values == 1))) for values in columns)

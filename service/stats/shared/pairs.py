@@ -18,7 +18,8 @@ from service.errors import Fault, InvalidData
 from service.kernels import tango
 from service.kernels.paired_intervals import newcombe_interval, wald_interval
 from service.records import Record
-from service.stats.shared.common import Column, Count, Interval, Request, require_equal_lengths, require_size
+from service.stats.shared.columns import require_equal_lengths, require_size
+from service.stats.shared.common import Column, Count, Interval, Request
 from service.stats.shared.warnings import define
 
 Booleans = NDArray[np.bool_]

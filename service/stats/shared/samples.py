@@ -16,14 +16,8 @@ from service.kernels.independent_bootstrap import Drawn, resamples
 from service.kernels.moments import Moments, difference_noise, moments
 from service.kernels.multisets import MOST
 from service.records import Record
-from service.stats.shared.common import (
-    Column,
-    Interval,
-    Request,
-    Resampling,
-    require_equal_lengths,
-    require_size,
-)
+from service.stats.shared.columns import require_equal_lengths, require_size
+from service.stats.shared.common import Column, Interval, Request, Resampling
 from service.stats.shared.warnings import define
 
 CONSTANT_DATA = define(
