@@ -21,9 +21,11 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from service.stats.shared.common import Alternative, Analysis, PairedColumns, Proportion, decision
+from service.stats.shared.common import Alternative, Analysis, PairedColumns
+from service.stats.shared.fields import Alpha, ItemCount
 from service.stats.shared.plan_use import PlanUse
 from service.stats.shared.registry import stat_test
+from service.stats.shared.sentences import decision
 from service.stats.shared.shows import PValue, Shows, against_zero
 
 
@@ -31,14 +33,14 @@ class ${class_name}Request(PairedColumns):
     """WRITE: what data it takes."""
 
     alternative: Alternative = "two-sided"
-    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
+    alpha: Alpha = 0.05
 
 
 class ${class_name}Analysis(Analysis):
     """WRITE: what it found."""
 
     p_value: float = Field(description="Of the alternative asked for.")
-    n: int = Field(description="Items, a count.")
+    n: ItemCount
     alternative: Alternative
 
 

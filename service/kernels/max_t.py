@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from service.kernels.streams import BLOCK, generator, octets
+from service.kernels.streams import BLOCK, chosen_sums, generator
 
 Floats = NDArray[np.float64]
 
@@ -27,8 +27,6 @@ LISTED_UP_TO = 14
 """Units whose signs are all listed: half of 2^G, since a pattern's mirror turns every difference around."""
 CHUNK = 2000
 """Replicates compared at a time."""
-CELLS = 2**17
-"""Signs held at a time, so that they fit the cache; a multiple of 8. Part of the version."""
 TIE = 1e-9
 """Studentized differences this close are the same."""
 FLAT = 1e-24
@@ -122,7 +120,7 @@ def summed(columns: Floats, codes: NDArray[np.int64] | None) -> ManyArms:
 def flipped(arms: ManyArms, seed: int, blocks: range) -> Floats:
     """Signed sums of the residuals, and of the residuals times the sizes. Shape (replicates, 2, k).
 
-    Memory O(replicates x arms + rows x arms + `CELLS`).
+    Memory O(replicates x arms + rows x arms + `COINS`).
     """
     values, copies = _signable(arms), arms.copies
     found = [signed_sums(generator(seed, block), values, copies) for block in blocks]
@@ -146,13 +144,7 @@ def signed_sums(rng: np.random.Generator, values: Floats, copies: NDArray[np.int
     """Sums of `values` (rows, width) with a fair sign for every unit: (BLOCK, width)."""
     if copies is not None:
         return np.asarray((2.0 * rng.binomial(copies, 0.5, (BLOCK, len(copies))) - copies) @ values)
-    found = np.zeros((BLOCK, values.shape[1]))
-    at_once = CELLS // BLOCK // 8 * 8
-    for start in range(0, len(values), at_once):
-        some = values[start : start + at_once]
-        bits = octets(rng, BLOCK * -(-len(some) // 8)).reshape(BLOCK, -1)
-        found += np.unpackbits(bits, axis=1, count=len(some)).astype(np.float64) @ some
-    return np.asarray(2 * found - values.sum(axis=0))
+    return np.asarray(2 * chosen_sums(rng, values) - values.sum(axis=0))
 
 
 @dataclass(frozen=True, eq=False)

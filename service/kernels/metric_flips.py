@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from service.kernels.metrics import Metric, PairedSums, distinct_rows, in_single
-from service.kernels.streams import BLOCK, block_count, generator, octets
+from service.kernels.streams import BLOCK, block_count, chosen_sums, generator
 
 Floats = NDArray[np.float64]
 
@@ -24,8 +24,6 @@ MOST_PATTERNS = 2**20
 """Patterns of swaps, or of counts per cell, that are listed: all of 20 different units."""
 
 CHUNK_PATTERNS = 2**16
-CELLS = 2**17
-"""Swaps held at a time, so that they fit the cache; a multiple of 8. Part of the version."""
 
 REPEATED = 16
 """Cells are drawn instead of units when units are this many times as many. Part of the version."""
@@ -96,7 +94,7 @@ def flips_of(sums: PairedSums, differences: Floats, undefined: NDArray[np.bool_]
 def flip_blocks(sums: PairedSums, seed: int, blocks: range) -> tuple[Floats, NDArray[np.bool_]]:
     """Of every replicate of these blocks the difference after the swaps, and whether it is 0 by convention.
 
-    Memory O(replicates + units + `CELLS`).
+    Memory O(replicates + units + `COINS`).
     """
     cells = _cells(sums)
     few = len(cells.counts) * REPEATED <= cells.counts.sum()
@@ -106,7 +104,7 @@ def flip_blocks(sums: PairedSums, seed: int, blocks: range) -> tuple[Floats, NDA
     undefined = np.empty(found.size, dtype=np.bool_)
     for place, block in enumerate(blocks):
         rng = generator(seed, block)
-        moved = _binomial(rng, cells, moves) if few else _bitwise(rng, moves)
+        moved = _binomial(rng, cells, moves) if few else chosen_sums(rng, moves)
         one = slice(place * BLOCK, (place + 1) * BLOCK)
         found[one], undefined[one] = cells.differences(moved)
     return found, undefined
@@ -116,17 +114,6 @@ def _binomial(rng: np.random.Generator, cells: _Cells, moves: NDArray[Any]) -> F
     """What a block of replicates moves, by the count of swaps in each cell: (BLOCK, width)."""
     swapped = rng.binomial(cells.counts, 0.5, (BLOCK, len(moves)))
     return np.asarray((swapped.astype(moves.dtype) @ moves).astype(np.float64))
-
-
-def _bitwise(rng: np.random.Generator, moves: NDArray[Any]) -> Floats:
-    """The same by one bit per unit: (BLOCK, width)."""
-    moved = np.zeros((BLOCK, moves.shape[1]))
-    at_once = CELLS // BLOCK // 8 * 8
-    for start in range(0, len(moves), at_once):
-        some = moves[start : start + at_once]
-        bits = octets(rng, BLOCK * -(-len(some) // 8)).reshape(BLOCK, -1)
-        moved += np.unpackbits(bits, axis=1, count=len(some)).astype(moves.dtype) @ some
-    return moved
 
 
 def _few(cells: _Cells) -> bool:

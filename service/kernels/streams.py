@@ -7,6 +7,8 @@ is drawn again.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,6 +16,9 @@ BLOCK = 250
 """Replicates per generator; part of every version that draws, since it decides the numbers."""
 
 BIT_GENERATOR = "PCG64"
+
+COINS = 2**17
+"""Coins held at a time, so that they fit the cache; a multiple of 8. Part of the version."""
 
 SHORT, LONG = 2**16, 2**32
 MOST_REDRAWN = 1 / 64
@@ -50,6 +55,20 @@ def octets(rng: np.random.Generator, count: int) -> NDArray[np.uint8]:
     """`count` bytes, eight fair coins each."""
     raw = np.asarray(rng.bit_generator.random_raw(-(-count // 8)))
     return raw.astype("<u8", copy=False).view(np.uint8)[:count]
+
+
+def chosen_sums(rng: np.random.Generator, rows: NDArray[Any]) -> NDArray[np.float64]:
+    """Sums of those `rows` (n, width) that fair coins choose, one coin a row and replicate: (BLOCK, width).
+
+    Memory O(BLOCK x width + `COINS`).
+    """
+    found = np.zeros((BLOCK, rows.shape[1]))
+    at_once = COINS // BLOCK // 8 * 8
+    for start in range(0, len(rows), at_once):
+        some = rows[start : start + at_once]
+        coins = octets(rng, BLOCK * -(-len(some) // 8)).reshape(BLOCK, -1)
+        found += np.unpackbits(coins, axis=1, count=len(some)).astype(rows.dtype) @ some
+    return found
 
 
 def _words(rng: np.random.Generator, count: int, span: int) -> NDArray[np.uint16] | NDArray[np.uint32]:

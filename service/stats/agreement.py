@@ -14,20 +14,12 @@ from service.kernels import rater_agreement as kernel
 from service.kernels.clusters import codes_of
 from service.kernels.t_distribution import t_quantile
 from service.records import Record
-from service.stats.shared.arms import LARGEST
 from service.stats.shared.clustering import NO_CLUSTERS
-from service.stats.shared.common import (
-    MAX_ITEMS,
-    Analysis,
-    Finite,
-    Labels,
-    Proportion,
-    Request,
-    StatWarning,
-    level_text,
-    require_equal_lengths,
-)
+from service.stats.shared.columns import LARGEST, require_equal_lengths
+from service.stats.shared.common import MAX_ITEMS, Analysis, Finite, Request, StatWarning
+from service.stats.shared.fields import Clusters, LevelOfAll
 from service.stats.shared.registry import stat_test
+from service.stats.shared.sentences import level_text
 from service.stats.shared.warnings import define
 
 MOST_RATERS, MOST_CATEGORIES = 100, 100
@@ -64,19 +56,18 @@ class AgreementRequest(Request):
     ratings: Ratings = Field(
         description="One list per item with one rating per rater, same order; numbers or names; null: not rated."
     )
-    clusters: Labels | None = Field(None, description="Cluster of each item, a label per item, same order.")
+    clusters: Clusters = None
     scale: Literal["nominal", "ordinal", "interval"] = Field(
         "nominal",
         description="`interval`: ratings are numbers, and a small difference is a small disagreement; `ordinal`: "
         "numbers of which the order alone counts, such as grades.",
     )
-    level: Proportion = Field(0.95, description="Two-sided level of the intervals, a proportion.")
+    level: LevelOfAll = 0.95
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
         require_equal_lengths({"ratings": self.ratings})
-        if self.clusters is not None:
-            require_equal_lengths({"ratings": self.ratings, "clusters": self.clusters})
+        require_equal_lengths({"ratings": self.ratings, "clusters": self.clusters})
         rows: list[list[Any]] = [*self.ratings]
         raters = len(rows[0])
         for place, each in enumerate(rows):

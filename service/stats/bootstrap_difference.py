@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,19 +19,10 @@ from service.kernels.bootstrap_intervals import bca_level, bca_tail
 from service.kernels.distributions import BootstrapDistribution
 from service.kernels.moments import moments
 from service.kernels.streams import block_count
-from service.stats.shared import certainty
+from service.stats.shared import certainty, shows
 from service.stats.shared.certainty import Range
-from service.stats.shared.common import (
-    Alternative,
-    Analysis,
-    Interval,
-    Proportion,
-    StatWarning,
-    amount,
-    decision,
-    disagreement,
-    level_text,
-)
+from service.stats.shared.common import Alternative, Analysis, Interval, StatWarning
+from service.stats.shared.fields import Alpha, DirectionTested, DrawCount, Level, PlainSeed
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import PlanUse
 from service.stats.shared.registry import Blocks, Drawn, stat_test
@@ -43,18 +34,7 @@ from service.stats.shared.samples import (
     how_obtained,
     type_one_error_at,
 )
-from service.stats.shared.shows import (
-    ABOVE_ZERO,
-    BELOW_ZERO,
-    Covers,
-    Estimate,
-    Finding,
-    PValue,
-    Shows,
-    against_zero,
-    by_level,
-    no_meaning,
-)
+from service.stats.shared.sentences import amount, decision, disagreement, level_text
 from service.stats.shared.skewness import skewed
 from service.stats.shared.warnings import MC_UNRESOLVED
 
@@ -69,12 +49,12 @@ class BootstrapDifferenceRequest(TwoSamples):
 
     method: bootstrap_intervals.Method = Field("percentile", description="How the interval is read off.")
     alternative: Alternative = "two-sided"
-    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
-    level: Proportion = Field(0.95, description="Two-sided level of the interval, a proportion.")
-    n_resamples: Annotated[int, Field(ge=100, le=1_000_000)] = Field(
+    alpha: Alpha = 0.05
+    level: Level = 0.95
+    n_resamples: DrawCount = Field(
         10_000, description="Draws, where the distribution cannot be computed exactly."
     )
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="Seed of the draws.")
+    seed: PlainSeed = 0
 
     @cached_property
     def exact(self) -> BootstrapDistribution | None:
@@ -94,7 +74,7 @@ class BootstrapDifferenceAnalysis(Analysis):
     z0: float | None = Field(description="BCa bias correction, normal units.")
     acceleration: float | None = Field(description="BCa acceleration.")
     method: bootstrap_intervals.Method = Field(description="How the interval was read off.")
-    alternative: Alternative = Field(description="Direction tested.")
+    alternative: DirectionTested
     n: int = Field(description="Runs of both arms together.")
     n_baseline: int = Field(description="Runs.")
     n_candidate: int = Field(description="Runs.")
@@ -242,12 +222,12 @@ def _analysis(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDif
 BLOCKS = Blocks(_count, _draw, _analysis)
 
 
-SHOWS: Shows = {
-    "delta": Estimate(),
-    "ci": Covers(by_level),
-    "p_value": PValue(against_zero),
-    "excludes_zero": Finding((ABOVE_ZERO, BELOW_ZERO), by_level),
-    **no_meaning("p_standard_error", "bootstrap_se", "z0", "acceleration", "min_attainable_p"),
+SHOWS: shows.Shows = {
+    "delta": shows.Estimate(),
+    "ci": shows.Covers(shows.by_level),
+    "p_value": shows.PValue(shows.against_zero),
+    "excludes_zero": shows.Finding((shows.ABOVE_ZERO, shows.BELOW_ZERO), shows.by_level),
+    **shows.no_meaning("p_standard_error", "bootstrap_se", "z0", "acceleration", "min_attainable_p"),
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -12,55 +12,23 @@ from service.kernels.bootstrap_draws import seed_cluster_means
 from service.kernels.clusters import ClusterSums
 from service.kernels.distributions import BootstrapDistribution
 from service.kernels.metrics import ratio_units
+from service.stats.shared import resampling, shows
 from service.stats.shared.certainty import Support
-from service.stats.shared.clustering import ClusteredColumns, ClusterFacts, lopsided_clusters
-from service.stats.shared.common import StatWarning, amount, decision, disagreement, is_binary, level_text
-from service.stats.shared.drawing import (
-    LOOK,
-    Drawing,
-    blocks_of,
-    metric_seconds,
-    of_metric,
-    of_ratio,
-    resolving,
-    scores_seconds,
-)
+from service.stats.shared.clustering import ClusteredColumns, ClusterFacts, Estimand, lopsided_clusters
+from service.stats.shared.columns import is_binary
+from service.stats.shared.common import StatWarning
+from service.stats.shared.drawing import Drawing, Resampled, blocks_of, of_metric, of_ratio
+from service.stats.shared.fields import DiscordantCount, ItemCount
 from service.stats.shared.pairs import NO_DISCORDANT
 from service.stats.shared.plan_use import PlanUse, Spoken
 from service.stats.shared.registry import stat_test
-from service.stats.shared.resampling import (
-    BOOTSTRAP_WORDS,
-    DEFAULT_DRAWS,
-    DEFAULT_SEED,
-    METHODS,
-    SEED_DRAWS,
-    BootstrapAnalysis,
-    BootstrapOptions,
-    Reading,
-    exact_ratio,
-    flat,
-    level_said,
-    resolution_of,
-)
-from service.stats.shared.shows import (
-    SHARES,
-    Covers,
-    Estimate,
-    Parameter,
-    PValue,
-    Shows,
-    against_zero,
-    by_level,
-    either_side,
-    no_meaning,
-)
+from service.stats.shared.seconds import LOOK, metric_seconds, scores_seconds
+from service.stats.shared.sentences import amount, decision, disagreement, level_text
 from service.stats.shared.simulated import RESAMPLED
 from service.stats.shared.warnings import NOTHING_VARIES
 
-Estimand = Literal["item_weighted", "cluster_weighted"]
 
-
-class ClusterBootstrapRequest(ClusteredColumns, BootstrapOptions):
+class ClusterBootstrapRequest(ClusteredColumns, Resampled):
     """Two arms on the same items, and each item's cluster."""
 
     elsewhere: ClassVar = {"margin": "equivalence", "metric": "randomization"}
@@ -76,6 +44,11 @@ class ClusterBootstrapRequest(ClusteredColumns, BootstrapOptions):
         groups = self.pairs.groups
         return groups if self.estimand == "item_weighted" else groups.by_cluster()
 
+    @property
+    def delta(self) -> float:
+        """The observed difference."""
+        return self.weighted.item_weighted
+
     @cached_property
     def exact(self) -> BootstrapDistribution | None:
         """The distribution by the literal recipe or without drawing; None where blocks are drawn."""
@@ -83,39 +56,37 @@ class ClusterBootstrapRequest(ClusteredColumns, BootstrapOptions):
         if self.method == "studentized":
             return None
         if self.convention == "seed":
-            draws, seed = self.n_resamples or SEED_DRAWS, DEFAULT_SEED if self.seed is None else self.seed
-            return seed_cluster_means(groups.sums, groups.sizes, draws, seed)
-        return exact_ratio(groups.sums, groups.sizes)
+            return seed_cluster_means(groups.sums, groups.sizes, self.draws, self.first_seed)
+        return resampling.exact_ratio(groups.sums, groups.sizes)
 
     @property
     def drawing(self) -> Drawing:
         """What is drawn where nothing is exact."""
-        groups, seed = self.weighted, DEFAULT_SEED if self.seed is None else self.seed
+        groups, seed = self.weighted, self.first_seed
         if self.method == "studentized":
             return of_metric(ratio_units(groups.sums, groups.sizes), seed, studentize=True)
         return of_ratio(groups.sums, groups.sizes, seed)
 
 
-class ClusterBootstrapAnalysis(BootstrapAnalysis):
+class ClusterBootstrapAnalysis(resampling.BootstrapAnalysis):
     """What the bootstrap of clusters found."""
 
     estimand: Estimand = Field(description="What delta weights alike: items or clusters.")
     estimates: dict[Estimand, float] = Field(description="Delta under both estimands, outcome units.")
-    n: int = Field(description="Items, a count.")
+    n: ItemCount
     n_clusters: int = Field(description="Clusters, a count.")
-    n_discordant: int = Field(description="Items whose outcomes differ between the arms, a count.")
+    n_discordant: DiscordantCount
     clusters: ClusterFacts = Field(description="Sizes and dependence of the clusters.")
 
 
 def _cost(request: ClusterBootstrapRequest) -> float:
-    n, groups = len(request.clusters), request.weighted
+    n, groups, draws = len(request.clusters), request.weighted, request.draws
     g, reading = groups.n_clusters, 1e-6 * n
     if request.method == "studentized":
-        draws = request.n_resamples or DEFAULT_DRAWS
         return metric_seconds(ratio_units(groups.sums, groups.sizes), draws, studentize=True) + reading
     if request.convention == "seed":
-        return 0.002 + (2e-5 + 7e-9 * g) * (request.n_resamples or SEED_DRAWS) + reading
-    draws, alike = request.n_resamples or DEFAULT_DRAWS, bool(np.all(groups.sizes == groups.sizes[0]))
+        return 0.002 + (2e-5 + 7e-9 * g) * draws + reading
+    alike = bool(np.all(groups.sizes == groups.sizes[0]))
     return scores_seconds(groups.sums[:LOOK], g, draws, alike=alike) + reading
 
 
@@ -128,10 +99,10 @@ def _analysis(request: ClusterBootstrapRequest, found: BootstrapDistribution) ->
     weighted = request.weighted
     delta = weighted.item_weighted
     units = ratio_units(weighted.sums, weighted.sizes)
-    read = Reading(
+    read = resampling.Reading(
         request,
         delta,
-        resolution_of(found, pairs.groups.n_clusters),
+        resampling.resolution_of(found, pairs.groups.n_clusters),
         acceleration=units.acceleration() if request.method == "bca" else None,
         se=units.standard_error(),
         support=Support.of_units(weighted.sums, weighted.sizes),
@@ -141,7 +112,7 @@ def _analysis(request: ClusterBootstrapRequest, found: BootstrapDistribution) ->
     if n_discordant == 0:
         warnings.append(NO_DISCORDANT())
     if read["bootstrap_se"] <= ROUNDING * float(np.abs(pairs.difference).max()):
-        flat(read, differs=delta != 0)
+        resampling.flat(read, differs=delta != 0)
         warnings += [NOTHING_VARIES(unit="cluster")] if n_discordant else []
     if units.standard_error():
         warnings += lopsided_clusters(units.linearized(), pairs.groups.sizes)
@@ -168,33 +139,18 @@ def _analysis(request: ClusterBootstrapRequest, found: BootstrapDistribution) ->
             f"The candidate differs from the baseline by {show(delta)} ({request.estimand}; "
             f"{interval}, n = {n} in {g} clusters); bootstrap {request.alternative}, "
             + decision(p, request.alpha, "a difference of zero is", bound=read["bounds"].get("p_value"))
-            + disagreement(ci, p, request.alpha, request.alternative, METHODS)
+            + disagreement(ci, p, request.alpha, request.alternative, resampling.METHODS)
         ),
     )
 
 
-BLOCKS = blocks_of(
-    lambda request: request.exact,
-    lambda request: request.drawing,
-    lambda request, drawing, drawn: resolving(request, drawing, request.weighted.item_weighted, drawn),
-    _analysis,
-)
+BLOCKS = blocks_of(_analysis)
 
 
-def _counts_ties(parameter: Parameter) -> bool:
-    """Strictly compared, resamples that all tie with the data count as a small p of no difference at all."""
-    return bool(parameter("comparison") == ">=")
-
-
-SHOWS: Shows = {
-    "delta": Estimate(),
-    "estimates.*": Estimate(),
-    "ci": Covers(by_level),
-    "intervals.*": Covers(by_level),
-    "p_value": PValue(against_zero, fixes=_counts_ties),
-    "p_better": PValue(either_side, fixes=_counts_ties),
-    **SHARES,
-    **no_meaning("bootstrap_mean", "bootstrap_se", "p_mc_se", "min_attainable_p", "clusters.*"),
+SHOWS: shows.Shows = {
+    **resampling.SHOWS,
+    "estimates.*": shows.Estimate(),
+    **shows.no_meaning("clusters.*"),
 }
 
 
@@ -215,11 +171,11 @@ SHOWS: Shows = {
         simulated=RESAMPLED,
         spoken=Spoken(
             "bootstrap",
-            BOOTSTRAP_WORDS,
+            resampling.BOOTSTRAP_WORDS,
             "clustered_bootstrap",
             frozenset({True}),
             rank=2,
-            parameters=level_said,
+            parameters=resampling.level_said,
             intervals=True,
             beside=True,
         ),

@@ -18,46 +18,28 @@ from service.kernels.clusters import ClusterSums, RobustError, robust_errors
 from service.kernels.sign_flip import FlipTails, sign_flip
 from service.kernels.t_distribution import t_quantile, t_tail
 from service.records import Record
+from service.stats.shared import shows
 from service.stats.shared.clustering import (
     LEAST_DF,
     LOW_DF,
     ClusteredColumns,
     ClusterFacts,
+    Estimand,
     lopsided_clusters,
 )
-from service.stats.shared.common import (
-    Alternative,
-    Analysis,
-    Interval,
-    Proportion,
-    Resampling,
-    StatWarning,
-    amount,
-    decision,
-    disagreement,
-    is_binary,
-    level_text,
-)
-from service.stats.shared.drawing import flips_seconds
+from service.stats.shared.columns import is_binary
+from service.stats.shared.common import Alternative, Analysis, Interval, Resampling, StatWarning
+from service.stats.shared.fields import Alpha, DiscordantCount, ItemCount, Level
 from service.stats.shared.pairs import NO_DISCORDANT, PairedCounts, floored, tabulate
 from service.stats.shared.plan_use import Extent, Least, PlanUse, Resort, Spoken, least_of_signs
 from service.stats.shared.registry import stat_test
-from service.stats.shared.shows import (
-    Covers,
-    Estimate,
-    Parameter,
-    PValue,
-    Shows,
-    against_zero,
-    by_level,
-    no_meaning,
-)
+from service.stats.shared.seconds import flips_seconds
+from service.stats.shared.sentences import amount, decision, disagreement, level_text
 from service.stats.shared.simulated import Asked, Effort, Simulated, Units, Value
 from service.stats.shared.warnings import DEGENERATE, FLOOR_ABOVE_ALPHA, define, unresolved
 
 SIMULATED_CHI_SQUARES = ("obuchowski", "durkalski", "yang")
 Method = Literal["sign_flip", "obuchowski", "durkalski", "yang", "eliasziw_donner", "cr1_t", "cr2_t", "cv3_t"]
-Estimand = Literal["item_weighted", "cluster_weighted"]
 
 CHI_SQUARES = ("obuchowski", "durkalski", "yang", "eliasziw_donner")
 LARGE_SHARE = 0.3
@@ -97,8 +79,8 @@ class ClusteredMcNemarRequest(ClusteredColumns):
         "Follows from the method: `durkalski` is cluster_weighted, the others item_weighted.",
     )
     alternative: Alternative = "two-sided"
-    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
-    level: Proportion = Field(0.95, description="Two-sided level of the interval, a proportion.")
+    alpha: Alpha = 0.05
+    level: Level = 0.95
 
     @model_validator(mode="after")
     def _estimand_fits(self) -> Self:
@@ -147,9 +129,9 @@ class ClusteredMcNemarAnalysis(Analysis):
     se: float = Field(description="Standard error behind the interval, outcome units.")
     ci_df: float = Field(description="Degrees of freedom behind the interval.")
     standard_errors: StandardErrors = Field(description="CR1, CR2 and CV3 beside each other.")
-    n: int = Field(description="Items, a count.")
+    n: ItemCount
     n_clusters: int = Field(description="Clusters, a count.")
-    n_discordant: int = Field(description="Items whose outcomes differ between the arms, a count.")
+    n_discordant: DiscordantCount
     counts: PairedCounts | None = Field(description="The fourfold table over all items; null for scores.")
     clusters: ClusterFacts = Field(description="Sizes and dependence of the clusters.")
     min_attainable_p: float | None = Field(description="Least p sign_flip can give with these clusters.")
@@ -160,16 +142,18 @@ def _cost(request: ClusteredMcNemarRequest) -> float:
     return 0.003 + 2e-6 * len(request.baseline) + flips
 
 
-SHOWS: Shows = {
-    "delta": Estimate(),
-    "estimates.*": Estimate(),
-    "ci": Covers(by_level),
-    "p_value": PValue(against_zero),
-    **no_meaning("statistic", "df", "se", "ci_df", "standard_errors.*", "clusters.*", "min_attainable_p"),
+SHOWS: shows.Shows = {
+    "delta": shows.Estimate(),
+    "estimates.*": shows.Estimate(),
+    "ci": shows.Covers(shows.by_level),
+    "p_value": shows.PValue(shows.against_zero),
+    **shows.no_meaning(
+        "statistic", "df", "se", "ci_df", "standard_errors.*", "clusters.*", "min_attainable_p"
+    ),
 }
 
 
-def _least_p(extent: Extent, parameter: Parameter) -> Least | None:
+def _least_p(extent: Extent, parameter: shows.Parameter) -> Least | None:
     """Of sign_flip: every cluster's sum on one side."""
     if parameter("method") != "sign_flip" or extent.n_clusters is None:
         return None
@@ -202,7 +186,7 @@ def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Value | Non
     return np.where(nothing, 1.0, p)
 
 
-def _effort(parameter: Parameter) -> Effort:
+def _effort(parameter: shows.Parameter) -> Effort:
     return "swapped" if parameter("method") == "sign_flip" else "summed"
 
 

@@ -14,18 +14,10 @@ from service.errors import InvalidData
 from service.kernels.e_process import running_counts
 from service.records import Record
 from service.stats.shared.clustering import NO_CLUSTERS
-from service.stats.shared.common import (
-    Analysis,
-    Column,
-    Interval,
-    Labels,
-    Margin,
-    Proportion,
-    amount,
-    level_text,
-    require_equal_lengths,
-)
+from service.stats.shared.columns import require_equal_lengths
+from service.stats.shared.common import Analysis, Column, Interval, Labels, Margin, Proportion
 from service.stats.shared.curves import Band, BandFacts, Curve, Points, anytime, chosen, of_seed, pointwise
+from service.stats.shared.fields import ClusterCount, DiscordantCount, ItemCount
 from service.stats.shared.orders import (
     EMPTY,
     ORDER_WORDS,
@@ -36,6 +28,7 @@ from service.stats.shared.orders import (
     arrange,
 )
 from service.stats.shared.registry import stat_test
+from service.stats.shared.sentences import amount, level_text
 
 Counts = NDArray[np.int64]
 
@@ -127,9 +120,9 @@ class CumulativeEffectAnalysis(Analysis):
     order_seed: int | None = Field(description="Seed of the permutation, where the request had one.")
     convention: Literal["standard", "seed"] = Field(description="As asked.")
     thinned: bool = Field(description="Whether points were left out.")
-    n: int = Field(description="Items, a count.")
-    n_clusters: int | None = Field(description="Clusters, a count.")
-    n_discordant: int = Field(description="Items whose outcomes differ between the arms, a count.")
+    n: ItemCount
+    n_clusters: ClusterCount
+    n_discordant: DiscordantCount
 
 
 def _cost(request: CumulativeEffectRequest) -> float:

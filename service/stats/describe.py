@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -14,7 +14,8 @@ from service.kernels.distributions import BootstrapDistribution
 from service.kernels.moments import Moments, moments
 from service.kernels.streams import block_count
 from service.kernels.t_distribution import t_quantile, t_tail
-from service.stats.shared.common import Analysis, Interval, Proportion, Resampling
+from service.stats.shared.common import Analysis, Interval, Resampling
+from service.stats.shared.fields import DrawCount, Level, PlainSeed
 from service.stats.shared.registry import Blocks, Drawn, stat_test
 from service.stats.shared.samples import OneSample, bootstrap_seconds, how_obtained
 from service.stats.shared.skewness import skewed
@@ -50,11 +51,11 @@ class DescribeRequest(OneSample):
     }
 
     method: CIMethod = Field("t", description="Interval of the mean: Student's t, or a bootstrap.")
-    level: Proportion = Field(0.95, description="Two-sided level of the interval, a proportion.")
-    n_resamples: Annotated[int, Field(ge=100, le=1_000_000)] = Field(
+    level: Level = 0.95
+    n_resamples: DrawCount = Field(
         10_000, description="Draws, where the bootstrap cannot be computed exactly."
     )
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="Seed of the draws.")
+    seed: PlainSeed = 0
 
     @cached_property
     def exact(self) -> BootstrapDistribution | None:

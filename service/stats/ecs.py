@@ -15,18 +15,13 @@ from scipy import special
 from service.errors import InvalidData
 from service.kernels.agreement import concordance, concordance_interval
 from service.records import Record
-from service.stats.shared.common import (
-    Analysis,
-    Interval,
-    Proportion,
-    Request,
-    StatWarning,
-    level_text,
-    require_equal_lengths,
-)
+from service.stats.shared.columns import require_equal_lengths
+from service.stats.shared.common import Analysis, Interval, Request, StatWarning
 from service.stats.shared.ecs_strict import Strict, floored, strict_scores, z_differences
+from service.stats.shared.fields import Level
 from service.stats.shared.pairs import P_FLOOR
 from service.stats.shared.registry import stat_test
+from service.stats.shared.sentences import level_text
 from service.stats.shared.warnings import define
 
 MAX_TESTS = 100_000
@@ -93,7 +88,7 @@ class ECSRequest(Request):
         "lin",
         description="`lin`: moments divided by the total weight; `printed_sums`: as the document prints it.",
     )
-    level: Proportion = Field(0.95, description="Two-sided level of the interval, a proportion.")
+    level: Level = 0.95
 
     @model_validator(mode="after")
     def _columns_match(self) -> Self:
@@ -107,21 +102,8 @@ class ECSRequest(Request):
             )
         if self.human_se is not None and self.z_diff is not None:
             raise InvalidData.field("z_diff", "comes with standard errors", "send one of them")
-        sent = {
-            name: column
-            for name in (
-                "human",
-                "agent",
-                "z_diff",
-                "study",
-                "finding",
-                "domain",
-                "weights",
-                "human_se",
-                "agent_se",
-            )
-            if (column := getattr(self, name)) is not None
-        }
+        names = ("human", "agent", "z_diff", "study", "finding", "domain", "weights", "human_se", "agent_se")
+        sent = {name: getattr(self, name) for name in names}
         if any(sent.values()):
             require_equal_lengths(sent)
         if self.weights and not any(self.weights):

@@ -11,6 +11,7 @@ from scipy import special
 from service.errors import InvalidData
 from service.kernels import effect_conversion as kernel
 from service.stats.shared.common import Analysis, Interval, Proportion, Request, StatWarning
+from service.stats.shared.fields import Level
 from service.stats.shared.registry import stat_test
 from service.stats.shared.warnings import define
 
@@ -164,7 +165,7 @@ class EffectConversionRequest(Request):
     """One effect of one test."""
 
     effect: Effect = Field(description="The effect, by `kind` of test.")
-    level: Proportion = Field(0.95, description="Two-sided level of the interval, a proportion.")
+    level: Level = 0.95
 
 
 class EffectConversionAnalysis(Analysis):

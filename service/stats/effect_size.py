@@ -7,7 +7,8 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from service.kernels.effect_sizes import standard_error_of_d
-from service.stats.shared.common import Analysis, Interval, Proportion
+from service.stats.shared.common import Analysis, Interval
+from service.stats.shared.fields import LevelOfAll
 from service.stats.shared.registry import stat_test
 from service.stats.shared.samples import EffectSizes, LabelScheme, TwoSamples, arms_of, effect_sizes
 
@@ -18,7 +19,7 @@ class EffectSizeRequest(TwoSamples):
     elsewhere: ClassVar = {"alternative": "t-test", "alpha": "t-test"}
 
     design: Literal["independent", "paired"] = Field("independent", description="Are the columns paired?")
-    level: Proportion = Field(0.95, description="Two-sided level of the intervals, a proportion.")
+    level: LevelOfAll = 0.95
     label_scheme: LabelScheme = Field("cohen_1988", description="Cut points of the label.")
 
 

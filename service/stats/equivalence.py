@@ -17,22 +17,13 @@ from service.kernels.moments import difference_noise
 from service.kernels.paired_exact import SPARSE, exact_seconds
 from service.kernels.streams import block_count
 from service.kernels.two_one_sided import by_tango, independent_error, paired_counts_error, paired_error
+from service.stats.shared import shows
 from service.stats.shared.clustering import LEAST_DF, LOW_DF, ClusteredPairs, clustered, lopsided_clusters
-from service.stats.shared.common import (
-    Analysis,
-    Interval,
-    Labels,
-    Margin,
-    Resampling,
-    StatWarning,
-    amount,
-    is_binary,
-    level_text,
-    p_text,
-    within,
-)
-from service.stats.shared.drawing import LOOK, Drawing, of_ratio, scores_seconds, table_seconds
+from service.stats.shared.columns import is_binary
+from service.stats.shared.common import Analysis, Interval, Labels, Margin, Resampling, StatWarning
+from service.stats.shared.drawing import Drawing, of_ratio
 from service.stats.shared.equivalence_in_plans import SIMULATED, equivalence_cells
+from service.stats.shared.fields import ClusterCount, DrawCount
 from service.stats.shared.margins import (
     STATISTICS,
     Conclusion,
@@ -46,26 +37,9 @@ from service.stats.shared.margins import (
 from service.stats.shared.pairs import PairedCounts, PairsRequest, floored
 from service.stats.shared.plan_use import PlanUse, Resort, Spoken
 from service.stats.shared.registry import Blocks, Drawn, stat_test
-from service.stats.shared.resampling import (
-    DEFAULT_DRAWS,
-    DEFAULT_SEED,
-    exact_paired,
-    exact_ratio,
-)
-from service.stats.shared.shows import (
-    ABOVE_LOWER,
-    ABOVE_UPPER,
-    ABOVE_ZERO,
-    BELOW_UPPER,
-    INSIDE,
-    Covers,
-    Estimate,
-    Finding,
-    PValue,
-    Shows,
-    by_alpha,
-    no_meaning,
-)
+from service.stats.shared.resampling import DEFAULT_DRAWS, exact_paired, exact_ratio, first_seed
+from service.stats.shared.seconds import LOOK, scores_seconds, table_seconds
+from service.stats.shared.sentences import amount, level_text, p_text, within
 from service.stats.shared.skewness import skewed
 from service.stats.shared.warnings import define
 
@@ -127,8 +101,8 @@ class EquivalenceRequest(PairsRequest):
     alpha: Annotated[float, Field(gt=0, lt=0.5, allow_inf_nan=False)] = Field(
         0.05, description="Level of each one-sided test, a proportion; the interval's level is 1 - 2 alpha."
     )
-    n_resamples: int | None = Field(
-        None, ge=100, le=1_000_000, description="Draws, a count; used only where nothing exact is at hand."
+    n_resamples: DrawCount | None = Field(
+        None, description="Draws, a count; used only where nothing exact is at hand."
     )
     seed: int | None = Field(
         None, ge=0, le=2**53, description="Seed of the draws; used only where something is drawn."
@@ -184,7 +158,7 @@ class EquivalenceRequest(PairsRequest):
     @property
     def drawing(self) -> Drawing:
         """What is drawn where nothing is exact."""
-        seed = DEFAULT_SEED if self.seed is None else self.seed
+        seed = first_seed(self.seed)
         if self.groups is not None:
             return of_ratio(self.groups.groups.sums, self.groups.groups.sizes, seed)
         difference = self.arrays[1] - self.arrays[0]
@@ -219,7 +193,7 @@ class EquivalenceAnalysis(Analysis):
     df: float | None = Field(description="Degrees of freedom of the t statistics.")
     se: float | None = Field(description="Standard error of delta, outcome units.")
     n: int = Field(description="Items, a count; of both arms together when independent.")
-    n_clusters: int | None = Field(description="Clusters, a count.")
+    n_clusters: ClusterCount
     n_discordant: int | None = Field(description="Items whose outcomes differ between the arms, a count.")
 
 
@@ -308,17 +282,17 @@ def _analysis(request: EquivalenceRequest, drawn: Drawn) -> EquivalenceAnalysis:
 BLOCKS = Blocks(_count, lambda request, which: request.drawing.draw(which), _analysis)
 
 
-SHOWS: Shows = {
-    "delta": Estimate(),
-    "ci": Covers(by_alpha),
-    "p_value": PValue(lambda _: (INSIDE,)),
-    "p_lower": PValue(lambda _: (ABOVE_LOWER,)),
-    "p_upper": PValue(lambda _: (BELOW_UPPER,)),
-    "equivalent": Finding((INSIDE,), by_alpha),
-    "noninferior": Finding((ABOVE_LOWER,), by_alpha),
-    "superior": Finding((ABOVE_ZERO,), by_alpha),
-    "minimum_effect": Finding((ABOVE_UPPER,), by_alpha),
-    **no_meaning("margin", "t_lower", "t_upper", "z_lower", "z_upper", "df", "se"),
+SHOWS: shows.Shows = {
+    "delta": shows.Estimate(),
+    "ci": shows.Covers(shows.by_alpha),
+    "p_value": shows.PValue(lambda _: (shows.INSIDE,)),
+    "p_lower": shows.PValue(lambda _: (shows.ABOVE_LOWER,)),
+    "p_upper": shows.PValue(lambda _: (shows.BELOW_UPPER,)),
+    "equivalent": shows.Finding((shows.INSIDE,), shows.by_alpha),
+    "noninferior": shows.Finding((shows.ABOVE_LOWER,), shows.by_alpha),
+    "superior": shows.Finding((shows.ABOVE_ZERO,), shows.by_alpha),
+    "minimum_effect": shows.Finding((shows.ABOVE_UPPER,), shows.by_alpha),
+    **shows.no_meaning("margin", "t_lower", "t_upper", "z_lower", "z_upper", "df", "se"),
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Literal, Self
 
@@ -14,49 +13,33 @@ from service.errors import InvalidData
 from service.kernels import max_t
 from service.kernels.clusters import codes_of, largest
 from service.kernels.max_t import ManyArms
-from service.stats.shared import all_alike
+from service.stats.shared import all_alike, boards
 from service.stats.shared.all_alike import AllAlike
-from service.stats.shared.boards import (
-    MOST_ARMS,
-    ArmName,
-    BoardAnalysis,
-    BoardOptions,
-    seconds,
-    shared_fields,
-    told_best,
-    told_pairs,
-)
 from service.stats.shared.certainty import of_share
 from service.stats.shared.clustering import NO_CLUSTERS, cluster_warnings
-from service.stats.shared.common import (
-    Column,
-    Labels,
-    amount,
-    is_binary,
-    require_equal_lengths,
-    require_two_clusters,
-)
+from service.stats.shared.columns import is_binary, require_equal_lengths, require_two_clusters
+from service.stats.shared.common import Column
+from service.stats.shared.fields import ClusterCount, Clusters, ItemCount
 from service.stats.shared.registry import stat_test
+from service.stats.shared.sentences import amount
 from service.stats.shared.standings import RankedArm, Standings
 
 
-class LeaderboardRequest(BoardOptions):
+class LeaderboardRequest(boards.BoardOptions):
     """Arms on the same items, and optionally each item's cluster."""
 
-    arms: dict[ArmName, Column] = Field(
+    arms: dict[boards.ArmName, Column] = Field(
         description="Name of each arm to its outcomes, one per item, same order in all.",
         min_length=2,
-        max_length=MOST_ARMS,
+        max_length=boards.MOST_ARMS,
     )
-    clusters: Labels | None = Field(None, description="Cluster of each item, a label per item, same order.")
+    clusters: Clusters = None
     better: Literal["higher", "lower"] = Field("higher", description="Which outcomes are the better ones.")
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
-        columns: dict[str, Sequence[object]] = {f"arms.{name}": each for name, each in self.arms.items()}
-        if self.clusters is not None:
-            columns["clusters"] = self.clusters
-        require_equal_lengths(columns)
+        arms = {f"arms.{name}": outcomes for name, outcomes in self.arms.items()}
+        require_equal_lengths({**arms, "clusters": self.clusters})
         require_two_clusters(self.clusters)
         if len(next(iter(self.arms.values()))) < 2:
             raise InvalidData.field(
@@ -90,13 +73,13 @@ class LeaderboardRequest(BoardOptions):
         return max_t.summed(self.raw / self.size * self.sign, self.codes)
 
 
-class LeaderboardAnalysis(BoardAnalysis):
+class LeaderboardAnalysis(boards.BoardAnalysis):
     """Arms in order of their means, and all pairs."""
 
     arms: tuple[RankedArm, ...] = Field(description="Best mean first.")
     alike: AllAlike = Field(description="All arms against each other at once.")
-    n: int = Field(description="Items, a count.")
-    n_clusters: int | None = Field(description="Clusters, a count.")
+    n: ItemCount
+    n_clusters: ClusterCount
     better: Literal["higher", "lower"] = Field(description="As asked.")
 
 
@@ -104,13 +87,13 @@ def _cost(request: LeaderboardRequest) -> float:
     k, n = len(request.arms), len(next(iter(request.arms.values())))
     units = n if request.clusters is None else len(set(request.clusters))
     mixed = 0.0 if request.clusters is None else all_alike.seconds(units, k)
-    return 0.002 + 1.7 * seconds(units, k, request.draws) + 2e-7 * n * k + mixed
+    return 0.002 + 1.7 * boards.seconds(units, k, request.draws) + 2e-7 * n * k + mixed
 
 
 def _analysis(request: LeaderboardRequest) -> LeaderboardAnalysis:
     units, word = request.units, "item" if request.codes is None else "cluster"
     board = request.standings(list(request.arms), request.size, request.sign, word)
-    fields = shared_fields(request, board)
+    fields = boards.shared_fields(request, board)
     if request.codes is None:
         board.reasons["n_clusters"] = NO_CLUSTERS
     else:
@@ -137,7 +120,7 @@ def _sentence(request: LeaderboardRequest, board: Standings) -> str:
     told = [pair.difference for pair in board.pairs if pair.apart]
     closest = amount(min(told), binary=binary).lstrip("+") if told else ""
     opening = f"Of {len(board.arms)} arms on {where}, '{best.name}' has the best mean ({mean})"
-    return f"{opening}{told_best(board)}. {told_pairs(board, closest)}"
+    return f"{opening}{boards.told_best(board)}. {boards.told_pairs(board, closest)}"
 
 
 @stat_test(

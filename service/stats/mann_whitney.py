@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import partial
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,25 +14,18 @@ from scipy import special
 
 from service.errors import InvalidData
 from service.kernels import ranks
-from service.stats.shared.common import (
-    Alternative,
-    Analysis,
-    Interval,
-    Proportion,
-    amount,
-    decision,
-    disagreement,
-    level_text,
-)
+from service.stats.shared import shows
+from service.stats.shared.common import Alternative, Analysis, Interval
+from service.stats.shared.fields import Alpha, DirectionTested, Level
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import Extent, Least, PlanUse, least_of_normal, sides_of
+from service.stats.shared.rank_tests import Method, MethodUsed, Ordered, normal_p, told
 from service.stats.shared.registry import stat_test
 from service.stats.shared.samples import TwoSamples
-from service.stats.shared.shows import Covers, Parameter, PValue, Shows, against_zero, by_level, no_meaning
+from service.stats.shared.sentences import amount, decision, disagreement, level_text
 from service.stats.shared.warnings import FLOOR_ABOVE_ALPHA, define
 
 METHODS = "the interval is that of ranks without ties, the p-value is by the method named and allows for ties"
-Method = Literal["auto", "exact", "asymptotic", "corrected"]
 EXACT_BY_DEFAULT = 100
 EXACT_AT_MOST = 200
 
@@ -58,8 +51,8 @@ class MannWhitneyRequest(TwoSamples):
         "tie correction; corrected: with continuity correction too; auto: exact up to 100 runs.",
     )
     alternative: Alternative = "two-sided"
-    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
-    level: Proportion = Field(0.95, description="Two-sided level of the interval, a proportion.")
+    alpha: Alpha = 0.05
+    level: Level = 0.95
 
 
 class MannWhitneyAnalysis(Analysis):
@@ -73,8 +66,8 @@ class MannWhitneyAnalysis(Analysis):
     u: float = Field(description="U of the candidate: pairs it wins, ties counted half.")
     u_baseline: float = Field(description="U of the baseline; both add up to n_baseline n_candidate.")
     z: float | None = Field(description="Standardized U of the normal methods.")
-    method: Literal["exact", "asymptotic", "corrected"] = Field(description="The method used.")
-    alternative: Alternative = Field(description="Direction tested.")
+    method: MethodUsed
+    alternative: DirectionTested
     n: int = Field(description="Runs of both arms together.")
     n_baseline: int = Field(description="Runs.")
     n_candidate: int = Field(description="Runs.")
@@ -91,15 +84,17 @@ def _cost(request: MannWhitneyRequest) -> float:
     return 0.001 + (2e-6 * runs**2 if runs <= EXACT_AT_MOST else 6e-6 * runs)
 
 
-SHOWS: Shows = {
+SHOWS: shows.Shows = {
     # the shift and the order of runs can point the other way than the difference of means
-    "ci": Covers(by_level, around=False),
-    "p_value": PValue(against_zero, fixes=lambda _: False),
-    **no_meaning("delta", "u", "u_baseline", "z", "common_language", "rank_biserial", "min_attainable_p"),
+    "ci": shows.Covers(shows.by_level, around=False),
+    "p_value": shows.PValue(shows.against_zero, fixes=lambda _: False),
+    **shows.no_meaning(
+        "delta", "u", "u_baseline", "z", "common_language", "rank_biserial", "min_attainable_p"
+    ),
 }
 
 
-def _least_p(extent: Extent, parameter: Parameter) -> Least:
+def _least_p(extent: Extent, parameter: shows.Parameter) -> Least:
     """Every run of one arm above every run of the other."""
     n, unit, by = extent.n, "items per arm", "the rank-sum test"
     method = parameter("method")
@@ -178,10 +173,11 @@ def mann_whitney(request: MannWhitneyRequest) -> MannWhitneyAnalysis:
         side: Alternative = "two-sided" if request.alternative == "two-sided" else "greater"
         least = max(normal_p(n0 * n1 / 2, free, step, side)[1], 1e-300)
     p_value = floored(raw_p, "p_value", bounds)
-    ci = _interval(baseline, candidate, request.level)
+    shifts = Ordered(n0 * n1, partial(ranks.kth_difference, baseline, candidate))
+    ci = _interval(shifts, n0, n1, request.level)
     if ci.low is None:
         reasons["ci.low"] = reasons["ci.high"] = "unbounded: too few runs for an interval of this level"
-    delta = _median(baseline, candidate)
+    delta = shifts.median()
     warnings = [ALL_TIED()] if ties.size == 1 and total > 1 else []
     if least >= request.alpha:
         what = f"ranking {n0} and {n1} runs"
@@ -209,17 +205,6 @@ def mann_whitney(request: MannWhitneyRequest) -> MannWhitneyAnalysis:
     )
 
 
-def normal_p(distance: float, sd: float, step: float, alternative: Alternative) -> tuple[float | None, float]:
-    """z and p of a rank statistic `distance` from its mean, moved `step` towards it; p 1 without spread."""
-    if sd == 0:
-        return None, 1.0
-    if alternative == "two-sided":
-        z = math.copysign(max(abs(distance) - step, 0.0), distance) / sd
-        return z, min(1.0, 2 * float(special.ndtr(-abs(z))))
-    z = (distance - step if alternative == "greater" else distance + step) / sd
-    return z, float(special.ndtr(-z if alternative == "greater" else z))
-
-
 def _exact(rank: NDArray[np.float64], n0: int, n1: int, alternative: Alternative) -> float:
     doubled = np.rint(2 * rank).astype(np.int64)
     swap = n0 < n1  # sum the ranks of the smaller arm
@@ -238,28 +223,16 @@ def _variance(n0: int, n1: int, ties: NDArray[np.float64] | NDArray[np.int64]) -
     return max(n0 * n1 / 12 * (total + 1 - lost), 0.0)
 
 
-def _median(baseline: NDArray[np.float64], candidate: NDArray[np.float64]) -> float:
-    pairs = baseline.size * candidate.size
-    low = ranks.kth_difference(baseline, candidate, (pairs + 1) // 2)
-    return low if pairs % 2 else (low + ranks.kth_difference(baseline, candidate, pairs // 2 + 1)) / 2
-
-
-def _interval(baseline: NDArray[np.float64], candidate: NDArray[np.float64], level: float) -> Interval:
+def _interval(shifts: Ordered, n0: int, n1: int, level: float) -> Interval:
     """The untied null distribution of U tells how many extreme differences to leave out on each side."""
-    n0, n1 = baseline.size, candidate.size
-    pairs = n0 * n1
     if n0 + n1 <= EXACT_AT_MOST:
         size = min(n0, n1)
         pmf = ranks.subset_sums(np.arange(1, n0 + n1 + 1), size)[size * (size + 1) // 2 :]
         k = ranks.order_statistic_index(pmf, (1 - level) / 2)
     else:
         z = float(special.ndtri(0.5 + level / 2))
-        k = max(0, math.floor(pairs / 2 - z * math.sqrt(_variance(n0, n1, np.ones(0)))))
-    low = high = None
-    if k > 0:
-        low = ranks.kth_difference(baseline, candidate, k)
-        high = ranks.kth_difference(baseline, candidate, pairs + 1 - k)
-    return Interval(low=low, high=high, level=level, method="hodges-lehmann")
+        k = max(0, math.floor(shifts.count / 2 - z * math.sqrt(_variance(n0, n1, np.ones(0)))))
+    return shifts.interval(k, level)
 
 
 def _sentence(
@@ -271,11 +244,9 @@ def _sentence(
     bound: str | None,
     method: str,
 ) -> str:
-    show = partial(amount, binary=False)
-    ends = "unbounded" if ci.low is None or ci.high is None else f"{show(ci.low)} to {show(ci.high)}"
     return (
-        f"A candidate run beats a baseline run with chance {wins:.3f}; typical shift {show(delta)} "
-        f"({level_text(request.level)} CI {ends}); Mann-Whitney {method}, {request.alternative}, "
+        f"A candidate run beats a baseline run with chance {wins:.3f}; typical shift {amount(delta, binary=False)} "
+        f"({level_text(request.level)} CI {told(ci)}); Mann-Whitney {method}, {request.alternative}, "
         + decision(p, request.alpha, "one common distribution is", bound=bound, shows="it")
         + disagreement(ci, p, request.alpha, request.alternative, METHODS)
     )

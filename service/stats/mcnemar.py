@@ -4,48 +4,34 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 from scipy import special
 
 from service.kernels import mcnemar as kernel
-from service.kernels import tango
 from service.kernels.mcnemar import Floats, Ints, Method
-from service.kernels.paired_intervals import newcombe_interval, wald_interval
 from service.records import Record
+from service.stats.shared import shows
 from service.stats.shared.cell_lines import EndLines, Line
-from service.stats.shared.cells import Cells, Path, sides_pattern, whole_interval
+from service.stats.shared.cells import Cells, sides_pattern, whole_interval
 from service.stats.shared.certainty import of_wald
-from service.stats.shared.common import (
-    Alternative,
-    Analysis,
-    Interval,
-    Proportion,
-    StatWarning,
-    decision,
-    disagreement,
-    level_text,
-    percent,
+from service.stats.shared.common import Alternative, Analysis, Interval, StatWarning
+from service.stats.shared.fields import Alpha, ItemCount, LevelOfAll
+from service.stats.shared.pairs import (
+    NO_DISCORDANT,
+    P_FLOOR,
+    BinaryPairsRequest,
+    IntervalMethod,
+    PairedCounts,
+    floored,
 )
-from service.stats.shared.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, PairsRequest, floored
 from service.stats.shared.plan_use import Extent, Least, PlanUse, Resort, Spoken
 from service.stats.shared.registry import stat_test
-from service.stats.shared.shows import (
-    Covers,
-    Estimate,
-    Parameter,
-    PValue,
-    Shows,
-    Signed,
-    against_zero,
-    by_level,
-    no_meaning,
-)
+from service.stats.shared.sentences import decision, disagreement, level_text, percent
+from service.stats.shared.shows import Path
 from service.stats.shared.warnings import FLOOR_ABOVE_ALPHA
-
-IntervalMethod = Literal["tango", "newcombe", "wald"]
 
 METHODS: dict[Method, str | None] = {
     "exact": "the interval is Tango's approximation, the p-value exact and so larger",
@@ -56,7 +42,7 @@ METHODS: dict[Method, str | None] = {
 """What tells the p-value from Tango's interval, which is the asymptotic test turned around."""
 
 
-class McNemarRequest(PairsRequest):
+class McNemarRequest(BinaryPairsRequest):
     """Two arms on the same items, each right (1) or wrong (0): two columns, or the four counts."""
 
     elsewhere: ClassVar = {
@@ -67,13 +53,8 @@ class McNemarRequest(PairsRequest):
 
     method: Method = Field("exact", description="How the p-value is computed.")
     alternative: Alternative = "two-sided"
-    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
-    level: Proportion = Field(0.95, description="Two-sided level of the intervals, a proportion.")
-
-    @model_validator(mode="after")
-    def _binary(self) -> Self:
-        _ = self.table
-        return self
+    alpha: Alpha = 0.05
+    level: LevelOfAll = 0.95
 
 
 class OddsRatio(Record):
@@ -94,7 +75,7 @@ class McNemarAnalysis(Analysis):
     statistic: float | None = Field(
         description="Chi-square on 1 df of the two asymptotic methods, else null."
     )
-    n: int = Field(description="Items, a count.")
+    n: ItemCount
     counts: PairedCounts = Field(description="The fourfold table, counts.")
     n_discordant: int = Field(description="only_baseline + only_candidate, a count of items.")
     min_attainable_p: float = Field(
@@ -113,19 +94,19 @@ def _cost(request: McNemarRequest) -> float:
     return 0.0003 + 2.2e-7 * len(request.baseline or ())
 
 
-SHOWS: Shows = {
-    "delta": Estimate(),
-    "ci": Covers(by_level),
-    "intervals.*": Covers(by_level),
-    "p_value": PValue(against_zero),
-    "odds_ratio.estimate": Signed(origin=1),
-    "odds_ratio.ci": Covers(by_level, origin=1),
-    "cohens_g": Signed(),
-    **no_meaning("statistic", "min_attainable_p"),
+SHOWS: shows.Shows = {
+    "delta": shows.Estimate(),
+    "ci": shows.Covers(shows.by_level),
+    "intervals.*": shows.Covers(shows.by_level),
+    "p_value": shows.PValue(shows.against_zero),
+    "odds_ratio.estimate": shows.Signed(origin=1),
+    "odds_ratio.ci": shows.Covers(shows.by_level, origin=1),
+    "cohens_g": shows.Signed(),
+    **shows.no_meaning("statistic", "min_attainable_p"),
 }
 
 
-def _least_p(extent: Extent, parameter: Parameter) -> Least:
+def _least_p(extent: Extent, parameter: shows.Parameter) -> Least:
     """Every item discordant, and all won by one arm."""
     method, alternative = parameter("method"), parameter("alternative")
     least = Fraction(min_attainable_p(extent.n, method, alternative))
@@ -221,16 +202,8 @@ def mcnemar(request: McNemarRequest) -> McNemarAnalysis:
     m, n, delta = b + c, counts.n, counts.delta
     bounds: dict[str, str] = {}
     p_value = floored(kernel.p_value(b, c, request.method, request.alternative), "p_value", bounds)
-    z = float(special.ndtri(0.5 + request.level / 2))
-    ends: dict[IntervalMethod, tuple[float, float]] = {
-        "tango": tango.interval(b, c, n, z),
-        "newcombe": newcombe_interval(counts.both_correct, c, b, counts.both_wrong, z),
-        "wald": wald_interval(b, c, n, z),
-    }
-    intervals = {
-        name: Interval(low=low, high=high, level=request.level, method=name)
-        for name, (low, high) in ends.items()
-    }
+    ends = counts.ends(request.level)
+    intervals = Interval.by_method(ends, request.level)
     reasons: dict[str, str] = {}
     if request.method in ("exact", "midp"):
         reasons["statistic"] = "an exact test has no chi-square"

@@ -10,12 +10,11 @@ from pydantic import Field, model_validator
 from service.errors import InvalidData
 from service.kernels import multiplicity
 from service.kernels.multiplicity import Method
-from service.stats.shared.common import Analysis, Labels, Proportion, Request
+from service.stats.shared.common import Analysis, Labels, Probability, Proportion, Request
 from service.stats.shared.pairs import floored
 from service.stats.shared.registry import stat_test
 from service.stats.shared.warnings import define
 
-Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 MAX_FAMILY = 5_000
 
 NEVER_RAN = define(

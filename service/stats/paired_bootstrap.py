@@ -12,64 +12,37 @@ from service.errors import InvalidData
 from service.kernels.bootstrap_draws import Draws, seed_cluster_means, seed_means
 from service.kernels.distributions import BootstrapDistribution
 from service.kernels.metric_bootstrap import MetricDraws, seed_differences
+from service.stats.shared import resampling, shows
 from service.stats.shared.arms import Arms, ArmsRequest, MetricName
 from service.stats.shared.cell_bootstrap import BootstrapLines
 from service.stats.shared.cell_lines import EndLines, Line
-from service.stats.shared.cells import MEANS, Cells, Path, whole_interval
+from service.stats.shared.cells import MEANS, Cells, whole_interval
 from service.stats.shared.certainty import Support
 from service.stats.shared.clustering import NO_CLUSTERS, cluster_warnings
-from service.stats.shared.common import Interval, StatWarning, decision, disagreement, level_text
-from service.stats.shared.drawing import (
-    LOOK,
-    Drawing,
-    blocks_of,
-    metric_seconds,
-    of_metric,
-    of_ratio,
-    resolving,
-    scores_seconds,
-    table_seconds,
-)
+from service.stats.shared.common import Interval, StatWarning
+from service.stats.shared.drawing import Drawing, Resampled, blocks_of, of_metric, of_ratio
+from service.stats.shared.fields import ItemCount
 from service.stats.shared.pairs import FEW_DISCORDANT, NO_DISCORDANT, PairedCounts
 from service.stats.shared.plan_use import PlanUse, Spoken
 from service.stats.shared.registry import stat_test
-from service.stats.shared.resampling import (
-    BOOTSTRAP_WORDS,
-    DEFAULT_DRAWS,
-    DEFAULT_SEED,
-    METHODS,
-    SEED_DRAWS,
-    BootstrapAnalysis,
-    BootstrapOptions,
-    Reading,
-    exact_paired,
-    exact_ratio,
-    flat,
-    level_said,
-    resolution_of,
-)
-from service.stats.shared.shows import (
-    SHARES,
-    Covers,
-    Estimate,
-    Parameter,
-    PValue,
-    Shows,
-    against_zero,
-    by_level,
-    either_side,
-    no_meaning,
-)
+from service.stats.shared.seconds import LOOK, metric_seconds, scores_seconds, table_seconds
+from service.stats.shared.sentences import decision, disagreement, level_text
+from service.stats.shared.shows import Path
 from service.stats.shared.simulated import RESAMPLED
 from service.stats.shared.warnings import NOTHING_VARIES
 
 FEW = 20
 
 
-class PairedBootstrapRequest(ArmsRequest, BootstrapOptions):
+class PairedBootstrapRequest(ArmsRequest, Resampled):
     """Two arms on the same items: columns, counts that are summed, or the four counts of binary outcomes."""
 
     elsewhere: ClassVar = {"margin": "equivalence"}
+
+    @property
+    def delta(self) -> float:
+        """The observed difference."""
+        return self.pair.delta
 
     @cached_property
     def exact(self) -> BootstrapDistribution | None:
@@ -80,26 +53,27 @@ class PairedBootstrapRequest(ArmsRequest, BootstrapOptions):
         if self.method == "studentized" or not self.scores:
             return None
         if arms.codes is not None:
-            return exact_ratio(arms.difference_sums, arms.sizes)
-        return exact_paired(arms.counts, np.zeros(0) if arms.counts is not None else arms.difference)
+            return resampling.exact_ratio(arms.difference_sums, arms.sizes)
+        scores = np.zeros(0) if arms.counts is not None else arms.difference
+        return resampling.exact_paired(arms.counts, scores)
 
     @property
     def drawing(self) -> Drawing:
         """What is drawn where nothing is exact."""
-        arms, seed = self.pair, DEFAULT_SEED if self.seed is None else self.seed
+        arms, seed = self.pair, self.first_seed
         if self.method == "studentized" or not self.scores:
             return of_metric(arms.units, seed, studentize=self.method == "studentized")
         sizes = np.ones(arms.n) if arms.codes is None else arms.sizes
         return of_ratio(arms.difference_sums, sizes, seed)
 
 
-class PairedBootstrapAnalysis(BootstrapAnalysis):
+class PairedBootstrapAnalysis(resampling.BootstrapAnalysis):
     """What the bootstrap of a paired difference found."""
 
     metric: MetricName = Field(description="What is compared.")
     baseline_value: float = Field(description="The baseline's metric.")
     candidate_value: float = Field(description="The candidate's metric.")
-    n: int = Field(description="Items, a count.")
+    n: ItemCount
     n_clusters: int | None = Field(description="Clusters, a count; null where items are resampled.")
     n_discordant: int = Field(description="Items whose statistics differ between the arms, a count.")
     counts: PairedCounts | None = Field(description="The fourfold table, counts; null for other outcomes.")
@@ -107,8 +81,7 @@ class PairedBootstrapAnalysis(BootstrapAnalysis):
 
 def _cost(request: PairedBootstrapRequest) -> float:
     arms = request.pair
-    n, width = arms.n, arms.items.metric.width
-    draws = request.n_resamples or (SEED_DRAWS if request.convention == "seed" else DEFAULT_DRAWS)
+    n, width, draws = arms.n, arms.items.metric.width, request.draws
     if request.convention == "seed":
         each = 2e-5 + 7e-9 * n if request.scores else 1.2e-4 + 8e-9 * n * width
         return 0.006 + draws * each + 6e-7 * n
@@ -124,10 +97,10 @@ def _analysis(request: PairedBootstrapRequest, found: BootstrapDistribution) -> 
     arms = request.pair
     delta = arms.delta
     units = arms.units if arms.counts is None or arms.codes is not None else arms.units.distinct
-    reading = Reading(
+    reading = resampling.Reading(
         request,
         delta,
-        resolution_of(found, arms.units.n_units),
+        resampling.resolution_of(found, arms.units.n_units),
         acceleration=units.acceleration() if request.method == "bca" else None,
         se=units.standard_error(),
         support=_support(request, arms),
@@ -141,7 +114,7 @@ def _analysis(request: PairedBootstrapRequest, found: BootstrapDistribution) -> 
     elif arms.n_discordant < FEW:
         warnings.append(FEW_DISCORDANT(n_discordant=arms.n_discordant))
     if read["bootstrap_se"] <= arms.noise:
-        flat(read, differs=delta != 0)
+        resampling.flat(read, differs=delta != 0)
         warnings += (
             [NOTHING_VARIES(unit="item" if arms.codes is None else "cluster")] if arms.n_discordant else []
         )
@@ -175,29 +148,10 @@ def _support(request: PairedBootstrapRequest, arms: Arms) -> Support | None:
     return Support.of_units(arms.difference_sums, arms.sizes)
 
 
-BLOCKS = blocks_of(
-    lambda request: request.exact,
-    lambda request: request.drawing,
-    lambda request, drawing, drawn: resolving(request, drawing, request.pair.delta, drawn),
-    _analysis,
-)
+BLOCKS = blocks_of(_analysis)
 
 
-def _counts_ties(parameter: Parameter) -> bool:
-    """Strictly compared, resamples that all tie with the data count as a small p of no difference at all."""
-    return bool(parameter("comparison") == ">=")
-
-
-SHOWS: Shows = {
-    "delta": Estimate(),
-    "ci": Covers(by_level),
-    "intervals.*": Covers(by_level),
-    "p_value": PValue(against_zero, fixes=_counts_ties),
-    "p_better": PValue(either_side, fixes=_counts_ties),
-    **SHARES,
-    **no_meaning("bootstrap_mean", "bootstrap_se", "p_mc_se", "min_attainable_p"),
-    **no_meaning("baseline_value", "candidate_value"),
-}
+SHOWS: shows.Shows = {**resampling.SHOWS, **shows.no_meaning("baseline_value", "candidate_value")}
 
 
 def _cells(cells: Cells, path: Path) -> Line | EndLines | None:
@@ -225,11 +179,11 @@ PLAN = PlanUse(
     simulated=RESAMPLED,
     spoken=Spoken(
         "bootstrap",
-        BOOTSTRAP_WORDS,
+        resampling.BOOTSTRAP_WORDS,
         "bootstrap",
         frozenset({False}),
         rank=2,
-        parameters=level_said,
+        parameters=resampling.level_said,
         intervals=True,
     ),
     differences_alone=True,
@@ -303,7 +257,7 @@ def _literal(request: PairedBootstrapRequest, arms: Arms) -> Draws:
         raise InvalidData.field(
             "convention", "'seed' draws items in their order", "send columns instead of counts"
         )
-    draws, seed = request.n_resamples or SEED_DRAWS, DEFAULT_SEED if request.seed is None else request.seed
+    draws, seed = request.draws, request.first_seed
     if not request.scores:
         return seed_differences(arms.units, draws, seed)
     if arms.codes is not None:
@@ -323,5 +277,5 @@ def _sentence(request: PairedBootstrapRequest, arms: Arms, ci: Interval, p: floa
         f"The candidate differs from the baseline by {show(arms.delta)}{arms.named} ({interval}, n = {arms.n}"
         f"{clusters}, {arms.n_discordant} discordant); bootstrap {request.alternative}, "
         + decision(p, request.alpha, "a difference of zero is", bound=bound)
-        + disagreement(ci, p, request.alpha, request.alternative, METHODS)
+        + disagreement(ci, p, request.alpha, request.alternative, resampling.METHODS)
     )

@@ -3,48 +3,34 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Literal, Self
+from typing import ClassVar
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 from scipy import special
 
 from service.kernels import tango
-from service.kernels.paired_intervals import newcombe_interval, wald_interval
 from service.kernels.rule_enumeration import Floats, Ints
+from service.stats.shared import shows
 from service.stats.shared.cell_lines import EndLines, Line
-from service.stats.shared.cells import Cells, Path, sides_pattern, whole_interval
+from service.stats.shared.cells import Cells, sides_pattern, whole_interval
 from service.stats.shared.certainty import of_wald
-from service.stats.shared.common import (
-    Alternative,
-    Analysis,
-    Interval,
-    Proportion,
-    StatWarning,
-    decision,
-    disagreement,
-    level_text,
-    percent,
+from service.stats.shared.common import Alternative, Analysis, Interval, StatWarning
+from service.stats.shared.fields import Alpha, ItemCount, LevelOfAll
+from service.stats.shared.pairs import (
+    NO_DISCORDANT,
+    BinaryPairsRequest,
+    IntervalMethod,
+    PairedCounts,
+    floored,
 )
-from service.stats.shared.pairs import NO_DISCORDANT, PairedCounts, PairsRequest, floored
 from service.stats.shared.plan_use import Extent, Least, PlanUse, furthest_mean, least_of_normal
 from service.stats.shared.registry import stat_test
-from service.stats.shared.shows import (
-    Covers,
-    Estimate,
-    Parameter,
-    PValue,
-    Shows,
-    Signed,
-    against_zero,
-    by_level,
-    no_meaning,
-)
+from service.stats.shared.sentences import decision, disagreement, level_text, percent
+from service.stats.shared.shows import Path
 from service.stats.shared.warnings import define
 
-Method = Literal["tango", "newcombe", "wald"]
-
-METHODS: dict[Method, str | None] = {
+METHODS: dict[IntervalMethod, str | None] = {
     "tango": None,
     "newcombe": "the interval is Newcombe's, the p-value of Tango's score test",
     "wald": "the interval is Wald's, the p-value of Tango's score test",
@@ -70,7 +56,7 @@ WALD_TOO_SHORT = define(
 WALD_NEEDS = 20
 
 
-class PairedDifferenceRequest(PairsRequest):
+class PairedDifferenceRequest(BinaryPairsRequest):
     """Two arms on the same items, each right (1) or wrong (0): two columns, or the four counts."""
 
     elsewhere: ClassVar = {
@@ -79,15 +65,10 @@ class PairedDifferenceRequest(PairsRequest):
         "metric": "randomization",
     }
 
-    method: Method = Field("tango", description="The interval in `ci`; the others stand beside it.")
+    method: IntervalMethod = Field("tango", description="The interval in `ci`; the others stand beside it.")
     alternative: Alternative = "two-sided"
-    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
-    level: Proportion = Field(0.95, description="Two-sided level of the intervals, a proportion.")
-
-    @model_validator(mode="after")
-    def _binary(self) -> Self:
-        _ = self.table
-        return self
+    alpha: Alpha = 0.05
+    level: LevelOfAll = 0.95
 
 
 class PairedDifferenceAnalysis(Analysis):
@@ -95,14 +76,16 @@ class PairedDifferenceAnalysis(Analysis):
 
     delta: float = Field(description="(only_candidate - only_baseline) / n, a proportion.")
     ci: Interval = Field(description="Interval of delta by the chosen method, proportions.")
-    intervals: dict[Method, Interval] = Field(description="Intervals of delta by method, proportions.")
+    intervals: dict[IntervalMethod, Interval] = Field(
+        description="Intervals of delta by method, proportions."
+    )
     p_value: float = Field(description="Of Tango's score test of a difference of 0.")
     z: float = Field(description="Score statistic, in standard errors under a difference of 0.")
-    method: Method = Field(description="The interval in `ci`.")
+    method: IntervalMethod = Field(description="The interval in `ci`.")
     alternative: Alternative
     baseline_rate: float = Field(description="Share of items the baseline answers correctly, a proportion.")
     candidate_rate: float = Field(description="Share of items the candidate answers correctly, a proportion.")
-    n: int = Field(description="Items, a count.")
+    n: ItemCount
     n_discordant: int = Field(description="only_baseline + only_candidate, a count of items.")
     counts: PairedCounts = Field(description="The fourfold table, counts.")
     min_attainable_p: float = Field(description="Least p with that many discordant items: all on one side.")
@@ -112,17 +95,17 @@ def _cost(request: PairedDifferenceRequest) -> float:
     return 0.0003 + 3e-7 * len(request.baseline or ())
 
 
-SHOWS: Shows = {
-    "delta": Estimate(),
-    "ci": Covers(by_level),
-    "intervals.*": Covers(by_level),
-    "p_value": PValue(against_zero),
-    "z": Signed(),
-    **no_meaning("baseline_rate", "candidate_rate", "min_attainable_p"),
+SHOWS: shows.Shows = {
+    "delta": shows.Estimate(),
+    "ci": shows.Covers(shows.by_level),
+    "intervals.*": shows.Covers(shows.by_level),
+    "p_value": shows.PValue(shows.against_zero),
+    "z": shows.Signed(),
+    **shows.no_meaning("baseline_rate", "candidate_rate", "min_attainable_p"),
 }
 
 
-def _least_p(extent: Extent, parameter: Parameter) -> Least:
+def _least_p(extent: Extent, parameter: shows.Parameter) -> Least:
     """Every item won by one arm."""
     return least_of_normal(parameter, furthest_mean(extent.n), extent.n, "items", "the score test")
 
@@ -194,16 +177,8 @@ def paired_difference(request: PairedDifferenceRequest) -> PairedDifferenceAnaly
     """
     counts = request.table
     b, c, n, m = counts.only_candidate, counts.only_baseline, counts.n, counts.n_discordant
-    quantile = float(special.ndtri(0.5 + request.level / 2))
-    ends: dict[Method, tuple[float, float]] = {
-        "tango": tango.interval(b, c, n, quantile),
-        "newcombe": newcombe_interval(counts.both_correct, c, b, counts.both_wrong, quantile),
-        "wald": wald_interval(b, c, n, quantile),
-    }
-    intervals = {
-        name: Interval(low=low, high=high, level=request.level, method=name)
-        for name, (low, high) in ends.items()
-    }
+    ends = counts.ends(request.level)
+    intervals = Interval.by_method(ends, request.level)
     z = tango.score(b, c, n, 0.0) if m else 0.0
     one_sided: Alternative = "two-sided" if request.alternative == "two-sided" else "greater"
     bounds: dict[str, str] = {}

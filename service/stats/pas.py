@@ -11,22 +11,15 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from service.errors import InvalidData
-from service.kernels.agreement import (
-    CLAMP,
-    NEUTRAL,
-    pool_correlations,
-    posterior,
-    same_state,
-    three_states,
-)
+from service.kernels.agreement import CLAMP, NEUTRAL, pool_correlations, posterior, same_state, three_states
 from service.records import Record
-from service.stats.shared.common import Analysis, Request, StatWarning
+from service.stats.shared.common import Analysis, Probability, Request, StatWarning
+from service.stats.shared.fields import FindingName, StudyName
 from service.stats.shared.registry import stat_test
 from service.stats.shared.warnings import define
 
 Variant = Literal["document", "reference_code", "three_state"]
 Name = Annotated[str, Field(min_length=1, max_length=512)]
-Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 EMPTY_PAS, EMPTY_NORMALIZED = 0.5, 0.0
 
 DIRECTION_IGNORED = define(
@@ -131,8 +124,8 @@ class TestScore(Record):
 
     __test__ = False
 
-    study: str = Field(description="Name of the study.")
-    finding: str = Field(description="Name of the finding.")
+    study: StudyName
+    finding: FindingName
     pi_human: float | None = Field(description="Posterior probability of a human effect.")
     pi_agent: float | None = Field(description="Posterior probability of an agent effect.")
     pas: float | None = Field(description="Probability that both sides are in the same state.")
@@ -143,8 +136,8 @@ class TestScore(Record):
 class FindingScore(Record):
     """Agreement of one finding."""
 
-    study: str = Field(description="Name of the study.")
-    finding: str = Field(description="Name of the finding.")
+    study: StudyName
+    finding: FindingName
     pas: float = Field(description="Pooled probability of agreement.")
     normalized: float | None = Field(description="Pooled normalized score, no unit; legacy.")
     n_tests: int = Field(description="Tests of the finding.")
@@ -155,7 +148,7 @@ class FindingScore(Record):
 class StudyScore(Record):
     """Agreement of one study."""
 
-    study: str = Field(description="Name of the study.")
+    study: StudyName
     pas: float = Field(description="Agreement over findings, a probability.")
     normalized: float | None = Field(description="Mean normalized score, no unit; legacy.")
     n_findings: int = Field(description="Findings of the study.")

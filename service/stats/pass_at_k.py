@@ -15,19 +15,11 @@ from service.kernels.pass_at_k import pass_at_k as estimate
 from service.kernels.t_distribution import t_quantile
 from service.records import Record
 from service.stats.shared.clustering import NO_CLUSTERS
-from service.stats.shared.common import (
-    MAX_ITEMS,
-    Analysis,
-    Interval,
-    Labels,
-    Proportion,
-    Request,
-    StatWarning,
-    level_text,
-    require_equal_lengths,
-    require_two_clusters,
-)
+from service.stats.shared.columns import require_equal_lengths, require_two_clusters
+from service.stats.shared.common import MAX_ITEMS, Analysis, Interval, Request, StatWarning
+from service.stats.shared.fields import ClusterCount, Clusters, ItemCount, LevelOfAll
 from service.stats.shared.registry import stat_test
+from service.stats.shared.sentences import level_text
 from service.stats.shared.warnings import define
 
 MOST_ATTEMPTS = 2000
@@ -56,17 +48,13 @@ class PassAtKRequest(Request):
     k: Annotated[list[Attempts], Field(min_length=1, max_length=50)] = Field(
         [1], description="Numbers of attempts to ask about, counts."
     )
-    clusters: Labels | None = Field(None, description="Cluster of each item, a label per item, same order.")
-    level: Proportion = Field(0.95, description="Two-sided level of the intervals, a proportion.")
+    clusters: Clusters = None
+    level: LevelOfAll = 0.95
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
-        columns: dict[str, object] = {"correct": self.correct}
-        if isinstance(self.attempts, list):
-            columns["attempts"] = self.attempts
-        if self.clusters is not None:
-            columns["clusters"] = self.clusters
-        require_equal_lengths({name: column for name, column in columns.items() if isinstance(column, list)})
+        each = self.attempts if isinstance(self.attempts, list) else None
+        require_equal_lengths({"correct": self.correct, "attempts": each, "clusters": self.clusters})
         attempts, correct = self.arrays()
         if np.any(correct > attempts):
             item = int(np.argmax(correct > attempts))
@@ -106,8 +94,8 @@ class PassAtKAnalysis(Analysis):
         description="pass@k of every item for the first k, proportions: columns for a paired test; the "
         "first 1,000 items."
     )
-    n: int = Field(description="Items, a count.")
-    n_clusters: int | None = Field(description="Clusters, a count.")
+    n: ItemCount
+    n_clusters: ClusterCount
     n_never: int = Field(description="Items no attempt solved, a count.")
     n_always: int = Field(description="Items every attempt solved, a count.")
 

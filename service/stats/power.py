@@ -16,20 +16,8 @@ from service.kernels.equivalence_power import tango_power
 from service.kernels.roots import rising_root
 from service.kernels.streams import BLOCK, block_count
 from service.records import Record
-from service.stats.shared.common import Alternative, Analysis, Resampling
-from service.stats.shared.designs import (
-    MEANS,
-    Design,
-    PowerAt,
-    Test,
-    fresh_seconds,
-    guard_seconds,
-    least_n,
-    mean_power,
-    power_at,
-    seconds_at,
-    simulation,
-)
+from service.stats.shared import designs
+from service.stats.shared.common import COMPUTED, Alternative, Analysis, Resampling
 from service.stats.shared.registry import Blocks, Drawn, stat_test
 from service.stats.shared.warnings import define
 
@@ -54,7 +42,7 @@ STEPS = (0.5, 0.8, 1.0, 1.3, 2.0, 4.0)
 """sign-flip: the true differences that are simulated, in multiples of the normal law's detectable one."""
 
 
-class PowerRequest(Design):
+class PowerRequest(designs.Design):
     """A design and the sizes to try."""
 
     elsewhere: ClassVar = {"max_n": "sample-size"}
@@ -94,7 +82,7 @@ class PowerPoint(Record):
 class PowerAnalysis(Analysis):
     """The power curve."""
 
-    test: Test = Field(description="The test planned.")
+    test: designs.Test = Field(description="The test planned.")
     delta: float = Field(description="True difference assumed, score units or a proportion.")
     unit: str = Field(description="What n counts.")
     target_power: float = Field(description="A proportion.")
@@ -108,17 +96,17 @@ def _cost(request: PowerRequest) -> float:
     if request.solve_effect:
         extra *= 1 + len(STEPS)
     sizes = request.sizes()
-    seconds = sum(seconds_at(request, n) + _table_seconds(request, n) for n in sizes)
-    return 0.001 + extra * seconds + sum(guard_seconds(request, n) for n in sizes)
+    seconds = sum(designs.seconds_at(request, n) + _table_seconds(request, n) for n in sizes)
+    return 0.001 + extra * seconds + sum(designs.guard_seconds(request, n) for n in sizes)
 
 
 def _table_seconds(request: PowerRequest, n: int) -> float:
     """Every truth that `detectable` tries has tables of its own."""
-    return fresh_seconds(request, n) if request.test == "mcnemar" else 0.0
+    return designs.fresh_seconds(request, n) if request.test == "mcnemar" else 0.0
 
 
 def _count(request: PowerRequest, _drawn: Drawn | None) -> int:
-    if min(request.sizes()) < (least := least_n(request)):
+    if min(request.sizes()) < (least := designs.least_n(request)):
         raise InvalidData.field("n", f"{request.test} needs at least {least}", "send larger sizes")
     if request.test != "sign-flip":
         return 0
@@ -145,7 +133,7 @@ def _draw(request: PowerRequest, which: range) -> Drawn:
         if own:
             other = (max(share - delta, 0.0) / 2, max(share + delta, 0.0) / 2)
             shares = None if delta == request.effect else other
-            rejected.append(simulation(request, n, shares).rejects(own))
+            rejected.append(designs.simulation(request, n, shares).rejects(own))
     return {"rejected": np.concatenate(rejected)}
 
 
@@ -154,15 +142,15 @@ def _simulated(request: PowerRequest) -> list[tuple[int, float]]:
     return [(n, delta) for n in request.sizes() for delta in _truths(request, n)]
 
 
-def _power_at(request: PowerRequest, place: int, drawn: Drawn) -> PowerAt:
+def _power_at(request: PowerRequest, place: int, drawn: Drawn) -> designs.PowerAt:
     if request.test != "sign-flip":
-        return power_at(request, request.sizes()[place])
+        return designs.power_at(request, request.sizes()[place])
     return _drawn_at(request, place * (1 + len(STEPS) if request.solve_effect else 1), drawn)
 
 
-def _drawn_at(request: PowerRequest, place: int, drawn: Drawn) -> PowerAt:
+def _drawn_at(request: PowerRequest, place: int, drawn: Drawn) -> designs.PowerAt:
     start = place * block_count(request.n_simulations) * BLOCK
-    return PowerAt(*simulated_power(drawn["rejected"][start : start + request.n_simulations]))
+    return designs.PowerAt(*simulated_power(drawn["rejected"][start : start + request.n_simulations]))
 
 
 def _analysis(request: PowerRequest, drawn: Drawn) -> PowerAnalysis:
@@ -190,11 +178,7 @@ def _analysis(request: PowerRequest, drawn: Drawn) -> PowerAnalysis:
         n=first.n,
         reasons=reasons,
         warnings=tuple(warnings),
-        resampling=(
-            Resampling.drawn(request.n_simulations, request.seed)
-            if simulated
-            else Resampling(exact=True, error_bound=1e-9)
-        ),
+        resampling=Resampling.drawn(request.n_simulations, request.seed) if simulated else COMPUTED,
         sentence=(
             f"With {first.n} {request.unit} and a true difference of {request.truth}, {request.claim} "
             f"with chance {shown:.3f}; this speaks of the plan, not of any data."
@@ -250,12 +234,12 @@ def power(request: PowerRequest) -> PowerAnalysis:
 
 
 def _point(
-    request: PowerRequest, n: int, at: PowerAt, detectable: float | None, reasons: dict[str, str]
+    request: PowerRequest, n: int, at: designs.PowerAt, detectable: float | None, reasons: dict[str, str]
 ) -> PowerPoint:
     one_tailed = noncentral = colas = upper = None
-    if request.test in MEANS:
+    if request.test in designs.MEANS:
         side: Alternative = "greater" if request.effect >= 0 else "less"
-        one_tailed = 1 - power_at(request, n, alternative=side).power
+        one_tailed = 1 - designs.power_at(request, n, alternative=side).power
     else:
         reasons["points.beta_one_tailed"] = "for tests of means"
     if request.test == "welch":
@@ -265,7 +249,7 @@ def _point(
     else:
         reasons["points.beta_noncentral_t"] = reasons["points.beta_colas"] = "for Welch's test"
     if request.pilot_n is not None:
-        upper = power_at(request, n, inflation=kernel.upper_sd(1.0, request.pilot_n, 0.8)).power
+        upper = designs.power_at(request, n, inflation=kernel.upper_sd(1.0, request.pilot_n, 0.8)).power
     else:
         reasons["points.power_at_upper_sd"] = "no pilot_n was sent"
     if at.standard_error is None:
@@ -293,7 +277,7 @@ def _point(
 def _detectable(request: PowerRequest, place: int, drawn: Drawn) -> float | None:
     """The true difference at which the power of the size at `place` crosses the target."""
     n, target = request.sizes()[place], request.target_power
-    if request.test in MEANS:
+    if request.test in designs.MEANS:
         return _detectable_mean(request, n)
     if request.test == "sign-flip":
         return _detectable_drawn(request, place, drawn) if request.solve_effect else None
@@ -326,7 +310,7 @@ def _detectable_mean(request: PowerRequest, n: int) -> float:
     side: Alternative = "two-sided" if request.alternative == "two-sided" else "greater"
 
     def gap(delta: float) -> float:
-        return mean_power(request, n, delta, side) - request.target_power
+        return designs.mean_power(request, n, delta, side) - request.target_power
 
     high = se * nc
     while gap(high) < 0:

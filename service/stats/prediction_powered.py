@@ -14,22 +14,12 @@ from service.kernels.clusters import codes_of
 from service.kernels.prediction_powered import Powered, powered
 from service.kernels.t_distribution import t_quantile, t_tail
 from service.stats.shared.clustering import NO_CLUSTERS
-from service.stats.shared.common import (
-    Analysis,
-    Column,
-    Interval,
-    Labels,
-    Proportion,
-    Request,
-    StatWarning,
-    amount,
-    decision,
-    is_binary,
-    level_text,
-    require_equal_lengths,
-)
-from service.stats.shared.pairs import floored, require_size
+from service.stats.shared.columns import is_binary, require_equal_lengths, require_size
+from service.stats.shared.common import Analysis, Column, Interval, Labels, Request, StatWarning
+from service.stats.shared.fields import Alpha, LevelOfAll
+from service.stats.shared.pairs import floored
 from service.stats.shared.registry import stat_test
+from service.stats.shared.sentences import amount, decision, level_text
 from service.stats.shared.warnings import define
 
 FEWEST = 30
@@ -74,8 +64,8 @@ class PredictionPoweredRequest(Request):
         allow_inf_nan=False,
         description="Weight of the judge (lambda), from 0, labels alone, to 1; null: tuned for the least variance.",
     )
-    level: Proportion = Field(0.95, description="Two-sided level of the intervals, a proportion.")
-    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
+    level: LevelOfAll = 0.95
+    alpha: Alpha = 0.05
 
     @model_validator(mode="after")
     def _usable(self) -> Self:

@@ -16,29 +16,22 @@ from service.kernels.clusters import codes_of
 from service.kernels.max_t import ManyArms
 from service.kernels.preferences import POINTS, Strengths
 from service.records import Record
-from service.stats.shared.boards import (
-    MOST_ARMS,
-    ArmName,
-    BoardAnalysis,
-    BoardOptions,
-    seconds,
-    shared_fields,
-    told_best,
-    told_pairs,
-)
+from service.stats.shared import boards
 from service.stats.shared.clustering import cluster_warnings
-from service.stats.shared.common import MAX_ITEMS, Interval, Labels, require_equal_lengths
+from service.stats.shared.columns import require_equal_lengths, require_two_clusters
+from service.stats.shared.common import MAX_ITEMS, Interval, Labels
 from service.stats.shared.comparisons import Comparisons
+from service.stats.shared.fields import ClusterCount
 from service.stats.shared.registry import stat_test
 from service.stats.shared.standings import Standings
 
 MOST_CELLS = 20_000_000
 """Clusters times arms."""
-Names = Annotated[list[ArmName], Field(max_length=MAX_ITEMS, fail_fast=True)]
+Names = Annotated[list[boards.ArmName], Field(max_length=MAX_ITEMS, fail_fast=True)]
 Repeats = Annotated[list[Annotated[int, Field(ge=1, le=10**6)]], Field(max_length=MAX_ITEMS, fail_fast=True)]
 
 
-class PreferenceRequest(BoardOptions):
+class PreferenceRequest(boards.BoardOptions):
     """Comparisons of two arms each, and optionally each comparison's cluster."""
 
     first: Names = Field(description="One of the two arms of each comparison, its name.")
@@ -55,24 +48,20 @@ class PreferenceRequest(BoardOptions):
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
-        sent: dict[str, Sequence[object] | None] = {
-            "first": self.first, "second": self.second, "preferred": self.preferred,
-            "counts": self.counts, "clusters": self.clusters,
-        }  # fmt: skip
-        require_equal_lengths({name: column for name, column in sent.items() if column is not None})
+        arms: dict[str, Sequence[str]] = {"first": self.first, "second": self.second}
+        rest = {"preferred": self.preferred, "counts": self.counts, "clusters": self.clusters}
+        require_equal_lengths({**arms, **rest})
         same = next((row for row, name in enumerate(self.first) if name == self.second[row]), None)
         if same is not None:
             raise InvalidData.field(
                 "second", f"compares '{self.first[same]}' with itself in row {same}", "leave such rows out"
             )
-        clusters, arms = len(set(self.clusters or ())), len(self.comparisons.names)
-        if arms > MOST_ARMS:
-            raise InvalidData.field("first", f"and `second` name {arms} arms", f"send {MOST_ARMS} at most")
-        if clusters == 1:
-            raise InvalidData.field(
-                "clusters", "hold a single cluster", "send two clusters or leave them out"
-            )
-        if clusters * arms > MOST_CELLS:
+        clusters, many = len(set(self.clusters or ())), len(self.comparisons.names)
+        if many > boards.MOST_ARMS:
+            most = f"send {boards.MOST_ARMS} at most"
+            raise InvalidData.field("first", f"and `second` name {many} arms", most)
+        require_two_clusters(self.clusters)
+        if clusters * many > MOST_CELLS:
             raise InvalidData.field(
                 "clusters", f"times arms are more than {MOST_CELLS:,}", "send fewer clusters, or fewer arms"
             )
@@ -134,7 +123,7 @@ class PreferredArm(Record):
     )
 
 
-class PreferenceAnalysis(BoardAnalysis):
+class PreferenceAnalysis(boards.BoardAnalysis):
     """Arms in order of their strength, and all pairs, differences in points."""
 
     arms: tuple[PreferredArm, ...] = Field(description="Strongest first.")
@@ -143,7 +132,7 @@ class PreferenceAnalysis(BoardAnalysis):
     )
     n: int = Field(description="Comparisons, a count.")
     n_ties: int = Field(description="Ties, a count.")
-    n_clusters: int | None = Field(description="Clusters, a count.")
+    n_clusters: ClusterCount
 
 
 def _cost(request: PreferenceRequest) -> float:
@@ -151,16 +140,16 @@ def _cost(request: PreferenceRequest) -> float:
     k, n, kinds = len(seen.names), len(seen.rows), len(seen.kinds)
     if request.codes is not None:
         units = int(request.codes.max()) + 1
-        return seconds(units, k, draws) + 1e-6 * n + 5e-8 * n * k
+        return boards.seconds(units, k, draws) + 1e-6 * n + 5e-8 * n * k
     if request.lists_all:
-        return seconds(seen.total, k, draws)
-    return seconds(max(kinds, 15), k, draws) + draws * 1.2e-7 * kinds + 1e-6 * n
+        return boards.seconds(seen.total, k, draws)
+    return boards.seconds(max(kinds, 15), k, draws) + draws * 1.2e-7 * kinds + 1e-6 * n
 
 
 def _analysis(request: PreferenceRequest) -> PreferenceAnalysis:
     seen, codes = request.comparisons, request.codes
     board = request.standings(seen.names, POINTS, 1, "comparison" if codes is None else "cluster")
-    fields, (_, ties) = shared_fields(request, board), seen.tables
+    fields, (_, ties) = boards.shared_fields(request, board), seen.tables
     if request.clusters is None:
         board.reasons["n_clusters"] = "the comparisons were given without clusters"
     if codes is not None:
@@ -208,7 +197,7 @@ def _sentence(request: PreferenceRequest, board: Standings) -> str:
     closest = f"{min(told):.0f} points" if told else ""
     return (
         f"Of {len(board.arms)} arms in {request.comparisons.total} comparisons{clusters}, '{best.name}' is the "
-        f"strongest ({best.mean:+.0f} points){told_best(board)}. {told_pairs(board, closest)}"
+        f"strongest ({best.mean:+.0f} points){boards.told_best(board)}. {boards.told_pairs(board, closest)}"
     )
 
 

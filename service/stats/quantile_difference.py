@@ -13,28 +13,17 @@ from pydantic import Field, model_validator
 
 from service.kernels.clusters import codes_of
 from service.kernels.quantile_bootstrap import order_ranks, resampled_quantiles, signs_p
+from service.stats.shared import shows
 from service.stats.shared.certainty import FLAT, of_quantile, of_share
-from service.stats.shared.clustering import NO_CLUSTERS, cluster_warnings
-from service.stats.shared.common import (
-    Alternative,
-    Analysis,
-    Interval,
-    Labels,
-    PairedColumns,
-    Proportion,
-    Resampling,
-    StatWarning,
-    amount,
-    decision,
-    level_text,
-    require_equal_lengths,
-    require_two_clusters,
-)
-from service.stats.shared.pairs import floored, require_size
+from service.stats.shared.clustering import NO_CLUSTERS, PairedItems, cluster_warnings
+from service.stats.shared.columns import require_size
+from service.stats.shared.common import Alternative, Analysis, Interval, Resampling, StatWarning
+from service.stats.shared.fields import Alpha, ClusterCount, DirectionTested, ItemCount, Level, ResampleSeed
+from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import Extent, Least, PlanUse
 from service.stats.shared.registry import stat_test
-from service.stats.shared.resampling import DEFAULT_DRAWS, DEFAULT_SEED
-from service.stats.shared.shows import Covers, Parameter, PValue, Shows, against_zero, by_level, no_meaning
+from service.stats.shared.resampling import DEFAULT_DRAWS, first_seed
+from service.stats.shared.sentences import amount, decision, level_text
 from service.stats.shared.simulated import Asked, Effort, Simulated, Units, Value
 from service.stats.shared.warnings import define
 
@@ -57,7 +46,7 @@ QUANTILE_FLAT = define(
 )
 
 
-class QuantileDifferenceRequest(PairedColumns):
+class QuantileDifferenceRequest(PairedItems):
     """Two arms on the same items, any values: latencies, lengths, scores."""
 
     elsewhere: ClassVar = {
@@ -66,7 +55,6 @@ class QuantileDifferenceRequest(PairedColumns):
         "method": "paired-bootstrap",
     }
 
-    clusters: Labels | None = Field(None, description="Cluster of each item, a label per item, same order.")
     q: Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)] = Field(
         0.5,
         description="Which quantile, a proportion: 0.5 is the median, 0.95 what one item in twenty exceeds.",
@@ -77,21 +65,18 @@ class QuantileDifferenceRequest(PairedColumns):
         "differences. The two answer different questions.",
     )
     alternative: Alternative = "two-sided"
-    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
-    level: Proportion = Field(0.95, description="Two-sided level of the interval, a proportion.")
+    alpha: Alpha = 0.05
+    level: Level = 0.95
     n_resamples: int | None = Field(
         None,
         ge=1000,
         le=1_000_000,
         description="Resamples, a count; where something is drawn. Default 10,000.",
     )
-    seed: int | None = Field(None, ge=0, le=2**53, description="Seed of the resamples. Default 42.")
+    seed: ResampleSeed = None
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
-        if self.clusters is not None:
-            require_equal_lengths({"baseline": self.baseline, "clusters": self.clusters})
-            require_two_clusters(self.clusters)
         for name, column in zip(("baseline", "candidate"), self.arrays(), strict=True):
             require_size(column, name)
         return self
@@ -115,9 +100,9 @@ class QuantileDifferenceAnalysis(Analysis):
     baseline_quantile: float = Field(description="The baseline's quantile, score units.")
     candidate_quantile: float = Field(description="The candidate's quantile, score units.")
     method: Literal["order_statistics", "bootstrap"] = Field(description="How interval and p were obtained.")
-    alternative: Alternative = Field(description="Direction tested.")
-    n: int = Field(description="Items, a count.")
-    n_clusters: int | None = Field(description="Clusters, a count.")
+    alternative: DirectionTested
+    n: ItemCount
+    n_clusters: ClusterCount
 
 
 def _cost(request: QuantileDifferenceRequest) -> float:
@@ -131,15 +116,15 @@ def _cost(request: QuantileDifferenceRequest) -> float:
     )
 
 
-SHOWS: Shows = {
+SHOWS: shows.Shows = {
     # quantiles can part from the difference of means
-    "ci": Covers(by_level, around=False),
-    "p_value": PValue(against_zero, fixes=lambda _: False),
-    **no_meaning("delta", "q", "baseline_quantile", "candidate_quantile"),
+    "ci": shows.Covers(shows.by_level, around=False),
+    "p_value": shows.PValue(shows.against_zero, fixes=lambda _: False),
+    **shows.no_meaning("delta", "q", "baseline_quantile", "candidate_quantile"),
 }
 
 
-def _least_p(extent: Extent, parameter: Parameter) -> Least | None:
+def _least_p(extent: Extent, parameter: shows.Parameter) -> Least | None:
     """Every difference on one side of 0."""
     if parameter("of") != "differences" or extent.clustered:
         return None
@@ -171,7 +156,7 @@ def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Value | Non
     return None
 
 
-def _effort(parameter: Parameter) -> Effort:
+def _effort(parameter: shows.Parameter) -> Effort:
     return "summed" if parameter("of") == "differences" else "resampled"
 
 
@@ -265,9 +250,7 @@ def quantile_difference(request: QuantileDifferenceRequest) -> QuantileDifferenc
         warnings=tuple(_warnings(request, codes, flat=found.flat)),
         resampling=Resampling(exact=True)
         if request.exact
-        else Resampling.drawn(
-            request.n_resamples or DEFAULT_DRAWS, DEFAULT_SEED if request.seed is None else request.seed
-        ),
+        else Resampling.drawn(request.n_resamples or DEFAULT_DRAWS, first_seed(request.seed)),
         sentence=_sentence(request, delta, ci, p, bounds, units),
     )
 
@@ -299,7 +282,7 @@ def _drawn(
     after: NDArray[np.float64],
     codes: NDArray[np.int64],
 ) -> _Found:
-    draws, seed = request.n_resamples or DEFAULT_DRAWS, DEFAULT_SEED if request.seed is None else request.seed
+    draws, seed = request.n_resamples or DEFAULT_DRAWS, first_seed(request.seed)
     columns = [after - before] if request.of == "differences" else [before, after]
     quantiles = resampled_quantiles(columns, codes, request.q, draws, seed)
     drawn = np.sort(quantiles[:, 0] if request.of == "differences" else quantiles[:, 1] - quantiles[:, 0])

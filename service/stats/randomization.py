@@ -15,37 +15,21 @@ from service.kernels.metric_flips import Flips, flip_blocks, flips_of, listed_fl
 from service.kernels.sign_flip import ENUMERATED_UP_TO, sign_flip
 from service.kernels.streams import BIT_GENERATOR, block_count
 from service.kernels.t_distribution import t_quantile
+from service.stats.shared import shows
 from service.stats.shared.arms import Arms, ArmsRequest, MetricName
 from service.stats.shared.cell_lines import Line
-from service.stats.shared.cells import MEANS, Cells, Path, sides_pattern
+from service.stats.shared.cells import MEANS, Cells, sides_pattern
 from service.stats.shared.certainty import of_share
 from service.stats.shared.clustering import NO_CLUSTERS, cluster_warnings
-from service.stats.shared.common import (
-    Alternative,
-    Analysis,
-    Interval,
-    Proportion,
-    Resampling,
-    StatWarning,
-    decision,
-    disagreement,
-    level_text,
-)
-from service.stats.shared.drawing import few_cells, flips_seconds
+from service.stats.shared.common import Alternative, Analysis, Interval, Resampling, StatWarning
+from service.stats.shared.fields import Alpha, ClusterCount, DrawCount, DrawSeed, ItemCount, Level
 from service.stats.shared.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, floored, no_interval
 from service.stats.shared.plan_use import Extent, Least, PlanUse, Resort, Spoken, least_of_signs
 from service.stats.shared.registry import Blocks, Drawn, stat_test
-from service.stats.shared.resampling import DEFAULT_DRAWS, DEFAULT_SEED, MOST_DRAWS
-from service.stats.shared.shows import (
-    Covers,
-    Estimate,
-    Parameter,
-    PValue,
-    Shows,
-    against_zero,
-    by_level,
-    no_meaning,
-)
+from service.stats.shared.resampling import DEFAULT_DRAWS, MOST_DRAWS, first_seed
+from service.stats.shared.seconds import few_cells, flips_seconds
+from service.stats.shared.sentences import decision, disagreement, level_text
+from service.stats.shared.shows import Path
 from service.stats.shared.simulated import Asked, Simulated, Units, Value
 from service.stats.shared.warnings import FLOOR_ABOVE_ALPHA, MC_UNRESOLVED, define, unresolved
 
@@ -79,18 +63,14 @@ class RandomizationRequest(ArmsRequest):
         "standard",
         description="`standard`: exact where possible, else (1 + count)/(B + 1); `seed`: always drawn, count/B.",
     )
-    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
-    level: Proportion = Field(0.95, description="Two-sided level of the interval, a proportion.")
-    n_resamples: int | None = Field(
+    alpha: Alpha = 0.05
+    level: Level = 0.95
+    n_resamples: DrawCount | None = Field(
         None,
-        ge=100,
-        le=1_000_000,
         description="Draws, a count; used only where the swaps cannot be computed. Default 10,000, raised to "
         "100,000 when the p-value is unresolved.",
     )
-    seed: int | None = Field(
-        None, ge=0, le=2**53, description="Seed of the draws; used only where something is drawn. Default 42."
-    )
+    seed: DrawSeed = None
 
     @cached_property
     def exact(self) -> _Found | None:
@@ -119,8 +99,8 @@ class RandomizationAnalysis(Analysis):
     baseline_value: float = Field(description="The baseline's metric.")
     candidate_value: float = Field(description="The candidate's metric.")
     unit: Literal["item", "cluster"] = Field(description="What is swapped as a whole.")
-    n: int = Field(description="Items, a count.")
-    n_clusters: int | None = Field(description="Clusters, a count.")
+    n: ItemCount
+    n_clusters: ClusterCount
     n_discordant: int = Field(description="Items whose statistics differ between the arms, a count.")
     n_swappable: int = Field(description="Items or clusters whose swap changes something, a count.")
     counts: PairedCounts | None = Field(description="The fourfold table, counts; null for other metrics.")
@@ -191,7 +171,7 @@ def _count(request: RandomizationRequest, drawn: Drawn | None) -> int:
 
 
 def _draw(request: RandomizationRequest, which: range) -> Drawn:
-    seed = DEFAULT_SEED if request.seed is None else request.seed
+    seed = first_seed(request.seed)
     differences, undefined = flip_blocks(request.pair.units, seed, which)
     return {"differences": differences, "undefined": undefined}
 
@@ -251,7 +231,7 @@ def _analysis(request: RandomizationRequest, drawn: Drawn) -> RandomizationAnaly
             exact=not was_drawn,
             error_bound=found.error,
             n_resamples=found.n_resamples,
-            seed=(DEFAULT_SEED if request.seed is None else request.seed) if was_drawn else None,
+            seed=first_seed(request.seed) if was_drawn else None,
             bit_generator=BIT_GENERATOR if was_drawn else None,
         ),
         sentence=_sentence(arms, ci, p, bounds.get("p_value"), request),
@@ -261,15 +241,15 @@ def _analysis(request: RandomizationRequest, drawn: Drawn) -> RandomizationAnaly
 BLOCKS = Blocks(_count, _draw, _analysis)
 
 
-SHOWS: Shows = {
-    "delta": Estimate(),
-    "ci": Covers(by_level),
-    "p_value": PValue(against_zero),
-    **no_meaning("baseline_value", "candidate_value", "p_mc_se", "min_attainable_p"),
+SHOWS: shows.Shows = {
+    "delta": shows.Estimate(),
+    "ci": shows.Covers(shows.by_level),
+    "p_value": shows.PValue(shows.against_zero),
+    **shows.no_meaning("baseline_value", "candidate_value", "p_mc_se", "min_attainable_p"),
 }
 
 
-def _least_p(extent: Extent, parameter: Parameter) -> Least | None:
+def _least_p(extent: Extent, parameter: shows.Parameter) -> Least | None:
     """Every unit swapped to one side, where swaps are listed or convolved and never drawn."""
     units = extent.n_clusters if extent.clustered else extent.n
     exact = parameter("convention") == "standard" and parameter("metric") in MEANS

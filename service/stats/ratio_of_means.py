@@ -17,38 +17,17 @@ from service.kernels.clusters import codes_of
 from service.kernels.paired_ratio import PairedRatio, pivots, studentized
 from service.kernels.t_distribution import t_quantile, t_tail
 from service.records import Record
+from service.stats.shared import shows
 from service.stats.shared.certainty import of_quantile, of_share
-from service.stats.shared.clustering import LEAST_DF, LOW_DF, NO_CLUSTERS, cluster_warnings
-from service.stats.shared.common import (
-    Analysis,
-    Interval,
-    Labels,
-    PairedColumns,
-    Proportion,
-    Resampling,
-    StatWarning,
-    decision,
-    level_text,
-    require_equal_lengths,
-    require_two_clusters,
-)
-from service.stats.shared.pairs import floored, require_size
+from service.stats.shared.clustering import LEAST_DF, LOW_DF, NO_CLUSTERS, PairedItems, cluster_warnings
+from service.stats.shared.columns import require_size
+from service.stats.shared.common import Analysis, Interval, Resampling, StatWarning
+from service.stats.shared.fields import Alpha, ClusterCount, ItemCount, Level, ResampleSeed
+from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import PlanUse
 from service.stats.shared.registry import stat_test
-from service.stats.shared.resampling import DEFAULT_DRAWS, DEFAULT_SEED
-from service.stats.shared.shows import (
-    ABOVE_ZERO,
-    BELOW_ZERO,
-    Bounds,
-    Covers,
-    Estimate,
-    Parameter,
-    PValue,
-    Shows,
-    Signed,
-    by_level,
-    no_meaning,
-)
+from service.stats.shared.resampling import DEFAULT_DRAWS, first_seed
+from service.stats.shared.sentences import decision, level_text
 from service.stats.shared.simulated import Asked, Effort, Simulated, Units, Value
 from service.stats.shared.skewness import skewed
 from service.stats.shared.warnings import define
@@ -76,12 +55,11 @@ FLAT = "every item, or every cluster, shows the same ratio"
 SINGLE = "a single item, or a single cluster, shows no spread"
 
 
-class RatioOfMeansRequest(PairedColumns):
+class RatioOfMeansRequest(PairedItems):
     """Two arms on the same items, values of 0 or more: costs, seconds, tokens."""
 
     elsewhere: ClassVar = {"margin": "equivalence", "metric": "paired-bootstrap"}
 
-    clusters: Labels | None = Field(None, description="Cluster of each item, a label per item, same order.")
     method: Method = Field(
         "fieller",
         description="`fieller`: t of candidate - ratio x baseline, turned around, with clusters by CR2; `bootstrap_t`: "
@@ -97,18 +75,15 @@ class RatioOfMeansRequest(PairedColumns):
     alternative: Literal["two-sided", "greater", "less"] = Field(
         "two-sided", description="`less`: the ratio is below `null`; `greater`: above; `two-sided`: either."
     )
-    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
-    level: Proportion = Field(0.95, description="Two-sided level of the interval, a proportion.")
+    alpha: Alpha = 0.05
+    level: Level = 0.95
     n_resamples: int | None = Field(
         None, ge=1000, le=1_000_000, description="Resamples of `bootstrap_t`, a count. Default 10,000."
     )
-    seed: int | None = Field(None, ge=0, le=2**53, description="Seed of the resamples. Default 42.")
+    seed: ResampleSeed = None
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
-        if self.clusters is not None:
-            require_equal_lengths({"baseline": self.baseline, "clusters": self.clusters})
-            require_two_clusters(self.clusters)
         for name, column in zip(("baseline", "candidate"), self.arrays(), strict=True):
             require_size(column, name)
             if np.any(column < 0):
@@ -163,8 +138,8 @@ class RatioOfMeansAnalysis(Analysis):
     df: float | None = Field(description="Degrees of freedom of `fieller`.")
     method: Method = Field(description="How the interval and p were obtained.")
     alternative: Literal["two-sided", "greater", "less"] = Field(description="Direction tested.")
-    n: int = Field(description="Items, a count.")
-    n_clusters: int | None = Field(description="Clusters, a count.")
+    n: ItemCount
+    n_clusters: ClusterCount
 
 
 def _cost(request: RatioOfMeansRequest) -> float:
@@ -175,19 +150,19 @@ def _cost(request: RatioOfMeansRequest) -> float:
     return 0.002 + 1e-6 * n + (request.n_resamples or DEFAULT_DRAWS) * (1.5e-5 + 2.5e-8 * g)
 
 
-def _ways(parameter: Parameter) -> tuple[Bounds, ...]:
+def _ways(parameter: shows.Parameter) -> tuple[shows.Bounds, ...]:
     """A ratio below 1 is a difference below 0; below a null above 1 it is no direction."""
     null, nothing = float(parameter("null")), ()
-    below, above = BELOW_ZERO if null <= 1 else nothing, ABOVE_ZERO if null >= 1 else nothing
+    below, above = shows.BELOW_ZERO if null <= 1 else nothing, shows.ABOVE_ZERO if null >= 1 else nothing
     return {"less": (below,), "greater": (above,)}.get(parameter("alternative"), (below, above))
 
 
-SHOWS: Shows = {
-    "delta": Estimate(),
-    "ratio.value": Signed(origin=1),
-    "ratio.ci": Covers(by_level, origin=1),
-    "p_value": PValue(_ways),
-    **no_meaning("null", "baseline_mean", "candidate_mean", "log_se", "statistic", "df"),
+SHOWS: shows.Shows = {
+    "delta": shows.Estimate(),
+    "ratio.value": shows.Signed(origin=1),
+    "ratio.ci": shows.Covers(shows.by_level, origin=1),
+    "p_value": shows.PValue(_ways),
+    **shows.no_meaning("null", "baseline_mean", "candidate_mean", "log_se", "statistic", "df"),
 }
 
 
@@ -207,7 +182,7 @@ def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Value | Non
     return None
 
 
-def _effort(parameter: Parameter) -> Effort:
+def _effort(parameter: shows.Parameter) -> Effort:
     return "summed" if parameter("method") == "fieller" else "resampled"
 
 
@@ -377,7 +352,7 @@ def ratio_of_means(request: RatioOfMeansRequest) -> RatioOfMeansAnalysis:
         warnings=tuple(_warnings(request, found, spread=spread)),
         resampling=Resampling(exact=True)
         if found.draws is None
-        else Resampling.drawn(found.draws, DEFAULT_SEED if request.seed is None else request.seed),
+        else Resampling.drawn(found.draws, first_seed(request.seed)),
         sentence=_sentence(request, ci, p, bounds),
     )
 
@@ -414,7 +389,7 @@ def _bootstrap_t(request: RatioOfMeansRequest, log_se: float | None) -> _Found:
     pairs, draws = request.pairs, request.n_resamples or DEFAULT_DRAWS
     if log_se is None:
         raise InvalidData.field("method", "'bootstrap_t' needs a candidate above 0 somewhere", "use fieller")
-    seed = DEFAULT_SEED if request.seed is None else request.seed
+    seed = first_seed(request.seed)
     drawn = pivots(pairs, draws, seed)
     drawn = np.sort(drawn[~np.isnan(drawn)])
     if len(pairs.sizes) < FEW_FOR_PIVOTS or len(drawn) < (1 - MOST_UNDEFINED) * draws:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,21 +16,11 @@ from service.kernels.clusters import cluster_sums, codes_of, robust_errors
 from service.kernels.repeated_runs import ITEM_BY_ARM, JUDGE, RUN, RepeatedRuns, anova, reml
 from service.kernels.streams import generator, picks
 from service.kernels.t_distribution import t_quantile, t_tail
+from service.stats.shared import shows
 from service.stats.shared.clustering import LEAST_DF, LOW_DF, NO_CLUSTERS, cluster_warnings
-from service.stats.shared.common import (
-    Analysis,
-    Interval,
-    Labels,
-    Proportion,
-    Request,
-    Resampling,
-    StatWarning,
-    amount,
-    decision,
-    level_text,
-    require_equal_lengths,
-    require_two_clusters,
-)
+from service.stats.shared.columns import require_equal_lengths, require_two_clusters
+from service.stats.shared.common import Analysis, Interval, Request, Resampling, StatWarning
+from service.stats.shared.fields import Alpha, ClusterCount, Clusters, ItemCount, LevelOfAll, ResampleSeed
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import PlanUse
 from service.stats.shared.registry import stat_test
@@ -46,8 +36,8 @@ from service.stats.shared.repeats import (
     flattened,
     flips,
 )
-from service.stats.shared.resampling import DEFAULT_SEED
-from service.stats.shared.shows import Covers, Estimate, PValue, Shows, by_level, either_side, no_meaning
+from service.stats.shared.resampling import first_seed
+from service.stats.shared.sentences import amount, decision, level_text
 from service.stats.shared.simulated import Asked, Simulated, Units, Value
 from service.stats.shared.warnings import NEGATIVE_COMPONENT, define
 
@@ -79,9 +69,9 @@ class RepeatedRequest(Request):
     candidate: RunsOfItems = Field(
         description="Candidate arm: the same, same order of items; numbers of runs may differ."
     )
-    clusters: Labels | None = Field(None, description="Cluster of each item, a label per item, same order.")
-    level: Proportion = Field(0.95, description="Two-sided level of the intervals, a proportion.")
-    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
+    clusters: Clusters = None
+    level: LevelOfAll = 0.95
+    alpha: Alpha = 0.05
     costs: RepeatCosts = Field(default=RepeatCosts(), description="What an item, a run and a judgement cost.")
     budget: float | None = Field(
         None,
@@ -99,14 +89,12 @@ class RepeatedRequest(Request):
         le=20_000,
         description="Resamples for the intervals of the variances, a count. Default 2,000, or 200 for unequal counts.",
     )
-    seed: int | None = Field(None, ge=0, le=2**53, description="Seed of the resamples. Default 42.")
+    seed: ResampleSeed = None
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
-        columns: dict[str, Any] = {"baseline": self.baseline, "candidate": self.candidate}
-        if self.clusters is not None:
-            columns["clusters"] = self.clusters
-        require_equal_lengths(columns)
+        arms = {"baseline": self.baseline, "candidate": self.candidate}
+        require_equal_lengths({**arms, "clusters": self.clusters})
         if len(self.baseline) < 2:
             raise InvalidData.field(
                 "baseline", "holds a single item", "send two items or more: one shows no spread"
@@ -132,8 +120,8 @@ class RepeatedAnalysis(Analysis):
     error: ErrorParts = Field(description="Variance of delta by source; clusters are not in it.")
     next_unit: NextUnit = Field(description="What one more unit of cost brings where.")
     allocation: BestAllocation | None = Field(description="The least error for the budget.")
-    n: int = Field(description="Items, a count.")
-    n_clusters: int | None = Field(description="Clusters, a count.")
+    n: ItemCount
+    n_clusters: ClusterCount
     n_runs: int = Field(description="Runs of both arms together, a count.")
     n_judgements: int = Field(description="Judgements of all runs together, a count.")
 
@@ -165,12 +153,12 @@ def _cost(request: RepeatedRequest) -> float:
     return 0.05 + 1e-6 * values + (request.n_resamples or UNBALANCED_DRAWS) * (0.01 + 2e-5 * values)
 
 
-SHOWS: Shows = {
-    "delta": Estimate(),
-    "ci": Covers(by_level),
-    "p_value": PValue(either_side),
-    **no_meaning("se", "df", "components.*", *(f"components.{name}.*" for name in NAMES)),
-    **no_meaning("flips_baseline.*", "flips_candidate.*", "error.*", "next_unit.*", "allocation.*"),
+SHOWS: shows.Shows = {
+    "delta": shows.Estimate(),
+    "ci": shows.Covers(shows.by_level),
+    "p_value": shows.PValue(shows.either_side),
+    **shows.no_meaning("se", "df", "components.*", *(f"components.{name}.*" for name in NAMES)),
+    **shows.no_meaning("flips_baseline.*", "flips_candidate.*", "error.*", "next_unit.*", "allocation.*"),
 }
 
 
@@ -278,7 +266,7 @@ def repeated(request: RepeatedRequest) -> RepeatedAnalysis:
     else:
         reasons["p_value"] = "every item, or every cluster, shows the same difference"
     draws = request.n_resamples or (BALANCED_DRAWS if data.balanced else UNBALANCED_DRAWS)
-    seed = DEFAULT_SEED if request.seed is None else request.seed
+    seed = first_seed(request.seed)
     found = _components(data)
     again = _resampled(data, codes, draws, seed)
     components = _described(found, again, size * size, request.level, reasons)

@@ -10,19 +10,10 @@ from scipy import special
 
 from service.kernels import power as kernel
 from service.kernels.roots import rising_root
-from service.stats.shared.common import Alternative, Analysis, Resampling, level_text
-from service.stats.shared.designs import (
-    MEANS,
-    Design,
-    Test,
-    fresh_seconds,
-    guard_seconds,
-    least_n,
-    mean_power,
-    power_at,
-    seconds_at,
-)
+from service.stats.shared import designs
+from service.stats.shared.common import COMPUTED, Alternative, Analysis, Resampling
 from service.stats.shared.registry import stat_test
+from service.stats.shared.sentences import level_text
 from service.stats.shared.warnings import define
 
 SAW_TOOTH = define(
@@ -40,7 +31,7 @@ PLAN_WITH_UPPER_SD = define(
 )
 
 
-class SampleSizeRequest(Design):
+class SampleSizeRequest(designs.Design):
     """A design and how far to search."""
 
     elsewhere: ClassVar = {"n": "power"}
@@ -53,7 +44,7 @@ class SampleSizeRequest(Design):
 class SampleSizeAnalysis(Analysis):
     """The size that reaches the target power."""
 
-    test: Test = Field(description="The test planned.")
+    test: designs.Test = Field(description="The test planned.")
     n: int | None = Field(description="Smallest size from which power stays at the target or above.")
     unit: str = Field(description="What n counts.")
     power: float | None = Field(description="At n, a proportion.")
@@ -69,16 +60,16 @@ class SampleSizeAnalysis(Analysis):
 
 
 def _cost(request: SampleSizeRequest) -> float:
-    if request.test in MEANS:
+    if request.test in designs.MEANS:
         return 0.15 if request.test == "welch" else 0.02
     if not _reachable(request):
         return 0.001
     n = _expected(request)
     jumps = 2.5 * math.log2(n + 2)
     looked_at = jumps + (2 * _ripple(request, n) if n < request.max_n else 0)
-    table = jumps * fresh_seconds(request, n) if request.test == "mcnemar" else 0.0
+    table = jumps * designs.fresh_seconds(request, n) if request.test == "mcnemar" else 0.0
     rare = n * request.discordant < 25  # else bounds of the power decide
-    each = seconds_at(request, n) + rare * guard_seconds(request, n)
+    each = designs.seconds_at(request, n) + rare * designs.guard_seconds(request, n)
     simulated = 2.5 if request.test == "sign-flip" else 1.0  # what is found may lie above what is expected
     return 0.002 + table + simulated * looked_at * each
 
@@ -149,15 +140,15 @@ def sample_size(request: SampleSizeRequest) -> SampleSizeAnalysis:
             else "power against this difference does not grow with n"
         )
     continuous = one_tailed = colas = upper = None
-    if request.test in MEANS and n is not None and n > least_n(request):
+    if request.test in designs.MEANS and n is not None and n > designs.least_n(request):
         continuous = _continuous(request, n)
     if request.test == "welch" and n is not None:
         colas = _first(request, lambda size: 1 - _colas(request, size))
         side: Alternative = "greater" if request.effect > 0 else "less"
-        one_tailed = _first(request, lambda size: power_at(request, size, alternative=side).power)
+        one_tailed = _first(request, lambda size: designs.power_at(request, size, alternative=side).power)
     if request.pilot_n is not None and n is not None:
         inflation = kernel.upper_sd(1.0, request.pilot_n, 0.8)
-        upper = _first(request, lambda size: power_at(request, size, inflation=inflation).power)
+        upper = _first(request, lambda size: designs.power_at(request, size, inflation=inflation).power)
     optional = {
         "n_continuous": (continuous, "for tests of means that reach the target, and not with the least size"),
         "n_one_tailed": (one_tailed, "for Welch's test that reaches the target"),
@@ -166,7 +157,7 @@ def sample_size(request: SampleSizeRequest) -> SampleSizeAnalysis:
     }
     reasons |= {name: reason for name, (value, reason) in optional.items() if value is None}
     warnings = []
-    if n is not None and request.test not in MEANS:
+    if n is not None and request.test not in designs.MEANS:
         warnings.append(SAW_TOOTH(n=n, searched_to=searched))
     if upper is not None and n is not None and upper > n:
         warnings.append(PLAN_WITH_UPPER_SD(pilot_n=request.pilot_n, n_upper=upper, n=n))
@@ -175,7 +166,7 @@ def sample_size(request: SampleSizeRequest) -> SampleSizeAnalysis:
         test=request.test,
         n=n,
         unit=request.unit,
-        power=None if n is None else power_at(request, n).power,
+        power=None if n is None else designs.power_at(request, n).power,
         target_power=request.target_power,
         delta=request.effect,
         searched_to=searched,
@@ -185,24 +176,20 @@ def sample_size(request: SampleSizeRequest) -> SampleSizeAnalysis:
         n_at_upper_sd=upper,
         reasons=reasons,
         warnings=tuple(warnings),
-        resampling=(
-            Resampling.drawn(request.n_simulations, request.seed)
-            if simulated
-            else Resampling(exact=True, error_bound=1e-9)
-        ),
+        resampling=Resampling.drawn(request.n_simulations, request.seed) if simulated else COMPUTED,
         sentence=_sentence(request, n, reasons),
     )
 
 
 def _search(request: SampleSizeRequest) -> tuple[int | None, int]:
-    least, most = least_n(request), request.max_n
+    least, most = designs.least_n(request), request.max_n
     if not _reachable(request):
         return None, least
-    if request.test in MEANS:
-        return _first(request, lambda size: power_at(request, size).power), most
+    if request.test in designs.MEANS:
+        return _first(request, lambda size: designs.power_at(request, size).power), most
 
     return kernel.smallest_n(
-        lambda n: power_at(request, n, target=request.target_power).power,
+        lambda n: designs.power_at(request, n, target=request.target_power).power,
         request.target_power,
         least,
         most,
@@ -221,14 +208,14 @@ def _reachable(request: SampleSizeRequest) -> bool:
 def _first(request: SampleSizeRequest, power_of: kernel.PowerCurve) -> int | None:
     """Smallest n of a power curve that only rises."""
     found, _ = kernel.smallest_n(
-        power_of, request.target_power, least_n(request), request.max_n, lambda _n: 0
+        power_of, request.target_power, designs.least_n(request), request.max_n, lambda _n: 0
     )
     return found
 
 
 def _continuous(request: SampleSizeRequest, n: int) -> float:
     def gap(size: float) -> float:
-        return mean_power(request, size, request.effect, request.alternative) - request.target_power
+        return designs.mean_power(request, size, request.effect, request.alternative) - request.target_power
 
     return rising_root(gap, n - 1.0, float(n), 1e-9)
 

@@ -11,37 +11,16 @@ from pydantic import Field, model_validator
 
 from service.errors import InvalidData
 from service.kernels.group_sequential import Boundary
+from service.stats.shared import shows
 from service.stats.shared.anytime import EProcess, judge_e, judge_sequence
 from service.stats.shared.clustering import NO_CLUSTERS
-from service.stats.shared.common import (
-    Alternative,
-    Analysis,
-    Column,
-    Interval,
-    Labels,
-    Margin,
-    StatWarning,
-    amount,
-    level_text,
-    p_text,
-    require_equal_lengths,
-    within,
-)
+from service.stats.shared.columns import require_equal_lengths
+from service.stats.shared.common import Alternative, Analysis, Column, Interval, Labels, Margin, StatWarning
 from service.stats.shared.looks import MOST_LOOKS, Design, Look, judge_looks, planned, require_looks
 from service.stats.shared.orders import ORDER_WORDS, Ordered, OrderOptions, OrderUsed, arrange
 from service.stats.shared.plan_use import InOrder, Layout, PlanUse, Resort
 from service.stats.shared.registry import stat_test
-from service.stats.shared.shows import (
-    INSIDE,
-    Covers,
-    Estimate,
-    Finding,
-    Parameter,
-    PValue,
-    Shows,
-    against_zero,
-    no_meaning,
-)
+from service.stats.shared.sentences import amount, level_text, p_text, within
 
 Method = Literal["boundaries", "group_sequential", "e_process", "confidence_sequence"]
 Decision = Literal["reject", "do_not_reject", "continue"]
@@ -166,20 +145,20 @@ def _cost(request: SequentialRequest) -> float:
     return 0.003 + 1e-6 * n + passes * float(5e-5 * len(nodes) + 2e-9 * (nodes[1:] * nodes[:-1]).sum())
 
 
-def _one_side(parameter: Parameter) -> float:
+def _one_side(parameter: shows.Parameter) -> float:
     """Half of alpha, but all of it where a planned design looks to one side."""
     alone = parameter("method") == "group_sequential" and parameter("alternative") != "two-sided"
     return float(parameter("alpha")) / (1 if alone else 2)
 
 
-SHOWS: Shows = {
-    "delta": Estimate(),
-    "ci": Covers(_one_side, around=False),
+SHOWS: shows.Shows = {
+    "delta": shows.Estimate(),
+    "ci": shows.Covers(_one_side, around=False),
     # what was won stays won when the difference turns, and rows may follow the look that ends a design
-    "p_value": PValue(against_zero, fixes=lambda _: False),
-    "equivalent": Finding((INSIDE,), _one_side),
-    **no_meaning("alpha", "delta_median_unbiased", "margin"),
-    **no_meaning(*(f"e_process.{name}" for name in ("e_value", "log_e", "log_e_max", "threshold"))),
+    "p_value": shows.PValue(shows.against_zero, fixes=lambda _: False),
+    "equivalent": shows.Finding((shows.INSIDE,), _one_side),
+    **shows.no_meaning("alpha", "delta_median_unbiased", "margin"),
+    **shows.no_meaning(*(f"e_process.{name}" for name in ("e_value", "log_e", "log_e_max", "threshold"))),
 }
 
 

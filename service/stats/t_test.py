@@ -14,17 +14,9 @@ from service.kernels import simulated_pairs as simulated
 from service.kernels.moments import Moments
 from service.kernels.t_distribution import t_quantile, t_tail
 from service.records import Record
-from service.stats.shared.common import (
-    Alternative,
-    Analysis,
-    Interval,
-    Proportion,
-    StatWarning,
-    amount,
-    decision,
-    disagreement,
-    level_text,
-)
+from service.stats.shared import shows
+from service.stats.shared.common import Alternative, Analysis, Interval, StatWarning
+from service.stats.shared.fields import Alpha, DirectionTested, LevelOfAll
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import PlanUse
 from service.stats.shared.registry import stat_test
@@ -37,16 +29,7 @@ from service.stats.shared.samples import (
     arms_of,
     effect_sizes,
 )
-from service.stats.shared.shows import (
-    Covers,
-    Estimate,
-    PValue,
-    Shows,
-    Signed,
-    against_zero,
-    by_level,
-    no_meaning,
-)
+from service.stats.shared.sentences import amount, decision, disagreement, level_text
 from service.stats.shared.simulated import Asked, Simulated, Units, Value
 from service.stats.shared.skewness import skewed
 from service.stats.shared.warnings import define
@@ -74,8 +57,8 @@ class TTestRequest(TwoSamples):
 
     method: Method = Field("welch", description="welch: unequal variances; student: pooled; paired.")
     alternative: Alternative = "two-sided"
-    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
-    level: Proportion = Field(0.95, description="Two-sided level of the intervals, a proportion.")
+    alpha: Alpha = 0.05
+    level: LevelOfAll = 0.95
     label_scheme: LabelScheme = Field("cohen_1988", description="Cut points of the effect's label.")
 
 
@@ -98,7 +81,7 @@ class TTestAnalysis(Analysis, EffectSizes):
     df: float | None = Field(description="Degrees of freedom; Welch-Satterthwaite for welch.")
     se: float | None = Field(description="Standard error of delta, score units.")
     method: Method = Field(description="As asked.")
-    alternative: Alternative = Field(description="Direction tested.")
+    alternative: DirectionTested
     n: int = Field(description="Runs of both arms together; pairs when paired.")
     baseline: ArmSummary = Field(description="Runs of the baseline.")
     candidate: ArmSummary = Field(description="Runs of the candidate.")
@@ -109,13 +92,13 @@ def _cost(request: TTestRequest) -> float:
     return 0.005 + 4e-7 * (len(request.baseline) + len(request.candidate))
 
 
-SHOWS: Shows = {
-    "delta": Estimate(),
-    "ci": Covers(by_level),
-    "p_value": PValue(against_zero),
-    **dict.fromkeys(("t", "cohens_d", "hedges_g", "glass_delta", "cohens_dz"), Signed()),
-    **dict.fromkeys(("cohens_d_ci", "hedges_g_ci", "cohens_dz_ci"), Covers(by_level, origin=0)),
-    **no_meaning("df", "se", "baseline.*", "candidate.*", "improvement_pct"),
+SHOWS: shows.Shows = {
+    "delta": shows.Estimate(),
+    "ci": shows.Covers(shows.by_level),
+    "p_value": shows.PValue(shows.against_zero),
+    **dict.fromkeys(("t", "cohens_d", "hedges_g", "glass_delta", "cohens_dz"), shows.Signed()),
+    **dict.fromkeys(("cohens_d_ci", "hedges_g_ci", "cohens_dz_ci"), shows.Covers(shows.by_level, origin=0)),
+    **shows.no_meaning("df", "se", "baseline.*", "candidate.*", "improvement_pct"),
 }
 
 

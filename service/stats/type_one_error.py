@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Literal, Self, cast, get_args
@@ -21,7 +21,9 @@ from service.kernels.paired_intervals import wilson_interval
 from service.kernels.power import mcnemar_critical
 from service.kernels.streams import block_count
 from service.records import Record
+from service.stats.shared.columns import require_binary, require_equal_lengths
 from service.stats.shared.common import (
+    COMPUTED,
     Analysis,
     Column,
     Interval,
@@ -29,9 +31,8 @@ from service.stats.shared.common import (
     Proportion,
     Request,
     Resampling,
-    require_binary,
-    require_equal_lengths,
 )
+from service.stats.shared.fields import PlainSeed
 from service.stats.shared.registry import Blocks, Drawn, stat_test
 from service.stats.shared.samples import require_values
 from service.stats.shared.warnings import define
@@ -84,7 +85,7 @@ class TypeOneErrorRequest(Request):
     n_resamples: Annotated[int, Field(ge=100, le=10_000)] = Field(
         1_000, description="Resamples within each split of the bootstrap tests."
     )
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="Seed of the draws.")
+    seed: PlainSeed = 0
 
     @model_validator(mode="after")
     def _fits_the_test(self) -> Self:
@@ -110,8 +111,7 @@ class TypeOneErrorRequest(Request):
         return self
 
     def _flippable(self, columns: dict[str, list[float]]) -> None:
-        clusters: dict[str, Sequence[object]] = {} if self.clusters is None else {"clusters": self.clusters}
-        require_equal_lengths({**columns, **clusters})
+        require_equal_lengths({**columns, "clusters": self.clusters})
         for name, column in columns.items():
             require_values(column, name)
             if self.test.startswith("mcnemar"):
@@ -278,11 +278,7 @@ def _analysis(request: TypeOneErrorRequest, drawn: Drawn) -> TypeOneErrorAnalysi
         points=points,
         reasons=reasons,
         warnings=tuple(warnings),
-        resampling=(
-            Resampling.drawn(request.n_splits, request.seed)
-            if needs_draws
-            else Resampling(exact=True, error_bound=1e-9)
-        ),
+        resampling=Resampling.drawn(request.n_splits, request.seed) if needs_draws else COMPUTED,
         sentence=(
             f"Where nothing differs by construction, {request.test} at alpha {request.alpha:g} rejects "
             f"{last.rate:.2%} of the {what} of these data (n = {last.n}); other data may behave otherwise."

@@ -13,14 +13,9 @@ from service.kernels.clusters import cluster_sums, codes_of, design_effect, robu
 from service.kernels.variance_split import run_variance, split
 from service.stats.shared.arms import Replicates, item_means
 from service.stats.shared.clustering import NO_CLUSTERS
-from service.stats.shared.common import (
-    Analysis,
-    Labels,
-    Request,
-    StatWarning,
-    require_equal_lengths,
-    require_two_clusters,
-)
+from service.stats.shared.columns import require_equal_lengths, require_two_clusters
+from service.stats.shared.common import Analysis, Request, StatWarning
+from service.stats.shared.fields import ClusterCount, Clusters, ItemCount
 from service.stats.shared.registry import stat_test
 from service.stats.shared.warnings import NEGATIVE_COMPONENT, define
 
@@ -46,14 +41,13 @@ class VarianceComponentsRequest(Request):
     values: Replicates = Field(
         description="One list per item with the scores of its runs; lengths may differ."
     )
-    clusters: Labels | None = Field(None, description="Cluster of each item, a label per item, same order.")
+    clusters: Clusters = None
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
         require_equal_lengths({"values": self.values})
-        if self.clusters is not None:
-            require_equal_lengths({"values": self.values, "clusters": self.clusters})
-            require_two_clusters(self.clusters)
+        require_equal_lengths({"values": self.values, "clusters": self.clusters})
+        require_two_clusters(self.clusters)
         return self
 
 
@@ -82,9 +76,9 @@ class VarianceComponentsAnalysis(Analysis):
     design_effect: float | None = Field(
         description="CR1 variance of the mean over that of independent items, a ratio."
     )
-    n: int = Field(description="Items, a count.")
+    n: ItemCount
     n_values: int = Field(description="Runs of all items together, a count.")
-    n_clusters: int | None = Field(description="Clusters, a count.")
+    n_clusters: ClusterCount
     least_runs: int = Field(description="Runs of the item with the fewest, a count.")
     most_runs: int = Field(description="Runs of the item with the most, a count.")
 

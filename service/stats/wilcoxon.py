@@ -15,17 +15,9 @@ from service.errors import InvalidData
 from service.kernels import ranks
 from service.kernels import simulated_pairs as simulated
 from service.kernels.moments import difference_noise
-from service.stats.shared.common import (
-    Alternative,
-    Analysis,
-    Interval,
-    PairedColumns,
-    Proportion,
-    amount,
-    decision,
-    disagreement,
-    level_text,
-)
+from service.stats.shared import shows
+from service.stats.shared.common import Alternative, Analysis, Interval, PairedColumns
+from service.stats.shared.fields import Alpha, DirectionTested, Level
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import (
     Extent,
@@ -36,14 +28,14 @@ from service.stats.shared.plan_use import (
     least_of_normal,
     least_of_signs,
 )
+from service.stats.shared.rank_tests import Method, MethodUsed, Ordered, normal_p, told
 from service.stats.shared.registry import stat_test
 from service.stats.shared.samples import require_values
-from service.stats.shared.shows import Covers, Parameter, PValue, Shows, against_zero, by_level, no_meaning
+from service.stats.shared.sentences import amount, decision, disagreement, level_text
 from service.stats.shared.simulated import Asked, Floats, Simulated, Units
 from service.stats.shared.warnings import FLOOR_ABOVE_ALPHA, define
 
 METHODS = "the interval is that of ranks without ties, the p-value is by the method named and allows for ties and zeros"
-Method = Literal["auto", "exact", "asymptotic", "corrected"]
 ZeroMethod = Literal["wilcox", "pratt", "zsplit"]
 EXACT_BY_DEFAULT = 50
 EXACT_AT_MOST = 500
@@ -91,8 +83,8 @@ class WilcoxonRequest(PairedColumns):
         "rounded: also when they differ by rounding only (0.3 - 0.1, 0.4 - 0.2).",
     )
     alternative: Alternative = "two-sided"
-    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
-    level: Proportion = Field(0.95, description="Two-sided level of the interval, a proportion.")
+    alpha: Alpha = 0.05
+    level: Level = 0.95
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
@@ -110,9 +102,9 @@ class WilcoxonAnalysis(Analysis):
     w_plus: float = Field(description="Rank sum of the items on which the candidate is higher.")
     w_minus: float = Field(description="Rank sum of the items on which the baseline is higher.")
     z: float | None = Field(description="Standardized w_plus of the normal methods.")
-    method: Literal["exact", "asymptotic", "corrected"] = Field(description="The method used.")
+    method: MethodUsed
     zero_method: ZeroMethod = Field(description="As asked.")
-    alternative: Alternative = Field(description="Direction tested.")
+    alternative: DirectionTested
     n: int = Field(description="Items.")
     n_nonzero: int = Field(description="Items with a difference.")
     n_ties: int = Field(description="Non-zero differences that share their size with another.")
@@ -124,15 +116,15 @@ def _cost(request: WilcoxonRequest) -> float:
     return 0.0015 + 1.2e-5 * len(request.baseline)
 
 
-SHOWS: Shows = {
+SHOWS: shows.Shows = {
     # the pseudo-median and the ranks can point the other way than the difference of means
-    "ci": Covers(by_level, around=False),
-    "p_value": PValue(against_zero, fixes=lambda _: False),
-    **no_meaning("delta", "w_plus", "w_minus", "z", "rank_biserial", "min_attainable_p"),
+    "ci": shows.Covers(shows.by_level, around=False),
+    "p_value": shows.PValue(shows.against_zero, fixes=lambda _: False),
+    **shows.no_meaning("delta", "w_plus", "w_minus", "z", "rank_biserial", "min_attainable_p"),
 }
 
 
-def _least_p(extent: Extent, parameter: Parameter) -> Least:
+def _least_p(extent: Extent, parameter: shows.Parameter) -> Least:
     """All differences of one size and sign are the furthest out."""
     by, n = "the signed-rank test", extent.n
     if _is_exact(parameter("method"), n):
@@ -228,8 +220,9 @@ def wilcoxon(request: WilcoxonRequest) -> WilcoxonAnalysis:
     if n_nonzero == 0:
         reasons["rank_biserial"] = "no item has a difference"
     p_value = floored(raw_p, "p_value", bounds)
-    differences = np.sort(candidate - baseline)
-    delta, ci = _pseudo_median(differences), _interval(differences, request.level)
+    n, differences = baseline.size, np.sort(candidate - baseline)
+    averages = Ordered(n * (n + 1) // 2, partial(ranks.kth_walsh, differences))
+    delta, ci = averages.median(), _interval(averages, n, request.level)
     if ci.low is None:
         reasons["ci.low"] = reasons["ci.high"] = "unbounded: too few items for an interval of this level"
     zeros = baseline.size - n_nonzero
@@ -306,44 +299,26 @@ def _p(
     if sd == 0:
         return None, 1.0, 1.0
     step = 0.5 if method == "corrected" else 0.0
-    distance = plus - total / 2
     least = sides * float(special.ndtr(-(total / 2 - step) / sd))
-    if alternative == "two-sided":
-        z = math.copysign(max(abs(distance) - step, 0.0), distance) / sd
-        return z, min(1.0, 2 * float(special.ndtr(-abs(z)))), least
-    z = (distance - step if alternative == "greater" else distance + step) / sd
-    return z, float(special.ndtr(-z if alternative == "greater" else z)), least
+    return *normal_p(plus - total / 2, sd, step, alternative), least
 
 
-def _pseudo_median(differences: NDArray[np.float64]) -> float:
-    walsh = differences.size * (differences.size + 1) // 2
-    low = ranks.kth_walsh(differences, (walsh + 1) // 2)
-    return low if walsh % 2 else (low + ranks.kth_walsh(differences, walsh // 2 + 1)) / 2
-
-
-def _interval(differences: NDArray[np.float64], level: float) -> Interval:
+def _interval(averages: Ordered, n: int, level: float) -> Interval:
     """The untied null distribution of W tells how many extreme averages to leave out on each side."""
-    n = differences.size
-    walsh = n * (n + 1) // 2
     if n <= EXACT_AT_MOST:
         k = ranks.order_statistic_index(ranks.sign_sums(np.arange(1, n + 1)), (1 - level) / 2)
     else:
         z = float(special.ndtri(0.5 + level / 2))
-        k = max(0, math.floor(walsh / 2 - z * math.sqrt(n * (n + 1) * (2 * n + 1) / 24)))
-    low = high = None
-    if k > 0:
-        low, high = ranks.kth_walsh(differences, k), ranks.kth_walsh(differences, walsh + 1 - k)
-    return Interval(low=low, high=high, level=level, method="hodges-lehmann")
+        k = max(0, math.floor(averages.count / 2 - z * math.sqrt(n * (n + 1) * (2 * n + 1) / 24)))
+    return averages.interval(k, level)
 
 
 def _sentence(
     request: WilcoxonRequest, delta: float, ci: Interval, p: float, bound: str | None, method: str
 ) -> str:
-    show = partial(amount, binary=False)
-    ends = "unbounded" if ci.low is None or ci.high is None else f"{show(ci.low)} to {show(ci.high)}"
     return (
-        f"The candidate's typical difference from the baseline is {show(delta)} "
-        f"({level_text(request.level)} CI {ends}); Wilcoxon signed-rank {method}, {request.alternative}, "
+        f"The candidate's typical difference from the baseline is {amount(delta, binary=False)} "
+        f"({level_text(request.level)} CI {told(ci)}); Wilcoxon signed-rank {method}, {request.alternative}, "
         + decision(p, request.alpha, "symmetry around zero is", bound=bound, shows="it")
         + disagreement(ci, p, request.alpha, request.alternative, METHODS)
     )

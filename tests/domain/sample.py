@@ -8,11 +8,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
+from hypothesis import strategies as st
 
 from service.domain.lint import lint as service_lint
 from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest, ManifestFacts
+from service.domain.verdicts.analyses import Analyses
 from service.domain.verdicts.judge import Verdict, analyse, judge
 from service.domain.verdicts.outcomes import Cell, Outcomes
 
@@ -140,13 +142,28 @@ def verdict_of(changes: Mapping[str, Any], results: Outcomes, n: int | None = No
     size = n or len(next(iter(results.cells.values())).values)
     changed_plan = plan({"populations.0.n": size, **changes})
     items = extra.pop("manifests", None) or manifests(changed_plan)
-    return judge(
-        changed_plan,
-        items,
-        results,
-        analyse(changed_plan, items, results),
-        preregistration_id="p1",
-        plan_sha256=changed_plan.sha256(),
-        judged_at=NOW,
-        **extra,
-    )
+    return judged(changed_plan, items, results, **extra)
+
+
+def judged(
+    plan: Plan,
+    items: Mapping[str, Manifest],
+    results: Outcomes,
+    analyses: Analyses | None = None,
+    **extra: Any,
+) -> Verdict:
+    """The verdict on these results, or on these analyses of them."""
+    found = analyses or analyse(plan, items, results)
+    locked = {"preregistration_id": "p1", "plan_sha256": plan.sha256(), "judged_at": NOW}
+    return judge(plan, items, results, found, **{**locked, **extra})
+
+
+def some_missing(data: st.DataObject, baseline: np.ndarray, candidate: np.ndarray) -> list[int]:
+    """Take one to three results away: the candidate's, and of some items the baseline's as well. Which they are."""
+    item = st.integers(0, len(baseline) - 1)
+    positions = data.draw(st.lists(item, min_size=1, max_size=3, unique=True))
+    for position in positions:
+        candidate[position] = np.nan
+        if data.draw(st.booleans()):
+            baseline[position] = np.nan
+    return positions

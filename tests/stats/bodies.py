@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from hypothesis import strategies as st
 
 MARGIN = {"value": 2, "unit": "pp"}
 
@@ -118,6 +119,17 @@ def pairs(n):
 def clustered(n):
     """Scores in clusters of four."""
     return {**scores(n), "clusters": (np.arange(n) // 4).tolist()}
+
+
+def by_cluster(rows):
+    """Rows of a baseline's value, a candidate's and a cluster, as columns."""
+    return dict(zip(("baseline", "candidate", "clusters"), map(list, zip(*rows, strict=True)), strict=True))
+
+
+def clustered_rows(clusters, **size):
+    """Such rows of right and wrong in two clusters or more."""
+    row = st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, clusters - 1))
+    return st.lists(row, **size).filter(lambda rows: len({row[2] for row in rows}) > 1)
 
 
 def counted(n):

@@ -1,7 +1,10 @@
-"""What is asked of rankings of arms whose true order is known: `GRADED`, or arms that are all alike."""
+"""What is asked of rankings of arms: of a true order that is known, `GRADED` or all alike, and of how they draw."""
 
 from __future__ import annotations
 
+import numpy as np
+
+from service.kernels import max_t
 from tests.simulation.worlds import GRADED
 
 
@@ -24,3 +27,9 @@ def ranks_covered(found):
 def differences_covered(found):
     """Every simultaneous interval holds 0, the truth of arms that are all alike."""
     return all(pair.ci.low is None or pair.ci.low <= 0 <= pair.ci.high for pair in found.pairs)
+
+
+def parts_agree(units):
+    """Signs of four blocks are the same when they are drawn in two parts."""
+    parts = [max_t.flipped(units, 42, blocks) for blocks in (range(1), range(1, 4))]
+    return np.array_equal(max_t.flipped(units, 42, range(4)), np.concatenate(parts))

@@ -17,24 +17,17 @@ from tests.simulation import shortcuts
 from tests.simulation.reads import CLUSTERED, coverage, errors
 from tests.simulation.rows import Batch
 from tests.simulation.worlds import WORLDS
-from tests.stats.bodies import bodies_of_pairs, clustered
+from tests.stats.bodies import bodies_of_pairs, by_cluster, clustered, clustered_rows
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
 from tests.stats.soundness import sound
 
 NAME = "cluster-bootstrap"
-rows = st.lists(
-    st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 4)), min_size=3, max_size=30
-).filter(lambda found: len({row[2] for row in found}) > 1)
-
-
-def columns(table):
-    baseline, candidate, clusters = (list(column) for column in zip(*table, strict=True))
-    return {"baseline": baseline, "candidate": candidate, "clusters": clusters}
+rows = clustered_rows(5, min_size=3, max_size=30)
 
 
 def of_sums(sums, sizes):
-    return columns(
+    return by_cluster(
         [
             (int(d < 0 and k < -d), int(d > 0 and k < d), label)
             for label, (d, n) in enumerate(zip(sums, sizes, strict=True))
@@ -54,7 +47,7 @@ def test_by_definition(table, estimand):
     picks = np.array(list(itertools.product(range(len(d)), repeat=len(d))))
     ratios = d[picks].sum(axis=1) / n[picks].sum(axis=1)
     delta = d.sum() / n.sum()
-    found = analyse(NAME, columns(table), estimand=estimand)
+    found = analyse(NAME, by_cluster(table), estimand=estimand)
     assert found.delta == pytest.approx(delta, abs=1e-12)
     tie = 1e-11
     expected = np.mean(ratios >= 2 * delta - tie)
@@ -77,7 +70,7 @@ def test_by_definition(table, estimand):
 @given(rows, st.randoms(use_true_random=False))
 def test_order_and_names_of_clusters_do_not_matter(table, random):
     shuffled = [(a, b, 10 - g) for a, b, g in random.sample(table, len(table))]
-    one, other = analyse(NAME, columns(table)), analyse(NAME, columns(shuffled))
+    one, other = analyse(NAME, by_cluster(table)), analyse(NAME, by_cluster(shuffled))
     for field in ("delta", "p_value", "bootstrap_mean", "bootstrap_se", "fraction_le_0"):
         assert getattr(one, field) == pytest.approx(getattr(other, field), rel=1e-9, abs=1e-12)
     assert (one.ci.low, one.ci.high) == pytest.approx((other.ci.low, other.ci.high), abs=1e-12)
@@ -86,8 +79,8 @@ def test_order_and_names_of_clusters_do_not_matter(table, random):
 @settings(deadline=None, max_examples=30)
 @given(rows)
 def test_swapping_the_arms_mirrors(table):
-    one = analyse(NAME, columns(table))
-    other = analyse(NAME, columns([(b, a, g) for a, b, g in table]), alternative="less")
+    one = analyse(NAME, by_cluster(table))
+    other = analyse(NAME, by_cluster([(b, a, g) for a, b, g in table]), alternative="less")
     assert other.p_value == pytest.approx(one.p_value, abs=1e-12)
     assert other.bootstrap_mean == pytest.approx(-one.bootstrap_mean, abs=1e-12)
 
@@ -96,7 +89,7 @@ def test_swapping_the_arms_mirrors(table):
 def test_singletons_are_the_paired_bootstrap(n):
     rng = np.random.default_rng(n)
     table = [(int(a), int(b), k) for k, (a, b) in enumerate(rng.integers(0, 2, (n, 2)))]
-    body = columns(table)
+    body = by_cluster(table)
     clustered = analyse(NAME, body)
     plain = analyse("paired-bootstrap", {name: body[name] for name in ("baseline", "candidate")})
     assert clustered.p_value == pytest.approx(plain.p_value, abs=1e-12)
@@ -159,7 +152,7 @@ def test_seed_convention_reproduces_the_published_code():
         for _ in range(2000)
     ]
     table = [(int(d < 0), int(d > 0), label) for label, ds in enumerate(per_cluster) for d in ds]
-    found = analyse(NAME, columns(table), convention="seed")
+    found = analyse(NAME, by_cluster(table), convention="seed")
     low, high = np.percentile(boots, [(1 - 0.95) / 2 * 100, (1 - (1 - 0.95) / 2) * 100])
     assert (found.ci.low * 100, found.ci.high * 100) == pytest.approx((low, high), abs=1e-12)
     assert found.bootstrap_mean * 100 == pytest.approx(np.mean(boots), abs=1e-12)

@@ -18,21 +18,14 @@ from service.stats import clustered_mcnemar
 from tests.simulation.reads import CLUSTERED, coverage, errors, predicted
 from tests.simulation.rows import Batch
 from tests.simulation.worlds import WORLDS
-from tests.stats.bodies import bodies_of_pairs, pairs
+from tests.stats.bodies import bodies_of_pairs, by_cluster, clustered_rows, pairs
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
 from tests.stats.soundness import sound
 
 METHODS = ("sign_flip", "obuchowski", "durkalski", "yang", "eliasziw_donner", "cr1_t", "cr2_t", "cv3_t")
 CELLS = ((1, 1), (1, 0), (0, 1), (0, 0))
-items = st.lists(
-    st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 6)), min_size=4, max_size=60
-).filter(lambda rows: len({row[2] for row in rows}) > 1)
-
-
-def columns(rows):
-    baseline, candidate, clusters = (list(column) for column in zip(*rows, strict=True))
-    return {"baseline": baseline, "candidate": candidate, "clusters": clusters}
+items = clustered_rows(7, min_size=4, max_size=60)
 
 
 def from_cells(table):
@@ -42,7 +35,7 @@ def from_cells(table):
         for cell, count in zip(CELLS, row, strict=True)
         for _ in range(count)
     ]
-    return columns(rows)
+    return by_cluster(rows)
 
 
 def of_sums(sums, size=10):
@@ -52,7 +45,7 @@ def of_sums(sums, size=10):
 @settings(deadline=None, max_examples=50)
 @given(items)
 def test_sign_flip_by_definition(rows):
-    body = columns(rows)
+    body = by_cluster(rows)
     sums = {}
     for a, b, g in rows:
         sums[g] = sums.get(g, 0) + b - a
@@ -74,8 +67,8 @@ def test_sign_flip_by_definition(rows):
 def test_order_and_names_of_clusters_do_not_matter(rows, method, random):
     names = [f"c{k}" for k in random.sample(range(100), 7)]
     shuffled = [(a, b, names[g]) for a, b, g in random.sample(rows, len(rows))]
-    one = sound(ask("clustered-mcnemar", columns(rows), method=method)).analysis
-    other = analyse("clustered-mcnemar", columns(shuffled), method=method)
+    one = sound(ask("clustered-mcnemar", by_cluster(rows), method=method)).analysis
+    other = analyse("clustered-mcnemar", by_cluster(shuffled), method=method)
     for field in ("delta", "p_value", "statistic", "se", "df"):
         mine, theirs = getattr(one, field), getattr(other, field)
         assert (mine is None) == (theirs is None), field
@@ -86,8 +79,8 @@ def test_order_and_names_of_clusters_do_not_matter(rows, method, random):
 @given(items, st.sampled_from(METHODS))
 def test_swapping_the_arms_mirrors(rows, method):
     swapped = [(b, a, g) for a, b, g in rows]
-    one = analyse("clustered-mcnemar", columns(rows), method=method, alternative="greater")
-    other = analyse("clustered-mcnemar", columns(swapped), method=method, alternative="less")
+    one = analyse("clustered-mcnemar", by_cluster(rows), method=method, alternative="greater")
+    other = analyse("clustered-mcnemar", by_cluster(swapped), method=method, alternative="less")
     assert other.delta == pytest.approx(-one.delta, abs=1e-12)
     if one.p_value is None:
         assert other.p_value is None
@@ -98,7 +91,7 @@ def test_swapping_the_arms_mirrors(rows, method):
 @settings(deadline=None, max_examples=30)
 @given(items, st.sampled_from(["cr1_t", "cr2_t", "cv3_t"]), st.sampled_from([0.8, 0.95]))
 def test_t_interval_excludes_zero_exactly_when_the_test_rejects(rows, method, level):
-    found = analyse("clustered-mcnemar", columns(rows), method=method, level=level)
+    found = analyse("clustered-mcnemar", by_cluster(rows), method=method, level=level)
     if found.p_value is not None and found.ci.low is not None and abs(found.p_value - (1 - level)) > 1e-9:
         excludes = found.ci.low > 0 or found.ci.high < 0
         assert excludes == (found.p_value < 1 - level)
@@ -107,7 +100,7 @@ def test_t_interval_excludes_zero_exactly_when_the_test_rejects(rows, method, le
 def test_singletons_give_the_ordinary_tests():
     rng = np.random.default_rng(2)
     rows = [(int(a), int(b), k) for k, (a, b) in enumerate(rng.integers(0, 2, (40, 2)))]
-    body = columns(rows)
+    body = by_cluster(rows)
     difference = np.array(body["candidate"]) - np.array(body["baseline"])
     t = stats.ttest_1samp(difference, 0)
     for method in ("cr1_t", "cr2_t", "cv3_t"):
@@ -263,7 +256,7 @@ def test_labels_are_strings_or_integers():
 def test_many_clusters_are_exact():
     rng = np.random.default_rng(0)
     rows = [(int(a), int(b), k // 3) for k, (a, b) in enumerate(rng.integers(0, 2, (3000, 2)))]
-    answer = ask("clustered-mcnemar", columns(rows))
+    answer = ask("clustered-mcnemar", by_cluster(rows))
     assert answer.provenance.exact
     assert answer.provenance.error_bound < 1e-12
     d = np.zeros(1000)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from functools import cached_property
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from service.stats.shared.registry import Blocks, StatTest
@@ -35,8 +35,8 @@ def given_warnings(test: StatTest[Any, Any]) -> tuple[WarningKind, ...]:
 def _named_by(thing: object) -> Iterator[object]:
     match thing:
         case FunctionType(__module__=module) if module.startswith(OURS):
-            known = thing.__globals__
-            yield from (known[name] for name in _names(thing.__code__) if name in known)
+            names = set(_names(thing.__code__))
+            yield from _known(names, thing.__globals__)
             yield from (cell.cell_contents for cell in thing.__closure__ or ())
         case type(__module__=module) if module.startswith(OURS):
             yield from vars(thing).values()
@@ -53,6 +53,16 @@ def _named_by(thing: object) -> Iterator[object]:
             yield from thing
         case _ if hasattr(type(thing), "cache_clear"):  # functools.cache
             yield getattr(thing, "__wrapped__", None)
+
+
+def _known(names: set[str], within: Mapping[str, object]) -> Iterator[object]:
+    """What these names stand for, and for a module of ours what they stand for inside it: `boards.told_best`."""
+    for name in names & within.keys():
+        match within[name]:
+            case ModuleType(__name__=module) as ours if module.startswith(OURS):
+                yield from (vars(ours)[each] for each in names & vars(ours).keys())
+            case thing:
+                yield thing
 
 
 def _names(code: CodeType) -> Iterator[str]:

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from service.records import Record
 from service.stats.shared.common import Interval, StatWarning
+from service.stats.shared.fields import ItemCount
 from service.stats.shared.sliced import Reversal, Standing
 
 Outcome = Literal["better", "no_worse", "worse", "cannot_tell"]
@@ -61,7 +62,7 @@ class SliceResult(Record):
     )
     delta: float
     ci: Interval
-    n: int = Field(description="Items, a count.")
+    n: ItemCount
     n_clusters: int | None
     p_value: float | None
     p_adjusted: float | None = Field(description="Holm's, over the slices.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from service.domain.comparison.records import Comparison, More
-from service.stats.shared.common import amount, level_text
+from service.stats.shared.sentences import amount, level_text
 
 STATUS = "exploratory: no plan was locked before these data"
 _CLAIMS = {"better": "show it better", "no_worse": "show it no worse", "worse": "show it worse"}

@@ -14,26 +14,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Literal, get_args
 
-from service.domain.deviations.changes import (
-    ArmRemoved,
-    Change,
-    DisputedItems,
-    EndpointChange,
-    ExcludedClusters,
-    ExcludedItems,
-    Favours,
-    HypothesisChange,
-    JudgeChange,
-    MissingPolicyChange,
-    MultiplicityChange,
-    OtherChange,
-    RuleChange,
-    SampleSize,
-    SesoiChange,
-    StoppingChange,
-    TestChange,
-    ThresholdChange,
-)
+from service.domain.deviations import changes
 from service.domain.plans.plan import Claim, Plan
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import All, Rule
@@ -115,39 +96,45 @@ def measured(before: Fraction | None, after: Fraction | None) -> dict[Reported, 
     return found | {"equivalence": nearer}
 
 
-def effects(change: Change, plan: Plan) -> tuple[Effect, ...]:
+def effects(change: changes.Change, plan: Plan) -> tuple[Effect, ...]:
     """What a change does, as far as the change and the plan tell."""
     match change:
-        case SampleSize():
+        case changes.SampleSize():
             population = plan.population(change.population)
             if population is not None and change.n > population.n:
                 return ("more_items",)
             return ("fewer_items", *_shift(change.dropped_favour))
-        case ExcludedItems() | ExcludedClusters():
+        case changes.ExcludedItems() | changes.ExcludedClusters():
             return ("fewer_items", *_shift(change.dropped_favour))
-        case MissingPolicyChange():
+        case changes.MissingPolicyChange():
             return _missing(plan.missing, change.missing)
-        case ThresholdChange():
+        case changes.ThresholdChange():
             return ("chosen_apart",) if change.chosen_on == "separate_split" else ("chosen_on_outcomes",)
-        case ArmRemoved():
+        case changes.ArmRemoved():
             return ("selective",)
-        case HypothesisChange():
+        case changes.HypothesisChange():
             return _hypothesis(change.how)
-        case RuleChange():
+        case changes.RuleChange():
             return _rule(change, plan)
-        case SesoiChange():
+        case changes.SesoiChange():
             return _sesoi(change, plan)
-        case MultiplicityChange():
+        case changes.MultiplicityChange():
             return _multiplicity(
                 None if plan.multiplicity is None else plan.multiplicity.policy, change.policy
             )
-        case StoppingChange():
+        case changes.StoppingChange():
             return ("more_chances",)
-        case DisputedItems() | EndpointChange() | TestChange() | JudgeChange() | OtherChange():
+        case (
+            changes.DisputedItems()
+            | changes.EndpointChange()
+            | changes.TestChange()
+            | changes.JudgeChange()
+            | changes.OtherChange()
+        ):
             return ("not_known",)
 
 
-def _shift(dropped_favour: Favours | None) -> Iterator[Effect]:
+def _shift(dropped_favour: changes.Favours | None) -> Iterator[Effect]:
     match dropped_favour:
         case "candidate":
             yield "lower_delta"
@@ -172,7 +159,7 @@ def _hypothesis(how: str) -> tuple[Effect, ...]:
     return ("selective",) if how == "dropped" else ("not_known",)
 
 
-def _rule(change: RuleChange, plan: Plan) -> tuple[Effect, ...]:
+def _rule(change: changes.RuleChange, plan: Plan) -> tuple[Effect, ...]:
     """A rule that asks for more clauses is harder to pass, one that asks for fewer easier."""
     hypothesis = plan.hypothesis(change.hypothesis)
     if hypothesis is None:
@@ -187,7 +174,7 @@ def _asks(rule: Rule) -> frozenset[Rule]:
     return frozenset(rule.parts) if isinstance(rule, All) else frozenset({rule})
 
 
-def _sesoi(change: SesoiChange, plan: Plan) -> tuple[Effect, ...]:
+def _sesoi(change: changes.SesoiChange, plan: Plan) -> tuple[Effect, ...]:
     planned = (plan.sesoi or {}).get(change.endpoint)
     if planned is None:
         return ("not_known",)

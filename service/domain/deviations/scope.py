@@ -4,23 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from service.domain.deviations.changes import (
-    ArmRemoved,
-    Change,
-    DisputedItems,
-    EndpointChange,
-    ExcludedClusters,
-    ExcludedItems,
-    HypothesisChange,
-    JudgeChange,
-    MissingPolicyChange,
-    MultiplicityChange,
-    RuleChange,
-    SampleSize,
-    SesoiChange,
-    TestChange,
-    ThresholdChange,
-)
+from service.domain.deviations import changes
 from service.domain.faults import SHOWN
 from service.domain.plans.plan import Hypothesis, Plan
 from service.domain.plans.population import Manifest
@@ -30,73 +14,78 @@ from service.domain.verdicts.analyses import tests_of
 from service.errors import Fault, InvalidData
 
 
-def touched(plan: Plan, change: Change) -> tuple[Hypothesis, ...]:
+def touched(plan: Plan, change: changes.Change) -> tuple[Hypothesis, ...]:
     """The hypotheses a change bears on; all of them where it does not say."""
     every = tuple(plan.hypotheses or ())
     match change:
-        case SampleSize() | ExcludedItems() | ExcludedClusters() | DisputedItems():
+        case (
+            changes.SampleSize()
+            | changes.ExcludedItems()
+            | changes.ExcludedClusters()
+            | changes.DisputedItems()
+        ):
             return tuple(each for each in every if each.population == change.population)
-        case ThresholdChange():
+        case changes.ThresholdChange():
             return tuple(each for each in every if change.population in (None, each.population))
-        case EndpointChange() | RuleChange() | HypothesisChange():
+        case changes.EndpointChange() | changes.RuleChange() | changes.HypothesisChange():
             return tuple(each for each in every if each.id == change.hypothesis)
-        case SesoiChange() | JudgeChange():
+        case changes.SesoiChange() | changes.JudgeChange():
             return tuple(each for each in every if change.endpoint in plan.endpoints_asked(each))
-        case TestChange():
+        case changes.TestChange():
             return tuple(each for each in every if change.test in tests_of(each))
         case _:  # an arm that is dropped leaves the others selected
             return every
 
 
-def check(plan: Plan, change: Change, manifests: Mapping[str, Manifest]) -> None:
+def check(plan: Plan, change: changes.Change, manifests: Mapping[str, Manifest]) -> None:
     """Refuse a change that names what the plan does not have, or that changes nothing.
 
     Raises:
         InvalidData: naming the field and what the plan has.
     """
     match change:
-        case SampleSize():
+        case changes.SampleSize():
             _known("population", change.population, [each.id for each in plan.populations or ()])
             population = plan.population(change.population)
             _changed("n", change.n != (population.n if population else None))
-        case ExcludedItems() | DisputedItems():
+        case changes.ExcludedItems() | changes.DisputedItems():
             _known("population", change.population, list(manifests))
             _all_known("item_ids", change.item_ids, manifests[change.population].positions)
-        case ExcludedClusters():
+        case changes.ExcludedClusters():
             _known("population", change.population, list(manifests))
             clusters = manifests[change.population].clusters or ()
             _all_known("clusters", change.clusters, dict.fromkeys(clusters, 0))
-        case MissingPolicyChange():
+        case changes.MissingPolicyChange():
             _changed("missing", change.missing != plan.missing)
-        case ThresholdChange():
+        case changes.ThresholdChange():
             _threshold(plan, change)
-        case EndpointChange():
+        case changes.EndpointChange():
             _hypothesis(plan, change.hypothesis)
             found = plan.hypothesis(change.hypothesis)
             _changed("endpoint", found is None or found.endpoint != change.endpoint)
-        case HypothesisChange():
+        case changes.HypothesisChange():
             if change.how != "added":
                 _hypothesis(plan, change.hypothesis)
-        case RuleChange():
+        case changes.RuleChange():
             _rule(plan, change)
-        case SesoiChange():
+        case changes.SesoiChange():
             _known("endpoint", change.endpoint, [each.id for each in plan.endpoints or ()])
             planned = (plan.sesoi or {}).get(change.endpoint)
             _changed("margin", planned is None or planned.exact() != change.margin.exact())
-        case JudgeChange():
+        case changes.JudgeChange():
             _known("endpoint", change.endpoint, [each.id for each in plan.endpoints or ()])
-        case TestChange():
+        case changes.TestChange():
             _known("test", change.test, [each.id for each in plan.tests or ()])
-        case ArmRemoved():
+        case changes.ArmRemoved():
             arms = {arm for each in plan.populations or () for arm in plan.arms(each.id)}
             _known("arm", change.arm, sorted(arms))
-        case MultiplicityChange():
+        case changes.MultiplicityChange():
             _changed("policy", plan.multiplicity is None or plan.multiplicity.policy != change.policy)
         case _:
             return
 
 
-def _threshold(plan: Plan, change: ThresholdChange) -> None:
+def _threshold(plan: Plan, change: changes.ThresholdChange) -> None:
     """A threshold the plan has, at another value; on a population it does not have, any value is new."""
     _known("name", change.name, sorted({each.name for each in plan.thresholds or ()}))
     if change.population is not None:
@@ -109,7 +98,7 @@ def _threshold(plan: Plan, change: ThresholdChange) -> None:
     _changed("value", planned != {change.value})
 
 
-def _rule(plan: Plan, change: RuleChange) -> None:
+def _rule(plan: Plan, change: changes.RuleChange) -> None:
     _hypothesis(plan, change.hypothesis)
     try:
         actual = parse(change.rule)

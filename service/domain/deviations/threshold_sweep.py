@@ -150,15 +150,12 @@ def _point(rows: Rows, sweep: Sweep, hypothesis: Hypothesis, point: SweepPoint) 
     if point.counts is not None:
         return _from_counts(point.value, point.counts)
     missing = endpoint_at(hypothesis.endpoint, sweep.name, point.value)
+    return _nothing(point.value, None, NO_ROWS.format(missing))
+
+
+def _nothing(value: float, source: Literal["attached"] | None, reason: str) -> PointFound:
     return PointFound(
-        value=point.value,
-        source=None,
-        endpoint=None,
-        delta=None,
-        ci=None,
-        n=None,
-        outcome=None,
-        reason=NO_ROWS.format(missing),
+        value=value, source=source, endpoint=None, delta=None, ci=None, n=None, outcome=None, reason=reason
     )
 
 
@@ -208,17 +205,7 @@ def _from_counts(value: float, counts: Fourfold) -> PointFound:
     try:
         answer = test.answer(test.request.model_validate(counts.model_dump())).model_dump(mode="json")
     except (ForelockError, ValueError):
-        reason = "the attached counts hold no item"
-        return PointFound(
-            value=value,
-            source="attached",
-            endpoint=None,
-            delta=None,
-            ci=None,
-            n=None,
-            outcome=None,
-            reason=reason,
-        )
+        return _nothing(value, "attached", "the attached counts hold no item")
     ends, analysis = observe(answer, ("ci",)).value, answer["analysis"]
     return PointFound(
         value=value,

@@ -29,13 +29,7 @@ from service.domain.rules.rule import (
     quantities,
 )
 from service.domain.rules.settings import Setting
-from service.domain.rules.truth import (
-    Truth,
-    conjunction,
-    disjunction,
-    holds,
-    negation,
-)
+from service.domain.rules.truth import Truth, carried_up, holds
 from service.domain.verdicts.family import asks_small_p
 
 SCALARS = ("delta", "p_value", "low", "high")
@@ -120,14 +114,10 @@ def field_bounds(setting: Setting, size: Size, family: LeastFamily | None = None
 def attainable(rule: Rule, bounds: Mapping[str, Bounds]) -> Truth:
     """The rule's truth whatever the results; None when it depends on them."""
     match rule:
-        case All():
-            if any(_contradict(group, bounds) for group in _by_field(rule.parts)):
-                return False
-            return conjunction([attainable(part, bounds) for part in rule.parts])
-        case AnyOf():
-            return disjunction([attainable(part, bounds) for part in rule.parts])
-        case Not():
-            return negation(attainable(rule.part, bounds))
+        case All() if any(_contradict(group, bounds) for group in _by_field(rule.parts)):
+            return False
+        case All() | AnyOf() | Not():
+            return carried_up(rule, lambda part: attainable(part, bounds))
         case _:
             return clause_truth(rule, bounds)
 

@@ -21,6 +21,7 @@ from service.domain.power.enumerated.rule import EnumeratedRule
 from service.domain.power.exact import UNKNOWN_POWER, ExactPower, intact_chance
 from service.domain.power.procedure.cost import nanoseconds, overhead
 from service.domain.power.procedure.data import World
+from service.domain.power.procedure.fields import NOT_SIMULATED
 from service.domain.power.procedure.procedure import Procedure
 from service.domain.power.records import PowerAt
 from service.domain.power.search import MOST_ITEMS, Budget
@@ -41,7 +42,6 @@ LONGEST = 5e8
 """Nanoseconds that one entry may take where fewer data sets would tell nothing."""
 
 TOO_LARGE = "too many units to simulate within the bound on lint's cost"
-NOT_SIMULATED = "the rule has a field that is not simulated here"
 IMPOSSIBLE = "a difference this large needs at least as large a share of discordant items"
 
 

@@ -75,24 +75,26 @@ class PowerAt(Record):
     reason: str | None = Field(None, description="Why power is null.")
 
 
-class Detectable(Record):
-    """The smallest true difference at which the rule holds with the target power."""
+class _Sought(Record):
+    """What is taken to be true where something is sought that gives the target power."""
 
     discordance: float | None = Field(description="True share of items on which the arms differ.")
     spread: float | None = Field(None, description="True SD of the item differences, score units.")
     target: float = 0.8
+
+
+class Detectable(_Sought):
+    """The smallest true difference at which the rule holds with the target power."""
+
     effect: float | None = Field(
         description="Signed like the claim, a proportion or score units; null where there is none."
     )
     reason: str | None = None
 
 
-class RequiredN(Record):
+class RequiredN(_Sought):
     """Items needed for the target power."""
 
-    discordance: float | None = Field(description="True share of items on which the arms differ.")
-    spread: float | None = Field(None, description="True SD of the item differences, score units.")
-    target: float = 0.8
     truth: float = Field(description="True difference, a proportion or score units.")
     n: int | None = Field(description="From here on power stays at the target at every size looked at.")
     n_clusters: int | None = Field(None, description="The same in clusters of the planned sizes.")

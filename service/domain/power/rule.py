@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from service.domain.checks.claim import claim_findings
@@ -90,6 +91,18 @@ def _together(plan: Plan, setting: Setting) -> set[str]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Whose power is asked for, with the share of the budget that it may spend."""
+
+    plan: Plan
+    facts: Mapping[str, ManifestFacts]
+    setting: Setting
+    share: int
+    whole: bool
+    refused: bool
+
+
 def _of(
     plan: Plan,
     facts: Mapping[str, ManifestFacts],
@@ -98,10 +111,14 @@ def _of(
     *,
     whole: bool,
     refused: bool,
-    beside: tuple[Amounts, ...] = (),
 ) -> RulePower:
+    return _found(_Asked(plan, facts, setting, share, whole, refused))
+
+
+def _found(asked: _Asked, beside: tuple[Amounts, ...] = ()) -> RulePower:
+    plan, facts, setting, whole = asked.plan, asked.facts, asked.setting, asked.whole
     if other_endpoints(setting) or asks_amounts(setting):
-        return _several(plan, facts, setting, share, whole=whole, refused=refused)
+        return _several(asked)
     hypothesis, population, endpoint = setting.hypothesis, setting.population, setting.endpoint
     if population is None or endpoint is None or not ready(plan, setting):
         return RulePower(hypothesis=hypothesis.id, method=None, reason=NOT_READY)
@@ -124,7 +141,7 @@ def _of(
     if changes.get("can_pass") is False:
         why = "no outcome makes the rule true"
         return base.model_copy(update={**changes, "reason": why})
-    if refused:
+    if asked.refused:
         return base.model_copy(update={**changes, "reason": REFUSED})
     worlds = {
         each.hypothesis.id: known
@@ -141,7 +158,7 @@ def _of(
     if (first := _not_reached(plan, hypothesis.id, tuple(worlds))) is not None:
         why = f"the family's sequence tests {first} before, whose p-values are not simulated"
         return base.model_copy(update={**changes, "reason": why})
-    budget = Budget(LINT_BUDGET / share, TABLE_BUDGET / share if whole else 0.0)
+    budget = Budget(LINT_BUDGET / asked.share, TABLE_BUDGET / asked.share if whole else 0.0)
     power = HypothesisPower(plan, facts, setting, worlds, size.n, budget, beside)
     return base.model_copy(update={**changes, **_table(power, whole=whole)})
 
@@ -155,16 +172,9 @@ def _not_reached(plan: Plan, name: str, drawn: tuple[str, ...]) -> str | None:
     return next((each for each in before if each in never), None)
 
 
-def _several(
-    plan: Plan,
-    facts: Mapping[str, ManifestFacts],
-    setting: Setting,
-    share: int,
-    *,
-    whole: bool,
-    refused: bool,
-) -> RulePower:
+def _several(asked: _Asked) -> RulePower:
     """Of a rule that speaks of several endpoints, or of amounts: part by part."""
+    plan, facts, setting = asked.plan, asked.facts, asked.setting
     hypothesis, population, parts = setting.hypothesis, setting.population, parts_of(setting)
     base = RulePower(hypothesis=hypothesis.id, method=None)
     if population is None or not ready(plan, setting):
@@ -179,15 +189,15 @@ def _several(
     bounds = field_bounds(setting, size, LeastFamily.of(plan, settings(plan), facts))
     if setting.rule is not None and attainable(setting.rule, bounds) is False:
         return base.model_copy(update={"can_pass": False, "reason": "no outcome makes the rule true"})
-    if refused:
+    if asked.refused:
         return base.model_copy(update={"reason": REFUSED})
     if asks_amounts(setting):
-        return base.model_copy(update=_amounts_table(found, LINT_BUDGET / share, whole=whole))
+        return base.model_copy(update=_amounts_table(found, LINT_BUDGET / asked.share, whole=asked.whole))
     if parts.own is None:
         return base.model_copy(update={"reason": "the rule asks nothing of the hypothesis' own endpoint"})
     apart = own_part(plan, hypothesis, parts.own)
     own = next(each for each in settings(apart) if each.hypothesis.id == hypothesis.id)
-    return _of(apart, facts, own, share, whole=whole, refused=refused, beside=found)
+    return _found(replace(asked, plan=apart, setting=own), beside=found)
 
 
 def _in_family(plan: Plan, setting: Setting, parts: tuple[Amounts, ...]) -> tuple[Amounts, ...] | str:

@@ -15,7 +15,7 @@ from service.domain.power.enumerated.truth_sets import TRUE, Sets, combine_sets
 from service.domain.power.least_p import Size
 from service.domain.power.level_records import SLACK, RuleLevel, exceeds
 from service.domain.power.procedure.data import World, draw
-from service.domain.power.procedure.fields import SimulatedSets
+from service.domain.power.procedure.fields import NOT_SIMULATED, SimulatedSets
 from service.domain.power.procedure.procedure import Group, Procedure
 from service.domain.power.procedure.sequential import SequentialEvidence
 from service.domain.power.search import MOST_ITEMS
@@ -39,7 +39,6 @@ LOOKED_AT = 4000
 """Data sets of plans with looks: their tests are cheap, and their levels close to alpha."""
 
 SEED = 20_270_102
-NOT_SIMULATED = "the rule has a field that is not simulated here"
 NOTHING_TO_DRAW = "it is simulated from a SESOI and at least two units"
 
 Truths = tuple[float, ...]

@@ -9,7 +9,7 @@ from service.domain.resolution.records import Audit, AuditRequest, Compatible, R
 from service.domain.resolution.resolve import DEFAULT_EFFECT, percent
 from service.kernels.power import mcnemar_critical
 from service.stats.shared import registry
-from service.stats.shared.common import amount, p_text
+from service.stats.shared.sentences import amount, p_text
 
 ASSUMED_ICC = 0.05
 

@@ -8,8 +8,8 @@ from service.domain.resolution.reach import of_clusters, of_items, of_pairs
 from service.domain.resolution.records import PowerAgainst, Reach, Resolution, ResolutionRequest
 from service.errors import InvalidData
 from service.kernels.clusters import codes_of, intraclass_correlation
-from service.stats.shared.common import amount, is_binary
-from service.stats.shared.pairs import require_size
+from service.stats.shared.columns import is_binary, require_size
+from service.stats.shared.sentences import amount
 
 LEAST = 5
 """Items of a pilot that a spread may rest on."""

@@ -96,6 +96,12 @@ class Observation:
     """The least and the most that a drawn value may be, in every combination of an interval's ends."""
 
 
+def analysis_of(answer: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+    """The analysis in an answer; empty where there is none."""
+    found = answer.get("analysis")
+    return found if isinstance(found, Mapping) else {}
+
+
 def observe(answer: Mapping[str, JsonValue], path: tuple[str, ...]) -> Observation:
     """A field of an answer. An interval's null end counts as unbounded where its reason is `infinite`."""
     analysis = answer.get("analysis")

@@ -112,30 +112,29 @@ class Is(Record):
         return f"{self.field} is {'true' if self.value else 'false'}"
 
 
-class All(Record):
+class _Joined(Record):
+    """Several parts, of which none is joined the same way."""
+
+    kind: str
+    parts: tuple[Rule, ...] = Field(min_length=2)
+
+    @model_validator(mode="after")
+    def _is_flat(self) -> Self:
+        if any(part.kind == self.kind for part in self.parts):
+            raise ValueError(f"`{self.kind}` inside `{self.kind}` is written flat")
+        return self
+
+
+class All(_Joined):
     """Every part holds. Parts that are themselves `all` are written out flat."""
 
     kind: Literal["all"] = "all"
-    parts: tuple[Rule, ...] = Field(min_length=2)
-
-    @model_validator(mode="after")
-    def _is_flat(self) -> Self:
-        if any(isinstance(part, All) for part in self.parts):
-            raise ValueError("`all` inside `all` is written flat")
-        return self
 
 
-class AnyOf(Record):
+class AnyOf(_Joined):
     """At least one part holds. Parts that are themselves `any` are written out flat."""
 
     kind: Literal["any"] = "any"
-    parts: tuple[Rule, ...] = Field(min_length=2)
-
-    @model_validator(mode="after")
-    def _is_flat(self) -> Self:
-        if any(isinstance(part, AnyOf) for part in self.parts):
-            raise ValueError("`any` inside `any` is written flat")
-        return self
 
 
 class Not(Record):

@@ -5,7 +5,7 @@ A field that is undefined makes its clause unknown, and Kleene's strong logic ca
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -47,14 +47,21 @@ Observed = Fraction | float | bool | Ends | None
 def combine(rule: Rule, truth_of: Mapping[Clause, Truth]) -> Truth:
     """Kleene's strong logic over the truth of the clauses; a clause that is not listed is unknown."""
     match rule:
-        case All():
-            return conjunction([combine(part, truth_of) for part in rule.parts])
-        case AnyOf():
-            return disjunction([combine(part, truth_of) for part in rule.parts])
-        case Not():
-            return negation(combine(rule.part, truth_of))
+        case All() | AnyOf() | Not():
+            return carried_up(rule, lambda part: combine(part, truth_of))
         case _:
             return truth_of.get(rule)
+
+
+def carried_up(rule: All | AnyOf | Not, truth: Callable[[Rule], Truth]) -> Truth:
+    """A compound rule's truth from that of its parts."""
+    match rule:
+        case All():
+            return conjunction([truth(part) for part in rule.parts])
+        case AnyOf():
+            return disjunction([truth(part) for part in rule.parts])
+        case Not():
+            return negation(truth(rule.part))
 
 
 def conjunction(truths: list[Truth]) -> Truth:

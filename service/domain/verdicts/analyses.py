@@ -34,7 +34,8 @@ from service.errors import ForelockError
 from service.records import Record
 from service.stats.shared import registry
 from service.stats.shared.certainty import BEYOND, DRAWN
-from service.stats.shared.common import Request, is_binary
+from service.stats.shared.columns import is_binary
+from service.stats.shared.common import Request
 from service.stats.shared.registry import StatTest
 from service.stats.shared.resampling import MOST_DRAWS
 

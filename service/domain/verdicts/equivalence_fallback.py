@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+
+from pydantic import JsonValue
 
 from service.domain.plans.plan import Hypothesis
-from service.domain.rules.fields import observe
+from service.domain.rules.fields import analysis_of, observe
 from service.domain.verdicts.analyses import Analyses, JsonObject
 from service.domain.verdicts.family import Family, largest_tost_p
 from service.domain.verdicts.parts import EquivalenceFallback, Span
@@ -26,7 +27,7 @@ def equivalence_fallback(
     if hypothesis.equivalence is None or not answers:
         return None
     way, answer = max(answers, key=lambda each: _hardness(each[1]))
-    analysis = _analysis(answer)
+    analysis = analysis_of(answer)
     p = largest_tost_p(each for _, each in answers)
     ci = analysis.get("ci")
     ci = ci if isinstance(ci, Mapping) else {}
@@ -69,11 +70,6 @@ def _hardness(answer: JsonObject) -> tuple[int, float]:
     return 0 if found is True else 2 if found is False else 1, 1.0 if p is None else p
 
 
-def _analysis(answer: JsonObject) -> Mapping[str, Any]:
-    found = answer.get("analysis")
-    return found if isinstance(found, Mapping) else {}
-
-
-def _number(found: Mapping[str, Any], name: str) -> float | None:
+def _number(found: Mapping[str, JsonValue], name: str) -> float | None:
     value = found.get(name)
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -15,7 +15,8 @@ from service.domain.plans.unit_order import ranks
 from service.domain.rules.feeding import margin_for
 from service.domain.verdicts.outcomes import Outcomes, PlanViolatedError, pair_up
 from service.stats.shared import registry
-from service.stats.shared.common import Request, is_binary
+from service.stats.shared.columns import is_binary
+from service.stats.shared.common import Request
 from service.stats.shared.curves import Points
 from service.stats.shared.registry import StatTest
 

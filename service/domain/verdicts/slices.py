@@ -21,7 +21,7 @@ from service.domain.verdicts.parts import Span
 from service.domain.verdicts.worst_case import Way
 from service.kernels.clusters import codes_of
 from service.records import Record
-from service.stats.shared.common import is_binary
+from service.stats.shared.columns import is_binary
 from service.stats.shared.pairs import floored
 from service.stats.shared.sliced import MOST_SLICES, Reversal, Standing
 from service.stats.shared.slicing import (

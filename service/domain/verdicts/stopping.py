@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,7 @@ from service.domain.plans.plan import GroupSequential, Hypothesis, Plan, Populat
 from service.domain.plans.population import Manifest
 from service.domain.plans.unit_order import look_units, ranks
 from service.domain.rules.feeding import is_ordered
+from service.domain.rules.fields import analysis_of
 from service.domain.verdicts.analyses import Analyses, JsonObject, analyse, tests_of
 from service.domain.verdicts.family import is_secondary
 from service.domain.verdicts.outcomes import NOT_RECEIVED, Outcomes
@@ -159,12 +159,7 @@ def _decided(plan: Plan, hypothesis: Hypothesis, found: Analyses) -> bool:
 def _ended(hypothesis: Hypothesis, test: str, found: Analyses) -> bool:
     if test == hypothesis.equivalence and found.shows_equivalence(hypothesis):
         return True
-    here = [_analysis(answers.get(test, {})) for _, answers in found.of_rule(hypothesis)]
+    here = [analysis_of(answers.get(test, {})) for _, answers in found.of_rule(hypothesis)]
     if all(each.get("decision") == "reject" for each in here):
         return True
     return test != hypothesis.equivalence and all(each.get("equivalent") is True for each in here)
-
-
-def _analysis(answer: JsonObject) -> Mapping[str, Any]:
-    found = answer.get("analysis")
-    return found if isinstance(found, Mapping) else {}

@@ -19,7 +19,7 @@ from service.domain.verdicts.parts import Span, Strata, StratumEffect
 from service.kernels import tango
 from service.kernels.clusters import cluster_sums, codes_of, robust_errors
 from service.kernels.t_distribution import t_quantile
-from service.stats.shared.common import is_binary
+from service.stats.shared.columns import is_binary
 
 LEVEL = 0.95
 MOST = 200

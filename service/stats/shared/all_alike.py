@@ -11,7 +11,7 @@ from pydantic import Field
 from service.kernels import many_arms
 from service.kernels.streams import BLOCK
 from service.records import Record
-from service.stats.shared.common import is_binary
+from service.stats.shared.columns import is_binary
 
 BLOCKS = range(4)
 """What the permutation within clusters is drawn with."""

@@ -16,26 +16,16 @@ from service.kernels.clusters import cluster_sums, codes_of
 from service.kernels.metrics import METRICS, ORDERS, PairedSums
 from service.kernels.moments import difference_noise
 from service.stats.shared.clustering import lopsided_clusters
-from service.stats.shared.common import (
-    MAX_ITEMS,
-    Column,
-    Finite,
-    Labels,
-    Request,
-    StatWarning,
-    amount,
-    is_binary,
-    require_equal_lengths,
-)
+from service.stats.shared.columns import is_binary, require_equal_lengths, require_size
+from service.stats.shared.common import MAX_ITEMS, Column, Finite, Labels, Request, StatWarning
 from service.stats.shared.pairs import FourCounts, PairedCounts, tabulate
+from service.stats.shared.sentences import amount
 from service.stats.shared.skewness import skewed
 from service.stats.shared.warnings import define
 
 MetricName = Literal["mean", "accuracy", "precision", "recall", "f1", "bleu"]
 
 MAX_REPLICATES = 10_000
-LARGEST = 1e150
-"""Values beyond this overflow when squared."""
 
 METRIC_UNDEFINED = define(
     "METRIC_UNDEFINED",
@@ -313,10 +303,7 @@ def item_means(column: Column | Replicates, path: str) -> NDArray[np.float64]:
         sizes = np.array([len(runs) for runs in column if isinstance(runs, list)])
         column = [value for runs in column if isinstance(runs, list) for value in runs]
     values = np.array(column, dtype=np.float64)
-    if np.abs(values).max() > LARGEST:
-        raise InvalidData.field(
-            path, f"holds values beyond {LARGEST:g} in size", "send them in a larger unit"
-        )
+    require_size(values, path)
     if sizes is None:
         return values
     return np.asarray(np.add.reduceat(values, np.cumsum(sizes) - sizes) / sizes)

@@ -16,8 +16,10 @@ from service.kernels.max_t import ManyArms
 from service.kernels.standings import tied_sets
 from service.kernels.streams import block_count
 from service.stats.shared.certainty import of_share
-from service.stats.shared.common import Analysis, Proportion, Request, Resampling, StatWarning, level_text
-from service.stats.shared.resampling import DEFAULT_DRAWS, DEFAULT_SEED
+from service.stats.shared.common import Analysis, Proportion, Request, Resampling, StatWarning
+from service.stats.shared.fields import DrawSeed
+from service.stats.shared.resampling import DEFAULT_DRAWS, first_seed
+from service.stats.shared.sentences import level_text
 from service.stats.shared.standings import NO_SPREAD, TOO_FEW, ComparedPair, Standings
 from service.stats.shared.warnings import FLOOR_ABOVE_ALPHA, define
 
@@ -53,9 +55,7 @@ class BoardOptions(Request):
         le=100_000,
         description="Draws of signs, a count; not used where all patterns are listed. Default 10,000.",
     )
-    seed: int | None = Field(
-        None, ge=0, le=2**53, description="Seed of the draws; used only where something is drawn. Default 42."
-    )
+    seed: DrawSeed = None
 
     @property
     @abstractmethod
@@ -70,7 +70,7 @@ class BoardOptions(Request):
     @property
     def first_seed(self) -> int:
         """Of the draws."""
-        return DEFAULT_SEED if self.seed is None else self.seed
+        return first_seed(self.seed)
 
     @property
     def lists_all(self) -> bool:

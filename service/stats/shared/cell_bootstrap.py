@@ -33,15 +33,13 @@ from service.stats.shared.cell_lines import (
 )
 from service.stats.shared.certainty import SIGNS, chance_of_signs
 from service.stats.shared.pairs import P_FLOOR
-from service.stats.shared.shows import TIE
+from service.stats.shared.shows import TIE, Path
 
 UNTOLD = 2e-11
 """Nearer than this to the level, the test is asked which side a percentile lies on."""
 
 FEW = 88
 """With more items than these every difference of a half and more has signs rarer than `SIGNS`."""
-
-Path = tuple[str, ...]
 
 
 @dataclass(frozen=True)

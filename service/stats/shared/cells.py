@@ -17,9 +17,8 @@ from scipy import special
 from service.kernels import tango
 from service.kernels.rule_enumeration import Floats, Ints
 from service.stats.shared.cell_lines import Asker, EndLines, Line, Pattern, counted, stepped, valued
-from service.stats.shared.shows import TIE
+from service.stats.shared.shows import TIE, Path
 
-Path = tuple[str, ...]
 MEANS = ("mean", "accuracy")
 """Metrics whose difference on binary pairs is that of the discordant counts."""
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from service.errors import InvalidData
 from service.kernels.clusters import (
@@ -21,10 +22,14 @@ from service.kernels.clusters import (
     size_cv,
 )
 from service.records import Record
-from service.stats.shared.common import Labels, PairedColumns, StatWarning, require_equal_lengths
-from service.stats.shared.pairs import require_size
+from service.stats.shared.columns import require_equal_lengths, require_size, require_two_clusters
+from service.stats.shared.common import Labels, PairedColumns, StatWarning
+from service.stats.shared.fields import Clusters
 from service.stats.shared.skewness import skewed
 from service.stats.shared.warnings import CAUTION, FEW_CLUSTERS, define
+
+Estimand = Literal["item_weighted", "cluster_weighted"]
+"""What a difference weights alike: items or clusters."""
 
 FEW, ENOUGH, UNEVEN = 10, 30, 0.5
 LEAST_DF = 4
@@ -105,6 +110,18 @@ def cluster_warnings(sizes: NDArray[np.float64]) -> tuple[StatWarning, ...]:
 def lopsided_clusters(residuals: NDArray[np.float64], sizes: NDArray[np.float64]) -> tuple[StatWarning, ...]:
     """SKEWED, of what each cluster adds (G,), where clusters are enough and alike so that nothing else is said."""
     return () if cluster_warnings(sizes) else skewed(residuals, "clusters")
+
+
+class PairedItems(PairedColumns):
+    """Two arms on the same items, and optionally each item's cluster."""
+
+    clusters: Clusters = None
+
+    @model_validator(mode="after")
+    def _clusters_fit(self) -> Self:
+        require_equal_lengths({"baseline": self.baseline, "clusters": self.clusters})
+        require_two_clusters(self.clusters)
+        return self
 
 
 class ClusteredColumns(PairedColumns):

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Hashable, Mapping, Sequence
-from decimal import Decimal
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, model_validator
 
-from service.errors import Fault, InvalidData
+from service.errors import InvalidData
 from service.kernels.streams import BIT_GENERATOR
 from service.records import Record, StrictRecord
+from service.stats.shared.columns import require_equal_lengths
+
+M = TypeVar("M", bound=str)
 
 MAX_ITEMS = 1_000_000
 """Longest column a stateless request may carry."""
@@ -27,6 +28,8 @@ Alternative = Annotated[
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Proportion = Annotated[float, Field(ge=1e-12, le=1 - 1e-9, allow_inf_nan=False)]
 """A level or alpha: strictly inside (0, 1), and far enough from the ends for its quantiles to be known."""
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Probability = Share
 Count = Annotated[int, Field(ge=0, le=10**9)]
 Column = Annotated[list[Finite], Field(max_length=MAX_ITEMS, fail_fast=True)]
 Labels = (
@@ -68,6 +71,13 @@ class Interval(Record):
     method: str = Field(description="How the ends were computed.")
     closed: bool = Field(True, description="True: the ends belong to the interval.")
 
+    @classmethod
+    def by_method(
+        cls, ends: Mapping[M, tuple[float | None, float | None]], level: float
+    ) -> dict[M, Interval]:
+        """Intervals of one level, from their ends."""
+        return {name: cls(low=low, high=high, level=level, method=name) for name, (low, high) in ends.items()}
+
 
 class Resampling(Record):
     """How a distribution was obtained: computed exactly, or drawn."""
@@ -82,6 +92,10 @@ class Resampling(Record):
     def drawn(cls, n: int, seed: int) -> Resampling:
         """So many draws from this seed."""
         return cls(exact=False, n_resamples=n, seed=seed, bit_generator=BIT_GENERATOR)
+
+
+COMPUTED = Resampling(exact=True, error_bound=1e-9)
+"""Of chances that were computed rather than drawn."""
 
 
 class Analysis(Record):
@@ -159,111 +173,3 @@ class PairedColumns(Request):
     def arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Baseline and candidate as float arrays of shape (n,)."""
         return np.asarray(self.baseline, dtype=np.float64), np.asarray(self.candidate, dtype=np.float64)
-
-
-def require_two_clusters(clusters: Collection[Hashable] | None) -> None:
-    """Refuse a single cluster, which shows nothing of others; None is no clusters at all."""
-    if clusters is not None and len(set(clusters)) < 2:
-        raise InvalidData.field("clusters", "hold a single cluster", "send two clusters or leave them out")
-
-
-def require_equal_lengths(columns: dict[str, Sequence[object]]) -> None:
-    """Refuse columns of different length, naming both; refuse empty ones."""
-    (first, reference), *others = columns.items()
-    for name, column in others:
-        if len(column) != len(reference):
-            raise InvalidData.field(
-                name,
-                f"has {len(column)} values where {first} has {len(reference)}",
-                "send one value per item in every column, in the same order",
-            )
-    if len(reference) == 0:
-        raise InvalidData(
-            "no items were sent", [Fault(name, "is empty", "send at least one item") for name in columns]
-        )
-
-
-def require_binary(values: NDArray[np.float64], path: str) -> None:
-    """Refuse anything but 0 and 1."""
-    if not np.all((values == 0) | (values == 1)):
-        raise InvalidData.field(path, "holds values other than 0 and 1", "this method is for binary outcomes")
-
-
-def is_binary(*columns: NDArray[np.float64]) -> bool:
-    """True when every value is 0 or 1."""
-    return all(bool(np.all((values == 0) | (values == 1))) for values in columns)
-
-
-def percent(proportion: float, digits: int = 2) -> str:
-    """A difference of proportions in percentage points: `+2.00 pp`, `0 pp`, and never a small one as 0."""
-    if proportion == 0:
-        return "0 pp"
-    told = f"{100 * proportion:+.{digits}f}"
-    return f"{told if float(told) else format(100 * proportion, '+.1g')} pp"
-
-
-def amount(difference: float, *, binary: bool) -> str:
-    """A difference in its endpoint's unit, signed: `+2.00 pp`, or score units `+0.25`; `0` has no sign."""
-    return percent(difference) if binary else f"{difference:+.4g}" if difference else "0"
-
-
-def within(margin: Fraction, *, binary: bool) -> str:
-    """A margin on both sides, to its last digit: `±2.00 pp`, `±0.125 pp`, or score units `±0.5`."""
-    value = 100 * margin if binary else margin
-    exact = format(Decimal(value.numerator) / Decimal(value.denominator), "f")
-    whole, _, places = exact.partition(".")
-    if binary:
-        return f"±{whole}.{places:0<2} pp"
-    return f"±{float(margin):g}" if places and len(exact) > 9 else f"±{exact}"
-
-
-def disagreement(ci: Interval, p: float, alpha: float, alternative: str, methods: str | None = None) -> str:
-    """Why an interval and a test of no difference tell different things, as a sentence; empty where they agree.
-
-    `methods`: what tells the two methods apart; None where one is the other turned around.
-    """
-    low, high = -math.inf if ci.low is None else ci.low, math.inf if ci.high is None else ci.high
-    if min(abs(low), abs(high)) <= 1e-9 or (low > 0 or high < 0) == (p < alpha):
-        return ""
-    causes = []
-    if alternative != "two-sided":
-        causes.append("the interval looks at both sides, the test at one")
-    if abs(1 - ci.level - alpha) > 1e-9:
-        causes.append(f"the interval's level is {level_text(ci.level)}, the test's alpha {alpha:.10g}")
-    if methods is not None:
-        causes.append(methods)
-    if not causes:
-        return ""
-    if p < alpha:
-        return f" The interval holds 0 although the test rejects: {'; '.join(causes)}."
-    return f" The interval excludes 0 although the test does not reject: {'; '.join(causes)}."
-
-
-def p_text(p: float, bound: str | None = None, alpha: float | None = None) -> str:
-    """A p-value as prose prints it: `p = 0.033`, never `p = 0`; a bound as the bound it is.
-
-    With `alpha`, as many digits as it takes to see on which side of it p lies.
-    """
-    if bound is not None:
-        return f"p {bound}"
-    if p < 1e-99:
-        return "p < 1e-99"
-    told = f"{p:.3f}" if p >= 0.001 else f"{p:.1e}"
-    for digits in range(4, 18):
-        if alpha is None or (float(told) < alpha) == (p < alpha):
-            break
-        told = f"{p:.{digits}g}"
-    return f"p = {told}"
-
-
-def level_text(proportion: float) -> str:
-    """A level or a power: `95%`, and never 100% for less."""
-    return f"{100 * proportion:.10g}%"
-
-
-def decision(p: float, alpha: float, null: str, *, bound: str | None = None, shows: str = "equality") -> str:
-    """What a test makes of its H0, `null` in words with its verb: p, the decision, and what it does not show."""
-    told = f"{p_text(p, bound, alpha)}, so {null}"
-    if p < alpha:
-        return f"{told} rejected at alpha {alpha:.10g}."
-    return f"{told} not rejected at alpha {alpha:.10g}, which does not show {shows}."

@@ -15,13 +15,13 @@ from service.kernels.mcnemar import Method
 from service.kernels.paired_exact import exact_seconds
 from service.kernels.streams import BLOCK, block_count
 from service.kernels.welch_power import welch_power
-from service.stats.shared.common import Alternative, Finite, Margin, Proportion, Request, amount, within
+from service.stats.shared.common import Alternative, Finite, Margin, Proportion, Request, Share
+from service.stats.shared.sentences import amount, within
 
 Test = Literal["welch", "student", "paired-t", "mcnemar", "tango", "sign-flip"]
 MOST_SPARSE = 110
 """Expected discordant items beyond which fewer than 10 never come up."""
 MEANS = ("welch", "student", "paired-t")
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Spread = Annotated[float, Field(gt=0, le=1e150, allow_inf_nan=False)]
 
 _NEEDS: dict[str, tuple[str, ...]] = {

@@ -12,6 +12,7 @@ from pydantic import Field
 from service.kernels.agreement import strict_agreement
 from service.kernels.effect_conversion import two_sided, z_difference
 from service.records import Record
+from service.stats.shared.fields import FindingName, StudyName
 from service.stats.shared.pairs import P_FLOOR
 
 Column = Sequence[float | None]
@@ -22,8 +23,8 @@ Column = Sequence[float | None]
 class StrictFinding(Record):
     """Strict agreement of one finding. Legacy."""
 
-    study: str = Field(description="Name of the study.")
-    finding: str = Field(description="Name of the finding.")
+    study: StudyName
+    finding: FindingName
     z: float = Field(description="|z_diff|, or the root mean square of several; no unit.")
     normal: float = Field(description="2 P(Z > z), as the document says; a probability.")
     chi_square: float = Field(description="P(chi-square on K df > sum of squares); a probability.")
@@ -33,7 +34,7 @@ class StrictFinding(Record):
 class StrictStudy(Record):
     """Simple mean over the findings of a study. Legacy."""
 
-    study: str = Field(description="Name of the study.")
+    study: StudyName
     normal: float = Field(description="Mean of the findings' `normal`, a probability.")
     chi_square: float = Field(description="Mean of the findings' `chi_square`, a probability.")
 

@@ -27,7 +27,7 @@ from service.stats.shared.cell_lines import (
     valued,
 )
 from service.stats.shared.cells import Cells
-from service.stats.shared.shows import TIE, Parameter
+from service.stats.shared.shows import TIE, Parameter, Path
 from service.stats.shared.simulated import Asked, Effort, Simulated, Units, Value
 
 CLOSE, SHORT = 1e-8, 0.8
@@ -40,8 +40,6 @@ TRUTH_PATTERNS: dict[str, Pattern] = {
     "superior": "rising",
     "minimum_effect": "rising",
 }
-
-Path = tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from service.kernels.clusters import ClusterSums, cluster_sums, codes_of
 from service.kernels.moments import difference_noise
 from service.kernels.order import completion_order, few_runs_p, permutation, sorted_p
 from service.stats.shared.clustering import ClusteredPairs
-from service.stats.shared.common import Labels, Request, StatWarning, is_binary, require_equal_lengths
+from service.stats.shared.columns import is_binary, require_equal_lengths
+from service.stats.shared.common import Labels, Request, StatWarning
 from service.stats.shared.warnings import define
 
 Floats = NDArray[np.float64]

@@ -5,26 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from struct import pack
-from typing import Annotated, Any, Self, cast, overload
+from typing import Annotated, Any, Literal, Self, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
+from scipy import special
 
 from service.errors import Fault, InvalidData
+from service.kernels import tango
+from service.kernels.paired_intervals import newcombe_interval, wald_interval
 from service.records import Record
-from service.stats.shared.common import Column, Count, Interval, Request, require_equal_lengths
+from service.stats.shared.columns import require_equal_lengths, require_size
+from service.stats.shared.common import Column, Count, Interval, Request
 from service.stats.shared.warnings import define
 
 Booleans = NDArray[np.bool_]
+IntervalMethod = Literal["tango", "newcombe", "wald"]
 
 P_FLOOR = 1e-300
 """Smaller p-values are given as this bound."""
-
-LARGEST = 1e150
-"""Values beyond this overflow when squared."""
 
 NO_DISCORDANT = define(
     "NO_DISCORDANT",
@@ -63,6 +65,15 @@ class PairedCounts(Record):
     def delta(self) -> float:
         """Candidate's share correct minus the baseline's."""
         return (self.only_candidate - self.only_baseline) / self.n
+
+    def ends(self, level: float) -> dict[IntervalMethod, tuple[float, float]]:
+        """Of the two-sided intervals of delta."""
+        b, c, z = self.only_candidate, self.only_baseline, float(special.ndtri(0.5 + level / 2))
+        return {
+            "tango": tango.interval(b, c, self.n, z),
+            "newcombe": newcombe_interval(self.both_correct, c, b, self.both_wrong, z),
+            "wald": wald_interval(b, c, self.n, z),
+        }
 
 
 class FourCounts(Request):
@@ -205,18 +216,19 @@ class PairsRequest(FourCounts, _Columns):
         return b'{"baseline":[%b],"candidate":[%b],%b' % (baseline, candidate, others[1:])
 
 
+class BinaryPairsRequest(PairsRequest):
+    """Two arms on the same items, each right (1) or wrong (0)."""
+
+    @model_validator(mode="after")
+    def _binary(self) -> Self:
+        _ = self.table
+        return self
+
+
 _COLUMNS = {"baseline", "candidate"}
 _SPELLED = np.frombuffer(b"0.0,", "<u4")
 """How JSON spells a 0 in a column, as a number of four bytes; one more spells a 1."""
 _ONE = np.float64(1).view(np.int64)
-
-
-def require_size(values: NDArray[np.float64], path: str) -> None:
-    """Refuse values (n,) whose squares would overflow."""
-    if np.abs(values).max(initial=0.0) > LARGEST:
-        raise InvalidData.field(
-            path, f"holds values beyond {LARGEST:g} in size", "send them in a larger unit"
-        )
 
 
 def tabulate(baseline: NDArray[np.float64], candidate: NDArray[np.float64]) -> PairedCounts:

@@ -11,7 +11,8 @@ from pydantic import Field
 from service.errors import InvalidData
 from service.kernels.repeated_runs import RepeatedRuns
 from service.records import Record
-from service.stats.shared.arms import LARGEST, MAX_REPLICATES, Replicates
+from service.stats.shared.arms import MAX_REPLICATES, Replicates
+from service.stats.shared.columns import LARGEST
 from service.stats.shared.common import MAX_ITEMS, Finite, Request
 
 Judgements = Annotated[list[Finite], Field(min_length=1, max_length=MAX_REPLICATES)]

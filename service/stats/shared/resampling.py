@@ -18,17 +18,10 @@ from service.kernels.inversion import SmoothMean, smooth_mean
 from service.kernels.metric_bootstrap import bca_ends, studentized_ends
 from service.kernels.paired_bootstrap import BinaryPairs
 from service.kernels.ratio_bootstrap import Inverted, on_grid, ratio_bootstrap
-from service.stats.shared import certainty
+from service.stats.shared import certainty, shows
 from service.stats.shared.certainty import Range, Support
-from service.stats.shared.common import (
-    Alternative,
-    Analysis,
-    Interval,
-    Proportion,
-    Request,
-    Resampling,
-    StatWarning,
-)
+from service.stats.shared.common import Alternative, Analysis, Interval, Request, Resampling, StatWarning
+from service.stats.shared.fields import Alpha, DrawCount, DrawSeed, Level
 from service.stats.shared.pairs import P_FLOOR, PairedCounts
 from service.stats.shared.warnings import BEYOND_RESAMPLES, MC_UNRESOLVED, unresolved
 
@@ -48,6 +41,11 @@ NO_SPREAD = "the data have too little spread to correct or studentize an interva
 
 UNTOLD = 1e-9
 """Transforms are accurate to less than this; a tail below it is given as a bound."""
+
+
+def first_seed(seed: int | None) -> int:
+    """The seed to draw from, where a request may name none."""
+    return DEFAULT_SEED if seed is None else seed
 
 
 class BootstrapOptions(Request):
@@ -71,18 +69,14 @@ class BootstrapOptions(Request):
         description="`seed`: 2000 draws of numpy's default_rng(42) with np.percentile and count/B, "
         "for reproducing published code; otherwise exact wherever possible.",
     )
-    alpha: Proportion = Field(0.05, description="Significance level the sentence speaks of, a proportion.")
-    level: Proportion = Field(0.95, description="Two-sided level of the interval, a proportion.")
-    n_resamples: int | None = Field(
+    alpha: Alpha = 0.05
+    level: Level = 0.95
+    n_resamples: DrawCount | None = Field(
         None,
-        ge=100,
-        le=1_000_000,
         description="Draws, a count; used only where no exact distribution is at hand. Default 10,000 "
         "(2000 under the seed convention), raised once when the p-value is unresolved.",
     )
-    seed: int | None = Field(
-        None, ge=0, le=2**53, description="Seed of the draws; used only where something is drawn. Default 42."
-    )
+    seed: DrawSeed = None
 
     @model_validator(mode="after")
     def _recipe_has_the_method(self) -> Self:
@@ -91,6 +85,16 @@ class BootstrapOptions(Request):
                 "method", "the seed convention has no studentized interval", "use percentile"
             )
         return self
+
+    @property
+    def draws(self) -> int:
+        """How many, where something is drawn."""
+        return self.n_resamples or (SEED_DRAWS if self.convention == "seed" else DEFAULT_DRAWS)
+
+    @property
+    def first_seed(self) -> int:
+        """Of the draws."""
+        return first_seed(self.seed)
 
 
 class BootstrapAnalysis(Analysis):
@@ -122,6 +126,26 @@ class BootstrapAnalysis(Analysis):
     min_attainable_p: float | None = Field(
         description="Least p that draws can give: 1/(B + 1), 1/B under the seed convention."
     )
+
+
+def _counts_ties(parameter: shows.Parameter) -> bool:
+    """Strictly compared, resamples that all tie with the data count as a small p of no difference at all."""
+    return bool(parameter("comparison") == ">=")
+
+
+SHOWS: shows.Shows = {
+    "delta": shows.Estimate(),
+    "ci": shows.Covers(shows.by_level),
+    "intervals.*": shows.Covers(shows.by_level),
+    "p_value": shows.PValue(shows.against_zero, fixes=_counts_ties),
+    "p_better": shows.PValue(shows.either_side, fixes=_counts_ties),
+    "fraction_le_0": shows.Share(-1, with_zero=True),
+    "fraction_lt_0": shows.Share(-1, with_zero=False),
+    "fraction_ge_0": shows.Share(1, with_zero=True),
+    "fraction_gt_0": shows.Share(1, with_zero=False),
+    **shows.no_meaning("bootstrap_mean", "bootstrap_se", "p_mc_se", "min_attainable_p"),
+}
+"""What the fields of every bootstrap show of the difference."""
 
 
 @dataclass(frozen=True)
@@ -242,10 +266,7 @@ class Reading:
         if None in ends[method]:
             paths = [f"{name}.{end}" for name in ("ci", f"intervals.{method}") for end in ("low", "high")]
             reasons.update(dict.fromkeys(paths, NO_SPREAD))
-        return {
-            name: Interval(low=pair[0], high=pair[1], level=self.options.level, method=name)
-            for name, pair in ends.items()
-        }
+        return Interval.by_method(ends, self.options.level)
 
     def _places(self, intervals: Iterable[Method]) -> dict[str, Method]:
         """Where an answer keeps its intervals."""
@@ -294,7 +315,7 @@ def resampling_of(found: BootstrapDistribution, seed: int | None) -> Resampling:
     """Exact with its error, or drawn with its seed."""
     if not isinstance(found, Draws):
         return Resampling(exact=True, error_bound=found.error)
-    return Resampling.drawn(len(found.estimates), DEFAULT_SEED if seed is None else seed)
+    return Resampling.drawn(len(found.estimates), first_seed(seed))
 
 
 def resolution_of(found: BootstrapDistribution, n_units: int) -> float:

@@ -16,7 +16,8 @@ from service.kernels.independent_bootstrap import Drawn, resamples
 from service.kernels.moments import Moments, difference_noise, moments
 from service.kernels.multisets import MOST
 from service.records import Record
-from service.stats.shared.common import Column, Interval, Request, Resampling, require_equal_lengths
+from service.stats.shared.columns import require_equal_lengths, require_size
+from service.stats.shared.common import Column, Interval, Request, Resampling
 from service.stats.shared.warnings import define
 
 CONSTANT_DATA = define(
@@ -33,9 +34,6 @@ BOOTSTRAP_FEW_RUNS = define(
     "(.19 at 3 runs, .12 at 5, .09 at 10, .06 at 20); use Welch's test or 20 runs and more.",
     "Colas, Sigaud & Oudeyer (2018), arXiv:1806.08295",
 )
-LARGEST = 1e150
-"""Values beyond this overflow when squared."""
-
 LabelScheme = Literal["cohen_1988", "sawilowsky_2009", "seed4_code"]
 
 _SCHEMES: dict[LabelScheme, tuple[tuple[float, str], ...]] = {
@@ -89,9 +87,7 @@ def require_values(column: list[float], name: str) -> None:
     """Refuse an empty column and values whose squares overflow."""
     if not column:
         raise InvalidData(f"{name} holds no values", [Fault(name, "is empty", "send at least one value")])
-    if max(column) > LARGEST or min(column) < -LARGEST:
-        fix = "send them in a larger unit"
-        raise InvalidData.field(name, f"holds values beyond {LARGEST:g} in size", fix)
+    require_size(np.asarray(column, dtype=np.float64), name)
 
 
 class EffectSizes(Record):

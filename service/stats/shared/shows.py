@@ -16,6 +16,8 @@ TIE = 1e-9
 EXAMPLE_FIELD = "mcnemar.p_value"
 """How a rule names a field of a test, for messages that say what to write."""
 
+Path = tuple[str, ...]
+"""Of a field in an analysis, name by name."""
 Side = Literal[1, -1]
 Bound = tuple[Side, int]
 Bounds = tuple[Bound, ...]
@@ -117,14 +119,6 @@ def by_alpha(parameter: Parameter) -> float:
 def no_meaning(*paths: str) -> dict[str, Meaning]:
     """Fields that say nothing of the difference."""
     return dict.fromkeys(paths, Nothing())
-
-
-SHARES: dict[str, Meaning] = {
-    "fraction_le_0": Share(-1, with_zero=True),
-    "fraction_lt_0": Share(-1, with_zero=False),
-    "fraction_ge_0": Share(1, with_zero=True),
-    "fraction_gt_0": Share(1, with_zero=False),
-}
 
 
 def meaning_at(shows: Shows, path: Iterable[str]) -> Meaning | None:

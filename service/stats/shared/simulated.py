@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from service.kernels import simulated_pairs as kernel
 from service.stats.shared.certainty import SIGNS, chance_of_signs
+from service.stats.shared.shows import Path
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Value = Floats | tuple[Floats, Floats]
 """A field (T,), or both ends of an interval; NaN where undefined."""
-Path = tuple[str, ...]
 
 
 @dataclass(frozen=True)

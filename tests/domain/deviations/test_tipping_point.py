@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from service.domain.deviations.as_run import Rows
 from service.domain.deviations.tipping_point import PAIRS, Doubts, _Kind, fillings, tipping_point
-from service.domain.verdicts.judge import analyse, judge
 from tests.domain import sample
 
 RULES = {
@@ -85,16 +84,7 @@ def brute_force(rows, hypothesis, doubts):
 def sample_outcome(rows, filled):
     results = sample.outcomes(filled[:, 0], filled[:, 1])
     plan = rows.plan.model_copy(update={"missing": "exclude_pair"})
-    verdict = judge(
-        plan,
-        rows.manifests,
-        results,
-        analyse(plan, rows.manifests, results),
-        preregistration_id="p",
-        plan_sha256="x",
-        judged_at=sample.NOW,
-    )
-    return verdict.hypotheses[0].outcome
+    return sample.judged(plan, rows.manifests, results).hypotheses[0].outcome
 
 
 @pytest.mark.parametrize("kind", RULES)

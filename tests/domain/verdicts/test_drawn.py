@@ -96,24 +96,10 @@ def test_identical_arms_are_not_equivalent_by_resampling():
     assert (found.outcome, found.rule_holds) == ("inconclusive", None)
     # p is 1 by every test there
     assert judged("b.p_value < 0.05", results=same, n=20).rule_holds is False
-    wald = judged(
-        "b.ci within (-2 pp, 2 pp)",
-        test="paired-difference",
-        parameters={"method": "wald"},
-        results=same,
-        n=20,
-        **equal,
-    )
-    assert wald.outcome == "inconclusive"
-    test = judged(
-        "b.ci within (-2 pp, 2 pp)",
-        test="equivalence",
-        parameters={"method": "bootstrap_ci"},
-        results=same,
-        n=20,
-        **equal,
-    )
-    assert test.outcome == "inconclusive"
+    for test, method in (("paired-difference", "wald"), ("equivalence", "bootstrap_ci")):
+        asked = {"test": test, "parameters": {"method": method}}
+        other = judged("b.ci within (-2 pp, 2 pp)", **asked, results=same, n=20, **equal)
+        assert other.outcome == "inconclusive"
 
 
 NINE_OF_FIFTEEN = outcomes(*binary(15, 6, 9, 0))

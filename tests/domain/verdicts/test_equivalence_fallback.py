@@ -14,7 +14,7 @@ from scipy.special import ndtr
 from service.domain.deviations.as_run import Rows, verdicts_of
 from service.domain.deviations.tipping_point import Doubts, tipping_point
 from service.domain.verdicts.family import Family
-from service.domain.verdicts.judge import HypothesisVerdict, analyse, judge
+from service.domain.verdicts.judge import HypothesisVerdict
 from service.domain.verdicts.outcomes import Outcomes
 from tests.domain import sample
 
@@ -140,11 +140,7 @@ def test_the_tipping_point_begins_where_the_verdict_is(claim: str, data: st.Data
     """Fewest missing items that change the outcome, the others filled as by the verdict: against trying all."""
     ahead, behind = data.draw(st.integers(2, 9)), data.draw(st.integers(1, 3))
     baseline, candidate = sample.binary(24, 24 - ahead - behind - 3, ahead, behind)
-    positions = data.draw(st.lists(st.integers(0, 23), min_size=1, max_size=3, unique=True))
-    for position in positions:
-        candidate[position] = NAN
-        if data.draw(st.booleans()):
-            baseline[position] = NAN
+    positions = sample.some_missing(data, baseline, candidate)
     changes = {**WORST, **LOOSE, "hypotheses.0.rule": "delta > 0 and m.p_value < 0.05"}
     if claim == "equivalence":
         changes |= {
@@ -294,18 +290,7 @@ def three(
         values[: n // 2 + ahead] = 1
         values[:behind] = 0
         cells["one", arm, "accuracy"] = sample.cell(values)
-    outcomes = Outcomes(cells)
-    items = sample.manifests(plan)
-    found = judge(
-        plan,
-        items,
-        outcomes,
-        analyse(plan, items, outcomes),
-        preregistration_id="p",
-        plan_sha256="s",
-        judged_at=sample.NOW,
-    )
-    return list(found.hypotheses)
+    return list(sample.judged(plan, sample.manifests(plan), Outcomes(cells)).hypotheses)
 
 
 NEAR = {"C2": (24, 4), "C3": (30, 30), "C4": (31, 30)}

@@ -12,7 +12,7 @@ from statsmodels.stats.multitest import multipletests
 from service.domain.deviations.as_run import Rows, apply, as_run, why_not
 from service.domain.deviations.changes import EndpointChange, MultiplicityChange
 from service.domain.plans.plan import Plan
-from service.domain.verdicts.judge import analyse, judge
+from service.domain.verdicts.judge import analyse
 from service.domain.verdicts.outcomes import Outcomes
 from tests.domain import sample
 
@@ -65,15 +65,7 @@ def rows_of(plan: Plan) -> Rows:
 
 def verdict_of(plan: Plan):
     rows = rows_of(plan)
-    return judge(
-        plan,
-        rows.manifests,
-        rows.outcomes,
-        analyse(plan, rows.manifests, rows.outcomes),
-        preregistration_id="p",
-        plan_sha256="s",
-        judged_at=sample.NOW,
-    )
+    return sample.judged(plan, rows.manifests, rows.outcomes)
 
 
 @pytest.mark.parametrize("policy", sorted(OTHERS))
@@ -126,15 +118,7 @@ def test_what_has_no_p_counts_as_one():
     rows = rows_of(plan_of("bonferroni"))
     rows.outcomes.cells["one", "C4", "accuracy"].values[0] = 0.5
     answers = analyse(rows.plan, rows.manifests, rows.outcomes)
-    found = judge(
-        rows.plan,
-        rows.manifests,
-        rows.outcomes,
-        answers,
-        preregistration_id="p",
-        plan_sha256="s",
-        judged_at=sample.NOW,
-    )
+    found = sample.judged(rows.plan, rows.manifests, rows.outcomes, answers)
     first, _, broken = found.hypotheses
     assert first.family.adjusted == pytest.approx(3 * P["C2"], rel=1e-9)
     assert (broken.outcome, broken.family.p_value, broken.family.adjusted) == ("invalid", None, None)

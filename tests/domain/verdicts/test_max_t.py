@@ -23,7 +23,6 @@ from service.domain.power.rule import rule_powers
 from service.domain.rules.feeding import build_request, parameter
 from service.domain.verdicts.analyses import Analyses, analyse
 from service.domain.verdicts.joint import joint_family, sign_tests
-from service.domain.verdicts.judge import judge
 from service.domain.verdicts.outcomes import Outcomes
 from service.kernels.joint_flips import joint_of, step_down
 from service.kernels.sign_flip import sign_flip
@@ -75,16 +74,7 @@ def rows_of(plan, values=None) -> Rows:
 
 
 def verdict_of(rows: Rows, analyses: Analyses | None = None):
-    found = analyses or analyse(rows.plan, rows.manifests, rows.outcomes)
-    return judge(
-        rows.plan,
-        rows.manifests,
-        rows.outcomes,
-        found,
-        preregistration_id="p",
-        plan_sha256="s",
-        judged_at=sample.NOW,
-    )
+    return sample.judged(rows.plan, rows.manifests, rows.outcomes, analyses)
 
 
 @pytest.mark.parametrize("clusters", [None, 30])

@@ -12,7 +12,6 @@ from service.domain.deviations.changes import ExcludedItems
 from service.domain.deviations.tipping_point import Doubts, tipping_point
 from service.domain.plans.unit_order import in_order, look_units, ranks
 from service.domain.verdicts.analyses import analyse
-from service.domain.verdicts.judge import judge
 from service.domain.verdicts.outcomes import NOT_RECEIVED, Cell, Outcomes, PlanViolatedError, pair_up
 from service.domain.verdicts.sequential_reading import reading_of
 from service.domain.verdicts.stopping import (
@@ -75,16 +74,7 @@ def case(changes, differences, only_first=None):
 
 def verdict_of(plan, manifests, outcomes):
     counted, stopped = up_to_stop(plan, manifests, outcomes)
-    return judge(
-        plan,
-        manifests,
-        counted,
-        analyse(plan, manifests, counted),
-        preregistration_id="p",
-        plan_sha256="s",
-        judged_at=sample.NOW,
-        stopped=stopped,
-    )
+    return sample.judged(plan, manifests, counted, stopped=stopped)
 
 
 def test_the_order_is_the_permutation_of_the_locked_seed():

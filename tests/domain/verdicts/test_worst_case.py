@@ -74,33 +74,30 @@ def test_a_plan_without_missing_results_needs_no_direction():
     assert paired([1, 0], [1, 1], {"hypotheses.0.rule": "m.p_value < 0.05"}).delta == Fraction(1, 2)
 
 
-@settings(max_examples=60)
-@given(st.data())
-def test_no_other_values_give_a_smaller_difference(data):
-    n = data.draw(st.integers(1, 4))
-    draw = st.lists(st.sampled_from([0.0, 1.0, NAN]), min_size=n, max_size=n)
-    baseline, candidate = data.draw(draw), data.draw(draw)
-    least = min(
-        sum(after) - sum(before)
-        for before in itertools.product(*([0, 1] if np.isnan(x) else [x] for x in baseline))
-        for after in itertools.product(*([0, 1] if np.isnan(x) else [x] for x in candidate))
-    )
-    assert paired(baseline, candidate, {"hypotheses.0.rule": "delta > 0"}).delta == Fraction(int(least), n)
+ROWS = st.lists(st.tuples(*[st.sampled_from([0.0, 1.0, NAN])] * 2), min_size=1, max_size=4)
+FEW_PAIRS = ROWS.map(lambda rows: [list(arm) for arm in zip(*rows, strict=True)])
+
+
+def possible_sums(baseline, candidate):
+    """Candidate minus baseline for every way to fill what is missing."""
+    for before in itertools.product(*([0, 1] if np.isnan(x) else [x] for x in baseline)):
+        for after in itertools.product(*([0, 1] if np.isnan(x) else [x] for x in candidate)):
+            yield int(sum(after) - sum(before))
 
 
 @settings(max_examples=60)
-@given(st.data())
-def test_equivalence_takes_the_way_with_the_larger_difference(data):
-    n = data.draw(st.integers(1, 4))
-    draw = st.lists(st.sampled_from([0.0, 1.0, NAN]), min_size=n, max_size=n)
-    baseline, candidate = data.draw(draw), data.draw(draw)
-    most = max(
-        abs(sum(after) - sum(before))
-        for before in itertools.product(*([0, 1] if np.isnan(x) else [x] for x in baseline))
-        for after in itertools.product(*([0, 1] if np.isnan(x) else [x] for x in candidate))
-    )
+@given(FEW_PAIRS)
+def test_no_other_values_give_a_smaller_difference(arms):
+    least = Fraction(min(possible_sums(*arms)), len(arms[0]))
+    assert paired(*arms, {"hypotheses.0.rule": "delta > 0"}).delta == least
+
+
+@settings(max_examples=60)
+@given(FEW_PAIRS)
+def test_equivalence_takes_the_way_with_the_larger_difference(arms):
+    most = Fraction(max(map(abs, possible_sums(*arms))), len(arms[0]))
     changes = {"hypotheses.0.claim": "equivalence", "hypotheses.0.rule": "m.ci within (-2 pp, 2 pp)"}
-    assert abs(paired(baseline, candidate, changes).delta) == Fraction(int(most), n)
+    assert abs(paired(*arms, changes).delta) == most
 
 
 def test_scores_take_the_ends_of_their_scale():
@@ -202,11 +199,7 @@ def test_under_worst_case_missing_items_begin_at_their_worst():
 def test_the_tipping_point_from_the_worst_case_agrees_with_trying_everything(data):
     wins, losses = data.draw(st.integers(5, 9)), data.draw(st.integers(0, 1))
     baseline, candidate = sample.binary(16, 16 - wins - losses - 3, wins, losses)
-    positions = data.draw(st.lists(st.integers(0, 15), min_size=1, max_size=3, unique=True))
-    for position in positions:
-        candidate[position] = NAN
-        if data.draw(st.booleans()):
-            baseline[position] = NAN
+    positions = sample.some_missing(data, baseline, candidate)
     rule = {"hypotheses.0.rule": "delta > 0 and m.p_value < 0.05"}
     made = rows(baseline, candidate, **WORST, **rule)
     none = np.zeros(16, dtype=bool)

@@ -115,7 +115,7 @@ def test_every_warning_is_described_and_some_test_can_give_it():
     assert "{" not in page.replace("{name}", "")
 
 
-def test_given_warnings_follow_functions_methods_and_tables():
+def test_given_warnings_follow_functions_methods_tables_and_modules():
     def codes(name):
         return {kind.code for kind in given_warnings(TESTS[name])}
 
@@ -124,6 +124,7 @@ def test_given_warnings_follow_functions_methods_and_tables():
         "through a method of a part of the request"
     )
     assert "BIC_APPROXIMATION" in codes("bayes-factor"), "through a function that the test calls"
+    assert "MANY_TIED_SETS" in codes("leaderboard"), "through a function named by its module"
 
 
 def test_links_lead_somewhere():

@@ -13,8 +13,9 @@ from service.domain.rules.settings import Use
 from service.domain.rules.truth import Ends
 from service.errors import ForelockError
 from service.stats.shared.cell_lines import Asker, EndLines, Line
-from service.stats.shared.cells import Cells, Path
+from service.stats.shared.cells import Cells
 from service.stats.shared.common import Margin
+from service.stats.shared.shows import Path
 
 
 @dataclass(frozen=True)

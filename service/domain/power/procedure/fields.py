@@ -30,12 +30,13 @@ from service.stats.shared.cell_lines import (
     exact_delta,
 )
 from service.stats.shared.common import Margin
-from service.stats.shared.shows import Estimate
+from service.stats.shared.shows import Estimate, Path
 from service.stats.shared.simulated import Asked, Units, Value
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Path = tuple[str, ...]
+
+NOT_SIMULATED = "the rule has a field that is not simulated here"
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,10 @@ def many(rule, tests, n=120, count=3, clusters=None, policy="holm", **more):
     }
 
 
+def equivalence_of_the_worst(rule, tests=(TANGO,), n=150, **changes):
+    return many(rule, [*tests], n=n, claim="equivalence", missing="worst_case", truths=NEAR, **changes)
+
+
 SCORES = {
     "endpoints": [{"id": "accuracy", "kind": "continuous", "role": "primary", "bounds": BOUNDED}],
     "sesoi": {"accuracy": {"value": 0.4, "unit": "score"}},
@@ -91,43 +95,17 @@ CASES = {
     "the worst case of clusters": many(
         "c.p_value < 0.5 and delta < 14 pp", [CR2], clusters=8, missing="worst_case"
     ),
-    "an equivalence of the worst case": many(
-        "e.equivalent is true and delta within [-11 pp, 11 pp]",
-        [TANGO],
-        n=150,
-        claim="equivalence",
-        missing="worst_case",
-        policy="none",
-        truths=NEAR,
+    "an equivalence of the worst case": equivalence_of_the_worst(
+        "e.equivalent is true and delta within [-11 pp, 11 pp]", policy="none"
     ),
-    "an equivalence of the worst case by its p": many(
-        "e.p_value < 0.05 and delta < 9 pp",
-        [TANGO],
-        n=150,
-        claim="equivalence",
-        missing="worst_case",
-        policy="holm",
-        truths=NEAR,
+    "an equivalence of the worst case by its p": equivalence_of_the_worst(
+        "e.p_value < 0.05 and delta < 9 pp", policy="holm"
     ),
-    "an equivalence of the worst case of clusters": many(
-        "x.equivalent is true",
-        [CLUSTER_TOST],
-        n=160,
-        clusters=16,
-        claim="equivalence",
-        missing="worst_case",
-        policy="none",
-        truths=NEAR,
+    "an equivalence of the worst case of clusters": equivalence_of_the_worst(
+        "x.equivalent is true", [CLUSTER_TOST], n=160, clusters=16, policy="none"
     ),
-    "a claim of equivalence with a fallback of its own": many(
-        "e.p_value < 0.02 and delta within [-3 pp, 3 pp]",
-        [TANGO],
-        n=150,
-        claim="equivalence",
-        missing="worst_case",
-        policy="bonferroni",
-        equivalence="e",
-        truths=NEAR,
+    "a claim of equivalence with a fallback of its own": equivalence_of_the_worst(
+        "e.p_value < 0.02 and delta within [-3 pp, 3 pp]", policy="bonferroni", equivalence="e"
     ),
     **{
         f"a fallback of the worst case under {policy}": many(

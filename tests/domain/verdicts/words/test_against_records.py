@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from service.domain.notes.notes import HypothesisSentences, sentences
 from service.domain.plans.plan import Plan
-from service.domain.verdicts.judge import HypothesisVerdict, analyse, judge
+from service.domain.verdicts.judge import HypothesisVerdict
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.words.numbers import points, probability, score
 from tests.domain import sample
@@ -371,16 +371,7 @@ def judged(draw: st.DrawFn) -> tuple[Plan, tuple[HypothesisVerdict, ...], tuple[
             },
         }
     )
-    items, results = sample.manifests(plan), Outcomes(cells)
-    verdict = judge(
-        plan,
-        items,
-        results,
-        analyse(plan, items, results),
-        preregistration_id="p",
-        plan_sha256="s",
-        judged_at=sample.NOW,
-    )
+    verdict = sample.judged(plan, sample.manifests(plan), Outcomes(cells))
     return plan, verdict.hypotheses, sentences(plan, verdict, {})
 
 
