@@ -20,6 +20,7 @@ from service.kernels.clusters import (
     largest,
     size_cv,
 )
+from service.kernels.moments import difference_noise, paired_differences
 from service.records import Record
 from service.stats.shared.common import Labels, PairedColumns, StatWarning, require_equal_lengths
 from service.stats.shared.pairs import require_size
@@ -126,8 +127,8 @@ def clustered(
     require_size(baseline, "baseline")
     require_size(candidate, "candidate")
     codes = codes_of(labels)
-    difference = candidate - baseline
-    groups = cluster_sums(difference, codes)
+    difference = paired_differences(baseline, candidate)
+    groups = cluster_sums(difference, codes, difference_noise(baseline, candidate))
     if groups.n_clusters < 2:
         raise InvalidData.field(
             "clusters",
