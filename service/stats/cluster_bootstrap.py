@@ -14,7 +14,7 @@ from service.kernels.distributions import BootstrapDistribution
 from service.kernels.metrics import ratio_units
 from service.stats.shared.certainty import Support
 from service.stats.shared.clustering import ClusteredColumns, ClusterFacts, lopsided_clusters
-from service.stats.shared.common import StatWarning, amount, decision, disagreement, is_binary, level_text
+from service.stats.shared.common import StatWarning, amount, is_binary, level_text
 from service.stats.shared.drawing import (
     LOOK,
     Drawing,
@@ -32,11 +32,11 @@ from service.stats.shared.resampling import (
     BOOTSTRAP_WORDS,
     DEFAULT_DRAWS,
     DEFAULT_SEED,
-    METHODS,
     SEED_DRAWS,
     BootstrapAnalysis,
     BootstrapOptions,
     Reading,
+    decided,
     exact_ratio,
     flat,
     level_said,
@@ -145,11 +145,11 @@ def _analysis(request: ClusterBootstrapRequest, found: BootstrapDistribution) ->
         warnings += [NOTHING_VARIES(unit="cluster")] if n_discordant else []
     if units.standard_error():
         warnings += lopsided_clusters(units.linearized(), pairs.groups.sizes)
-    ci, p, n, g = read["ci"], read["p_value"], len(pairs.difference), pairs.groups.n_clusters
+    ci, n, g = read["ci"], len(pairs.difference), pairs.groups.n_clusters
     show = partial(amount, binary=is_binary(*request.arrays()))
     interval = (
         f"{level_text(request.level)} {ci.method} cluster-bootstrap CI {show(ci.low)} to {show(ci.high)}"
-        if ci.low is not None
+        if ci.low is not None and "ci" not in read["undecided"]
         else f"no {ci.method} interval: too little spread"
     )
     return ClusterBootstrapAnalysis(
@@ -167,8 +167,7 @@ def _analysis(request: ClusterBootstrapRequest, found: BootstrapDistribution) ->
         sentence=(
             f"The candidate differs from the baseline by {show(delta)} ({request.estimand}; "
             f"{interval}, n = {n} in {g} clusters); bootstrap {request.alternative}, "
-            + decision(p, request.alpha, "a difference of zero is", bound=read["bounds"].get("p_value"))
-            + disagreement(ci, p, request.alpha, request.alternative, METHODS)
+            + decided(read, request.alpha)
         ),
     )
 

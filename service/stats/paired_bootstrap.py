@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -18,7 +19,7 @@ from service.stats.shared.cell_lines import EndLines, Line
 from service.stats.shared.cells import MEANS, Cells, Path, whole_interval
 from service.stats.shared.certainty import Support
 from service.stats.shared.clustering import NO_CLUSTERS, cluster_warnings
-from service.stats.shared.common import Interval, StatWarning, decision, disagreement, level_text
+from service.stats.shared.common import StatWarning, level_text
 from service.stats.shared.drawing import (
     LOOK,
     Drawing,
@@ -37,11 +38,11 @@ from service.stats.shared.resampling import (
     BOOTSTRAP_WORDS,
     DEFAULT_DRAWS,
     DEFAULT_SEED,
-    METHODS,
     SEED_DRAWS,
     BootstrapAnalysis,
     BootstrapOptions,
     Reading,
+    decided,
     exact_paired,
     exact_ratio,
     flat,
@@ -161,7 +162,7 @@ def _analysis(request: PairedBootstrapRequest, found: BootstrapDistribution) -> 
         n_discordant=arms.n_discordant,
         counts=arms.counts,
         warnings=tuple(warnings),
-        sentence=_sentence(request, arms, read["ci"], read["p_value"], read["bounds"].get("p_value")),
+        sentence=_sentence(request, arms, read),
     )
 
 
@@ -311,17 +312,16 @@ def _literal(request: PairedBootstrapRequest, arms: Arms) -> Draws:
     return seed_means(arms.difference, draws, seed)
 
 
-def _sentence(request: PairedBootstrapRequest, arms: Arms, ci: Interval, p: float, bound: str | None) -> str:
-    show = arms.show
+def _sentence(request: PairedBootstrapRequest, arms: Arms, read: Mapping[str, Any]) -> str:
+    show, ci = arms.show, read["ci"]
     interval = (
         f"{level_text(request.level)} {ci.method} bootstrap CI {show(ci.low)} to {show(ci.high)}"
-        if ci.low is not None and ci.high is not None
+        if ci.low is not None and ci.high is not None and "ci" not in read["undecided"]
         else f"no {ci.method} interval: too little spread"
     )
     clusters = "" if arms.codes is None else f" in {arms.units.n_units} clusters"
     return (
         f"The candidate differs from the baseline by {show(arms.delta)}{arms.named} ({interval}, n = {arms.n}"
         f"{clusters}, {arms.n_discordant} discordant); bootstrap {request.alternative}, "
-        + decision(p, request.alpha, "a difference of zero is", bound=bound)
-        + disagreement(ci, p, request.alpha, request.alternative, METHODS)
+        + decided(read, request.alpha)
     )

@@ -268,7 +268,7 @@ def quantile_difference(request: QuantileDifferenceRequest) -> QuantileDifferenc
         else Resampling.drawn(
             request.n_resamples or DEFAULT_DRAWS, DEFAULT_SEED if request.seed is None else request.seed
         ),
-        sentence=_sentence(request, delta, ci, p, bounds, units),
+        sentence=_sentence(request, delta, ci, p, bounds, units, flat=found.flat),
     )
 
 
@@ -346,6 +346,8 @@ def _sentence(
     p: float,
     bounds: dict[str, str],
     units: int,
+    *,
+    flat: bool,
 ) -> str:
     named = "median" if request.q == 0.5 else f"{request.q:g} quantile"
     says = (
@@ -357,7 +359,11 @@ def _sentence(
     high = "infinity" if ci.high is None else amount(ci.high, binary=False)
     where = f"n = {len(request.baseline)}" + ("" if request.clusters is None else f" in {units} clusters")
     how = "order-statistic" if request.exact else "bootstrap"
-    return (
-        f"{says} ({level_text(request.level)} {how} CI {low} to {high}, {where}); {request.alternative}, "
-        + decision(p, request.alpha, "a difference of 0 is", bound=bounds.get("p_value"))
+    interval = (
+        "no interval: no resample moves it"
+        if flat
+        else f"{level_text(request.level)} {how} CI {low} to {high}"
+    )
+    return f"{says} ({interval}, {where}); {request.alternative}, " + decision(
+        p, request.alpha, "a difference of 0 is", bound=bounds.get("p_value"), most=1.0 if flat else None
     )
