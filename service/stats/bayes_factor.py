@@ -96,7 +96,7 @@ class FEvidence(Request):
     f: Annotated[float, Field(ge=0, le=1e100, allow_inf_nan=False)] = Field(
         description="The F statistic, no unit."
     )
-    df1: Annotated[int, Field(ge=1, le=10**6)] = Field(description="Effects decision, a count.")
+    df1: Annotated[int, Field(ge=1, le=10**6)] = Field(description="Effects tested, a count.")
     df2: Annotated[int, Field(ge=1, le=10**9)] = Field(description="Residual degrees of freedom, a count.")
     n: Size | None = Field(None, description="Observations, a count; null: df1 + df2 + 1.")
     method: Literal["jzs_regression", "bic"] = Field("jzs_regression", description="The prior under H1.")
