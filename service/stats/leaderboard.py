@@ -21,6 +21,7 @@ from service.stats.shared.boards import (
     ArmName,
     BoardAnalysis,
     BoardOptions,
+    leaders,
     seconds,
     shared_fields,
     told_best,
@@ -136,7 +137,9 @@ def _sentence(request: LeaderboardRequest, board: Standings) -> str:
     mean = f"{best.mean:.1%}" if binary else f"{best.mean:.4g}"
     told = [pair.difference for pair in board.pairs if pair.apart]
     closest = amount(min(told), binary=binary).lstrip("+") if told else ""
-    opening = f"Of {len(board.arms)} arms on {where}, '{best.name}' has the best mean ({mean})"
+    ahead = leaders(board)
+    shares = "has" if len(ahead) == 1 else "share"
+    opening = f"Of {len(board.arms)} arms on {where}, {', '.join(ahead)} {shares} the best mean ({mean})"
     return f"{opening}{told_best(board)}. {told_pairs(board, closest)}"
 
 
