@@ -172,7 +172,7 @@ def _flips(request: TypeOneErrorRequest) -> Flips:
     if request.clusters is not None:
         weights = cluster_sums(items, codes_of(request.clusters)).sums
     critical = _critical(request, items, weights)
-    if not critical:
+    if critical is None:
         return Flips(weights, 0.0, null_flips.Rejections(0.0, None, 0, True))
     return Flips(weights, critical, null_flips.exact_flips(weights, critical))
 
