@@ -49,3 +49,8 @@ def paired_differences(baseline: NDArray[np.float64], candidate: NDArray[np.floa
     if len(difference) and float(np.ptp(difference)) <= difference_noise(baseline, candidate):
         return np.full_like(difference, difference[0])
     return difference
+
+
+def binary_unit(values: NDArray[np.float64]) -> float:
+    """A power of two as large as the largest value: to divide by it changes no digit and keeps squares in range."""
+    return math.ldexp(1.0, min(math.frexp(float(np.abs(values).max(initial=0.0)))[1], 1023))

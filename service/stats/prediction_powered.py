@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from service.errors import InvalidData
-from service.kernels.clusters import codes_of, largest
-from service.kernels.moments import difference_noise, paired_differences
+from service.kernels.clusters import codes_of
+from service.kernels.moments import binary_unit, difference_noise, paired_differences
 from service.kernels.prediction_powered import Powered, powered
 from service.kernels.t_distribution import t_quantile, t_tail
 from service.stats.shared.clustering import NO_CLUSTERS
@@ -191,8 +191,7 @@ def prediction_powered(request: PredictionPoweredRequest) -> PredictionPoweredAn
         others, so lambda .543 takes the estimate to .591.
     """
     columns, noise = request.columns()
-    # a power of two changes no digit, and keeps squares within range
-    size = math.ldexp(1.0, math.frexp(max(largest(each) for each in columns))[1])
+    size = max(binary_unit(each) for each in columns)
     people, judge, others = (each / size for each in columns)
     clusters = None
     if request.clusters is not None and request.clusters_unlabelled is not None:
