@@ -23,10 +23,14 @@ def codes_of(labels: Sequence[str] | Sequence[int]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class ClusterSums:
-    """Difference sum `sums` (G,) and size `sizes` (G,) of every cluster, as floats."""
+    """Difference sum `sums` (G,) and size `sizes` (G,) of every cluster, as floats.
+
+    `noise`: the most that rounding can make of one item's difference.
+    """
 
     sums: Floats
     sizes: Floats
+    noise: float = 0.0
 
     @property
     def n_clusters(self) -> int:
@@ -53,19 +57,21 @@ class ClusterSums:
         """What each cluster adds to the item-weighted mean's error, times n; rounding is 0. Shape (G,)."""
         residual = self.sums - self.sizes * self.item_weighted
         residual[np.abs(residual) <= 1e-12 * np.maximum(np.abs(self.sums), 1e-300)] = 0.0
+        if np.all(np.abs(residual) <= self.noise * self.sizes):
+            residual[:] = 0.0
         return np.asarray(residual)
 
     def by_cluster(self) -> ClusterSums:
         """Every cluster as one item, its mean difference: the cluster-weighted estimand."""
-        return ClusterSums(self.sums / self.sizes, np.ones(self.n_clusters))
+        return ClusterSums(self.sums / self.sizes, np.ones(self.n_clusters), self.noise)
 
 
-def cluster_sums(difference: Floats, codes: NDArray[np.int64]) -> ClusterSums:
+def cluster_sums(difference: Floats, codes: NDArray[np.int64], noise: float = 0.0) -> ClusterSums:
     """Sums and sizes per cluster. O(n). A sum that is zero but for rounding is zero."""
     sums: Floats = np.bincount(codes, weights=difference).astype(np.float64)
     dust = 1e-14 * np.bincount(codes, weights=np.abs(difference))
     sums[np.abs(sums) <= dust] = 0.0
-    return ClusterSums(sums, np.bincount(codes).astype(np.float64))
+    return ClusterSums(sums, np.bincount(codes).astype(np.float64), noise)
 
 
 def size_cv(sizes: Floats) -> float:

@@ -17,6 +17,7 @@ from scipy import special
 from service.kernels import lattice, multisets
 from service.kernels.bootstrap_draws import batches, drawn_sums
 from service.kernels.distributions import BootstrapDistribution
+from service.kernels.moments import binary_unit
 from service.kernels.streams import block_count
 
 SMALLEST_UNIT = 1e-300
@@ -90,8 +91,8 @@ class Listed:
 
     def moments(self) -> tuple[float, float]:
         """Mean and standard deviation."""
-        mean = float(self.probabilities @ self.values)
-        return mean, math.sqrt(float(self.probabilities @ (self.values - mean) ** 2))
+        mean, unit = float(self.probabilities @ self.values), binary_unit(self.values)
+        return mean, unit * math.sqrt(float(self.probabilities @ ((self.values - mean) / unit) ** 2))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,7 +118,8 @@ class Drawn:
 
     def moments(self) -> tuple[float, float]:
         """Mean and standard deviation (ddof 1) of the draws."""
-        return float(self.values.mean()), float(self.values.std(ddof=1))
+        unit = binary_unit(self.values)
+        return float(self.values.mean()), unit * float((self.values / unit).std(ddof=1))
 
 
 def _place(found: Listed | Drawn, r: float, *, after: bool) -> int:

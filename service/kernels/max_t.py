@@ -15,6 +15,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,8 @@ CHUNK = 2000
 """Replicates compared at a time."""
 TIE = 1e-9
 """Studentized differences this close are the same."""
+DUST = 1e-14
+"""Share of the mean size of what is summed below which two means differ by rounding."""
 FLAT = 1e-24
 """Share of the squares below which a difference does not vary: rounding."""
 
@@ -65,14 +68,27 @@ class ManyArms:
         return float(self.weights @ self.sizes)
 
     @cached_property
-    def means(self) -> Floats:
-        """Mean of every arm over the items. Shape (k,)."""
+    def raw_means(self) -> Floats:
+        """Mean of every arm over the items, as it is summed. Shape (k,)."""
         return np.asarray(self.weights @ self.sums / self.n)
+
+    @cached_property
+    def means(self) -> Floats:
+        """The same, equal where only the order of the sums tells two arms apart. Shape (k,)."""
+        found, dust = self.raw_means.copy(), DUST * (self.weights @ np.abs(self.sums)) / self.n
+        order = np.argsort(-found, kind="stable")
+        errors = np.zeros((self.n_arms, self.n_arms))
+        errors[self.pairs] = errors.T[self.pairs] = self.errors
+        for ahead, behind in pairwise(order.tolist()):
+            gap = self.raw_means[ahead] - self.raw_means[behind]
+            if gap <= max(dust[ahead], dust[behind], TIE * errors[ahead, behind]):
+                found[behind] = found[ahead]
+        return found
 
     @cached_property
     def residuals(self) -> Floats:
         """What each unit adds to the error of the means, times n. Shape (G, k)."""
-        return np.asarray(self.sums - self.sizes[:, None] * self.means)
+        return np.asarray(self.sums - self.sizes[:, None] * self.raw_means)
 
     @cached_property
     def pairs(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

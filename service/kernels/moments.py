@@ -41,3 +41,16 @@ def moments(values: NDArray[np.float64], noise: float = 0.0) -> Moments:
 def difference_noise(*columns: NDArray[np.float64]) -> float:
     """Largest rounding error of a difference of two decimals of this size: 0.3 - 0.1 is not 0.4 - 0.2."""
     return 4 * EPS * max(float(np.abs(column).max()) for column in columns)
+
+
+def paired_differences(baseline: NDArray[np.float64], candidate: NDArray[np.float64]) -> NDArray[np.float64]:
+    """candidate - baseline, (n,); where rounding alone tells them apart, the first one throughout."""
+    difference = candidate - baseline
+    if len(difference) and float(np.ptp(difference)) <= difference_noise(baseline, candidate):
+        return np.full_like(difference, difference[0])
+    return difference
+
+
+def binary_unit(values: NDArray[np.float64]) -> float:
+    """A power of two as large as the largest value: to divide by it changes no digit and keeps squares in range."""
+    return math.ldexp(1.0, min(math.frexp(float(np.abs(values).max(initial=0.0)))[1], 1023))

@@ -28,12 +28,15 @@ def powered(
     unlabelled: Floats,
     weight: float | None,
     clusters: tuple[Ints, Ints] | None = None,
+    *,
+    noise: float = 0.0,
 ) -> Powered:
     """mean(people) + weight (mean(unlabelled) - mean(judge)), labels (n,), (n,) and (N,); None tunes the weight.
 
     The tuned weight has the least estimated variance among those from 0 to 1. Without clusters the variance is that of
     two independent means (Welch's degrees of freedom); `clusters` number those of labelled and unlabelled items, and
-    what every cluster adds is summed (CR1 over clusters with labels).
+    what every cluster adds is summed (CR1 over clusters with labels). `noise`: what rounding can make of a value.
+    Values should be about 1 in size, or squares leave the floats.
 
     Source: Angelopoulos, Duchi & Zrnic (2023), arXiv:2311.01453 (PPI++).
     """
@@ -57,6 +60,8 @@ def powered(
         return Powered(estimate, labelled / (labelled - 1) * float(left @ left), labelled - 1, weight)
     rest = y - weight * f
     rest[np.abs(rest) <= 1e-14 * (largest(people) + largest(judge))] = 0.0
+    if np.all(np.abs(rest) <= noise):
+        rest[:] = 0.0
     one = float(rest @ rest) / (n - 1) / n
     other = weight**2 * float(u @ u) / (many - 1) / many
     variance = one + other

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.kernels import lattice, multisets
+from service.kernels.moments import binary_unit
 from service.kernels.ratio_inversion import TIE, Inverted
 from service.kernels.ratio_lattice import joint_ratios
 
@@ -74,8 +75,8 @@ class Atoms:
 
     def moments(self) -> tuple[float, float]:
         """Mean and standard deviation of the ratio."""
-        mean = float(self.probabilities @ self.ratios)
-        return mean, math.sqrt(max(float(self.probabilities @ (self.ratios - mean) ** 2), 0.0))
+        mean, unit = float(self.probabilities @ self.ratios), binary_unit(self.ratios)
+        return mean, unit * math.sqrt(float(self.probabilities @ ((self.ratios - mean) / unit) ** 2))
 
 
 RatioDistribution = Atoms | Inverted

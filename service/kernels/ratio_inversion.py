@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from service.kernels import inversion, lattice
+from service.kernels.moments import binary_unit
 from service.kernels.ratio_moments import ratio_moments
 from service.kernels.returns import LEAST_SAMPLE
 from service.kernels.roots import rising_root
@@ -181,8 +182,9 @@ class Inverted:
         """Mean and standard deviation of the ratio, exactly."""
         if self.spread == 0:
             return self.estimate, 0.0
-        mean, sd = ratio_moments(self._residuals, self.sizes)
-        return self.estimate + mean, sd
+        unit = binary_unit(self._residuals)
+        mean, sd = ratio_moments(self._residuals / unit, self.sizes)
+        return self.estimate + unit * mean, unit * sd
 
     def _smooth(self, step: float) -> tuple[inversion.Inverted, float] | None:
         """The standardized sum of the terms at estimate + step and its place of 0; None where not exact."""

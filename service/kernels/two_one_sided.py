@@ -73,9 +73,11 @@ def independent_error(
     a, b = moments(baseline, difference_noise(baseline)), moments(candidate, difference_noise(candidate))
     if a.se is None or b.se is None or (a.se == 0 and b.se == 0):
         return 0.0, 0.0
+    unit = max(a.se, b.se)  # powers of small errors would underflow
+    va, vb = (a.se / unit) ** 2, (b.se / unit) ** 2
     if pooled:
         df = a.n + b.n - 2
-        variance = ((a.n - 1) * a.n * a.se**2 + (b.n - 1) * b.n * b.se**2) / df
-        return math.sqrt(variance * (1 / a.n + 1 / b.n)), df
-    total = a.se**2 + b.se**2
-    return math.sqrt(total), total**2 / (a.se**4 / (a.n - 1) + b.se**4 / (b.n - 1))
+        variance = ((a.n - 1) * a.n * va + (b.n - 1) * b.n * vb) / df
+        return unit * math.sqrt(variance * (1 / a.n + 1 / b.n)), df
+    total = va + vb
+    return unit * math.sqrt(total), total**2 / (va**2 / (a.n - 1) + vb**2 / (b.n - 1))

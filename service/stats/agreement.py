@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -121,7 +122,9 @@ class AgreementAnalysis(Analysis):
     n: int = Field(description="Items that two raters or more rated, a count.")
     n_raters: int = Field(description="Raters, a count.")
     n_ratings: int = Field(description="Ratings, a count.")
-    n_categories: int = Field(description="Different ratings, a count.")
+    n_categories: int = Field(
+        description="Different ratings, a count; those of items of one rater among them."
+    )
     n_clusters: int | None = Field(description="Clusters of those items, a count.")
 
 
@@ -150,7 +153,8 @@ def agreement(request: AgreementRequest) -> AgreementAnalysis:
 
     Returns:
         cohen_kappa: chance from each rater's own shares; items that both rated.
-        fleiss_kappa: chance from the raters' common shares; missing ratings as in Gwet, each item weighted alike.
+        fleiss_kappa: chance from the raters' common shares; missing ratings as in Gwet: each item weighted alike, and
+            items of one rater count in the shares, for AC1 too.
         gwet_ac1: chance from shares (1 - share)/(q - 1).
         krippendorff_alpha: 1 - observed over expected disagreement of pairs, nominal, or squared differences
             of the numbers (interval) or of their mid-ranks among all ratings (ordinal).
@@ -174,23 +178,21 @@ def agreement(request: AgreementRequest) -> AgreementAnalysis:
         .657.
     """
     rated = np.array([sum(x is not None for x in each) for each in request.ratings])
-    kept = np.flatnonzero(rated >= 2)
-    rows = [request.ratings[place] for place in kept]
-    labels = None if request.clusters is None else [str(request.clusters[place]) for place in kept]
-    codes = np.arange(len(rows)) if labels is None else codes_of(labels)
-    known = dict.fromkeys(x for each in rows for x in each if x is not None)
+    known = dict.fromkeys(x for each in request.ratings for x in each if x is not None)
     names = {
         name: place for place, name in enumerate(_ordered(known) if request.scale == "ordinal" else known)
     }
-    table = np.array([[-1 if x is None else names[x] for x in each] for each in rows])
+    every = _Rated.of(request, np.flatnonzero(rated >= 1), names)
+    shared = _Rated.of(request, np.flatnonzero(rated >= 2), names)
+    rows, table, codes = shared.items, shared.table, shared.codes
     reasons: dict[str, str] = {}
     found = {
         name: _coefficient(name, each, request.level, reasons)
-        for name, each in _asked(request, table, codes, len(names), reasons).items()
+        for name, each in _asked(request, every, shared, len(names), reasons).items()
     }
     for name in ("cohen_kappa", "fleiss_kappa", "gwet_ac1"):
         found.setdefault(name, Coefficient(value=None, se=None, low=None, high=None))
-    n_clusters = None if labels is None else int(codes.max()) + 1
+    n_clusters = None if request.clusters is None else int(codes.max()) + 1
     if n_clusters is None:
         reasons["n_clusters"] = NO_CLUSTERS
     warnings: list[StatWarning] = []
@@ -218,6 +220,22 @@ def agreement(request: AgreementRequest) -> AgreementAnalysis:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Rated:
+    """Items by their places, the category of each rating (n, raters), -1 where there is none, and cluster codes."""
+
+    items: NDArray[np.intp]
+    table: NDArray[np.int64]
+    codes: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, request: AgreementRequest, items: NDArray[np.intp], names: Mapping[Any, int]) -> Self:
+        rows = [request.ratings[place] for place in items]
+        labels = None if request.clusters is None else [str(request.clusters[place]) for place in items]
+        codes = np.arange(len(rows)) if labels is None else codes_of(labels)
+        return cls(items, np.array([[-1 if x is None else names[x] for x in each] for each in rows]), codes)
+
+
 def _counts(table: NDArray[np.int64], q: int) -> Floats:
     """Raters of each item per category (n, q)."""
     flat = np.where(table >= 0, table + np.arange(len(table))[:, None] * q, len(table) * q)
@@ -242,14 +260,20 @@ def _ordered(known: Iterable[Any]) -> list[float]:
 
 def _asked(
     request: AgreementRequest,
-    table: NDArray[np.int64],
-    codes: NDArray[np.int64],
+    every: _Rated,
+    shared: _Rated,
     q: int,
     reasons: dict[str, str],
 ) -> dict[str, tuple[float, Floats]]:
-    """Each coefficient, and the same without each item or cluster (G,)."""
+    """Each coefficient, and the same without each item or cluster (G,).
 
-    def of_sums(each: Floats, coefficient: Callable[[Floats], Floats]) -> tuple[float, Floats]:
+    `shared`: items that two raters rated; `every` has those of one rater beside them, of which Gwet takes the shares.
+    """
+    table, codes = shared.table, shared.codes
+
+    def of_sums(
+        each: Floats, coefficient: Callable[[Floats], Floats], codes: NDArray[np.int64] = codes
+    ) -> tuple[float, Floats]:
         total, without = kernel.left_out(each, codes)
         return float(coefficient(total)), coefficient(without)
 
@@ -260,18 +284,17 @@ def _asked(
         return {"krippendorff_alpha": kernel.alpha_ordinal(_counts(table, q), codes)}
     if request.scale == "interval":
         numbers = np.array(
-            [[np.nan if x is None else float(x) for x in each] for each in request.ratings
-             if sum(x is not None for x in each) >= 2]
-        )  # fmt: skip
+            [[np.nan if x is None else float(x) for x in request.ratings[place]] for place in shared.items]
+        )
         known = numbers[np.isfinite(numbers)]
         scale = float(np.abs(known - known.mean()).max()) or 1.0
         spread = kernel.interval((numbers - known.mean()) / scale)
         return {"krippendorff_alpha": of_sums(spread, kernel.alpha_interval)}
     counts = _counts(table, q)
-    pairs = kernel.pairwise(counts)
-    asked = {"fleiss_kappa": of_sums(pairs, kernel.fleiss)}
+    pairs = kernel.pairwise(_counts(every.table, q))
+    asked = {"fleiss_kappa": of_sums(pairs, kernel.fleiss, every.codes)}
     if q > 1:
-        asked["gwet_ac1"] = of_sums(pairs, kernel.gwet)
+        asked["gwet_ac1"] = of_sums(pairs, kernel.gwet, every.codes)
     else:
         reasons["gwet_ac1"] = "all ratings are alike: there is no second category to agree against"
     asked["krippendorff_alpha"] = of_sums(kernel.nominal(counts), kernel.alpha_nominal)

@@ -96,7 +96,7 @@ class FEvidence(Request):
     f: Annotated[float, Field(ge=0, le=1e100, allow_inf_nan=False)] = Field(
         description="The F statistic, no unit."
     )
-    df1: Annotated[int, Field(ge=1, le=10**6)] = Field(description="Effects decision, a count.")
+    df1: Annotated[int, Field(ge=1, le=10**6)] = Field(description="Effects tested, a count.")
     df2: Annotated[int, Field(ge=1, le=10**9)] = Field(description="Residual degrees of freedom, a count.")
     n: Size | None = Field(None, description="Observations, a count; null: df1 + df2 + 1.")
     method: Literal["jzs_regression", "bic"] = Field("jzs_regression", description="The prior under H1.")
@@ -264,10 +264,7 @@ def bayes_factor(request: BayesFactorRequest) -> BayesFactorAnalysis:
         reasons=reasons,
         bounds=bounds,
         warnings=warnings,
-        sentence=(
-            f"{_strength(log_bf, favours)} ({method}); with prior odds of {request.prior_odds:g} the "
-            f"probability of an effect is {posterior:.4g}. Another prior gives another number."
-        ),
+        sentence=_sentence(request, log_bf, favours, method, posterior),
     )
 
 
@@ -310,6 +307,33 @@ def _capped(name: str, log_bf: float, bounds: dict[str, str]) -> float:
         return math.exp(log_bf)
     bounds[name] = f"> {CAP:g}" if log_bf > 0 else f"< {1 / CAP:g}"
     return CAP if log_bf > 0 else 1 / CAP
+
+
+def _sentence(
+    request: BayesFactorRequest,
+    log_bf: float,
+    favours: Literal["H1", "H0", "neither"],
+    method: str,
+    posterior: float,
+) -> str:
+    bound = isinstance(request.evidence, PValueEvidence)
+    odds = f"with prior odds of {request.prior_odds:g}"
+    chance = f"{odds} the probability of an effect is {'at most ' if bound else ''}{posterior:.4g}"
+    if not request.direction_match:
+        chance = "the effect runs against the stated direction, so the posterior of the claim is set to 0"
+    last = "What the p-value came from may say less." if bound else "Another prior gives another number."
+    return f"{_at_most(log_bf) if bound else _strength(log_bf, favours)} ({method}); {chance}. {last}"
+
+
+def _at_most(log_bf: float) -> str:
+    """The bound of a p-value, which never speaks for H0."""
+    if log_bf == 0:
+        return "The data are at most as likely with an effect as without (BF10 at most 1)"
+    factor = f"{math.exp(log_bf):.4g}" if log_bf < 690 else f"10^{log_bf / math.log(10):.0f}"
+    label = label_of(log_bf)
+    return (
+        f"The data are at most {factor} times likelier with an effect than without: {label} evidence at most"
+    )
 
 
 def _strength(log_bf: float, favours: Literal["H1", "H0", "neither"]) -> str:

@@ -23,7 +23,7 @@ from service.stats.shared.pairs import NO_DISCORDANT
 from service.stats.shared.plan_use import PlanUse, Spoken
 from service.stats.shared.registry import stat_test
 from service.stats.shared.seconds import LOOK, metric_seconds, scores_seconds
-from service.stats.shared.sentences import amount, decision, disagreement, level_text
+from service.stats.shared.sentences import amount, level_text
 from service.stats.shared.simulated import RESAMPLED
 from service.stats.shared.warnings import NOTHING_VARIES
 
@@ -116,11 +116,11 @@ def _analysis(request: ClusterBootstrapRequest, found: BootstrapDistribution) ->
         warnings += [NOTHING_VARIES(unit="cluster")] if n_discordant else []
     if units.standard_error():
         warnings += lopsided_clusters(units.linearized(), pairs.groups.sizes)
-    ci, p, n, g = read["ci"], read["p_value"], len(pairs.difference), pairs.groups.n_clusters
+    ci, n, g = read["ci"], len(pairs.difference), pairs.groups.n_clusters
     show = partial(amount, binary=is_binary(*request.arrays()))
     interval = (
         f"{level_text(request.level)} {ci.method} cluster-bootstrap CI {show(ci.low)} to {show(ci.high)}"
-        if ci.low is not None
+        if ci.low is not None and "ci" not in read["undecided"]
         else f"no {ci.method} interval: too little spread"
     )
     return ClusterBootstrapAnalysis(
@@ -138,8 +138,7 @@ def _analysis(request: ClusterBootstrapRequest, found: BootstrapDistribution) ->
         sentence=(
             f"The candidate differs from the baseline by {show(delta)} ({request.estimand}; "
             f"{interval}, n = {n} in {g} clusters); bootstrap {request.alternative}, "
-            + decision(p, request.alpha, "a difference of zero is", bound=read["bounds"].get("p_value"))
-            + disagreement(ci, p, request.alpha, request.alternative, resampling.METHODS)
+            + resampling.decided(read, request.alpha)
         ),
     )
 

@@ -425,7 +425,8 @@ def _sentence(
             else f"the interval is by {ci.method}, the p-value by {request.method}"
         )
         verdict = "gives " + decision(p, request.alpha, null, bound=bound)
-        verdict += disagreement(ci, p, request.alpha, request.alternative, differ)
+        if ci.low is not None:
+            verdict += disagreement(ci, p, request.alpha, request.alternative, differ)
     return (
         f"The candidate differs from the baseline by {show(delta)} ({request.weighting}; {interval}; "
         f"n = {n} in {n_clusters} clusters); clustered McNemar {request.method}, {request.alternative}, "

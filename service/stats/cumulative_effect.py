@@ -298,5 +298,5 @@ def _sentence(data: Ordered, delta: float, ci: Interval, n_points: int) -> str:
     return (
         f"After all {len(data.difference)} items{clusters} {ORDER_WORDS[data.used]}, the candidate differs from "
         f"the baseline by {show(delta)} ({interval}); {n_points} points are given. The pointwise band is not "
-        "valid under peeking, nothing was decision, and an order chosen after the data proves nothing."
+        "valid under peeking, nothing was tested, and an order chosen after the data proves nothing."
     )

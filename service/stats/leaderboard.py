@@ -119,7 +119,9 @@ def _sentence(request: LeaderboardRequest, board: Standings) -> str:
     mean = f"{best.mean:.1%}" if binary else f"{best.mean:.4g}"
     told = [pair.difference for pair in board.pairs if pair.apart]
     closest = amount(min(told), binary=binary).lstrip("+") if told else ""
-    opening = f"Of {len(board.arms)} arms on {where}, '{best.name}' has the best mean ({mean})"
+    ahead = boards.leaders(board)
+    shares = "has" if len(ahead) == 1 else "share"
+    opening = f"Of {len(board.arms)} arms on {where}, {', '.join(ahead)} {shares} the best mean ({mean})"
     return f"{opening}{boards.told_best(board)}. {boards.told_pairs(board, closest)}"
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -19,14 +20,14 @@ from service.stats.shared.cell_lines import EndLines, Line
 from service.stats.shared.cells import MEANS, Cells, whole_interval
 from service.stats.shared.certainty import Support
 from service.stats.shared.clustering import NO_CLUSTERS, cluster_warnings
-from service.stats.shared.common import Interval, StatWarning
+from service.stats.shared.common import StatWarning
 from service.stats.shared.drawing import Drawing, Resampled, blocks_of, of_metric, of_ratio
 from service.stats.shared.fields import ItemCount
 from service.stats.shared.pairs import FEW_DISCORDANT, NO_DISCORDANT, PairedCounts
 from service.stats.shared.plan_use import PlanUse, Spoken
 from service.stats.shared.registry import stat_test
 from service.stats.shared.seconds import LOOK, metric_seconds, scores_seconds, table_seconds
-from service.stats.shared.sentences import decision, disagreement, level_text
+from service.stats.shared.sentences import level_text
 from service.stats.shared.shows import Path
 from service.stats.shared.simulated import RESAMPLED
 from service.stats.shared.warnings import NOTHING_VARIES
@@ -134,7 +135,7 @@ def _analysis(request: PairedBootstrapRequest, found: BootstrapDistribution) -> 
         n_discordant=arms.n_discordant,
         counts=arms.counts,
         warnings=tuple(warnings),
-        sentence=_sentence(request, arms, read["ci"], read["p_value"], read["bounds"].get("p_value")),
+        sentence=_sentence(request, arms, read),
     )
 
 
@@ -265,17 +266,16 @@ def _literal(request: PairedBootstrapRequest, arms: Arms) -> Draws:
     return seed_means(arms.difference, draws, seed)
 
 
-def _sentence(request: PairedBootstrapRequest, arms: Arms, ci: Interval, p: float, bound: str | None) -> str:
-    show = arms.show
+def _sentence(request: PairedBootstrapRequest, arms: Arms, read: Mapping[str, Any]) -> str:
+    show, ci = arms.show, read["ci"]
     interval = (
         f"{level_text(request.level)} {ci.method} bootstrap CI {show(ci.low)} to {show(ci.high)}"
-        if ci.low is not None and ci.high is not None
+        if ci.low is not None and ci.high is not None and "ci" not in read["undecided"]
         else f"no {ci.method} interval: too little spread"
     )
     clusters = "" if arms.codes is None else f" in {arms.units.n_units} clusters"
     return (
         f"The candidate differs from the baseline by {show(arms.delta)}{arms.named} ({interval}, n = {arms.n}"
         f"{clusters}, {arms.n_discordant} discordant); bootstrap {request.alternative}, "
-        + decision(p, request.alpha, "a difference of zero is", bound=bound)
-        + disagreement(ci, p, request.alpha, request.alternative, resampling.METHODS)
+        + resampling.decided(read, request.alpha)
     )

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from service.errors import InvalidData
 from service.kernels.clusters import codes_of
+from service.kernels.moments import binary_unit, difference_noise, paired_differences
 from service.kernels.prediction_powered import Powered, powered
 from service.kernels.t_distribution import t_quantile, t_tail
 from service.stats.shared.clustering import NO_CLUSTERS
@@ -92,18 +93,22 @@ class PredictionPoweredRequest(Request):
             )
         return self
 
-    def columns(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """People's labels (n,), the judge's (n,), and the judge's of the others (N,); differences for two arms."""
-        found = []
+    def columns(self) -> tuple[list[NDArray[np.float64]], float]:
+        """People's labels (n,), the judge's (n,), and the judge's of the others (N,); differences for two arms.
+
+        And what rounding can make of one.
+        """
+        found, noise = [], 0.0
         for name in ("people", "judge", "unlabelled"):
             column = np.array(getattr(self.candidate, name), dtype=np.float64)
             require_size(column, f"candidate.{name}")
             if self.baseline is not None:
                 other = np.array(getattr(self.baseline, name), dtype=np.float64)
                 require_size(other, f"baseline.{name}")
-                column = column - other
+                noise = max(noise, difference_noise(other, column))
+                column = paired_differences(other, column)
             found.append(column)
-        return found[0], found[1], found[2]
+        return found, noise
 
 
 class PredictionPoweredAnalysis(Analysis):
@@ -164,7 +169,8 @@ def prediction_powered(request: PredictionPoweredRequest) -> PredictionPoweredAn
 
     Edge cases:
         A judge that does not vary, or goes against the labels: lambda 0, warning JUDGE_UNUSED.
-        Nothing varies: p and worth null. Fewer than 30 labelled items or clusters: FEW_LABELS.
+        Nothing varies, but for rounding: interval, p and worth null. Labels that do not vary: `labels_ci` null.
+        Fewer than 30 labelled items or clusters: FEW_LABELS.
 
     Sources:
         Angelopoulos, Bates, Fannjiang, Jordan & Zrnic (2023), Science 382:669.
@@ -174,13 +180,15 @@ def prediction_powered(request: PredictionPoweredRequest) -> PredictionPoweredAn
         Eight labels with mean .625, of which the judge differs on one: it says .75 there and .688 of 16
         others, so lambda .543 takes the estimate to .591.
     """
-    people, judge, others = request.columns()
+    columns, noise = request.columns()
+    size = max(binary_unit(each) for each in columns)
+    people, judge, others = (each / size for each in columns)
     clusters = None
     if request.clusters is not None and request.clusters_unlabelled is not None:
         both = codes_of([str(each) for each in (*request.clusters, *request.clusters_unlabelled)])
         clusters = both[: len(people)], both[len(people) :]
-    found = powered(people, judge, others, request.weight, clusters)
-    plain = powered(people, judge, others, 0.0, clusters)
+    found = powered(people, judge, others, request.weight, clusters, noise=noise / size)
+    plain = powered(people, judge, others, 0.0, clusters, noise=noise / size)
     reasons: dict[str, str] = {}
     bounds: dict[str, str] = {}
     p = None
@@ -206,20 +214,21 @@ def prediction_powered(request: PredictionPoweredRequest) -> PredictionPoweredAn
     binary = all(
         is_binary(np.asarray(column)) for arm in arms for column in (arm.people, arm.judge, arm.unlabelled)
     )
-    ci, labels_ci = _interval(found, request.level), _interval(plain, request.level)
+    ci = _interval(found, request.level, size, "ci", reasons)
+    labels_ci = _interval(plain, request.level, size, "labels_ci", reasons)
     n, many = len(people), len(others)
     return PredictionPoweredAnalysis(
-        estimate=found.estimate,
+        estimate=found.estimate * size,
         ci=ci,
-        se=se,
+        se=se * size,
         df=found.df,
         p_value=p,
         weight=found.weight,
         tuned=request.weight is None,
-        labels_alone=plain.estimate,
+        labels_alone=plain.estimate * size,
         labels_ci=labels_ci,
-        judge_alone=float((judge.mean() * n + others.mean() * many) / (n + many)),
-        judge_bias=float(judge.mean() - people.mean()),
+        judge_alone=float((judge.mean() * n + others.mean() * many) / (n + many)) * size,
+        judge_bias=float(judge.mean() - people.mean()) * size,
         worth=None if se == 0 else plain.variance / found.variance,
         n_labelled=n,
         n_unlabelled=many,
@@ -227,19 +236,24 @@ def prediction_powered(request: PredictionPoweredRequest) -> PredictionPoweredAn
         reasons=reasons,
         bounds=bounds,
         warnings=tuple(warnings),
-        sentence=_sentence(request, found, plain, ci, p, bounds, binary=binary, n=n, many=many),
+        sentence=_sentence(request, found, plain, size, ci, p, bounds, binary=binary, n=n, many=many),
     )
 
 
-def _interval(found: Powered, level: float) -> Interval:
+def _interval(found: Powered, level: float, size: float, path: str, reasons: dict[str, str]) -> Interval:
+    if found.variance == 0:
+        reasons[f"{path}.low"] = reasons[f"{path}.high"] = "nothing varies, which is no certainty"
+        return Interval(low=None, high=None, level=level, method="t")
     half = t_quantile(0.5 + level / 2, found.df) * math.sqrt(found.variance)
-    return Interval(low=found.estimate - half, high=found.estimate + half, level=level, method="t")
+    ends = ((found.estimate + side * half) * size for side in (-1, 1))
+    return Interval(low=next(ends), high=next(ends), level=level, method="t")
 
 
 def _sentence(
     request: PredictionPoweredRequest,
     found: Powered,
     plain: Powered,
+    size: float,
     ci: Interval,
     p: float | None,
     bounds: dict[str, str],
@@ -250,14 +264,20 @@ def _sentence(
 ) -> str:
     difference = request.baseline is not None
     told = [
-        amount(each or 0.0, binary=binary) if difference else f"{each or 0.0:.4g}"
-        for each in (found.estimate, ci.low, ci.high)
+        amount(each, binary=binary) if difference else f"{each:.4g}"
+        for each in (found.estimate * size, ci.low, ci.high)
+        if each is not None
     ]
+    interval = (
+        f"{level_text(request.level)} CI {' to '.join(told[1:])}"
+        if told[1:]
+        else "no interval: nothing varies"
+    )
     what = "The candidate differs from the baseline by" if difference else "People would give a mean of"
     helped = (
-        f"{plain.variance / found.variance:.3g} times as many labels alone would do the same"
+        f"; {plain.variance / found.variance:.3g} times as many labels alone would do the same"
         if found.variance > 0
-        else "nothing varies"
+        else ""
     )
     test = (
         ""
@@ -265,6 +285,6 @@ def _sentence(
         else "; " + decision(p, request.alpha, "no difference is", bound=bounds.get("p_value"))
     )
     return (
-        f"{what} {told[0]} ({level_text(request.level)} CI {told[1]} to {told[2]}; {n} labelled and {many} other "
-        f"items, judge's weight {found.weight:.3g}; {helped}){test or '.'}"
+        f"{what} {told[0]} ({interval}; {n} labelled and {many} other items, judge's weight "
+        f"{found.weight:.3g}{helped}){test or '.'}"
     )

@@ -195,9 +195,11 @@ def _sentence(request: PreferenceRequest, board: Standings) -> str:
     best, told = board.arms[0], [pair.difference for pair in board.pairs if pair.apart]
     clusters = "" if request.codes is None else f" in {board.units.n_units} clusters"
     closest = f"{min(told):.0f} points" if told else ""
+    ahead = boards.leaders(board)
+    are = "is the strongest" if len(ahead) == 1 else "are equally strong and the strongest"
     return (
-        f"Of {len(board.arms)} arms in {request.comparisons.total} comparisons{clusters}, '{best.name}' is the "
-        f"strongest ({best.mean:+.0f} points){boards.told_best(board)}. {boards.told_pairs(board, closest)}"
+        f"Of {len(board.arms)} arms in {request.comparisons.total} comparisons{clusters}, {', '.join(ahead)} {are} "
+        f"({best.mean:+.0f} points){boards.told_best(board)}. {boards.told_pairs(board, closest)}"
     )
 
 

@@ -251,7 +251,7 @@ def quantile_difference(request: QuantileDifferenceRequest) -> QuantileDifferenc
         resampling=Resampling(exact=True)
         if request.exact
         else Resampling.drawn(request.n_resamples or DEFAULT_DRAWS, first_seed(request.seed)),
-        sentence=_sentence(request, delta, ci, p, bounds, units),
+        sentence=_sentence(request, delta, ci, p, bounds, units, flat=found.flat),
     )
 
 
@@ -329,6 +329,8 @@ def _sentence(
     p: float,
     bounds: dict[str, str],
     units: int,
+    *,
+    flat: bool,
 ) -> str:
     named = "median" if request.q == 0.5 else f"{request.q:g} quantile"
     says = (
@@ -340,7 +342,11 @@ def _sentence(
     high = "infinity" if ci.high is None else amount(ci.high, binary=False)
     where = f"n = {len(request.baseline)}" + ("" if request.clusters is None else f" in {units} clusters")
     how = "order-statistic" if request.exact else "bootstrap"
-    return (
-        f"{says} ({level_text(request.level)} {how} CI {low} to {high}, {where}); {request.alternative}, "
-        + decision(p, request.alpha, "a difference of 0 is", bound=bounds.get("p_value"))
+    interval = (
+        "no interval: no resample moves it"
+        if flat
+        else f"{level_text(request.level)} {how} CI {low} to {high}"
+    )
+    return f"{says} ({interval}, {where}); {request.alternative}, " + decision(
+        p, request.alpha, "a difference of 0 is", bound=bounds.get("p_value"), most=1.0 if flat else None
     )

@@ -410,5 +410,5 @@ def _sentence(arms: Arms, ci: Interval, p: float, bound: str | None, request: Ra
         f"The candidate differs from the baseline by {arms.show(arms.delta)}{arms.named} "
         f"({interval}, {arms.n} {within}); randomization, {request.alternative}, "
         + decision(p, request.alpha, "exchangeable arms are", bound=bound)
-        + disagreement(ci, p, request.alpha, request.alternative, METHODS)
+        + ("" if ci.low is None else disagreement(ci, p, request.alpha, request.alternative, METHODS))
     )

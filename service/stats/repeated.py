@@ -13,6 +13,7 @@ from service.errors import InvalidData
 from service.kernels import allocation, simulated_pairs
 from service.kernels.allocation import Costs, Spread
 from service.kernels.clusters import cluster_sums, codes_of, robust_errors
+from service.kernels.moments import difference_noise, paired_differences
 from service.kernels.repeated_runs import ITEM_BY_ARM, JUDGE, RUN, RepeatedRuns, anova, reml
 from service.kernels.streams import generator, picks
 from service.kernels.t_distribution import t_quantile, t_tail
@@ -39,11 +40,13 @@ from service.stats.shared.repeats import (
 from service.stats.shared.resampling import first_seed
 from service.stats.shared.sentences import amount, decision, level_text
 from service.stats.shared.simulated import Asked, Simulated, Units, Value
-from service.stats.shared.warnings import NEGATIVE_COMPONENT, define
+from service.stats.shared.warnings import DEGENERATE, NEGATIVE_COMPONENT, define
 
 NAMES = ("item", "item_by_arm", "run", "judge")
 BALANCED_DRAWS, UNBALANCED_DRAWS = 2_000, 200
 FEW_ITEMS = 20
+ALIKE = "every item, or every cluster, shows the same difference"
+INSTEAD = "randomization weighs such items by their number"
 
 NO_REPEATED_RUN = define(
     "NO_REPEATED_RUN",
@@ -240,7 +243,8 @@ def repeated(request: RepeatedRequest) -> RepeatedAnalysis:
         One judgement per run: `judge` is null and inside `run`.
         A variance below 0 is told (NEGATIVE_COMPONENT) and counts as 0 in error and budget; no variance of items by
             arm: `allocation` is null, since the formula would keep two items.
-        All differences alike: p null; fewer than 20 items or clusters: ROUGH_COMPONENTS.
+        All differences alike, but for rounding: p and interval null, warning DEGENERATE.
+        Fewer than 20 items or clusters: ROUGH_COMPONENTS.
 
     Sources:
         Miller (2024), arXiv:2411.00640. Searle, Casella & McCulloch (1992), Variance Components, 4 and 6.
@@ -255,16 +259,17 @@ def repeated(request: RepeatedRequest) -> RepeatedAnalysis:
     codes = np.arange(n) if request.clusters is None else codes_of(request.clusters)
     reasons: dict[str, str] = {}
     bounds: dict[str, str] = {}
-    difference = data.cell_means[:, 1] - data.cell_means[:, 0]
-    groups = cluster_sums(difference, codes)
+    before, after = data.cell_means.T
+    groups = cluster_sums(paired_differences(before, after), codes, difference_noise(before, after))
     robust = robust_errors(groups)["cr2"]
     delta, se = groups.item_weighted, robust.se
-    half = t_quantile(0.5 + request.level / 2, robust.df) * se
-    p = None
+    p = low = high = None
     if se > 0:
+        half = t_quantile(0.5 + request.level / 2, robust.df) * se
+        low, high = (delta - half) * size, (delta + half) * size
         p = floored(t_tail(delta / se, robust.df), "p_value", bounds)
     else:
-        reasons["p_value"] = "every item, or every cluster, shows the same difference"
+        reasons |= dict.fromkeys(("p_value", "ci.low", "ci.high"), ALIKE)
     draws = request.n_resamples or (BALANCED_DRAWS if data.balanced else UNBALANCED_DRAWS)
     seed = first_seed(request.seed)
     found = _components(data)
@@ -295,10 +300,8 @@ def repeated(request: RepeatedRequest) -> RepeatedAnalysis:
             if found[ITEM_BY_ARM] > 0
             else "no variance of items in the difference was found, so the formula would drop nearly all: keep them"
         )
-    ci = Interval(
-        low=(delta - half) * size, high=(delta + half) * size, level=request.level,
-        method="t" if request.clusters is None else "cr2_t",
-    )  # fmt: skip
+    method = "t" if request.clusters is None else "cr2_t"
+    ci = Interval(low=low, high=high, level=request.level, method=method)
     if request.clusters is None:
         reasons["n_clusters"] = NO_CLUSTERS
     return RepeatedAnalysis(
@@ -325,7 +328,7 @@ def repeated(request: RepeatedRequest) -> RepeatedAnalysis:
         n_judgements=int(data.repeats.sum()),
         reasons=reasons,
         bounds=bounds,
-        warnings=tuple(_warnings(request, components, groups.sizes, robust.df)),
+        warnings=tuple(_warnings(request, components, groups.sizes, robust.df, alike=se == 0)),
         resampling=Resampling.drawn(draws, seed),
         sentence=_sentence(request, delta * size, ci, p, bounds, error, nearest, binary=binary, n=n),
     )  # fmt: skip
@@ -421,8 +424,10 @@ def _warnings(
     components: Components,
     sizes: NDArray[np.float64],
     df: float,
+    *,
+    alike: bool,
 ) -> list[StatWarning]:
-    found: list[StatWarning] = []
+    found: list[StatWarning] = [DEGENERATE(instead=INSTEAD)] if alike else []
     if request.clusters is not None:
         found.extend(cluster_warnings(sizes))
         if df < LEAST_DF:
@@ -452,22 +457,24 @@ def _sentence(
     binary: bool,
     n: int,
 ) -> str:
-    low, high = (amount(end or 0.0, binary=binary) for end in (ci.low, ci.high))
     where = (
         f"{n} items" if request.clusters is None else f"{n} items in {len(set(request.clusters))} clusters"
     )
+    ends = [amount(end, binary=binary) for end in (ci.low, ci.high) if end is not None]
+    interval = f"{level_text(request.level)} CI {' to '.join(ends)}" if ends else "no interval"
     told = (
-        f"The candidate differs from the baseline by {amount(delta, binary=binary)} ({level_text(request.level)} "
-        f"CI {low} to {high}, {where}); "
+        f"The candidate differs from the baseline by {amount(delta, binary=binary)} ({interval}, {where}); "
     )
     if p is None:
-        told += "no test: all differences are alike. "
+        told += "no test: all differences are alike, which is no certainty. "
     else:
         told += decision(p, request.alpha, "equal means are", bound=bounds.get("p_value")) + " "
     parts = {"the choice of items": error.item_by_arm, "runs": error.run, "judgements": error.judge}
     whole = sum(part or 0.0 for part in parts.values())
     if whole <= 0 or nearest.best is None:
-        return told + "Nothing varies that more data would average out."
+        return (
+            told + "Nothing varied that more data would average out, which does not show that nothing would."
+        )
     shares = [f"{part / whole:.0%} from {name}" for name, part in parts.items() if part is not None]
     hidden = "" if error.run is not None else " (run-to-run noise among it, since no run was repeated)"
     buys = {

@@ -16,7 +16,7 @@ from service.kernels import null_flips, ranks
 from service.kernels import type_one_error as kernel
 from service.kernels.clusters import cluster_sums, codes_of
 from service.kernels.mcnemar import Method
-from service.kernels.moments import difference_noise
+from service.kernels.moments import binary_unit, difference_noise
 from service.kernels.paired_intervals import wilson_interval
 from service.kernels.power import mcnemar_critical
 from service.kernels.streams import block_count
@@ -160,6 +160,8 @@ def _flips(request: TypeOneErrorRequest) -> Flips:
     difference = candidate - baseline
     noise = difference_noise(baseline, candidate)
     difference[np.abs(difference) <= noise] = 0.0
+    if request.test == "paired-t":
+        difference = difference / binary_unit(difference)
     items = difference
     if request.test == "wilcoxon":
         ranked = np.zeros(difference.size)
@@ -172,7 +174,7 @@ def _flips(request: TypeOneErrorRequest) -> Flips:
     if request.clusters is not None:
         weights = cluster_sums(items, codes_of(request.clusters)).sums
     critical = _critical(request, items, weights)
-    if not critical:
+    if critical is None:
         return Flips(weights, 0.0, null_flips.Rejections(0.0, None, 0, True))
     return Flips(weights, critical, null_flips.exact_flips(weights, critical))
 

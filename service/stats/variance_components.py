@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from service.kernels.clusters import cluster_sums, codes_of, design_effect, robust_errors
+from service.kernels.moments import binary_unit
 from service.kernels.variance_split import run_variance, split
 from service.stats.shared.arms import Replicates, item_means
 from service.stats.shared.clustering import NO_CLUSTERS
@@ -130,6 +131,8 @@ def variance_components(request: VarianceComponentsRequest) -> VarianceComponent
     sizes = np.array([len(runs) for runs in request.values])
     means = item_means(request.values, "values")
     flat = np.fromiter((x for runs in request.values for x in runs), dtype=np.float64, count=int(sizes.sum()))
+    size = binary_unit(flat)
+    means, flat = means / size, flat / size
     within = run_variance(flat, np.repeat(np.arange(len(sizes)), sizes), means)
     codes = None if request.clusters is None else codes_of(request.clusters)
     n = len(means)
@@ -138,12 +141,13 @@ def variance_components(request: VarianceComponentsRequest) -> VarianceComponent
     se, effect = _precision(means, codes, parts.of_means)
     noise, total = parts.noise_of_means, parts.of_means
     true = _sum(parts.between_items, 0.0 if codes is None else parts.between_clusters)
+    many_runs = None if se is None or noise is None else math.sqrt(max(se * se - noise / n, 0.0))
     found: dict[str, Any] = {
-        "se": se,
-        "se_many_runs": None if se is None or noise is None else math.sqrt(max(se * se - noise / n, 0.0)),
-        "within_items": within,
-        "between_items": parts.between_items,
-        "between_clusters": parts.between_clusters,
+        "se": _times(se, size),
+        "se_many_runs": _times(many_runs, size),
+        "within_items": _times(within, size, size),
+        "between_items": _times(parts.between_items, size, size),
+        "between_clusters": _times(parts.between_clusters, size, size),
         "icc": None if within is None else _share(true, _sum(true, within)),
         "icc_clusters": _share(parts.between_clusters, true),
         "reliability": None if noise is None or total is None else _share(total - noise, total),
@@ -166,7 +170,7 @@ def variance_components(request: VarianceComponentsRequest) -> VarianceComponent
         if component is not None and component < 0:
             warnings.append(NEGATIVE_COMPONENT(name=name))
     return VarianceComponentsAnalysis(
-        mean=float(means.mean()),
+        mean=float(means.mean()) * size,
         **found,
         n=n,
         n_values=len(flat),
@@ -175,7 +179,7 @@ def variance_components(request: VarianceComponentsRequest) -> VarianceComponent
         most_runs=int(sizes.max()),
         reasons=reasons,
         warnings=tuple(warnings),
-        sentence=_sentence(float(means.mean()), n, len(flat), found),
+        sentence=_sentence(float(means.mean()) * size, n, len(flat), found),
     )
 
 
@@ -189,6 +193,11 @@ def _precision(
         return math.sqrt(of_means / len(means)), None
     groups = cluster_sums(means, codes)
     return robust_errors(groups)["cr1"].se, design_effect(means, groups)
+
+
+def _times(value: float | None, *units: float) -> float | None:
+    """In score units again."""
+    return None if value is None else math.prod(units, start=value)
 
 
 def _sum(one: float | None, other: float | None) -> float | None:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.kernels.effect_sizes import pooled_sd, small_sample_factor, standardized
-from service.kernels.moments import difference_noise, moments
+from service.kernels.moments import difference_noise, moments, paired_differences
 
 PATIENT = settings(deadline=None, max_examples=60)
 
@@ -35,6 +35,15 @@ def test_equal_values_have_a_spread_of_exactly_zero():
 def test_one_value_has_no_sd():
     assert moments(np.array([3.0])).sd is None
     assert moments(np.array([3.0])).se is None
+
+
+def test_differences_that_rounding_alone_tells_apart_are_one():
+    before = np.array([1000.1 * k + 0.3 for k in range(1, 9)])
+    assert np.ptp((before + 0.1) - before) > 0
+    assert np.ptp(paired_differences(before, before + 0.1)) == 0
+    apart = before + 0.1 + 1e-9 * np.arange(8)
+    assert np.array_equal(paired_differences(before, apart), apart - before)
+    assert len(paired_differences(before[:0], before[:0])) == 0
 
 
 def test_rounding_noise_of_differences_counts_as_constant():

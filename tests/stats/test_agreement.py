@@ -46,6 +46,30 @@ def test_against_gwet_2008():
     assert found.cohen_kappa.value == pytest.approx(-0.0234, abs=5e-5)
 
 
+def test_items_of_one_rater_count_in_the_shares_of_gwet_and_fleiss():
+    """irrCAC, by Gwet, prints these of Krippendorff's table (`cac.raw4raters`); its last unit has one rating."""
+    found = analyse(NAME, {"ratings": KRIPPENDORFF})
+    assert found.gwet_ac1.value == pytest.approx(0.77544, abs=5e-6)
+    assert found.fleiss_kappa.value == pytest.approx(0.76117, abs=5e-6)
+    units = [[x for x in unit if x is not None] for unit in KRIPPENDORFF]
+    shares = np.array([np.mean([unit.count(k) / len(unit) for unit in units]) for k in range(1, 6)])
+    agree = np.mean([
+        sum(a == b for a, b in combinations(unit, 2)) / (len(unit) * (len(unit) - 1) / 2)
+        for unit in units if len(unit) > 1
+    ])  # fmt: skip
+    by_chance = float(shares @ shares)
+    assert found.fleiss_kappa.value == pytest.approx((agree - by_chance) / (1 - by_chance))
+    by_chance = float(shares @ (1 - shares)) / 4
+    assert found.gwet_ac1.value == pytest.approx((agree - by_chance) / (1 - by_chance))
+
+
+def test_a_category_of_items_of_one_rater_is_one_of_ac1s():
+    found = analyse(NAME, {"ratings": [["a", "a"], ["a", "a"], ["b", None]]})
+    assert found.n_categories == 2
+    assert found.gwet_ac1.value == found.fleiss_kappa.value == 1
+    assert found.krippendorff_alpha.value is None
+
+
 def test_against_fleiss_1971():
     found = analyse(NAME, {"ratings": [list(row) for row in FLEISS.split()]})
     assert found.fleiss_kappa.value == pytest.approx(0.430, abs=5e-4)

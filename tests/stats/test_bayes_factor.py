@@ -328,6 +328,25 @@ def test_a_p_value_gives_a_bound_and_says_so():
     assert weigh(kind="p_value", p=0.9).favours == "neither"
 
 
+@pytest.mark.parametrize(("p", "says"), [
+    (0.01, "at most 7.988 times likelier with an effect than without: moderate evidence at most"),
+    (0.6, "at most as likely with an effect as without"),
+    (1e-320, "at most 10^317 times likelier"),
+])  # fmt: skip
+def test_the_sentence_of_a_p_value_says_at_most(p, says):
+    """It said that the data were 7.988 times likelier with an effect, which is the most that any prior makes of .01."""
+    told = analyse({"evidence": {"kind": "p_value", "p": p}}).sentence
+    assert says in told
+    assert "the probability of an effect is at most" in told
+
+
+def test_the_sentence_of_a_mismatch_calls_no_effect_impossible():
+    body = {"evidence": {"kind": "t", "t": -3.0, "n1": 20}, "direction_match": False}
+    told = analyse(body).sentence
+    assert "probability of an effect" not in told
+    assert "against the stated direction" in told
+
+
 @pytest.mark.parametrize(
     ("bf", "label"),
     [

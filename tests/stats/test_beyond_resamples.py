@@ -135,3 +135,32 @@ def test_the_size_that_the_decision_names(n, alpha, before, after):
 
     assert size(n, alpha, small) == pytest.approx(before, abs=8e-4)
     assert size(n, alpha, decided) == pytest.approx(after, abs=8e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("paired-bootstrap", {"baseline": [0] * 10, "candidate": [1] * 10}),
+        ("cluster-bootstrap", {"baseline": [0] * 10, "candidate": [1] * 10, "clusters": list(range(10))}),
+        ("quantile-difference", {"baseline": [1.0], "candidate": [4.0]}),
+    ],
+)
+def test_no_sentence_rejects_by_resamples_that_do_not_vary(name, body):
+    """One item said 'CI +3 to +3, p = 2.0e-04, so a difference of 0 is rejected'."""
+    found = ask(name, body).analysis
+    assert "p_value" in found.undecided
+    assert found.p_value < 0.05
+    assert "leaves open whether a difference" in found.sentence
+    assert "so a difference" not in found.sentence
+    assert "CI" not in found.sentence
+
+
+def test_a_sentence_rejects_by_a_bound_only_where_the_signs_alone_would():
+    few, many = (
+        ask("paired-bootstrap", {"baseline": [0] * k + [1], "candidate": [1] * (k + 1)}).analysis
+        for k in (3, 10)
+    )
+    assert few.p_value < 0.05 < few.within["p_value"][1]
+    assert "leaves open" in few.sentence
+    assert many.within["p_value"][1] < 0.05
+    assert "so a difference of zero is rejected" in many.sentence

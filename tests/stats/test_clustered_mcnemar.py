@@ -176,6 +176,24 @@ def test_clusters_that_do_not_vary_have_no_t(method):
     assert found.ci.high is None
 
 
+@pytest.mark.parametrize("method", ["cr1_t", "cr2_t", "cv3_t"])
+@pytest.mark.parametrize("steps", [(0.1, 0.1), (0.2, 0.4)])
+def test_what_rounding_makes_of_equal_clusters_is_no_spread(method, steps):
+    """1000.4 - 1000.3 is not 2000.5 - 2000.4: cr2_t gave p = 1e-99 of 20 clusters that all gain the same."""
+    baseline = [1000.1 * k + 0.3 for k in range(1, 41)]
+    body = {
+        "baseline": baseline,
+        "candidate": [value + steps[k % 2] for k, value in enumerate(baseline)],
+        "clusters": [k // 2 for k in range(40)],
+    }
+    answer = sound(ask("clustered-mcnemar", body, method=method))
+    assert answer.analysis.se == 0
+    assert answer.analysis.p_value is answer.analysis.ci.low is None
+    assert "DEGENERATE" in codes(answer)
+    margin = {"value": 0.5, "unit": "score"}
+    assert ask("equivalence", body, method="t", margin=margin).analysis.equivalent is None
+
+
 @pytest.mark.parametrize("table", [
     [[0, 0, 1, 0], [0, 1, 0, 0]],
     [[0, 0, 1, 0], [5, 0, 0, 5], [5, 1, 0, 5]],

@@ -264,3 +264,8 @@ CASES = Cases(
     mirrored={"order": [{"first": 1}, {"first": 1, "band": "percentile"}, {"first": 1, "band": "t"}]},
     simulated=simulated,
 )
+
+
+def test_the_sentence_says_that_nothing_was_tested():
+    told = analyse("cumulative-effect", {"baseline": [0, 1, 0, 1], "candidate": [1, 1, 0, 1]}).sentence
+    assert "nothing was tested" in told

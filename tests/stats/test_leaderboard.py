@@ -111,6 +111,21 @@ def test_clusters_flip_as_a_whole(rows):
     same_as_definition(analyse(NAME, body(columns, clusters=labels)), by_definition(columns, labels))
 
 
+@pytest.mark.parametrize(
+    "values", [[1.0, 0.4, 0.3], [3, 0, 3, 0], [1e6 + 0.1, 1e6 + 0.7, 0.3, 5.9], [1, 0, 1, 0]]
+)
+def test_equal_means_share_a_rank_in_whatever_order_they_are_summed(values):
+    """Of three arms with the same values in other orders two had rank 1 and one 3, by the last digit of a sum."""
+    columns = [values, values[::-1], values[1:] + values[:1]]
+    found = analyse(NAME, body(columns))
+    assert [arm.rank for arm in found.arms] == [1, 1, 1]
+    assert len({arm.mean for arm in found.arms}) == 1
+    assert {pair.difference for pair in found.pairs} == {0}
+    assert "'arm 0', 'arm 1', 'arm 2' share the best mean" in found.sentence
+    worse = analyse(NAME, body([*columns, [value - 0.1 for value in values]]))
+    assert [arm.rank for arm in worse.arms] == [1, 1, 1, 4]
+
+
 def test_one_pair_has_the_paired_t_as_its_statistic():
     rng = np.random.default_rng(3)
     one, other = rng.normal(size=40), rng.normal(0.4, 1, 40)

@@ -73,6 +73,40 @@ def test_the_tuned_weight_has_the_least_variance():
     assert found.weight == pytest.approx(best.x, abs=1e-4)
 
 
+@pytest.mark.parametrize(
+    "more", [{}, {"weight": 1}, {"clusters": [1, 1, 2, 3], "clusters_unlabelled": [4] * 5}]
+)
+def test_what_does_not_vary_is_no_certainty(more):
+    """Two labels gave 'a mean of 1 (95% CI 1 to 1)', and 0.1 more of values in the thousands p < 1e-99."""
+    alike = analyse(NAME, body([1] * 4, [1] * 4, [1] * 5), **more)
+    base = [1000.1 * k + 0.3 for k in range(1, 6)]
+    arms = [
+        body(column[:4], column[:4], column)["candidate"]
+        for column in (base, [value + 0.1 for value in base])
+    ]
+    shifted = analyse(NAME, {"baseline": arms[0], "candidate": arms[1]}, **more)
+    assert shifted.estimate == pytest.approx(0.1)
+    for found in (alike, shifted):
+        assert found.se == 0
+        assert found.ci.low is found.ci.high is found.labels_ci.low is found.p_value is None
+        assert "no interval" in found.sentence
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-200, 1e-85, 1e-78, 1e100, 1e145])
+@pytest.mark.parametrize("labels", [None, [0, 0, 1, 1, 2, 3]])
+def test_the_unit_changes_nothing_else(unit, labels):
+    """From 1e-78 on the degrees of freedom were wrong, then refused; at 1e-200 nothing varied."""
+    people, judge, others = scores(7, 6, 9)
+    more = {} if labels is None else {"clusters": labels, "clusters_unlabelled": [k % 5 for k in range(9)]}
+    one = analyse(NAME, body(people, judge, others), **more)
+    other = analyse(NAME, body(unit * people, unit * judge, unit * others), **more)
+    for name in ("weight", "df", "worth"):
+        assert getattr(other, name) == pytest.approx(getattr(one, name), rel=1e-9)
+    for name in ("estimate", "se", "judge_alone", "judge_bias"):
+        assert getattr(other, name) / unit == pytest.approx(getattr(one, name), rel=1e-9)
+    assert other.ci.low / unit == pytest.approx(one.ci.low)
+
+
 @pytest.mark.parametrize(("slope", "weight"), [(-1.0, 0.0), (0.0, 0.0), (0.3, 1.0)])
 def test_the_weight_stays_within_0_and_1(slope, weight):
     people, _, others = scores(4)

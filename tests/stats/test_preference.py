@@ -278,6 +278,19 @@ def test_names_order_and_sides_change_nothing(names, turn):
     assert [pair.p_value for pair in again.pairs] == pytest.approx([pair.p_value for pair in found.pairs])
 
 
+def test_arms_with_the_same_results_share_a_rank():
+    """Rounding had ranked one of the two below the other."""
+    against = {"first": [*"aabb"], "second": [*"cccc"], "preferred": ["first", "second"] * 2}
+    both = {"first": [*"ab"], "second": [*"ba"], "preferred": ["first"] * 2}
+    request = {name: against[name] + both[name] for name in both}
+    for counts in ([3, 17, 3, 17, 1, 1], [17, 3, 17, 3, 1, 1]):
+        found = analyse(NAME, {**request, "counts": counts})
+        ranks = {arm.name: arm.rank for arm in found.arms}
+        assert ranks["a"] == ranks["b"]
+        assert ranks["a"] + ranks["c"] in (3, 4)
+    assert "'a', 'b' are equally strong and the strongest" in found.sentence
+
+
 def test_scores_have_mean_0_and_counts_add_up():
     found = analyse(NAME, prompts(4))
     assert sum(arm.score for arm in found.arms) == pytest.approx(0, abs=1e-9)

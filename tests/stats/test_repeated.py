@@ -184,6 +184,22 @@ def test_levels_that_nothing_repeats_are_inside_the_one_above():
     assert "run-to-run noise among it" in found.sentence
 
 
+@pytest.mark.parametrize("clusters", [None, [0, 0, 1, 1, 2, 2, 3]])
+@pytest.mark.parametrize("baseline", [[[0, 0]] * 7, [[1000.1 * k + 0.3] for k in range(1, 8)]])
+def test_differences_that_do_not_vary_are_no_certainty(baseline, clusters):
+    """The interval was a single point, which a rule of `ci.low > 0` took for evidence; of rounding p was 3.5e-70."""
+    gain = 1 if baseline[0] == [0, 0] else 0.1
+    candidate = [[value + gain for value in runs] for runs in baseline]
+    body = {"baseline": baseline, "candidate": candidate, "n_resamples": 100, "clusters": clusters}
+    answer = sound(ask(NAME, body))
+    found = answer.analysis
+    assert found.delta == pytest.approx(gain)
+    assert found.p_value is found.ci.low is found.ci.high is None
+    assert "same difference" in found.reasons["ci.low"]
+    assert "DEGENERATE" in codes(answer)
+    assert "no interval" in found.sentence
+
+
 @pytest.mark.parametrize("unit", [1e-9])
 def test_scale_changes_the_unit_and_nothing_else(unit):
     body = ragged(8, 12)

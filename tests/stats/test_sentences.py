@@ -39,6 +39,16 @@ OWN = ("quantile-difference", "ratio-of-means", "repeated")
 """Tests whose sentences say other things: their own tests read them."""
 
 
+@pytest.mark.parametrize("name", ["randomization", "clustered-mcnemar"])
+def test_where_there_is_no_interval_none_is_said_to_hold_0(name):
+    clusters = {"clusters": list(range(8))} if name == "clustered-mcnemar" else {}
+    body = {"baseline": [0.1] * 8, "candidate": [0.3] * 8, **clusters}
+    told = analyse(name, body).sentence
+    assert "is rejected" in told or "are rejected" in told
+    assert "no interval" in told
+    assert "The interval holds" not in told
+
+
 def test_every_test_of_a_plan_has_its_sentence_read():
     assert {*COUNTS, *PAIRS, *SCORES, "equivalence", "sequential", *OWN} == {
         each.name for each in registry.every() if each.plan is not None
@@ -60,6 +70,10 @@ def check_tested(sentence, found, body):
     number, unit = re.search(rf"(?:by|is|shift) {AMOUNT}", sentence).groups()
     assert near(value_of(number, unit), found.delta, unit)
     ci = found.ci
+    if "ci" in found.undecided:
+        assert "CI" not in sentence
+    if "ci" in found.undecided or (ci is not None and ci.low is None and "no interval" in sentence):
+        ci = None
     if ci is not None and ci.low is not None and ci.high is not None:
         level, low, low_unit, high, high_unit = re.search(
             rf"([\d.]+)% [^()]*?CI {AMOUNT} to {AMOUNT}", sentence
@@ -74,6 +88,11 @@ def check_tested(sentence, found, body):
     relation, p = re.search(r"\bp ([<=]) ([\d.e-]*\d)", sentence).groups()
     alpha = float(re.search(r"rejected at alpha ([\d.e-]+\d)", sentence)[1])
     assert alpha == body["alpha"]
+    if "leaves open whether" in sentence:
+        most = 1.0 if "p_value" in found.undecided else found.within["p_value"][1]
+        assert found.p_value < alpha <= most
+        assert "although the test" not in sentence
+        return
     rejected = "not rejected" not in sentence
     assert rejected == (found.p_value < alpha)
     if relation == "=":

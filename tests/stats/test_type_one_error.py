@@ -195,6 +195,13 @@ def flips_and_splits():
             yield body | {"test": test}
 
 
+def test_a_test_that_rejects_every_table_rejects_every_flip():
+    """The mid-p of one win and one loss is .75, so nothing is left that is not rejected at .9; the rate was 0."""
+    body = {"test": "mcnemar-midp", "baseline": [0, 0], "candidate": [1, 1]}
+    assert analyse("type-one-error", body, alpha=0.9).rate == 1
+    assert analyse("type-one-error", body, alpha=0.7).rate == pytest.approx(0.5)
+
+
 CASES = Cases(
     degenerate=flips_and_splits,
     growing=[

@@ -11,6 +11,7 @@ from service.domain.comparison.evidence import TIE, Evidence, weigh
 from service.domain.comparison.pairing import Pairs
 from service.domain.comparison.records import SliceResult, Slices
 from service.kernels.clusters import codes_of
+from service.kernels.moments import paired_differences
 from service.stats.shared import registry
 from service.stats.shared.sliced import MOST_SLICES, Standing
 from service.stats.shared.slicing import lean, overall, reversal_of, standings
@@ -84,7 +85,7 @@ def _by_score(part: Pairs, found: Evidence) -> bool:
 
 
 def _difference(part: Pairs) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    return part.candidate - part.baseline
+    return paired_differences(part.baseline, part.candidate)
 
 
 def _codes(part: Pairs) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

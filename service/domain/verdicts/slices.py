@@ -20,6 +20,7 @@ from service.domain.verdicts.outcomes import Paired
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.worst_case import Way
 from service.kernels.clusters import codes_of
+from service.kernels.moments import paired_differences
 from service.records import Record
 from service.stats.shared.columns import is_binary
 from service.stats.shared.pairs import floored
@@ -116,15 +117,14 @@ def by_slice(
     kept = paired.kept.tolist()
     of_item = np.array(list(compress(labels or (), kept)), dtype=object)
     of_cluster = None if clusters is None else codes_of(list(compress(clusters, kept)))
-    against = (paired.candidate - paired.baseline) * good
-    best = against if favoured is None else (favoured.candidate - favoured.baseline) * good
     found, counts, leans = [], [], []
     for name in () if reason else names:
         inside = of_item == name
         codes = np.arange(int(inside.sum())) if of_cluster is None else of_cluster[inside]
-        each, leaning = _weighed(against[inside], codes, margin, asked.alpha, score)
+        each, leaning = _weighed(_differences(paired, inside) * good, codes, margin, asked.alpha, score)
         if favoured is not None:
-            other, towards = _weighed(best[inside], codes, margin, asked.alpha, score)
+            best = _differences(favoured, inside) * good
+            other, towards = _weighed(best, codes, margin, asked.alpha, score)
             each, leaning = _both(each, other), _lean(leaning, towards)
         found.append(each)
         leans.append(leaning)
@@ -147,6 +147,10 @@ def by_slice(
         reversal=_turned_reversal(reversal_of(leans, asked.alpha, spans=spans), good),
         reason=reason,
     )
+
+
+def _differences(paired: Paired, inside: NDArray[np.bool_]) -> NDArray[np.float64]:
+    return paired_differences(paired.baseline[inside], paired.candidate[inside])
 
 
 def _weighed(

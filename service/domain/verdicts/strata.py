@@ -18,6 +18,7 @@ from service.domain.verdicts.outcomes import Paired
 from service.domain.verdicts.parts import Span, Strata, StratumEffect
 from service.kernels import tango
 from service.kernels.clusters import cluster_sums, codes_of, robust_errors
+from service.kernels.moments import paired_differences
 from service.kernels.t_distribution import t_quantile
 from service.stats.shared.columns import is_binary
 
@@ -74,7 +75,7 @@ def _effect(paired: Paired, name: str, inside: NDArray[np.bool_], by_score: bool
 def _interval(
     before: NDArray[np.float64], after: NDArray[np.float64], codes: NDArray[np.int64], by_score: bool
 ) -> tuple[Span | None, str | None]:
-    difference = after - before
+    difference = paired_differences(before, after)
     if by_score:
         wins, losses = (int(np.count_nonzero(difference == sign)) for sign in (1, -1))
         z = float(special.ndtri(0.5 + LEVEL / 2))

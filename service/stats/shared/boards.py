@@ -155,6 +155,12 @@ def _warnings(board: Standings, least: float, *, complete: bool) -> Iterator[Sta
         yield FLOOR_ABOVE_ALPHA(what=what, least=least, alpha=board.alpha, more=more)
 
 
+def leaders(board: Standings) -> list[str]:
+    """The arms that share the first rank, quoted; of many the first ones."""
+    ahead = [f"'{arm.name}'" for arm in board.arms if arm.rank == 1]
+    return [*ahead[:MOST_NAMED], "..."] if len(ahead) > MOST_NAMED else ahead
+
+
 def told_best(board: Standings) -> str:
     """Who may be the best, to go on a sentence about the arm that is ahead."""
     possible = [arm.name for arm in board.arms if arm.may_be_best]

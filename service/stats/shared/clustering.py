@@ -21,6 +21,7 @@ from service.kernels.clusters import (
     largest,
     size_cv,
 )
+from service.kernels.moments import difference_noise, paired_differences
 from service.records import Record
 from service.stats.shared.columns import require_equal_lengths, require_size, require_two_clusters
 from service.stats.shared.common import Labels, PairedColumns, StatWarning
@@ -143,8 +144,8 @@ def clustered(
     require_size(baseline, "baseline")
     require_size(candidate, "candidate")
     codes = codes_of(labels)
-    difference = candidate - baseline
-    groups = cluster_sums(difference, codes)
+    difference = paired_differences(baseline, candidate)
+    groups = cluster_sums(difference, codes, difference_noise(baseline, candidate))
     if groups.n_clusters < 2:
         raise InvalidData.field(
             "clusters",

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from service.errors import InvalidData
 from service.kernels.clusters import ClusterSums, cluster_sums, codes_of
-from service.kernels.moments import difference_noise
+from service.kernels.moments import paired_differences
 from service.kernels.order import completion_order, few_runs_p, permutation, sorted_p
 from service.stats.shared.clustering import ClusteredPairs
 from service.stats.shared.columns import is_binary, require_equal_lengths
@@ -152,9 +152,7 @@ def arrange(
     before, after = np.array(baseline, dtype=np.float64), np.array(candidate, dtype=np.float64)
     if float(max(np.abs(before).max(initial=0), np.abs(after).max(initial=0))) > LARGEST:
         raise InvalidData.field("baseline", "holds values beyond 1e100", "send outcomes in another unit")
-    difference = after - before
-    if len(difference) and float(np.ptp(difference)) <= difference_noise(before, after):
-        difference = np.full_like(difference, difference[0])  # rounding is no variation
+    difference = paired_differences(before, after)  # rounding is no variation
     columns: dict[str, Sequence[object]] = {"baseline": range(len(difference))}
     columns |= {} if clusters is None else {"clusters": clusters}
     require_equal_lengths(columns | ({} if options.strata is None else {"strata": options.strata}))

@@ -23,6 +23,7 @@ from service.stats.shared.certainty import Range, Support
 from service.stats.shared.common import Alternative, Analysis, Interval, Request, Resampling, StatWarning
 from service.stats.shared.fields import Alpha, DrawCount, DrawSeed, Level
 from service.stats.shared.pairs import P_FLOOR, PairedCounts
+from service.stats.shared.sentences import decision, disagreement
 from service.stats.shared.warnings import BEYOND_RESAMPLES, MC_UNRESOLVED, unresolved
 
 Method = Literal["percentile", "basic", "bca", "studentized"]
@@ -301,6 +302,23 @@ def flat(fields: dict[str, Any], *, differs: bool) -> None:
     names += [name for name in fields if name.startswith("fraction_")]
     names += ["p_value", "p_better"] if differs else []
     fields["undecided"] = dict.fromkeys(names, certainty.FLAT)
+
+
+def decided(fields: Mapping[str, Any], alpha: float) -> str:
+    """What p makes of a difference of zero, and why the interval tells another thing where it does.
+
+    Nothing, where p is of the resamples alone and the chance it stands for may be above alpha.
+    """
+    bound, most = fields["bounds"].get("p_value"), None
+    if "p_value" in fields["undecided"]:
+        most = 1.0
+    elif bound is not None and "p_value" in fields["within"]:
+        most = fields["within"]["p_value"][1]
+    p = fields["p_value"]
+    told = decision(p, alpha, "a difference of zero is", bound=bound, most=most)
+    if "ci" in fields["undecided"] or (most is not None and p < alpha <= most):
+        return told
+    return told + disagreement(fields["ci"], p, alpha, fields["alternative"], METHODS)
 
 
 def weighed(share: float, found: BootstrapDistribution) -> float:

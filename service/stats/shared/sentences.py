@@ -76,9 +76,22 @@ def level_text(proportion: float) -> str:
     return f"{100 * proportion:.10g}%"
 
 
-def decision(p: float, alpha: float, null: str, *, bound: str | None = None, shows: str = "equality") -> str:
-    """What a test makes of its H0, `null` in words with its verb: p, the decision, and what it does not show."""
-    told = f"{p_text(p, bound, alpha)}, so {null}"
+def decision(
+    p: float,
+    alpha: float,
+    null: str,
+    *,
+    bound: str | None = None,
+    shows: str = "equality",
+    most: float | None = None,
+) -> str:
+    """What a test makes of its H0, `null` in words with its verb: p, the decision, and what it does not show.
+
+    `most`: how large the chance may be that p stands for, where p itself is of the resamples alone.
+    """
+    told = p_text(p, bound, alpha)
+    if most is not None and p < alpha <= most:
+        return f"{told} of these resamples alone, which leaves open whether {null} rejected at alpha {alpha:.10g}."
     if p < alpha:
-        return f"{told} rejected at alpha {alpha:.10g}."
-    return f"{told} not rejected at alpha {alpha:.10g}, which does not show {shows}."
+        return f"{told}, so {null} rejected at alpha {alpha:.10g}."
+    return f"{told}, so {null} not rejected at alpha {alpha:.10g}, which does not show {shows}."
