@@ -8,6 +8,7 @@ draft to the verdict, with the text that is stored of them. Ids, times and what 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -24,6 +25,8 @@ import httpx
 from benchmarks import servers
 
 HERE = Path(__file__).resolve().parent.parent
+MOST_SHOWN = 20
+"""Places of one answer."""
 CAPTURE = """
 import json, os
 from service.stats.shared import registry
@@ -172,6 +175,18 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in value] if isinstance(value, list) else value
 
 
+def _differences(theirs: Any, ours: Any, path: str = "") -> Iterator[str]:
+    """Where two answers part: the path, what the other says, what this one says."""
+    if isinstance(theirs, dict) and isinstance(ours, dict):
+        for name in dict.fromkeys([*theirs, *ours]):
+            yield from _differences(theirs.get(name, "(none)"), ours.get(name, "(none)"), f"{path}.{name}")
+    elif isinstance(theirs, list | tuple) and isinstance(ours, list | tuple) and len(theirs) == len(ours):
+        for at, (their, our) in enumerate(zip(theirs, ours, strict=True)):
+            yield from _differences(their, our, f"{path}[{at}]")
+    elif json.dumps(theirs) != json.dumps(ours):
+        yield f"{path}: {json.dumps(theirs)[:600]} -> {json.dumps(ours)[:600]}"
+
+
 def compare(other: Path) -> int:
     """Print how many answers agree, and those that do not; how many differ."""
     same: dict[str, int] = {}
@@ -182,7 +197,7 @@ def compare(other: Path) -> int:
         same[kind] = same.get(kind, 0) + agrees
         if not agrees:
             differ.append(
-                f"{kind}: {what}\n  here:  {json.dumps(ours)[:600]}\n  there: {json.dumps(theirs)[:600]}"
+                "\n  ".join([f"{kind}: {what}", *itertools.islice(_differences(theirs, ours), MOST_SHOWN)])
             )
 
     with contextlib.ExitStack() as stack:

@@ -44,10 +44,19 @@ def difference_noise(*columns: NDArray[np.float64]) -> float:
 
 
 def paired_differences(baseline: NDArray[np.float64], candidate: NDArray[np.float64]) -> NDArray[np.float64]:
-    """candidate - baseline, (n,); where rounding alone tells them apart, the first one throughout."""
+    """candidate - baseline, (n,); where rounding alone tells them apart, 0 if that may be one, else the middle one.
+
+    >>> paired_differences(np.array([0.1, 0.2, 0.7]), np.array([0.2, 0.3, 0.8]))
+    array([0.1, 0.1, 0.1])
+    """
     difference = candidate - baseline
-    if len(difference) and float(np.ptp(difference)) <= difference_noise(baseline, candidate):
-        return np.full_like(difference, difference[0])
+    if not len(difference):
+        return difference
+    noise = difference_noise(baseline, candidate)
+    if float(np.abs(difference).max()) <= noise:
+        return np.zeros_like(difference)
+    if float(np.ptp(difference)) <= noise:
+        return np.full_like(difference, np.sort(difference)[len(difference) // 2])
     return difference
 
 

@@ -79,3 +79,14 @@ def test_pooled_sd_weights_by_degrees_of_freedom():
 def test_standardized_interval_holds_its_estimate(d, n):
     effect = standardized(d, 1.0, n / 2, 2 * n - 2, 0.95)
     assert effect.low < effect.estimate < effect.high
+
+
+def test_differences_that_rounding_alone_makes_are_none_in_any_order():
+    """One item that is a digit off beside two that are alike was three discordant items, or none, by which came first."""
+    before, after = np.array([1.0, 1.0, 1.0]), np.array([1 + 2**-52, 1.0, 1.0])
+    for order in ([0, 1, 2], [1, 2, 0]):
+        assert paired_differences(before, after[order]).tolist() == [0.0, 0.0, 0.0]
+    tenths = np.arange(9) / 10
+    shifted = paired_differences(tenths, tenths + 0.1)
+    assert np.array_equal(shifted, paired_differences(tenths[::-1], tenths[::-1] + 0.1))
+    assert shifted[0] == pytest.approx(0.1, abs=1e-16)
