@@ -21,8 +21,7 @@ def multiplicity(plan: Plan) -> str:
     """What was done about several hypotheses."""
     if plan.multiplicity is None:
         return "not declared"
-    size = len(plan.multiplicity.family) or len(plan.hypotheses or ())
-    family = _counted(size, "hypothesis", "hypotheses")
+    family = _counted(len(members(plan)), "hypothesis", "hypotheses")
     policy = plan.multiplicity.policy
     if policy == "none":
         return f"uncorrected: the policy is `none`, and the family has {family}"
