@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from service.domain.plans.plan import Plan
 from service.domain.verdicts.family import CLOSED, members
+from service.domain.verdicts.joint import SharedSigns
 from service.domain.verdicts.parts import EquivalenceFallback
 from service.domain.verdicts.reading import IntervalRead
 from service.domain.verdicts.records import HypothesisVerdict
@@ -17,8 +18,8 @@ from service.domain.verdicts.words.order import Language, told
 from service.domain.verdicts.words.slices import slices_en
 
 
-def multiplicity(plan: Plan) -> str:
-    """What was done about several hypotheses."""
+def multiplicity(plan: Plan, signs: SharedSigns | None = None) -> str:
+    """What was done about several hypotheses; `signs` are those of `max_t`."""
     if plan.multiplicity is None:
         return "not declared"
     family = _counted(len(members(plan)), "hypothesis", "hypotheses")
@@ -29,6 +30,8 @@ def multiplicity(plan: Plan) -> str:
         each for name in members(plan) if (each := plan.hypothesis(name)) and each.equivalence is not None
     ]
     both = ", for their rules and the equivalence tests beside them" if named and policy in CLOSED else ""
+    if signs is not None and signs.reason is not None:
+        return f"holm over {family}: the policy is `{policy}`, and the family shares no signs, because {signs.reason}"
     how = ", by one random sign per item or cluster" if policy == "max_t" else ""
     return f"{policy} over {family}{both}{how}"
 
