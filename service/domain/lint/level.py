@@ -131,13 +131,13 @@ def _corrected(plan: Plan, family: list[Setting], found: list[RuleLevel]) -> Ite
         "FAMILY_LEVEL",
         "multiplicity.policy",
         f"'{plan.multiplicity.policy}' corrects p-values alone, and rules here ask for none below alpha: where all "
-        f"claims of these {len(found)} are false, some rule may hold with a chance of up to {min(most, 1.0):.2g}, above "
-        f"alpha {alpha:g}. Ask every rule for a p-value below {alpha:g}, or acknowledge it",
+        f"claims of these {len(found)} are false, some rule may hold with a chance of up to {min(most, 1.0):.2g}, "
+        f"above alpha {alpha:g}. Ask every rule for a p-value below {alpha:g}, or acknowledge it",
     )
 
 
 def _by_policy(setting: Setting) -> float:
-    """The chance of a false claim that a policy leaves to a rule: its strictest threshold, by the way that is claimed."""
+    """The chance of a false claim that a policy leaves to a rule: its strictest threshold, by the way it claims."""
     shares = [1.0]
     for clause in p_clauses(setting.rule) if setting.rule is not None else ():
         use = setting.uses.get(clause.field.test or "")

@@ -149,8 +149,8 @@ def test_results_that_break_the_plan_leave_holm():
     assert "H2 break the plan" in found.hypotheses[0].family.joint.reason
     assert "adjusted by holm over 3 hypotheses" in found.hypotheses[0].sentence
     assert found.multiplicity == (
-        "holm over 3 hypotheses: the policy is `max_t`, and the family shares no signs, because the results of H2 break "
-        "the plan"
+        "holm over 3 hypotheses: the policy is `max_t`, and the family shares no signs, because the results of H2 "
+        "break the plan"
     )
 
 
