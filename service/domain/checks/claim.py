@@ -53,6 +53,22 @@ def claim_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
         )
 
 
+def contradiction_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
+    """Clauses that leave no difference to be observed, such as an interval above 0 with a difference below.
+
+    A warning: an interval by resampling holds the observed difference but for odd data.
+    """
+    if setting.rule is None or any(setting.shape(clause) in (None, "other") for clause in setting.clauses):
+        return
+    if not states(setting.rule, Reader.of(plan, setting)):
+        yield warning(
+            "CONTRADICTION",
+            f"{setting.path}.rule",
+            "no observed difference is left by what the rule asks of it and of the intervals around it: mend its "
+            "clauses",
+        )
+
+
 def _most(endpoint: Endpoint, target: Target, held: States) -> str:
     """What is shown of the true difference in every state."""
     turned = [each if target.good == 1 else each.turned() for each in held]

@@ -233,6 +233,9 @@ MESSAGES: Mapping[str, str] = {
         "`{policy}` 只校正 p 值,而这里的规则并不要求 p 值低于 alpha:这 {n} 个假设的主张都为假时,某条规则成立的概率"
         "最高为 {most},高于 alpha {alpha}。请让每条规则都要求 p 值低于 {below},或确认知悉"
     ),
+    "no observed difference is left by what the rule asks of it and of the intervals around it: mend its clauses": (
+        "规则对观察到的差异及其区间的要求合在一起,没有任何差异能够满足:请修改其条件"
+    ),
     "a model scores '{name}' and nobody checks it here: its errors shrink the difference by "
     "sensitivity + specificity - 1, which can pass for equivalence. Add a secondary binary endpoint '{audit}' "
     "with people's labels on a random part of the items, or acknowledge it": (

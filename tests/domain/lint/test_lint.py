@@ -318,3 +318,20 @@ def test_an_equivalence_test_needs_a_margin_from_somewhere():
     assert codes(secondary) == [("TEST_PARAMETERS", "tests[4].parameters.margin")]
     margin = {"value": 5, "unit": "pp"}
     assert codes({**secondary, "tests.4.parameters.margin": margin}) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "method", "said"),
+    [
+        ("delta < 0 and b.ci.low > 0", "bca", "CONTRADICTION"),
+        ("b.ci.low > 2 pp and b.ci.high < 1 pp", "studentized", "CONTRADICTION"),
+        ("delta < 0 and b.ci.low > 0", "percentile", "RULE_NEVER_PASSES"),  # every outcome is looked at
+        ("delta > 0 and b.ci.low > 0", "bca", None),
+        ("delta <= 0 and b.ci.low >= 0", "bca", None),
+    ],
+)
+def test_clauses_that_leave_no_difference_are_told_where_outcomes_are_not_enumerated(rule, method, said):
+    bootstrap = {"id": "b", "test": "paired-bootstrap", "version": 1, "parameters": {"method": method}}
+    found = codes({"hypotheses.0.rule": rule, "tests": [bootstrap]})
+    told = [code for code, _ in found if code in ("CONTRADICTION", "RULE_NEVER_PASSES")]
+    assert told == ([] if said is None else [said])
