@@ -28,6 +28,7 @@ from service.domain.deviations.changes import (
 )
 from service.domain.plans.plan import Hypothesis, Multiplicity, Plan
 from service.domain.plans.population import Manifest
+from service.domain.rules.claims.claim import good_direction
 from service.domain.verdicts import joint
 from service.domain.verdicts.analyses import analyse, request_for, tests_of
 from service.domain.verdicts.judge import judge_hypotheses
@@ -152,12 +153,13 @@ def as_run(rows: Rows, deviations: Mapping[int, Change], planned: Mapping[str, O
     )
 
 
-def delta_of(rows: Rows, hypothesis: Hypothesis) -> Fraction | None:
-    """The observed difference of a hypothesis on these rows; None when it has none."""
+def gain_of(rows: Rows, hypothesis: Hypothesis) -> Fraction | None:
+    """How much better the candidate was, whichever way the endpoint is better; None without a difference."""
     try:
-        return pair_up(rows.plan, hypothesis, rows.manifests, rows.outcomes).delta
+        found = pair_up(rows.plan, hypothesis, rows.manifests, rows.outcomes)
     except PlanViolatedError:
         return None
+    return None if found.delta is None else found.delta * good_direction(found.endpoint)
 
 
 def seconds(rows: Rows, hypotheses: Iterable[Hypothesis] | None = None) -> float:

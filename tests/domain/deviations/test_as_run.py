@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from service.domain.deviations.as_run import Rows, apply, as_run, delta_of, verdicts_of, why_not
+from service.domain.deviations.as_run import Rows, apply, as_run, gain_of, verdicts_of, why_not
 from service.domain.deviations.changes import (
     OTHER,
     DisputedItems,
@@ -20,6 +20,7 @@ from service.domain.deviations.changes import (
     SesoiChange,
 )
 from service.domain.deviations.consequences import consequences, nothing
+from service.domain.deviations.direction import measured
 from service.stats.shared.common import Margin
 from tests.domain import sample
 
@@ -64,8 +65,17 @@ def test_leaving_items_out_judges_what_is_left():
         "not_supported",
     )
     assert verdicts_of(run)["H1"].clauses == verdicts_of(by_hand)["H1"].clauses
-    assert delta_of(run, run.plan.hypotheses[0]) == Fraction(5, 36)
+    assert gain_of(run, run.plan.hypotheses[0]) == Fraction(5, 36)
     assert run.manifests["one"].n == run.plan.populations[0].n == 36
+
+
+@pytest.mark.parametrize(("better", "direction"), [("higher", "conservative"), ("lower", "aggressive")])
+def test_the_rows_show_a_direction_in_which_the_endpoint_is_better(better, direction):
+    # nine items on which C2 alone has a 1: a loss where less is better, and leaving them out hides it
+    planned = rows(**{"endpoints.0.better": better})
+    run = apply(planned, [leave_out(*range(10, 16))])
+    shown = measured(*(gain_of(each, planned.plan.hypotheses[0]) for each in (planned, run)))
+    assert shown["superiority"] == direction
 
 
 def test_the_rows_and_the_plan_as_planned_stay_as_they_are():
