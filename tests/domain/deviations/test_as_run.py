@@ -124,6 +124,30 @@ def test_another_rule_or_margin_or_endpoint_is_judged_on_the_same_rows():
     assert apply(planned, [other]).plan == planned.plan
 
 
+def test_a_hypothesis_on_another_endpoint_leaves_the_family_as_it_was_locked():
+    # two hypotheses with p = .031: by Bonferroni .062, whichever endpoint one of them is judged by as run
+    baseline, candidate = sample.binary(N, 10, 6, 0)
+    first = sample.VALUE["hypotheses"][0] | {"rule": "delta > 0 and m.p_value < 0.05"}
+    plan = sample.plan(
+        {
+            "populations.0.n": N,
+            "endpoints.1": {"id": "f1", "kind": "binary", "role": "secondary"},
+            "hypotheses": [first, first | {"id": "H2"}],
+            "multiplicity": {"policy": "bonferroni", "family": []},
+        }
+    )
+    arms = (("C1", baseline), ("C2", candidate))
+    cells = {("one", arm, each): sample.cell(values) for arm, values in arms for each in ("accuracy", "f1")}
+    planned = Rows(plan, sample.manifests(plan), sample.Outcomes(cells))
+    run = verdicts_of(apply(planned, [EndpointChange(kind="endpoint", hypothesis="H1", endpoint="f1")]))
+    assert {name: each.outcome for name, each in verdicts_of(planned).items()} == dict.fromkeys(
+        run, "not_supported"
+    )
+    assert {name: each.outcome for name, each in run.items()} == dict.fromkeys(run, "not_supported")
+    assert [each.family.size for each in run.values()] == [2, 2]
+    assert run["H1"].role == "secondary"
+
+
 @pytest.mark.parametrize("change", [OTHER, SampleSize(kind="n", population="one", n=400)])
 def test_changes_that_the_rows_were_made_under_are_not_applied(change):
     planned = rows()
