@@ -26,6 +26,7 @@ from pydantic import Field
 
 from service.domain.deviations.as_run import Rows, seconds, verdicts_of
 from service.domain.plans.plan import Hypothesis, Plan, TestUse
+from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import All, Comparison, clauses
 from service.domain.rules.truth import holds
@@ -226,7 +227,7 @@ class _Search:
         return tuple(found)
 
     def steps(self, sign: int) -> list[tuple[int, Pair]]:
-        """Every doubtful item as far against (-1) or for (+1) the candidate as it may be, the largest steps first."""
+        """Every doubtful item as far down (-1) or up (+1) in its difference as it may be, the largest steps first."""
         steps = []
         for position in map(int, self.doubtful):
             start = self.start(position)
@@ -237,8 +238,9 @@ class _Search:
         return [(position, pair) for _, position, pair in sorted(steps)]
 
     def extreme(self, sign: int) -> Bound:
-        """The hypothesis with all of these steps taken."""
-        found = self.judge(dict(self.steps(sign)))
+        """The hypothesis with every doubtful item against (-1) or for (+1) the candidate, as the endpoint is better."""
+        endpoint = self.rows.plan.endpoint(self.hypothesis.endpoint)
+        found = self.judge(dict(self.steps(sign * good_direction(endpoint))))
         return Bound(delta=found.delta, outcome=found.outcome)
 
 

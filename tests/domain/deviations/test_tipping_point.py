@@ -23,6 +23,9 @@ RULES = {
 }
 
 
+FEWER = "delta <= -10 pp and m.p_value < 0.05"
+
+
 def case(kind: str, baseline, candidate, left_out=(), disputed=(), clusters: int | None = None, **changes):
     """Rows, their hypothesis and the doubts."""
     rule, test, parameters, more = RULES[kind]
@@ -156,6 +159,18 @@ def test_what_is_known_of_a_missing_item_stays():
     found = tipping_point(*case("differences", baseline, candidate), budget=1e9)
     assert (found.items, found.robust) == (None, True)
     assert (found.worst.delta, found.best.delta) == (9 / 40, 11 / 40)
+
+
+def test_the_worst_is_against_the_candidate_where_less_is_better():
+    """The arms changed about, on an endpoint of errors: the same evidence, so the same worst and best outcome."""
+    candidate, baseline = sample.binary(40, 10, 9, 0)
+    baseline[30:35] = np.nan
+    rows, hypothesis, doubts = case(
+        "differences", baseline, candidate, **{"endpoints.0.better": "lower", "hypotheses.0.rule": FEWER}
+    )
+    found = tipping_point(rows, hypothesis, doubts, budget=1e9)
+    assert found.worst.model_dump() == {"delta": -9 / 40, "outcome": "supported"}
+    assert found.best.model_dump() == {"delta": -(9 + 5) / 40, "outcome": "supported"}
 
 
 def test_disputed_items_begin_as_they_were_stored():
