@@ -31,7 +31,7 @@ from service.domain.rules.grammar import parse
 from service.domain.rules.rule import All, Comparison, clauses
 from service.domain.rules.truth import holds
 from service.domain.verdicts.analyses import tests_of
-from service.domain.verdicts.outcomes import LEFT_OUT, OK, Cell, Outcomes, why_no_worst_case
+from service.domain.verdicts.outcomes import LEFT_OUT, NOT_RECEIVED, OK, Cell, Outcomes, why_no_worst_case
 from service.domain.verdicts.records import HypothesisVerdict, Outcome
 from service.domain.verdicts.stopping import is_sequential
 from service.domain.verdicts.validity import invalidating
@@ -423,8 +423,8 @@ def _of_differences(use: TestUse) -> bool:
 def _refusal(rows: Rows, hypothesis: Hypothesis) -> TippingPoint | None:
     """Where the search does not apply, and why."""
     endpoint = rows.plan.endpoint(hypothesis.endpoint)
-    keys = product(
-        (hypothesis.population,), (hypothesis.baseline, hypothesis.candidate), (hypothesis.endpoint,)
+    keys = list(
+        product((hypothesis.population,), (hypothesis.baseline, hypothesis.candidate), (hypothesis.endpoint,))
     )
     mark = invalidating(rows.marks, hypothesis.id)
     reason = None
@@ -434,7 +434,7 @@ def _refusal(rows: Rows, hypothesis: Hypothesis) -> TippingPoint | None:
         reason = "the search fills in one endpoint, and the rule speaks of several"
     elif endpoint is None or endpoint.kind != "binary" or endpoint.replicates != 1:
         reason = "the search fills in 0 and 1, and the endpoint is not binary with one result per item"
-    elif rows.outcomes.closed and rows.plan.missing != "worst_case":
+    elif rows.plan.missing != "worst_case" and _never_came(rows.outcomes, keys):
         reason = "the outcome is invalid whatever the doubtful items would have been: the collection was closed early"
     elif rows.plan.missing == "worst_case" and (why := why_no_worst_case(rows.plan, hypothesis)):
         reason = why
@@ -461,6 +461,12 @@ def _refusal(rows: Rows, hypothesis: Hypothesis) -> TippingPoint | None:
         evaluations=0,
         reason=reason,
     )
+
+
+def _never_came(outcomes: Outcomes, keys: Sequence[Key]) -> bool:
+    """True where the collection was closed before all results of these cells were in."""
+    cells = (outcomes.cells[key] for key in keys if key in outcomes.cells)
+    return outcomes.closed and any(np.any(cell.statuses == NOT_RECEIVED) for cell in cells)
 
 
 def _counted(filling: Mapping[int, Pair]) -> tuple[Filling, ...]:

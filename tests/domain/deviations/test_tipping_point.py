@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from service.domain.deviations.as_run import Rows
 from service.domain.deviations.tipping_point import PAIRS, Doubts, _Kind, fillings, tipping_point
 from service.domain.verdicts.judge import analyse, judge
+from service.domain.verdicts.outcomes import NOT_RECEIVED
 from tests.domain import sample
 
 RULES = {
@@ -257,3 +259,18 @@ def test_fillings_are_all_ways_to_count():
         counted = {tuple(sorted((p == 7, pair) for p, pair in each.items())) for each in found}
         assert len(counted) == len(found)
     assert [len(list(fillings(kinds, size))) for size in range(5)] == [1, 5, 14, 10, 0]
+
+
+@pytest.mark.parametrize("posted", [True, False])
+def test_an_early_close_leaves_a_search_to_hypotheses_whose_results_are_in(posted):
+    baseline, candidate = sample.binary(40, 10, 9, 0)
+    baseline[30:35] = np.nan
+    candidate[30:35] = np.nan
+    rows, hypothesis, doubts = case("differences", baseline, candidate)
+    if not posted:
+        rows.outcomes.cells["one", "C2", "accuracy"].statuses[39] = NOT_RECEIVED
+    closed = replace(rows, outcomes=replace(rows.outcomes, closed=True))
+    found = tipping_point(closed, hypothesis, doubts, budget=1e9)
+    assert found.outcome == ("supported" if posted else "invalid")
+    assert found.items == (2 if posted else None)
+    assert ("closed early" in (found.reason or "")) is not posted
