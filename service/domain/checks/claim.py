@@ -159,9 +159,8 @@ def _why(setting: Setting, target: Target, gap: Gap) -> str:
     assert endpoint is not None  # noqa: S101 - callers have one
     if gap == "size":
         size = quantity(endpoint, target.good * (target.size or Fraction(0)))
-        return (
-            f"the statement says at least {size}, and the rule can hold where the observed difference is less"
-        )
+        unreached = "the rule can hold where the observed difference does not reach it"
+        return f"the statement says at least {size}, and {unreached}"
     if gap == "direction":
         worse = "not above" if target.good == 1 else "not below"
         return (
