@@ -25,10 +25,10 @@ _METHODS = {
 
 
 def exit_code(found: Json) -> int:
-    """0 better or no worse, 10 worse (or a slice that is shown worse), 12 cannot tell."""
-    slices = (found.get("slices") or {}).get("results", ())
-    code = EXITS[str(found["outcome"])]
-    return 10 if any(each["shown_worse"] for each in slices) else code
+    """0 better or no worse, 10 worse (or a slice that is shown worse, or to lose the margin), 12 cannot tell."""
+    slices = found.get("slices") or {}
+    lost = slices.get("outcome") == "fail" or any(each["shown_worse"] for each in slices.get("results", ()))
+    return 10 if lost else EXITS[str(found["outcome"])]
 
 
 def gate_text(found: Json, remarks: Iterable[str] = (), *, encoding: str | None = "utf-8") -> str:

@@ -12,7 +12,7 @@ from service.actions.announcements import announce
 from service.actions.results import expected_total, manifests_of
 from service.actions.verdicts import open_batch
 from service.domain.access import Key
-from service.domain.deviations.as_run import Rows, apply, delta_of
+from service.domain.deviations.as_run import Rows, apply, gain_of
 from service.domain.deviations.changes import ExcludedClusters, ExcludedItems
 from service.domain.deviations.consequences import Consequences, consequences, nothing
 from service.domain.deviations.deviation import (
@@ -225,7 +225,7 @@ def _measured(session: Session, record: Preregistration, filing: Filing) -> Meas
         return None
     shrunk = apply(rows, [filing.change])
     return {
-        each.id: measured(delta_of(rows, each), delta_of(shrunk, each))
+        each.id: measured(gain_of(rows, each), gain_of(shrunk, each))
         for each in touched(record.plan, filing.change)
     }
 

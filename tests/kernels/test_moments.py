@@ -82,7 +82,7 @@ def test_standardized_interval_holds_its_estimate(d, n):
 
 
 def test_differences_that_rounding_alone_makes_are_none_in_any_order():
-    """One item that is a digit off beside two that are alike was three discordant items, or none, by which came first."""
+    """An item a digit off beside two that are alike was three discordant items, or none, by which came first."""
     before, after = np.array([1.0, 1.0, 1.0]), np.array([1 + 2**-52, 1.0, 1.0])
     for order in ([0, 1, 2], [1, 2, 0]):
         assert paired_differences(before, after[order]).tolist() == [0.0, 0.0, 0.0]

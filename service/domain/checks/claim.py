@@ -53,6 +53,22 @@ def claim_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
         )
 
 
+def contradiction_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
+    """Clauses that leave no difference to be observed, such as an interval above 0 with a difference below.
+
+    A warning: an interval by resampling holds the observed difference but for odd data.
+    """
+    if setting.rule is None or any(setting.shape(clause) in (None, "other") for clause in setting.clauses):
+        return
+    if not states(setting.rule, Reader.of(plan, setting)):
+        yield warning(
+            "CONTRADICTION",
+            f"{setting.path}.rule",
+            "no observed difference is left by what the rule asks of it and of the intervals around it: mend its "
+            "clauses",
+        )
+
+
 def _most(endpoint: Endpoint, target: Target, held: States) -> str:
     """What is shown of the true difference in every state."""
     turned = [each if target.good == 1 else each.turned() for each in held]
@@ -143,9 +159,8 @@ def _why(setting: Setting, target: Target, gap: Gap) -> str:
     assert endpoint is not None  # noqa: S101 - callers have one
     if gap == "size":
         size = quantity(endpoint, target.good * (target.size or Fraction(0)))
-        return (
-            f"the statement says at least {size}, and the rule can hold where the observed difference is less"
-        )
+        unreached = "the rule can hold where the observed difference does not reach it"
+        return f"the statement says at least {size}, and {unreached}"
     if gap == "direction":
         worse = "not above" if target.good == 1 else "not below"
         return (

@@ -6,6 +6,8 @@ from service.domain.comparison.records import Comparison, More
 from service.stats.shared.sentences import amount, level_text
 
 STATUS = "exploratory: no plan was locked before these data"
+NAMED = 3
+"""Slices that the next step names."""
 _CLAIMS = {"better": "show it better", "no_worse": "show it no worse", "worse": "show it worse"}
 
 
@@ -31,6 +33,8 @@ def next_step(found: Comparison) -> str:
     lock = "to claim it, lock a plan and run fresh items (forelock plan from BASE CAND)"
     if found.delta is None:
         return "Name where the item ids stand: arms are paired by id, never by position."
+    if found.outcome != "worse" and (lost := _lost(found)):
+        return f"Look at the items of {lost}, where a loss is shown, before anything is shipped; {lock}."
     if found.outcome == "better":
         return f"Ship it if the items are the ones that matter; {lock}."
     if found.outcome == "no_worse":
@@ -48,6 +52,17 @@ def next_step(found: Comparison) -> str:
         "State a margin that you could live with before the next run, and plan its size (forelock resolve); this "
         "answer stays as it is."
     )
+
+
+def _lost(found: Comparison) -> str:
+    """The slices that are shown to be worse, or to lose more than the margin, a few of them by name."""
+    results = () if found.slices is None else found.slices.results
+    names = [each.name for each in results if each.shown_worse or each.standing == "fail"]
+    if not names:
+        return ""
+    listed = ", ".join(f"'{each}'" for each in names[:NAMED])
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"slice{'' if len(names) == 1 else 's'} {listed}{more}"
 
 
 def _within(found: Comparison) -> str:

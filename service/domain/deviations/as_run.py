@@ -28,8 +28,10 @@ from service.domain.deviations.changes import (
 )
 from service.domain.plans.plan import Hypothesis, Multiplicity, Plan
 from service.domain.plans.population import Manifest
+from service.domain.rules.claims.claim import good_direction
 from service.domain.verdicts import joint
 from service.domain.verdicts.analyses import analyse, request_for, tests_of
+from service.domain.verdicts.family import members
 from service.domain.verdicts.judge import judge_hypotheses
 from service.domain.verdicts.outcomes import Cell, Outcomes, PlanViolatedError, pair_up, why_no_worst_case
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict, Outcome, Role
@@ -152,12 +154,13 @@ def as_run(rows: Rows, deviations: Mapping[int, Change], planned: Mapping[str, O
     )
 
 
-def delta_of(rows: Rows, hypothesis: Hypothesis) -> Fraction | None:
-    """The observed difference of a hypothesis on these rows; None when it has none."""
+def gain_of(rows: Rows, hypothesis: Hypothesis) -> Fraction | None:
+    """How much better the candidate was, whichever way the endpoint is better; None without a difference."""
     try:
-        return pair_up(rows.plan, hypothesis, rows.manifests, rows.outcomes).delta
+        found = pair_up(rows.plan, hypothesis, rows.manifests, rows.outcomes)
     except PlanViolatedError:
         return None
+    return None if found.delta is None else found.delta * good_direction(found.endpoint)
 
 
 def seconds(rows: Rows, hypotheses: Iterable[Hypothesis] | None = None) -> float:
@@ -193,13 +196,20 @@ def _changed(plan: Plan, change: Change) -> Plan:
                 update={"multiplicity": planned.model_copy(update={"policy": change.policy})}
             )
         case EndpointChange():
-            return _with(plan, change.hypothesis, {"endpoint": change.endpoint})
+            return _with(with_its_family(plan), change.hypothesis, {"endpoint": change.endpoint})
         case RuleChange():
             return _with(plan, change.hypothesis, {"rule": change.rule})
         case SesoiChange():
             return plan.model_copy(update={"sesoi": {**(plan.sesoi or {}), change.endpoint: change.margin}})
         case _:
             return plan
+
+
+def with_its_family(plan: Plan) -> Plan:
+    """The plan with its family spelled out: it stays as locked when hypotheses go to endpoints of another role."""
+    policy = plan.multiplicity
+    family = None if policy is None else policy.model_copy(update={"family": members(plan)})
+    return plan.model_copy(update={"multiplicity": family})
 
 
 def _with(plan: Plan, hypothesis: str, update: Mapping[str, str]) -> Plan:

@@ -16,8 +16,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from service.domain.deviations.as_run import Rows, apply, verdicts_of
-from service.domain.deviations.changes import EndpointChange, Fourfold, SweepPoint, ThresholdChange
+from service.domain.deviations.as_run import Rows, verdicts_of, with_its_family
+from service.domain.deviations.changes import Fourfold, SweepPoint, ThresholdChange
 from service.domain.plans.plan import Hypothesis, Plan, Threshold
 from service.domain.rules.fields import observe
 from service.domain.rules.truth import Ends
@@ -25,7 +25,6 @@ from service.domain.verdicts.records import HypothesisVerdict, Outcome, Span
 from service.errors import ForelockError
 from service.records import Record
 from service.stats.shared import registry
-from service.stats.shared.common import Margin
 
 NO_ROWS = "no results at this value: a plan that sweeps it has the secondary endpoint '{}'"
 
@@ -146,7 +145,7 @@ def _endpoint(plan: Plan, hypothesis: Hypothesis, sweep: Sweep, value: float) ->
 def _point(rows: Rows, sweep: Sweep, hypothesis: Hypothesis, point: SweepPoint) -> PointFound:
     endpoint = _endpoint(rows.plan, hypothesis, sweep, point.value)
     if endpoint is not None:
-        return _from_rows(rows, hypothesis, point.value, endpoint)
+        return _from_rows(rows, hypothesis, point.value, endpoint, sweep)
     if point.counts is not None:
         return _from_counts(point.value, point.counts)
     missing = endpoint_at(hypothesis.endpoint, sweep.name, point.value)
@@ -159,13 +158,12 @@ def _nothing(value: float, source: Literal["attached"] | None, reason: str) -> P
     )
 
 
-def _from_rows(rows: Rows, hypothesis: Hypothesis, value: float, endpoint: str) -> PointFound:
-    alone = rows.plan.model_copy(
-        update={"hypotheses": (hypothesis,), "sesoi": _sesoi(rows.plan, hypothesis, endpoint)}
-    )
-    change = EndpointChange(kind="endpoint", hypothesis=hypothesis.id, endpoint=endpoint)
-    swept = replace(rows, plan=alone)
-    found = verdicts_of(apply(swept, [change]))[hypothesis.id]
+def _from_rows(rows: Rows, hypothesis: Hypothesis, value: float, endpoint: str, sweep: Sweep) -> PointFound:
+    """As the verdict judges it, its family with it: whatever the value does to a hypothesis, it does to all of them."""
+    plan = rows.plan
+    if endpoint != hypothesis.endpoint:
+        plan = at_values(plan, [(sweep.population, sweep.name, value)])
+    found = verdicts_of(replace(rows, plan=plan))[hypothesis.id]
     return PointFound(
         value=value,
         source="results",
@@ -178,13 +176,33 @@ def _from_rows(rows: Rows, hypothesis: Hypothesis, value: float, endpoint: str) 
     )
 
 
-def _sesoi(plan: Plan, hypothesis: Hypothesis, endpoint: str) -> dict[str, Margin]:
-    """The margins of the plan; the swept endpoint has that of the one it stands for."""
-    margins = dict(plan.sesoi or {})
-    own = margins.get(hypothesis.endpoint)
-    if own is not None:
-        margins.setdefault(endpoint, own)
-    return margins
+def at_values(plan: Plan, values: Sequence[tuple[str | None, str, float]]) -> Plan:
+    """Every hypothesis on its endpoint at these values of thresholds, each of a population or (None) of all.
+
+    The endpoint has the margin and role of the one it stands for, and the family stays as locked. A hypothesis without
+    results there keeps an endpoint the plan does not have: it is not judged.
+    """
+    plan = with_its_family(plan)
+    sesoi, endpoints, hypotheses = dict(plan.sesoi or {}), {e.id: e for e in plan.endpoints or ()}, []
+    for hypothesis in plan.hypotheses or ():
+        own = name = hypothesis.endpoint
+        here = {
+            name: value for population, name, value in values if population in (None, hypothesis.population)
+        }
+        for threshold, value in here.items():
+            name = endpoint_at(name, threshold, value)
+        if name != own and name in endpoints:
+            endpoints[name] = endpoints[name].model_copy(update={"role": endpoints[own].role})
+            if own in sesoi:
+                sesoi.setdefault(name, sesoi[own])
+        hypotheses.append(hypothesis.model_copy(update={"endpoint": name}))
+    return plan.model_copy(
+        update={
+            "sesoi": sesoi,
+            "endpoints": tuple(endpoints.values()),
+            "hypotheses": tuple(hypotheses),
+        }
+    )
 
 
 def _interval(found: HypothesisVerdict) -> Span | None:

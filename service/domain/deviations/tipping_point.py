@@ -26,11 +26,12 @@ from pydantic import Field
 
 from service.domain.deviations.as_run import Rows, seconds, verdicts_of
 from service.domain.plans.plan import Hypothesis, Plan, TestUse
+from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import All, Comparison, clauses
 from service.domain.rules.truth import holds
 from service.domain.verdicts.analyses import tests_of
-from service.domain.verdicts.outcomes import LEFT_OUT, OK, Cell, Outcomes, why_no_worst_case
+from service.domain.verdicts.outcomes import LEFT_OUT, NOT_RECEIVED, OK, Cell, Outcomes, why_no_worst_case
 from service.domain.verdicts.records import HypothesisVerdict, Outcome
 from service.domain.verdicts.stopping import is_sequential
 from service.domain.verdicts.validity import invalidating
@@ -226,7 +227,7 @@ class _Search:
         return tuple(found)
 
     def steps(self, sign: int) -> list[tuple[int, Pair]]:
-        """Every doubtful item as far against (-1) or for (+1) the candidate as it may be, the largest steps first."""
+        """Every doubtful item as far down (-1) or up (+1) in its difference as it may be, the largest steps first."""
         steps = []
         for position in map(int, self.doubtful):
             start = self.start(position)
@@ -237,8 +238,9 @@ class _Search:
         return [(position, pair) for _, position, pair in sorted(steps)]
 
     def extreme(self, sign: int) -> Bound:
-        """The hypothesis with all of these steps taken."""
-        found = self.judge(dict(self.steps(sign)))
+        """The hypothesis with every doubtful item against (-1) or for (+1) the candidate, as the endpoint is better."""
+        endpoint = self.rows.plan.endpoint(self.hypothesis.endpoint)
+        found = self.judge(dict(self.steps(sign * good_direction(endpoint))))
         return Bound(delta=found.delta, outcome=found.outcome)
 
 
@@ -421,8 +423,8 @@ def _of_differences(use: TestUse) -> bool:
 def _refusal(rows: Rows, hypothesis: Hypothesis) -> TippingPoint | None:
     """Where the search does not apply, and why."""
     endpoint = rows.plan.endpoint(hypothesis.endpoint)
-    keys = product(
-        (hypothesis.population,), (hypothesis.baseline, hypothesis.candidate), (hypothesis.endpoint,)
+    keys = list(
+        product((hypothesis.population,), (hypothesis.baseline, hypothesis.candidate), (hypothesis.endpoint,))
     )
     mark = invalidating(rows.marks, hypothesis.id)
     reason = None
@@ -432,7 +434,7 @@ def _refusal(rows: Rows, hypothesis: Hypothesis) -> TippingPoint | None:
         reason = "the search fills in one endpoint, and the rule speaks of several"
     elif endpoint is None or endpoint.kind != "binary" or endpoint.replicates != 1:
         reason = "the search fills in 0 and 1, and the endpoint is not binary with one result per item"
-    elif rows.outcomes.closed and rows.plan.missing != "worst_case":
+    elif rows.plan.missing != "worst_case" and _never_came(rows.outcomes, keys):
         reason = "the outcome is invalid whatever the doubtful items would have been: the collection was closed early"
     elif rows.plan.missing == "worst_case" and (why := why_no_worst_case(rows.plan, hypothesis)):
         reason = why
@@ -459,6 +461,12 @@ def _refusal(rows: Rows, hypothesis: Hypothesis) -> TippingPoint | None:
         evaluations=0,
         reason=reason,
     )
+
+
+def _never_came(outcomes: Outcomes, keys: Sequence[Key]) -> bool:
+    """True where the collection was closed before all results of these cells were in."""
+    cells = (outcomes.cells[key] for key in keys if key in outcomes.cells)
+    return outcomes.closed and any(np.any(cell.statuses == NOT_RECEIVED) for cell in cells)
 
 
 def _counted(filling: Mapping[int, Pair]) -> tuple[Filling, ...]:

@@ -15,7 +15,7 @@ from service.domain.rules.claims.clauses import meaning_of
 from service.domain.rules.feeding import parameter
 from service.domain.rules.rule import Clause, Comparison
 from service.domain.rules.settings import Setting
-from service.domain.verdicts.family import asks_small_p, members
+from service.domain.verdicts.family import asks_small_p, members, p_clauses
 from service.stats.shared.shows import PValue, by_alpha
 
 
@@ -38,7 +38,10 @@ def level_findings(
                 )
                 for clause, alpha in _above_alpha(setting)
             )
-    yield from _family(plan, [found[name] for name in members(plan) if name in found])
+    family = [each for each in looked_up if each.hypothesis.id in members(plan)]
+    levels = [found[each.hypothesis.id] for each in family]
+    yield from _family(plan, levels)
+    yield from _corrected(plan, family, levels)
 
 
 def _not_told(level: RuleLevel) -> str | None:
@@ -107,3 +110,41 @@ def _family(plan: Plan, found: list[RuleLevel]) -> Iterator[Finding]:
         f"up to {most:.2g} ({alone:.2g} if they are independent){without}, above alpha {alpha:g}. Choose a policy such "
         "as 'holm', or acknowledge it",
     )
+
+
+def _corrected(plan: Plan, family: list[Setting], found: list[RuleLevel]) -> Iterator[Finding]:
+    """A policy keeps the family at the p-values that rules ask for, and only where these lie below alpha at alpha.
+
+    The rest of a rule, such as an interval, is not corrected: its levels add up as without a policy.
+    """
+    if plan.multiplicity is None or plan.multiplicity.policy == "none" or len(found) < 2:
+        return
+    alpha = max(each.alpha for each in found)
+    most = max((_by_policy(each) for each in family), default=0.0)
+    known = [each.level for each in found if each.level is not None]
+    error = 0.0
+    if len(known) == len(found) and sum(known) < most:
+        most, error = sum(known), math.hypot(*(each.standard_error or 0.0 for each in found))
+    if not exceeds(most, error, alpha):
+        return
+    yield warning(
+        "FAMILY_LEVEL",
+        "multiplicity.policy",
+        f"'{plan.multiplicity.policy}' corrects p-values alone, and rules here ask for none below alpha: where all "
+        f"claims of these {len(found)} are false, some rule may hold with a chance of up to {min(most, 1.0):.2g}, "
+        f"above alpha {alpha:g}. Ask every rule for a p-value below {alpha:g}, or acknowledge it",
+    )
+
+
+def _by_policy(setting: Setting) -> float:
+    """The chance of a false claim that a policy leaves to a rule: its strictest threshold, by the way it claims."""
+    shares = [1.0]
+    for clause in p_clauses(setting.rule) if setting.rule is not None else ():
+        use = setting.uses.get(clause.field.test or "")
+        if use is None or not isinstance(clause, Comparison):
+            continue
+        meaning = meaning_of(use, clause.field.path)[0]
+        if isinstance(meaning, PValue):
+            ways = len(meaning.ways(partial(parameter, use.use)))
+            shares.append(float(clause.value.exact()) / ways)
+    return min(shares)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from service.domain.checks.assumptions import amounts_findings, assumed_findings, assumption_findings
-from service.domain.checks.claim import claim_findings
+from service.domain.checks.claim import claim_findings, contradiction_findings
 from service.domain.checks.imports import import_findings
 from service.domain.checks.populations import population_findings
 from service.domain.checks.rule import rule_findings
@@ -66,9 +66,11 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         found += sequential_findings(plan, setting)
         found += assumed_findings(plan, setting)
         attained = list(attainability_findings(setting, facts, family))
-        found += attained
         if not any(each.severity == "error" for each in attained):
-            found += power_findings(plan, facts, setting)
+            attained += power_findings(plan, facts, setting)
+        found += attained
+        if not any(each.code == "RULE_NEVER_PASSES" for each in attained):
+            found += contradiction_findings(plan, setting)
         found += word_findings(setting)
     found += level_findings(plan, facts, looked_up)
     found += slice_findings(plan, facts, looked_up)

@@ -8,10 +8,9 @@ from itertools import combinations, product
 
 from service.domain.deviations.as_run import Rows, apply
 from service.domain.deviations.changes import Change, ThresholdChange
-from service.domain.deviations.threshold_sweep import declared, endpoint_at
+from service.domain.deviations.threshold_sweep import at_values, declared, endpoint_at
 from service.domain.multiverse.records import Fork
 from service.domain.plans.plan import Plan
-from service.domain.verdicts.family import members
 
 PLANNED, DEVIATED = "as planned", "as deviated"
 
@@ -117,33 +116,9 @@ def rows_in(rows: Rows, choices: Sequence[Choice], picked: Picked) -> Rows:
     """The rows and the plan of one universe: deviations first, then the swept values."""
     changes = (c.change for c, option in zip(choices, picked, strict=True) if option and c.change is not None)
     here = apply(rows, changes)
-    swept = [(c, c.values[option]) for c, option in zip(choices, picked, strict=True) if option and c.values]
-    return replace(here, plan=_swept(here.plan, swept)) if swept else here
-
-
-def _swept(plan: Plan, values: Sequence[tuple[Choice, float]]) -> Plan:
-    """Every hypothesis on its endpoint at these values, which has the margin and role of the one it stands for.
-
-    A hypothesis without results there keeps an endpoint the plan does not have: it is not judged.
-    """
-    sesoi, endpoints, hypotheses = dict(plan.sesoi or {}), {e.id: e for e in plan.endpoints or ()}, []
-    family = members(plan)  # before endpoints that are secondary stand in for primary ones
-    for hypothesis in plan.hypotheses or ():
-        own = name = hypothesis.endpoint
-        here = [each for each in values if each[0].population in (None, hypothesis.population)]
-        for threshold, value in {choice.fork.threshold or "": value for choice, value in here}.items():
-            name = endpoint_at(name, threshold, value)
-        if name != own and name in endpoints:
-            endpoints[name] = endpoints[name].model_copy(update={"role": endpoints[own].role})
-            if own in sesoi:
-                sesoi.setdefault(name, sesoi[own])
-        hypotheses.append(hypothesis.model_copy(update={"endpoint": name}))
-    policy = plan.multiplicity
-    return plan.model_copy(
-        update={
-            "sesoi": sesoi,
-            "endpoints": tuple(endpoints.values()),
-            "hypotheses": tuple(hypotheses),
-            "multiplicity": None if policy is None else policy.model_copy(update={"family": family}),
-        }
-    )
+    swept = [
+        (c.population, c.fork.threshold or "", c.values[option])
+        for c, option in zip(choices, picked, strict=True)
+        if option and c.values
+    ]
+    return replace(here, plan=at_values(here.plan, swept)) if swept else here

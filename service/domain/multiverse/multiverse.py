@@ -126,11 +126,16 @@ def _without_rows(hypothesis: Hypothesis) -> InUniverse:
 def _found(verdict: HypothesisVerdict) -> InUniverse:
     return InUniverse(
         outcome=verdict.outcome,
-        passes=verdict.rule_holds,
+        passes=_passes(verdict),
         delta=verdict.delta,
         n=verdict.n,
         reason=verdict.reason,
     )
+
+
+def _passes(verdict: HypothesisVerdict) -> bool | None:
+    """Whether the rule holds; nothing passes where a mark leaves no outcome to rest on it."""
+    return None if verdict.outcome == "invalid" else verdict.rule_holds
 
 
 def _as_planned(choices: Sequence[Choice], planned: Sequence[HypothesisVerdict]) -> Universe:
@@ -197,7 +202,7 @@ def _over(
         dict.fromkeys(
             name.replace("-", " ") if chosen == DEVIATED else chosen
             for each, seen in judged
-            if each.departures == 1 and (seen.passes is True) != (planned.rule_holds is True)
+            if each.departures == 1 and (seen.passes is True) != (_passes(planned) is True)
             for name, chosen in each.choices.items()
             if chosen != options[name][0]
         )
@@ -210,7 +215,7 @@ def _over(
         hypothesis=planned.id,
         role=planned.role,
         outcome_planned=planned.outcome,
-        passes_planned=planned.rule_holds,
+        passes_planned=_passes(planned),
         universes=len(judged),
         passes=passes,
         share=passes / len(judged) if judged else None,
@@ -221,7 +226,7 @@ def _over(
             passes=passes,
             universes=len(judged),
             total=total,
-            planned=planned.rule_holds is True,
+            planned=_passes(planned) is True,
             decided_by=decided_by,
         ),
     )

@@ -103,7 +103,9 @@ def judge(
         title=plan.title,
         plan_sha256=plan_sha256,
         judged_at=judged_at,
-        multiplicity=verdict_words.multiplicity(plan),
+        multiplicity=verdict_words.multiplicity(
+            plan, None if analyses.joint is None else analyses.joint.shared
+        ),
         hypotheses=hypotheses,
         primary_outcomes=Counter(each.outcome for each in hypotheses if each.role == "primary"),
         stopped=stopped,

@@ -7,9 +7,9 @@ from service.domain.rules.rule import All, Clause, Comparison, Rule, clauses
 
 
 def members(plan: Plan) -> tuple[str, ...]:
-    """The hypotheses of the family, in its order: those the plan lists, else all on primary endpoints."""
+    """The hypotheses of the family, in its order: those the plan lists, each once, else all on primary endpoints."""
     if plan.multiplicity is not None and plan.multiplicity.family:
-        return plan.multiplicity.family
+        return tuple(dict.fromkeys(plan.multiplicity.family))
     return tuple(each.id for each in plan.hypotheses or () if not is_secondary(plan, each))
 
 

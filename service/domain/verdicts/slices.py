@@ -120,7 +120,8 @@ def by_slice(
     found, counts, leans = [], [], []
     for name in () if reason else names:
         inside = of_item == name
-        codes = np.arange(int(inside.sum())) if of_cluster is None else of_cluster[inside]
+        # numbered anew: a number that only another slice has would be a cluster without items
+        codes = codes_of(of_cluster[inside].tolist() if of_cluster is not None else range(int(inside.sum())))
         each, leaning = _weighed(_differences(paired, inside) * good, codes, margin, asked.alpha, score)
         if favoured is not None:
             best = _differences(favoured, inside) * good

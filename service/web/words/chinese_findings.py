@@ -31,7 +31,8 @@ CODES: Mapping[str, str] = {
     "EQUIVALENCE_UNCORRECTED": "等价检验没有经过多重比较校正,不能决定结论。请换一种策略,或删去 `equivalence`。",
     "ESTIMAND_MIXED": "规则混用了按聚类加权和按题目加权的效应。请在整条规则中只用一种。",
     "FAMILY_LEVEL": (
-        "多个假设没有校正:所有主张都为假时,某条规则成立的概率高于 alpha。请选用如 `holm` 的策略,或确认知悉。"
+        "多个假设合起来没有得到足够的校正:所有主张都为假时,某条规则成立的概率高于 alpha。"
+        "请选用如 `holm` 的策略并要求 p 值低于 alpha,或确认知悉。"
     ),
     "FEW_CLUSTERS": "聚类太少:百分位聚类自助法和大样本聚类检验不可靠。请增加聚类,或优先选用 sign_flip 或 cr2_t。",
     "IMPORT_MAPPING": "计划的 `import` 部分无法应用于结果文件。请按所示位置修改。",
@@ -225,6 +226,15 @@ MESSAGES: Mapping[str, str] = {
     "({rest}, above alpha {alpha}. Choose a policy such as 'holm', or acknowledge it": (
         "{n} 个假设没有校正:所有主张都为假时,某条规则成立的概率最高为 {most},高于 alpha {alpha}。"
         "请选用如 `holm` 的策略,或确认知悉"
+    ),
+    "'{policy}' corrects p-values alone, and rules here ask for none below alpha: where all claims of these {n} are "
+    "false, some rule may hold with a chance of up to {most}, above alpha {alpha}. Ask every rule for a p-value below "
+    "{below}, or acknowledge it": (
+        "`{policy}` 只校正 p 值,而这里的规则并不要求 p 值低于 alpha:这 {n} 个假设的主张都为假时,某条规则成立的概率"
+        "最高为 {most},高于 alpha {alpha}。请让每条规则都要求 p 值低于 {below},或确认知悉"
+    ),
+    "no observed difference is left by what the rule asks of it and of the intervals around it: mend its clauses": (
+        "规则对观察到的差异及其区间的要求合在一起,没有任何差异能够满足:请修改其条件"
     ),
     "a model scores '{name}' and nobody checks it here: its errors shrink the difference by "
     "sensitivity + specificity - 1, which can pass for equivalence. Add a secondary binary endpoint '{audit}' "

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from forelock.gate_text import exit_code
 from service.domain.comparison.compare import compare
 from service.domain.comparison.request import ComparisonRequest
 from service.errors import InvalidData
@@ -246,6 +247,22 @@ def test_slices_pass_together_or_not_at_all_and_reversals_are_tested():
     assert "several slices" in found(body(losses, wins, clusters, names)).slices.reversal.reason
     tiny = found(body(losses, wins, slices=["alone", *names[1:]], margin=wide)).slices
     assert (tiny.outcome, tiny.left_out) == ("cannot_tell", ("alone",))
+
+
+@pytest.mark.parametrize(
+    ("b", "c", "outcome", "shown_worse"),
+    # slice b: the exact p is .033, .066 after Holm's correction; that of a loss of the margin .012, and .024
+    [(60, 5, "better", True), (20, 10, "cannot_tell", False)],
+)
+def test_no_loss_of_a_slice_is_shipped_or_passes_a_gate(b, c, outcome, shown_worse):
+    arms = [table(b, c, 0, 200 - b - c), table(20, 37, 0, 243)]
+    values = [[*arms[0][side]["values"], *arms[1][side]["values"]] for side in ("baseline", "candidate")]
+    margin = {"value": 0.01, "unit": "pp"}
+    answer = found(body(*values, slices=["a"] * 200 + ["b"] * 300, margin=margin))
+    assert (answer.outcome, answer.slices.outcome) == (outcome, "fail")
+    assert answer.slices.results[1].shown_worse is shown_worse
+    assert answer.next.startswith("Look at the items of slice 'b', where a loss is shown")
+    assert exit_code(answer.model_dump(mode="json")) == 10
 
 
 def test_a_slice_fails_by_no_more_than_its_interval():

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from service.domain.deviations.as_run import Rows, apply, as_run, delta_of, verdicts_of, why_not
+from service.domain.deviations.as_run import Rows, apply, as_run, gain_of, verdicts_of, why_not
 from service.domain.deviations.changes import (
     OTHER,
     DisputedItems,
@@ -20,6 +20,7 @@ from service.domain.deviations.changes import (
     SesoiChange,
 )
 from service.domain.deviations.consequences import consequences, nothing
+from service.domain.deviations.direction import measured
 from service.stats.shared.common import Margin
 from tests.domain import sample
 
@@ -64,8 +65,17 @@ def test_leaving_items_out_judges_what_is_left():
         "not_supported",
     )
     assert verdicts_of(run)["H1"].clauses == verdicts_of(by_hand)["H1"].clauses
-    assert delta_of(run, run.plan.hypotheses[0]) == Fraction(5, 36)
+    assert gain_of(run, run.plan.hypotheses[0]) == Fraction(5, 36)
     assert run.manifests["one"].n == run.plan.populations[0].n == 36
+
+
+@pytest.mark.parametrize(("better", "direction"), [("higher", "conservative"), ("lower", "aggressive")])
+def test_the_rows_show_a_direction_in_which_the_endpoint_is_better(better, direction):
+    # nine items on which C2 alone has a 1: a loss where less is better, and leaving them out hides it
+    planned = rows(**{"endpoints.0.better": better})
+    run = apply(planned, [leave_out(*range(10, 16))])
+    shown = measured(*(gain_of(each, planned.plan.hypotheses[0]) for each in (planned, run)))
+    assert shown["superiority"] == direction
 
 
 def test_the_rows_and_the_plan_as_planned_stay_as_they_are():
@@ -112,6 +122,30 @@ def test_another_rule_or_margin_or_endpoint_is_judged_on_the_same_rows():
     other = EndpointChange(kind="endpoint", hypothesis="H1", endpoint="f1")
     assert "no results of the endpoint 'f1'" in (why_not(planned.plan, other) or "")
     assert apply(planned, [other]).plan == planned.plan
+
+
+def test_a_hypothesis_on_another_endpoint_leaves_the_family_as_it_was_locked():
+    # two hypotheses with p = .031: by Bonferroni .062, whichever endpoint one of them is judged by as run
+    baseline, candidate = sample.binary(N, 10, 6, 0)
+    first = sample.VALUE["hypotheses"][0] | {"rule": "delta > 0 and m.p_value < 0.05"}
+    plan = sample.plan(
+        {
+            "populations.0.n": N,
+            "endpoints.1": {"id": "f1", "kind": "binary", "role": "secondary"},
+            "hypotheses": [first, first | {"id": "H2"}],
+            "multiplicity": {"policy": "bonferroni", "family": []},
+        }
+    )
+    arms = (("C1", baseline), ("C2", candidate))
+    cells = {("one", arm, each): sample.cell(values) for arm, values in arms for each in ("accuracy", "f1")}
+    planned = Rows(plan, sample.manifests(plan), sample.Outcomes(cells))
+    run = verdicts_of(apply(planned, [EndpointChange(kind="endpoint", hypothesis="H1", endpoint="f1")]))
+    assert {name: each.outcome for name, each in verdicts_of(planned).items()} == dict.fromkeys(
+        run, "not_supported"
+    )
+    assert {name: each.outcome for name, each in run.items()} == dict.fromkeys(run, "not_supported")
+    assert [each.family.size for each in run.values()] == [2, 2]
+    assert run["H1"].role == "secondary"
 
 
 @pytest.mark.parametrize("change", [OTHER, SampleSize(kind="n", population="one", n=400)])

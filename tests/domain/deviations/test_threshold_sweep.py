@@ -5,15 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from service.domain.deviations.as_run import Rows
+from service.domain.deviations.as_run import Rows, verdicts_of
 from service.domain.deviations.changes import Fourfold, SweepPoint, ThresholdChange
 from service.domain.deviations.consequences import consequences
 from service.domain.deviations.threshold_sweep import declared, endpoint_at, evaluate, judgements
+from service.domain.multiverse.multiverse import multiverse
+from service.domain.plans.plan import Hypothesis, Multiplicity
 from service.stats.mcnemar import McNemarRequest, mcnemar
 from tests.domain import sample
 
 N = 60
 WINS = {"accuracy": 9, "accuracy.tau.0.3": 12, "accuracy.tau.0.5": 1}
+
+
+ARMS = {"H1": "C2", "H2": "C3"}
 
 
 def rows(thresholds) -> Rows:
@@ -58,6 +63,39 @@ def test_a_planned_sweep_shows_every_value_with_results():
         12 / N,
         False,
     )
+
+
+@pytest.mark.parametrize("policy", ["none", "bonferroni", "holm", "fixed_sequence"])
+@pytest.mark.parametrize("family", [[], ["H2", "H1"]])
+def test_the_value_that_was_run_says_what_the_verdict_says_and_others_what_the_multiverse_says(
+    policy, family
+):
+    # 6 wins, p = .031: whether that supports H1 hangs on the family, which is the same at every value
+    first = sample.VALUE["hypotheses"][0] | {"rule": "delta > 0 and m.p_value < 0.05"}
+    planned = rows(PLANNED)
+    plan = planned.plan.model_copy(
+        update={
+            "hypotheses": tuple(
+                Hypothesis(**{**first, "id": each, "candidate": arm}) for each, arm in ARMS.items()
+            ),
+            "multiplicity": Multiplicity(policy=policy, family=tuple(family)),
+        }
+    )
+    six, twelve = (dict(zip(("C1", "C2"), sample.binary(N, 20, wins, 0), strict=True)) for wins in (6, 12))
+    cells = dict(planned.outcomes.cells)
+    for endpoint in WINS:
+        cells["one", "C1", endpoint] = sample.cell(six["C1"])
+        cells["one", "C2", endpoint] = sample.cell(six["C2"])
+        cells["one", "C3", endpoint] = sample.cell(twelve["C2"] if endpoint == "accuracy" else six["C2"])
+    planned = Rows(plan, planned.manifests, sample.Outcomes(cells))
+    verdict = verdicts_of(planned)
+    universes = multiverse(planned, {}, tuple(verdict.values())).universes
+    for sweep in found(planned):
+        at = {each.value: each.outcome for each in sweep.points if each.outcome is not None}
+        assert at[0.4] == verdict[sweep.hypothesis].outcome
+        for universe in universes[1:]:
+            (chosen,) = universe.choices.values()
+            assert at[float(chosen.removeprefix("tau = "))] == universe.hypotheses[sweep.hypothesis].outcome
 
 
 def test_intervals_are_those_of_the_hypothesis_test():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from service.domain.deviations.as_run import Rows
 from service.domain.deviations.tipping_point import PAIRS, Doubts, _Kind, fillings, tipping_point
+from service.domain.verdicts.outcomes import NOT_RECEIVED
 from tests.domain import sample
 
 RULES = {
@@ -20,6 +22,9 @@ RULES = {
     "bootstrap": ("m.ci excludes 0 and delta > 0", "paired-bootstrap", {}, {}),
     "equivalent": ("delta >= 40 pp", "equivalence", {"method": "t"}, {"hypotheses.0.equivalence": "m"}),
 }
+
+
+FEWER = "delta <= -10 pp and m.p_value < 0.05"
 
 
 def case(kind: str, baseline, candidate, left_out=(), disputed=(), clusters: int | None = None, **changes):
@@ -148,6 +153,18 @@ def test_what_is_known_of_a_missing_item_stays():
     assert (found.worst.delta, found.best.delta) == (9 / 40, 11 / 40)
 
 
+def test_the_worst_is_against_the_candidate_where_less_is_better():
+    """The arms changed about, on an endpoint of errors: the same evidence, so the same worst and best outcome."""
+    candidate, baseline = sample.binary(40, 10, 9, 0)
+    baseline[30:35] = np.nan
+    rows, hypothesis, doubts = case(
+        "differences", baseline, candidate, **{"endpoints.0.better": "lower", "hypotheses.0.rule": FEWER}
+    )
+    found = tipping_point(rows, hypothesis, doubts, budget=1e9)
+    assert found.worst.model_dump() == {"delta": -9 / 40, "outcome": "supported"}
+    assert found.best.model_dump() == {"delta": -(9 + 5) / 40, "outcome": "supported"}
+
+
 def test_disputed_items_begin_as_they_were_stored():
     baseline, candidate = sample.binary(40, 10, 9, 0)
     found = tipping_point(*case("differences", baseline, candidate, (), range(10, 19)), budget=1e9)
@@ -232,3 +249,18 @@ def test_fillings_are_all_ways_to_count():
         counted = {tuple(sorted((p == 7, pair) for p, pair in each.items())) for each in found}
         assert len(counted) == len(found)
     assert [len(list(fillings(kinds, size))) for size in range(5)] == [1, 5, 14, 10, 0]
+
+
+@pytest.mark.parametrize("posted", [True, False])
+def test_an_early_close_leaves_a_search_to_hypotheses_whose_results_are_in(posted):
+    baseline, candidate = sample.binary(40, 10, 9, 0)
+    baseline[30:35] = np.nan
+    candidate[30:35] = np.nan
+    rows, hypothesis, doubts = case("differences", baseline, candidate)
+    if not posted:
+        rows.outcomes.cells["one", "C2", "accuracy"].statuses[39] = NOT_RECEIVED
+    closed = replace(rows, outcomes=replace(rows.outcomes, closed=True))
+    found = tipping_point(closed, hypothesis, doubts, budget=1e9)
+    assert found.outcome == ("supported" if posted else "invalid")
+    assert found.items == (2 if posted else None)
+    assert ("closed early" in (found.reason or "")) is not posted

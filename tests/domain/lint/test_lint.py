@@ -318,3 +318,42 @@ def test_an_equivalence_test_needs_a_margin_from_somewhere():
     assert codes(secondary) == [("TEST_PARAMETERS", "tests[4].parameters.margin")]
     margin = {"value": 5, "unit": "pp"}
     assert codes({**secondary, "tests.4.parameters.margin": margin}) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "method", "said"),
+    [
+        ("delta < 0 and b.ci.low > 0", "bca", "CONTRADICTION"),
+        ("b.ci.low > 2 pp and b.ci.high < 1 pp", "studentized", "CONTRADICTION"),
+        ("delta < 0 and b.ci.low > 0", "percentile", "RULE_NEVER_PASSES"),  # every outcome is looked at
+        ("delta > 0 and b.ci.low > 0", "bca", None),
+        ("delta <= 0 and b.ci.low >= 0", "bca", None),
+    ],
+)
+def test_clauses_that_leave_no_difference_are_told_where_outcomes_are_not_enumerated(rule, method, said):
+    bootstrap = {"id": "b", "test": "paired-bootstrap", "version": 1, "parameters": {"method": method}}
+    found = codes({"hypotheses.0.rule": rule, "tests": [bootstrap]})
+    told = [code for code, _ in found if code in ("CONTRADICTION", "RULE_NEVER_PASSES")]
+    assert told == ([] if said is None else [said])
+
+
+def test_a_size_is_not_called_less_where_smaller_values_are_better():
+    (found,) = [
+        each.message
+        for each in findings_of_all(
+            **{
+                "endpoints.0.better": "lower",
+                "hypotheses.0.statement": "C2 lowers errors by at least 3 pp",
+                "hypotheses.0.rule": "delta < 0 and m.p_value < 0.05",
+            }
+        )
+        if each.code == "CLAIM_NOT_ASSERTED"
+    ]
+    assert found.startswith(
+        "the statement says at least -3 pp, and the rule can hold where the observed difference does"
+    )
+
+
+def findings_of_all(**changes):
+    changed = plan(changes)
+    return service_lint.lint(changed, {name: each.facts() for name, each in manifests(changed).items()})

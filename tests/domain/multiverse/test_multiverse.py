@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -17,6 +18,7 @@ from service.domain.deviations.changes import (
     ThresholdChange,
 )
 from service.domain.multiverse.multiverse import as_planned_alone, multiverse
+from service.domain.verdicts.validity import Mark
 from tests.domain import sample
 
 N = 60
@@ -214,6 +216,15 @@ def test_an_invalid_universe_does_not_pass():
     (seen,) = found(here, {1: change}).hypotheses
     assert seen.outcomes == {"supported": 1, "invalid": 1}
     assert (seen.passes, seen.decided_by) == (1, ("deviation 1",))
+
+
+def test_no_universe_passes_where_a_mark_makes_the_verdict_invalid():
+    mark = Mark(code="unblinded", effect="invalid", says="outcomes were opened", at=sample.NOW)
+    here = replace(rows(), marks=(mark,))
+    assert all(each.rule_holds for each in verdicts_of(here).values())
+    (seen,) = found(here).hypotheses
+    assert (seen.passes, seen.share, seen.passes_planned, seen.decided_by) == (0, 0.0, None, ())
+    assert seen.sentence.startswith("H1 passes in none of the 3 universes")
 
 
 @pytest.mark.parametrize("order", [(1, 2), (2, 1)])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from service.domain.lint import lint as service_lint
+from service.domain.lint.level import level_findings
 from service.domain.power.level import level_of, levels
 from service.domain.rules.settings import settings
 from tests.domain import sample
@@ -220,6 +221,32 @@ def test_a_family_that_nothing_corrects_is_warned_about():
         if warned:
             assert f"{sum(alone):.2g} ({1 - np.prod([1 - each for each in alone]):.2g} if" in found[0].message
             assert found[0].asks
+
+
+@pytest.mark.parametrize(
+    ("rule", "by_policy"),
+    [
+        ("delta > 0 and m.p_value < 0.05", None),
+        ("delta > 0 and m.p_value < 0.1", None),  # one of its two sides is claimed: .05
+        ("delta > 0 and m.p_value < 0.05 and b.ci excludes 0", None),
+        ("delta > 0 and m.p_value < 0.99 and b.ci excludes 0", 0.495),
+        ("m.p_value < 0.5 and b.p_better < 0.05", 0.25),
+    ],
+)
+@pytest.mark.parametrize("policy", ["holm", "fixed_sequence", "bh"])
+def test_a_policy_corrects_no_more_than_the_p_values_that_rules_ask_for(rule, by_policy, policy):
+    first = sample.VALUE["hypotheses"][0] | {"rule": rule, "statement": "C2 is better"}
+    plan = sample.plan(
+        {
+            "hypotheses": [first | {"id": f"H{at}", "candidate": f"C{at + 2}"} for at in range(5)],
+            "tests.1": {"id": "b", "test": "paired-bootstrap", "version": 1, "parameters": {}},
+            "multiplicity": {"policy": policy, "family": []},
+        }
+    )
+    alone = sum(each.level for each in levels(plan, {}))
+    found = [each for each in level_findings(plan, {}, settings(plan)) if each.code == "FAMILY_LEVEL"]
+    assert bool(found) is (by_policy is not None)
+    assert not found or f"up to {min(alone, by_policy):.2g}, above alpha 0.05" in found[0].message
 
 
 FEW_UNITS = [

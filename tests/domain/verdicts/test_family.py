@@ -12,6 +12,7 @@ from statsmodels.stats.multitest import multipletests
 from service.domain.deviations.as_run import Rows, apply, as_run, why_not
 from service.domain.deviations.changes import EndpointChange, MultiplicityChange
 from service.domain.plans.plan import Plan
+from service.domain.verdicts.family import places
 from service.domain.verdicts.judge import analyse
 from service.domain.verdicts.outcomes import Outcomes
 from tests.domain import sample
@@ -105,6 +106,22 @@ def test_none_adjusts_nothing_and_shows_holm_beside_it():
         assert hypothesis.family.adjusted == hypothesis.family.p_value
         assert hypothesis.family.holm == pytest.approx(beside, rel=1e-9)
     assert "uncorrected" in found.multiplicity
+
+
+@pytest.mark.parametrize("policy", ["none", "bonferroni"])
+@pytest.mark.parametrize("family", [[], ["H2", "H3", "H2"]])
+def test_the_words_count_the_hypotheses_that_the_policy_counts(policy, family):
+    # H4 is on a secondary endpoint, and H2 is listed twice: either way the family is H2 and H3
+    plan = plan_of(
+        policy,
+        family,
+        **{"endpoints.1": sample.VALUE["endpoints"][0] | {"id": "f1", "role": "secondary"}},
+        **{"hypotheses.2.endpoint": "f1"},
+    )
+    found = verdict_of(plan)
+    assert [each.family and each.family.size for each in found.hypotheses] == [2, 2, None]
+    assert found.multiplicity.endswith(" 2 hypotheses")
+    assert places(plan) == 2
 
 
 def test_a_hypothesis_outside_the_family_is_left_alone():

@@ -138,6 +138,10 @@ def test_results_that_break_the_plan_leave_holm():
     assert [each.family.adjusted for each in found.hypotheses[:2]] == pytest.approx(holm[:2])
     assert "H2 break the plan" in found.hypotheses[0].family.joint.reason
     assert "adjusted by holm over 3 hypotheses" in found.hypotheses[0].sentence
+    assert found.multiplicity == (
+        "holm over 3 hypotheses: the policy is `max_t`, and the family shares no signs, because the results of H2 "
+        "break the plan"
+    )
 
 
 def test_items_left_out_of_one_endpoint_keep_their_place_in_the_others():

@@ -230,6 +230,34 @@ def test_items_left_out_leave_their_slice():
     assert [each.n for each in told.slices] == [120, 150, 150]
 
 
+@pytest.mark.parametrize("layout", ["blocks", "in turn"])
+def test_a_slice_knows_of_its_own_clusters_alone(layout):
+    # 120 clusters of 3, six of them in the last slice: clusters of other slices are none of its own
+    names = ["code"] * 57 + ["math"] * 57 + ["prose"] * 6
+    if layout == "in turn":
+        names = ["math", "code"] * 57 + ["prose"] * 6
+    rng = np.random.default_rng(5)
+    strata, clusters = np.repeat(names, 3), np.repeat([f"c{k}" for k in range(120)], 3)
+    baseline, candidate = (rng.random(360) < rate for rate in (0.5, 0.6))
+    told = found(baseline, candidate, strata=strata.tolist(), clusters=clusters.tolist()).slices
+    for each in told.slices:
+        inside = strata == each.slice
+        difference = candidate[inside].astype(float) - baseline[inside]
+        alone = weigh(difference, np.repeat(np.arange(inside.sum() // 3), 3), 0.1, 0.05, by_score=False)
+        assert (each.ci.low, each.ci.high) == pytest.approx((alone.low, alone.high))
+        assert (each.p_value, each.p_loss) == pytest.approx((alone.p, alone.p_loss))
+
+
+def test_a_slice_that_keeps_one_cluster_cannot_tell():
+    # the last slice loses all clusters but one to missing results, and the verdict is made all the same
+    clusters = [f"c{k // 5}" for k in range(90)]
+    baseline, candidate = (np.random.default_rng(seed).integers(0, 2, 90).astype(float) for seed in (1, 2))
+    baseline[60:85] = np.nan
+    last = found(baseline, candidate, clusters=clusters).slices.slices[-1]
+    assert (last.outcome, last.n_clusters, last.p_value) == ("cannot_tell", 1, None)
+    assert last.reason == "a single cluster says nothing of others"
+
+
 def test_worst_case_counts_against_the_candidate_in_every_slice():
     baseline, candidate = arms((20, 14, 11), (8, 12, 13))
     candidate[140:150] = np.nan

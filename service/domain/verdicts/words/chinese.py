@@ -29,6 +29,8 @@ OUTCOMES: Mapping[str, str] = MappingProxyType(
     }
 )
 
+ARMS = {"candidate": "候选", "baseline": "基线"}
+
 
 def sentence_zh(
     plan: Plan, found: HypothesisVerdict, read: IntervalRead | None, marks: Sequence[Mark] = ()
@@ -45,7 +47,7 @@ def _outcome(found: HypothesisVerdict) -> str:
 def _estimate(delta: float, found: HypothesisVerdict, facts: Facts) -> str:
     return (
         f"在 {found.population} 上,{found.candidate} 与 {found.baseline} 的 {found.endpoint} 之差为 "
-        f"{amount(delta, facts)}(n = {found.n}{_items(found)})。"
+        f"{amount(delta, facts)}(n = {found.n}{_items(found, facts)})。"
     )
 
 
@@ -85,12 +87,12 @@ def _why(found: HypothesisVerdict) -> str:
     return f"规则 `{found.rule}` 不成立{because}{also}"
 
 
-def _items(found: HypothesisVerdict) -> str:
+def _items(found: HypothesisVerdict, facts: Facts) -> str:
     parts = [f",剔除 {found.excluded.pairs} 对"] if found.excluded.pairs else []
     if found.excluded.filled:
         how = "按对主张最不利填补"
         if found.claim == "equivalence":
-            taken = {"up": "有利于候选", "down": "有利于基线", None: "一个方向"}[found.filled]
+            taken = "一个方向" if found.filled is None else f"有利于{ARMS[facts.favoured_by(found.filled)]}"
             how = f"按{taken}填补,并按相反方向再判一次"
         parts.append(f",其中 {found.excluded.filled} 个{how}")
     return "".join(parts)
@@ -167,7 +169,7 @@ def _fallback(found: HypothesisVerdict, read: IntervalRead | None, facts: Facts)
     at = f"在 alpha = {fallback.alpha:g} 下"
     filled = ""
     if fallback.way is not None:
-        arm = {"up": "候选", "down": "基线"}[fallback.way]
+        arm = ARMS[facts.favoured_by(fallback.way)]
         also = ",按相反方向亦然" if fallback.equivalent else ""
         filled = f"(其中 {found.excluded.filled} 个按有利于{arm}填补{also})"
     over = f"经 {facts.policy} 对 {facts.size} 个假设校正"

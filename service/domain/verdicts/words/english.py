@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from service.domain.plans.plan import Plan
 from service.domain.verdicts.family import CLOSED, members
+from service.domain.verdicts.joint import SharedSigns
 from service.domain.verdicts.parts import EquivalenceFallback
 from service.domain.verdicts.reading import IntervalRead
 from service.domain.verdicts.records import HypothesisVerdict
@@ -17,12 +18,11 @@ from service.domain.verdicts.words.order import Language, told
 from service.domain.verdicts.words.slices import slices_en
 
 
-def multiplicity(plan: Plan) -> str:
-    """What was done about several hypotheses."""
+def multiplicity(plan: Plan, signs: SharedSigns | None = None) -> str:
+    """What was done about several hypotheses; `signs` are those of `max_t`."""
     if plan.multiplicity is None:
         return "not declared"
-    size = len(plan.multiplicity.family) or len(plan.hypotheses or ())
-    family = _counted(size, "hypothesis", "hypotheses")
+    family = _counted(len(members(plan)), "hypothesis", "hypotheses")
     policy = plan.multiplicity.policy
     if policy == "none":
         return f"uncorrected: the policy is `none`, and the family has {family}"
@@ -30,6 +30,8 @@ def multiplicity(plan: Plan) -> str:
         each for name in members(plan) if (each := plan.hypothesis(name)) and each.equivalence is not None
     ]
     both = ", for their rules and the equivalence tests beside them" if named and policy in CLOSED else ""
+    if signs is not None and signs.reason is not None:
+        return f"holm over {family}: the policy is `{policy}`, and the family shares no signs, because {signs.reason}"
     how = ", by one random sign per item or cluster" if policy == "max_t" else ""
     return f"{policy} over {family}{both}{how}"
 
@@ -49,7 +51,7 @@ def _outcome(found: HypothesisVerdict) -> str:
 def _estimate(delta: float, found: HypothesisVerdict, facts: Facts) -> str:
     return (
         f"{found.candidate} minus {found.baseline} in {found.endpoint} on {found.population} is "
-        f"{amount(delta, facts)} (n = {found.n}{_items(found)})."
+        f"{amount(delta, facts)} (n = {found.n}{_items(found, facts)})."
     )
 
 
@@ -95,13 +97,13 @@ def _why(found: HypothesisVerdict) -> str:
     return f"the rule `{found.rule}` is false{because}"
 
 
-def _items(found: HypothesisVerdict) -> str:
+def _items(found: HypothesisVerdict, facts: Facts) -> str:
     """How many items were left out or filled in, and how."""
     parts = [f", {_counted(found.excluded.pairs, 'pair')} left out"] if found.excluded.pairs else []
     if found.excluded.filled:
         how = "against the claim"
         if found.claim == "equivalence":
-            taken = {"up": "for the candidate", "down": "for the baseline", None: "one way"}[found.filled]
+            taken = "one way" if found.filled is None else f"for the {facts.favoured_by(found.filled)}"
             how = f"{taken}, and the rule read with them taken the other way too"
         parts.append(f", {found.excluded.filled} of them filled in {how}")
     return "".join(parts)
@@ -198,7 +200,7 @@ def _fallback(found: HypothesisVerdict, read: IntervalRead | None, facts: Facts)
     if fallback is None or case is None or fallback.margin is None or fallback.alpha is None:
         return
     beyond = f"differences beyond {margin_text(fallback.margin, facts)}"
-    filled = _filled(found, fallback)
+    filled = _filled(found, fallback, facts)
     over = f"{facts.policy} over {_counted(facts.size, 'hypothesis', 'hypotheses')}"
     adjusted = None if fallback.adjusted is None else probability(fallback.adjusted, fallback.alpha)
     own = None if fallback.p_value is None else probability(fallback.p_value, fallback.alpha)
@@ -237,11 +239,11 @@ def _fallback(found: HypothesisVerdict, read: IntervalRead | None, facts: Facts)
         yield f"{fallback.test} does not reject {beyond} at alpha = {fallback.alpha:g}{filled}."
 
 
-def _filled(found: HypothesisVerdict, fallback: EquivalenceFallback) -> str:
+def _filled(found: HypothesisVerdict, fallback: EquivalenceFallback, facts: Facts) -> str:
     """With how many filled in, and which way."""
     if fallback.way is None:
         return ""
-    arm = {"up": "candidate", "down": "baseline"}[fallback.way]
+    arm = facts.favoured_by(fallback.way)
     also = ", and so it does taken the other way" if fallback.equivalent else ""
     return f" with the {found.excluded.filled} filled in taken for the {arm}{also}"
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from service.domain.plans.plan import Plan
+from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.fields import EFFECT_FIELDS, beyond_resamples
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import Comparison, Is, Within, quantities
@@ -16,6 +17,8 @@ from service.domain.verdicts.family import asks_small_p
 from service.domain.verdicts.parts import EquivalenceFallback, FamilyP, Span
 from service.domain.verdicts.reading import INTERVALS, IntervalRead, read_interval
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict
+from service.domain.verdicts.worst_case import Way
+from service.stats.shared.shows import Side
 
 Why = Literal["corrected", "sides", "levels", "methods"]
 """Why an interval and a test disagree about 0."""
@@ -88,6 +91,12 @@ class Facts:
     apart: tuple[float, ...]
     """0, the SESOI and thresholds: what a printed difference must not cross."""
     ratios: tuple[RatioShown, ...] = ()
+    good: Side = 1
+    """-1 where less is better."""
+
+    def favoured_by(self, way: Way) -> Literal["candidate", "baseline"]:
+        """The arm that results are taken for where they raise the difference (`up`) or lower it."""
+        return "candidate" if (way == "up") == (self.good > 0) else "baseline"
 
 
 def adjusted_by(member: FamilyP) -> str:
@@ -132,6 +141,7 @@ def facts_of(plan: Plan, found: HypothesisVerdict, read: IntervalRead | None) ->
         disagree=_disagreement(found, own_p, read),
         apart=tuple(dict.fromkeys(_apart(found, read, fallback, others))),
         ratios=tuple(_ratios(plan, found, clauses)),
+        good=good_direction(endpoint),
     )
 
 

@@ -464,6 +464,29 @@ def test_what_fills_in_one_way_is_not_read_as_equivalent() -> None:
     assert "within ±2.00 pp" not in found.sentences.en
 
 
+@pytest.mark.parametrize(
+    ("better", "arm", "zh"), [("higher", "candidate", "候选"), ("lower", "baseline", "基线")]
+)
+def test_the_arm_that_fillings_favour_is_told_as_the_endpoint_is_better(
+    better: str, arm: str, zh: str
+) -> None:
+    """All that is missing gives C2 a 1 and C1 a 0, which favours C1 where less is better."""
+    baseline, candidate = binary(1000, 500, 40, 30)
+    baseline[-10:] = candidate[-10:] = np.nan
+    changes = {
+        "missing": "worst_case",
+        "endpoints.0.better": better,
+        "hypotheses.0.claim": "equivalence",
+        "hypotheses.0.rule": "e.equivalent is true",
+        "tests": [{"id": "e", "test": "equivalence", "version": 1, "parameters": {"method": "tango"}}],
+        "sesoi.accuracy.value": 5,
+    }
+    _, verdict, found = said(changes, outcomes(baseline, candidate))
+    assert verdict.hypotheses[0].filled == "up"
+    assert f"10 of them filled in for the {arm}" in found.sentences.en
+    assert f"10 个按有利于{zh}填补" in found.sentences.zh
+
+
 def test_an_interval_and_a_test_of_another_method_are_told_apart() -> None:
     """The README's first example: Tango's interval lies above 0, and the exact p is .070."""
     _, _, found = said(
