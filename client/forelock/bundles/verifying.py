@@ -199,7 +199,9 @@ def _check_record(reader: Reader, record: Record, report: Report, recompute: Rec
     if verdict is None:
         if record.batches or ROWS in reader.members:
             raise Broken("the bundle holds results, and no verdict that lets them be read")
-        report.add("verdict", "not_checked", "there is none yet: outcomes stay sealed until then")
+        report.add(
+            "verdict", "not_checked", "there is none in it; whether there is one by now, ask the service"
+        )
         return
     place = record.verdicts[0].index
     first = record.batches[0][0] if record.batches else place

@@ -79,6 +79,17 @@ def test_a_bundle_without_a_verdict_says_so() -> None:
     assert exit_status(report) == 1
 
 
+def test_a_verdict_that_was_left_out_is_not_said_to_be_not_there() -> None:
+    """Whoever makes a bundle of a judged record can make it look as it did before the verdict."""
+    world = judged("not_supported")
+    world.own = world.own[:1]
+    report = checked(world.bundle(**{"rows.bin": None, "verdict.json": None}))
+    assert exit_status(report) == 1
+    assert [each.sentence for each in report.checks if each.name == "verdict"] == [
+        "there is none in it; whether there is one by now, ask the service"
+    ]
+
+
 def test_results_without_a_verdict_are_no_bundle() -> None:
     assert "no verdict that lets them be read" in failures(checked(collected().bundle()))
 
