@@ -195,7 +195,7 @@ def _check_record(reader: Reader, record: Record, report: Report, recompute: Rec
     if filed:
         report.add("deviations", "pass", f"{filed}, numbered without a gap, with the decisions about them")
     _mark(record, report)
-    verdict = read_verdict(reader, record, sha256)
+    verdict = read_verdict(reader, record, plan, sha256)
     if verdict is None:
         if record.batches or ROWS in reader.members:
             raise Broken("the bundle holds results, and no verdict that lets them be read")

@@ -30,6 +30,7 @@ from .making import (
     sha256,
     status,
     text,
+    verdict,
     with_deviation,
 )
 
@@ -255,6 +256,14 @@ def no_such_key() -> bytes:
     return world.bundle()
 
 
+def with_verdict(hypotheses: list[dict[str, str]]) -> bytes:
+    """A verdict that the log has, of whatever hypotheses."""
+    world = collected()
+    said = verdict(sha256(world.members["plans/1.json"])) | {"hypotheses": hypotheses}
+    say(world, said)
+    return world.bundle()
+
+
 BAD: dict[str, tuple[Callable[[], bytes], str]] = {
     "no verdict": (without("verdict.json"), "verdict.json is not in the bundle"),
     "no plan": (without("plans/1.json"), "plans/1.json is not in the bundle"),
@@ -273,6 +282,14 @@ BAD: dict[str, tuple[Callable[[], bytes], str]] = {
     "another verdict": (another_verdict, "verdict.json is not the verdict"),
     "verdict of another plan": (verdict_of_another_plan, "another plan"),
     "verdict not canonical": (loose_verdict, "canonical form"),
+    "a verdict whose hypothesis has no name": (
+        lambda: with_verdict([{"outcome": "supported"}]),
+        "other hypotheses than the plan",
+    ),
+    "a verdict of more hypotheses": (
+        lambda: with_verdict([{"id": each, "outcome": "supported"} for each in ("H1", "H2")]),
+        "other hypotheses than the plan",
+    ),
     "one arm": (one_arm, "4 of 8 planned results"),
     "an arm twice": (arm_twice, "second result"),
     "an unknown arm": (unknown_arm, "does not expect"),
