@@ -264,6 +264,26 @@ def with_verdict(hypotheses: list[dict[str, str]]) -> bytes:
     return world.bundle()
 
 
+def of_many_arms(many: int = 1000) -> bytes:
+    """A plan of some kilobytes whose arms and endpoints together are millions."""
+    world = locked()
+    made = json.loads(world.members["plans/1.json"])
+    first = made["hypotheses"][0]
+    made["hypotheses"] = [
+        first | {"id": f"H{each}", "baseline": f"A{each}", "candidate": f"B{each}"} for each in range(many)
+    ]
+    made["endpoints"] = [{"id": f"e{each}", "kind": "binary"} for each in range(many)]
+    world = World(members=world.members | {"plans/1.json": text(made)})
+    plan_sha256 = sha256(text(made))
+    world.log("plan_locked", {"preregistration_id": ID, "version": 1, "plan_sha256": plan_sha256})
+    data = block(bytes(16), range(4), [1.0] * 4)
+    world.log("batch", batch_body(1, "A1", data, 4))
+    world.members["rows.bin"] = data
+    said = [{"id": each["id"], "outcome": "supported"} for each in made["hypotheses"]]
+    say(world, verdict(plan_sha256) | {"hypotheses": said})
+    return world.bundle()
+
+
 BAD: dict[str, tuple[Callable[[], bytes], str]] = {
     "no verdict": (without("verdict.json"), "verdict.json is not in the bundle"),
     "no plan": (without("plans/1.json"), "plans/1.json is not in the bundle"),
@@ -290,6 +310,7 @@ BAD: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: with_verdict([{"id": each, "outcome": "supported"} for each in ("H1", "H2")]),
         "other hypotheses than the plan",
     ),
+    "arms and endpoints without end": (of_many_arms, "more arms and endpoints than a plan has"),
     "one arm": (one_arm, "4 of 8 planned results"),
     "an arm twice": (arm_twice, "second result"),
     "an unknown arm": (unknown_arm, "does not expect"),
