@@ -349,6 +349,27 @@ def test_gate_reads_right_and_wrong_in_any_case_and_asks_about_other_words(shell
     assert (status, json.loads(output)["delta"]) == (0, numbers["delta"])
 
 
+@pytest.mark.parametrize("word", ["NA", "nan", "#N/A", "None"])
+def test_gate_takes_what_spreadsheets_write_for_no_value_as_none(shell, word):
+    columns(*arms(30, 5))
+    Path("base.csv").write_text(
+        Path("base.csv").read_text().replace("q0,0", f"q0,{word}").replace("q0,1", f"q0,{word}")
+    )
+    found = json.loads(shell("gate", "base.csv", "cand.csv", "--json")[1])
+    assert found["n"] == 134
+
+
+@pytest.mark.parametrize("word", ['"0,5"', "timeout", "inf", "0x1"])
+def test_gate_does_not_guess_what_a_word_beside_numbers_counts_as(shell, word):
+    columns(*arms(30, 5))
+    Path("base.csv").write_text(
+        Path("base.csv").read_text().replace("q0,0", f"q0,{word}").replace("q0,1", f"q0,{word}")
+    )
+    status, _, errors = shell("gate", "base.csv", "cand.csv")
+    assert status == 2
+    assert "1 samples have a text whose value is not said; the first is line 2; --set values=" in errors
+
+
 def test_gate_tells_the_option_for_what_a_file_leaves_open_and_names_the_file(shell):
     columns(*arms(30, 5))
     Path("base.csv").write_text(Path("base.csv").read_text() + "q0,1,c0\n")
