@@ -296,9 +296,7 @@ def translated(error: BaseException, *, lost: bool) -> Unavailable | None:
     """A database that is busy or away is 503 and one without room 507, not 500."""
     code = error.sqlite_errorcode & 0xFF if isinstance(error, sqlite3.OperationalError) else sqlite3.SQLITE_OK
     if code == sqlite3.SQLITE_FULL or isinstance(error, psycopg.errors.DiskFull):
-        return StorageFull(
-            "the disk is full: nothing was stored; repeat the request when the operator has made room"
-        )
+        return StorageFull(StorageFull.said)
     if code in _SQLITE_AWAY or lost or isinstance(error, _RETRYABLE):
         return Unavailable("the database is busy or away: repeat the request shortly")
     return None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import tempfile
+import zipfile
 from collections.abc import Callable, Iterator
 
 import psycopg
@@ -9,7 +12,10 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import event
 
+from service.api.http import uploads
 from service.errors import StorageFull
+from service.ingest.harnesses import limits
+from service.ingest.harnesses.archive import Archive
 from service.keyring import Keyring
 from service.starting import CannotStart, require_opens
 from service.store.engine import translated
@@ -59,6 +65,31 @@ def test_a_full_disk_is_507_and_passes_by_itself(service: Service, room: Callabl
     room(True)
     assert post(service.client, prereg_id, "A", ids, [1] * 2000).status_code == 201
     assert service.client.get("/health/ready").status_code == 200
+
+
+def full_file(*_: object, **__: object) -> io.BufferedWriter:
+    return io.BufferedWriter(io.FileIO("/dev/full", "w"))
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("size", [40, 3_000_000])
+def test_a_file_that_finds_no_room_is_507(
+    service: Service, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    monkeypatch.setattr(uploads, "_opened", full_file)
+    body = b"item_id,value\n" + b"q,1\n" * (size // 4)
+    headers = {"Content-Type": "text/csv"}
+    refused = service.client.post("/v1/imports/check?format=csv", content=body, headers=headers)
+    assert (refused.status_code, refused.json()["code"]) == (507, "storage_full")
+
+
+def test_a_member_that_finds_no_room_is_not_a_damaged_archive(monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr("large.json", b"0" * (limits.IN_MEMORY + 1))
+    monkeypatch.setattr(tempfile, "TemporaryFile", full_file)
+    with pytest.raises(StorageFull):
+        Archive(packed).read("large.json")
 
 
 def test_postgres_says_it_in_its_own_way() -> None:
