@@ -17,6 +17,7 @@ from forelock.bundles.log import Log, Prover, check_handovers, check_kept, check
 from forelock.bundles.receipts import BATCHES, Receipts
 from forelock.bundles.record import (
     CHECKPOINT,
+    DOCUMENTS,
     Record,
     check_marks,
     damaged,
@@ -126,6 +127,9 @@ def _verify(
     if bad is not None:
         raise Broken(f"{bad} is not the file that the bundle was made with")
     report.add("file", "pass", f"a whole bundle of {len(reader.members)} files, each as the bundle lists it")
+    loose = [name for name in DOCUMENTS if name in reader.members]
+    if loose:
+        report.marks.append(f"For people alone, and not compared with anything: {', '.join(loose)}.")
 
     note = reader.read(CHECKPOINT, MAX_BYTES).decode(errors="replace")
     claimed = read_checkpoint(note)

@@ -123,7 +123,9 @@ def test_every_changed_byte_of_evidence_shows() -> None:
 def test_a_changed_document_is_a_damaged_file_but_no_evidence() -> None:
     world = judged()
     whole = world.bundle()
-    assert status(resealed(whole, {"VERIFY.md": b"# Other words\n"}, world)) == 0
+    other = resealed(whole, {"VERIFY.md": b"# Other words\n"}, world)
+    assert status(other) == 0
+    assert "For people alone, and not compared with anything: VERIFY.md." in checked(other).marks
     changed = {**members(whole), "VERIFY.md": b"# Other words\n"}
     listed = {name: sha256(data) for name, data in members(whole).items()}
     report = checked(packed(changed, keys=world.keys, index={"files": listed}))
