@@ -384,6 +384,15 @@ def test_gate_says_what_to_do_with_columns_that_no_comma_separates(shell, separa
     assert "save it with commas between them" in errors
 
 
+def test_gate_does_not_ask_for_a_path_into_a_column_that_rows_do_not_have(shell):
+    rows = "".join(json.dumps({"item_id": f"q{at}", "value": {"accuracy": at % 2}}) + "\n" for at in range(9))
+    for name in ("base.jsonl", "cand.jsonl"):
+        Path(name).write_text(rows)
+    errors = shell("gate", "base.jsonl", "cand.jsonl")[2]
+    assert "give the one that counts a column of its own" in errors
+    assert "scorer.key" not in errors
+
+
 def test_gate_says_which_file_holds_no_results(shell):
     columns(*arms(30, 5))
     Path("cand.csv").write_text("item_id,value,conversation\n")
