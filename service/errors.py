@@ -177,6 +177,10 @@ class StorageFull(Unavailable):
     )
 
 
+class ReadOnly(Unavailable):
+    """The database can be read and takes no writes: its file system was remounted, or it is a standby."""
+
+
 @contextmanager
 def told_when_full() -> Iterator[None]:
     """A file that has no room is `StorageFull`, also where closing it fails, which writes what is left."""

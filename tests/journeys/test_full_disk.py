@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy import event
 
 from service.api.http import uploads
-from service.errors import StorageFull
+from service.errors import ReadOnly, StorageFull
 from service.ingest.harnesses import limits
 from service.ingest.harnesses.archive import Archive
 from service.keyring import Keyring
@@ -67,6 +67,30 @@ def test_a_full_disk_is_507_and_passes_by_itself(service: Service, room: Callabl
     assert service.client.get("/health/ready").status_code == 200
 
 
+@ON_SQLITE
+def test_a_database_that_takes_no_writes_is_503_and_not_ready(service: Service) -> None:
+    engine = service.database.engine
+
+    def forbid(connection: sa.Connection) -> None:
+        connection.exec_driver_sql("PRAGMA query_only = 1")
+
+    def allow(connection: sa.Connection) -> None:
+        connection.exec_driver_sql("PRAGMA query_only = 0")
+
+    event.listen(engine, "begin", forbid)
+    refused = service.client.post("/v1/preregistrations", json=small_plan(N))
+    assert (refused.status_code, refused.json()["code"]) == (503, "unavailable")
+    assert "takes no writes" in refused.json()["detail"]
+    ready = service.client.get("/health/ready")
+    assert (ready.status_code, "read-only" in ready.json()["detail"]) == (503, True)
+    assert service.client.get("/v1/preregistrations").status_code == 200
+    event.remove(engine, "begin", forbid)
+    event.listen(engine, "begin", allow)
+    assert service.client.post("/v1/preregistrations", json=small_plan(N)).status_code == 201
+    assert service.client.get("/health/ready").status_code == 200
+    event.remove(engine, "begin", allow)
+
+
 def full_file(*_: object, **__: object) -> io.BufferedWriter:
     return io.BufferedWriter(io.FileIO("/dev/full", "w"))
 
@@ -94,6 +118,7 @@ def test_a_member_that_finds_no_room_is_not_a_damaged_archive(monkeypatch: pytes
 
 def test_postgres_says_it_in_its_own_way() -> None:
     assert isinstance(translated(psycopg.errors.DiskFull("no space left"), lost=False), StorageFull)
+    assert isinstance(translated(psycopg.errors.ReadOnlySqlTransaction("standby"), lost=False), ReadOnly)
 
 
 def test_keys_of_another_deployment_are_told(
