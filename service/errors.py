@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import errno
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
@@ -170,3 +172,21 @@ class StorageFull(Unavailable):
     """There is no room to store anything; what was stored stays, and reading goes on."""
 
     status, code, title = 507, "storage_full", "The disk is full"
+    said: ClassVar[str] = (
+        "the disk is full: nothing was stored; repeat the request when the operator has made room"
+    )
+
+
+class ReadOnly(Unavailable):
+    """The database can be read and takes no writes: its file system was remounted, or it is a standby."""
+
+
+@contextmanager
+def told_when_full() -> Iterator[None]:
+    """A file that has no room is `StorageFull`, also where closing it fails, which writes what is left."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise StorageFull(StorageFull.said) from None

@@ -213,6 +213,9 @@ def _pair(tables: Sequence[list[Json]], paths: Sequence[str], arms: str | None) 
         if len(wanted) != 2 or not set(wanted) <= set(held):
             raise FileFault(f"--arms takes BASELINE,CANDIDATE of {', '.join(held)}")
         return [held[name] for name in wanted]
+    empty = next((path for side, path in zip(tables, paths, strict=False) if not side), None)
+    if empty is not None:
+        raise FileFault(f"{empty}: holds no results")
     found = list(tables[0]) if len(tables) == 1 else [side[0] for side in tables if len(side) == 1]
     if len(found) != 2:
         names = ", ".join(table["arm"] for side in tables for table in side)

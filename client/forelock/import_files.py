@@ -78,6 +78,12 @@ class FileBody:
             self._on_sent(self._file.tell(), self._size)
 
 
+_PACKED = {
+    **dict.fromkeys((".gz", ".bz2", ".xz", ".zst"), "is compressed: unpack it first"),
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), "is a workbook: save the sheet as CSV, with commas, in UTF-8"),
+}
+
+
 def imports_of(paths: Sequence[str], form: str | None) -> tuple[str, list[OneImport]]:
     """The format of the files, and which of them are imported together; folders stand for what is in them.
 
@@ -115,6 +121,9 @@ def format_of(paths: Sequence[Path]) -> str:
     told = {found for path in paths if (found := _format_of(path)) is not None}
     if len(told) == 1:
         return told.pop()
+    packed = next((path for path in paths if path.suffix.lower() in _PACKED), None)
+    if packed is not None:
+        raise FileFault(f"{packed}: {_PACKED[packed.suffix.lower()]}")
     raise FileFault(f"{paths[0]}: say what wrote it: --format {', '.join(FORMATS)}")
 
 

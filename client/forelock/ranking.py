@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,7 @@ Json = dict[str, Any]
 LONG = ("item_id", "arm", "value")
 NOT_ARMS = ("item_id", "cluster")
 SHOWN = 20
+_NO_NAME = re.compile(r"|Unnamed: [0-9]+")
 OTHERWISE = "a leaderboard takes items that all arms have"
 
 
@@ -76,6 +78,10 @@ def _wide(rows: list[Row], path: str) -> Json:
     if len(arms) < 2:
         raise FileFault(
             f"{path}: needs columns item_id, arm and value, or a column for each of two arms or more"
+        )
+    if any(_NO_NAME.fullmatch(name) for name in names):
+        raise FileFault(
+            f"{path}: has a column without a name, as data frames write their index; name it, or leave it out"
         )
     columns: Json = {"arms": {name: [number_in(row, name, path, OTHERWISE) for row in rows] for name in arms}}
     if "cluster" in names:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,9 @@ KNOWN = (*SCALARS, *COLUMNS)
 IDS = ("item", "id", "itemid", "question_id", "sample_id")
 """What others call `item_id`."""
 DELIMITERS = ",;\t"
+RIGHT_OR_WRONG = ("true", "false", "yes", "no", "pass", "fail", "passed", "failed", "correct", "incorrect")
+_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+"""As the service reads numbers: `float` takes underscores and other digits as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +92,13 @@ def number_in(row: Row, column: str, path: str, otherwise: str) -> float:
     Raises:
         FileFault: naming line and column, and what to do where there is none.
     """
-    try:
-        found = float(str(row.cells[column] or ""))
-    except ValueError:
-        found = math.nan
+    cell = str(row.cells[column] or "").strip()
+    found = float(cell) if _DECIMAL.fullmatch(cell) else math.nan
     if not math.isfinite(found):
+        if cell.lower() in RIGHT_OR_WRONG:
+            otherwise = "write 1 for right and 0 for wrong"
+        elif _DECIMAL.fullmatch(cell.replace(",", ".", 1)):
+            otherwise = "write it with a point"
         raise FileFault(f"{path} {row.place}: {column} is no number; {otherwise}")
     return found
 

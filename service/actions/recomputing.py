@@ -35,6 +35,10 @@ WORDS = frozenset(
 )
 """Members that hold words: another version may say the same otherwise."""
 UNCOMPARED = frozenset({"versions", "provenance", "title", "statement", "voided_batches"})
+ALWAYS = frozenset({"outcome", "rule_holds", "clauses", "delta", "n", "analyses"})
+"""What a verdict of any version says of a hypothesis: left out, nothing would be compared."""
+KEYED = ("analyses", "primary_outcomes")
+"""Members whose names are ids and outcomes, and not fields that a later version may add."""
 SHOWN = 3
 
 
@@ -120,7 +124,12 @@ def _placed(batch: OpenBatch) -> PlacedBatch:
 def _differences(recorded: Any, found: Any, place: str, *, drawn: bool) -> Iterator[tuple[str, bool]]:
     """Where two values differ, and whether what stands there was drawn by chance from a seed."""
     if isinstance(recorded, dict) and isinstance(found, dict):
-        drawn = drawn or _is_drawn(recorded)
+        drawn = drawn or (_is_drawn(recorded) and _is_drawn(found))
+        of_ids = place.rpartition(".")[2] in KEYED
+        of_hypothesis = "outcome" in found and "analyses" in found
+        for name in sorted(found.keys() - recorded.keys()):
+            if of_ids or (of_hypothesis and name in ALWAYS):
+                yield f"{place}.{name}", False
         for name, value in recorded.items():  # members that only a later version has are not compared
             if name not in WORDS and name not in UNCOMPARED:
                 where = f"{place}.{name}" if place else str(name)

@@ -26,7 +26,7 @@ from service.ingest.harnesses.limits import shown
 from service.ingest.harnesses.opening import open_files
 from service.ingest.harnesses.rows import Collector, targets
 from service.ingest.harnesses.samples import Reader, Sample, look_up, look_up_id
-from service.ingest.table_columns import WORDS, taken
+from service.ingest.table_columns import NO_VALUE, WORDS, taken
 
 Json = dict[str, Any]
 MOST_PATHS, MOST_SHOWN, MOST_DEPTH = 200, 20, 4
@@ -304,7 +304,7 @@ class _Look:
             ):
                 made[field] = part
             told = self._measures[name]
-            values = _values(told["texts"], self._mapping)
+            values = _values(told, self._mapping)
             if values:
                 made["values"] = values
             happened = {**self._events, **told["events"]}
@@ -339,14 +339,17 @@ def _chosen(measures: Mapping[str, Json], mapping: type[Readable]) -> str | None
     return min(names, key=rank)
 
 
-def _values(texts: Sequence[str], mapping: type[Readable]) -> dict[str, float]:
-    """Texts that the format says nothing about."""
-    known = {**WORDS, "p": 0.5, "n": 0.0}
-    return {
-        text: known.get(text.lower(), 0.0)
-        for text in texts
-        if text not in mapping.VALUES and len(texts) <= 10 and not text.endswith("…")
-    }
+def _values(told: Json, mapping: type[Readable]) -> dict[str, float | str]:
+    """Texts that the format says nothing about; beside numbers or known words an unknown one is not guessed."""
+    texts: Sequence[str] = told["texts"]
+    if len(texts) > 10:
+        return {}
+    unsaid = [text for text in texts if text not in mapping.VALUES and not text.endswith("…")]
+    known: dict[str, float | str] = {**WORDS, **dict.fromkeys(NO_VALUE, "missing"), "p": 0.5, "n": 0.0}
+    found = {text: known[text.lower()] for text in unsaid if text.lower() in known}
+    if found or len(unsaid) < len(texts) or len(unsaid) < 2 or told["least"] is not None:
+        return found
+    return dict.fromkeys(unsaid, 0.0)
 
 
 def _leaves(fields: Any, prefix: str, depth: int) -> Iterator[tuple[str, Any]]:

@@ -13,6 +13,8 @@ WORDS: Mapping[str, float] = {
     **dict.fromkeys(("false", "no", "i", "incorrect", "wrong", "fail", "failed", "failure"), 0.0),
 }
 """Right and wrong, in small letters."""
+NO_VALUE = ("na", "n/a", "#n/a", "nan", "null", "none")
+"""What spreadsheets and data frames write where there is no value, in small letters."""
 _NO_MEASURES = ("item_id", "arm", "run", "judge", "cluster")
 
 
@@ -47,7 +49,7 @@ def _measure(measures: Mapping[str, Any], item_id: str | None) -> str | None:
 
 
 def _measures(told: Mapping[str, Any]) -> bool:
-    texts = {text.lower() for text in told["texts"]}
+    texts = {text.lower() for text in told["texts"]} - set(NO_VALUE)
     return texts <= set(WORDS) and (bool(texts) or told["least"] is not None)
 
 

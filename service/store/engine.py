@@ -19,7 +19,7 @@ from sqlalchemy.engine import URL, Connection, Engine, ExceptionContext, make_ur
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from service.errors import ForelockError, RecordAltered, StorageFull, Unavailable
+from service.errors import ForelockError, ReadOnly, RecordAltered, StorageFull, Unavailable
 from service.store import integrity
 from service.store.integrity import Alteration
 
@@ -92,6 +92,8 @@ class Database:
         self._unflushed = self.engine.execution_options(**{_WRITES: True, _UNFLUSHED: True})
         self.is_full = False
         """The last write found no room on the disk."""
+        self.is_read_only = False
+        """The last write was refused since the database takes none."""
         self._known = integrity.Known()
         self._told: dict[Alteration, float] = {}
 
@@ -130,7 +132,10 @@ class Database:
         except StorageFull:
             self.is_full = True
             raise
-        self.is_full = False
+        except ReadOnly:
+            self.is_read_only = True
+            raise
+        self.is_full = self.is_read_only = False
 
     def forget_pages(self) -> None:
         """Copy SQLite's journal into its file and empty it: an erased key is then in neither. Others may hold it up."""
@@ -296,8 +301,10 @@ def translated(error: BaseException, *, lost: bool) -> Unavailable | None:
     """A database that is busy or away is 503 and one without room 507, not 500."""
     code = error.sqlite_errorcode & 0xFF if isinstance(error, sqlite3.OperationalError) else sqlite3.SQLITE_OK
     if code == sqlite3.SQLITE_FULL or isinstance(error, psycopg.errors.DiskFull):
-        return StorageFull(
-            "the disk is full: nothing was stored; repeat the request when the operator has made room"
+        return StorageFull(StorageFull.said)
+    if code == sqlite3.SQLITE_READONLY or isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
+        return ReadOnly(
+            "the database takes no writes now: repeat the request when the operator has mended that"
         )
     if code in _SQLITE_AWAY or lost or isinstance(error, _RETRYABLE):
         return Unavailable("the database is busy or away: repeat the request shortly")

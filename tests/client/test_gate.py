@@ -349,6 +349,67 @@ def test_gate_reads_right_and_wrong_in_any_case_and_asks_about_other_words(shell
     assert (status, json.loads(output)["delta"]) == (0, numbers["delta"])
 
 
+@pytest.mark.parametrize("word", ["NA", "nan", "#N/A", "None"])
+def test_gate_takes_what_spreadsheets_write_for_no_value_as_none(shell, word):
+    columns(*arms(30, 5))
+    Path("base.csv").write_text(
+        Path("base.csv").read_text().replace("q0,0", f"q0,{word}").replace("q0,1", f"q0,{word}")
+    )
+    found = json.loads(shell("gate", "base.csv", "cand.csv", "--json")[1])
+    assert found["n"] == 134
+
+
+@pytest.mark.parametrize("word", ['"0,5"', "timeout", "inf", "0x1"])
+def test_gate_does_not_guess_what_a_word_beside_numbers_counts_as(shell, word):
+    columns(*arms(30, 5))
+    Path("base.csv").write_text(
+        Path("base.csv").read_text().replace("q0,0", f"q0,{word}").replace("q0,1", f"q0,{word}")
+    )
+    status, _, errors = shell("gate", "base.csv", "cand.csv")
+    assert status == 2
+    assert "1 samples have a text whose value is not said; the first is line 2; --set values=" in errors
+
+
+@pytest.mark.parametrize(
+    ("separator", "said"),
+    [(";", "stand between ';'"), ("\t", "stand between tabs"), ("|", "stand between '|'")],
+)
+def test_gate_says_what_to_do_with_columns_that_no_comma_separates(shell, separator, said):
+    columns(*arms(30, 5))
+    for name in ("base.csv", "cand.csv"):
+        Path(name).write_text(Path(name).read_text().replace(",", separator).replace("1", "0,5"))
+    status, _, errors = shell("gate", "base.csv", "cand.csv")
+    assert status in (1, 2)
+    assert said in errors
+    assert "save it with commas between them" in errors
+
+
+def test_gate_does_not_ask_for_a_path_into_a_column_that_rows_do_not_have(shell):
+    rows = "".join(json.dumps({"item_id": f"q{at}", "value": {"accuracy": at % 2}}) + "\n" for at in range(9))
+    for name in ("base.jsonl", "cand.jsonl"):
+        Path(name).write_text(rows)
+    errors = shell("gate", "base.jsonl", "cand.jsonl")[2]
+    assert "give the one that counts a column of its own" in errors
+    assert "scorer.key" not in errors
+
+
+def test_gate_says_which_file_holds_no_results(shell):
+    columns(*arms(30, 5))
+    Path("cand.csv").write_text("item_id,value,conversation\n")
+    assert shell("gate", "base.csv", "cand.csv")[2] == "forelock: cand.csv: holds no results\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("base.csv.gz", "is compressed: unpack it first"), ("base.xlsx", "save the sheet as CSV")],
+)
+def test_gate_says_what_to_do_with_a_file_that_is_packed(shell, name, said):
+    Path(name).write_bytes(b"PK\x03\x04")
+    status, _, errors = shell("gate", name, name)
+    assert status == 2
+    assert said in errors
+
+
 def test_gate_tells_the_option_for_what_a_file_leaves_open_and_names_the_file(shell):
     columns(*arms(30, 5))
     Path("base.csv").write_text(Path("base.csv").read_text() + "q0,1,c0\n")

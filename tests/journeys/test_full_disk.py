@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import tempfile
+import zipfile
 from collections.abc import Callable, Iterator
 
 import psycopg
@@ -9,7 +12,10 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import event
 
-from service.errors import StorageFull
+from service.api.http import uploads
+from service.errors import ReadOnly, StorageFull
+from service.ingest.harnesses import limits
+from service.ingest.harnesses.archive import Archive
 from service.keyring import Keyring
 from service.starting import CannotStart, require_opens
 from service.store.engine import translated
@@ -61,8 +67,58 @@ def test_a_full_disk_is_507_and_passes_by_itself(service: Service, room: Callabl
     assert service.client.get("/health/ready").status_code == 200
 
 
+@ON_SQLITE
+def test_a_database_that_takes_no_writes_is_503_and_not_ready(service: Service) -> None:
+    engine = service.database.engine
+
+    def forbid(connection: sa.Connection) -> None:
+        connection.exec_driver_sql("PRAGMA query_only = 1")
+
+    def allow(connection: sa.Connection) -> None:
+        connection.exec_driver_sql("PRAGMA query_only = 0")
+
+    event.listen(engine, "begin", forbid)
+    refused = service.client.post("/v1/preregistrations", json=small_plan(N))
+    assert (refused.status_code, refused.json()["code"]) == (503, "unavailable")
+    assert "takes no writes" in refused.json()["detail"]
+    ready = service.client.get("/health/ready")
+    assert (ready.status_code, "read-only" in ready.json()["detail"]) == (503, True)
+    assert service.client.get("/v1/preregistrations").status_code == 200
+    event.remove(engine, "begin", forbid)
+    event.listen(engine, "begin", allow)
+    assert service.client.post("/v1/preregistrations", json=small_plan(N)).status_code == 201
+    assert service.client.get("/health/ready").status_code == 200
+    event.remove(engine, "begin", allow)
+
+
+def full_file(*_: object, **__: object) -> io.BufferedWriter:
+    return io.BufferedWriter(io.FileIO("/dev/full", "w"))
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("size", [40, 3_000_000])
+def test_a_file_that_finds_no_room_is_507(
+    service: Service, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    monkeypatch.setattr(uploads, "_opened", full_file)
+    body = b"item_id,value\n" + b"q,1\n" * (size // 4)
+    headers = {"Content-Type": "text/csv"}
+    refused = service.client.post("/v1/imports/check?format=csv", content=body, headers=headers)
+    assert (refused.status_code, refused.json()["code"]) == (507, "storage_full")
+
+
+def test_a_member_that_finds_no_room_is_not_a_damaged_archive(monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr("large.json", b"0" * (limits.IN_MEMORY + 1))
+    monkeypatch.setattr(tempfile, "TemporaryFile", full_file)
+    with pytest.raises(StorageFull):
+        Archive(packed).read("large.json")
+
+
 def test_postgres_says_it_in_its_own_way() -> None:
     assert isinstance(translated(psycopg.errors.DiskFull("no space left"), lost=False), StorageFull)
+    assert isinstance(translated(psycopg.errors.ReadOnlySqlTransaction("standby"), lost=False), ReadOnly)
 
 
 def test_keys_of_another_deployment_are_told(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from forelock.bundles.faults import Broken
 from forelock.bundles.rows import OpenBatch
 
 MAX_CELLS = 20_000_000
+MAX_NAMED = 100_000
+"""Populations times hypotheses, or arms times endpoints: a plan has 200 of each at most."""
 Key = tuple[str, str, str]
 
 
@@ -50,13 +53,19 @@ class Coverage:
         return None
 
 
-def _expected(plan: dict[str, Any]) -> list[tuple[Key, int, int]]:
+def _expected(plan: dict[str, Any]) -> Iterator[tuple[Key, int, int]]:
+    """Arms with their endpoints, one at a time: a plan of a megabyte could name more than the memory holds."""
+    named = 0
     try:
-        found = []
+        if len(plan["populations"]) * len(plan["hypotheses"]) > MAX_NAMED:
+            raise Broken("the plan names more populations and hypotheses than a plan has")
         for population in plan["populations"]:
             compared = [each for each in plan["hypotheses"] if each["population"] == population["id"]]
             arms = dict.fromkeys(arm for each in compared for arm in (each["baseline"], each["candidate"]))
             for arm in arms:
+                named += len(plan["endpoints"])
+                if named > MAX_NAMED:
+                    raise Broken("the plan names more arms and endpoints than a plan has")
                 for endpoint in plan["endpoints"]:
                     if population["id"] in endpoint.get("populations", [population["id"]]):
                         n, replicates = population["n"], endpoint.get("replicates", 1)
@@ -65,7 +74,6 @@ def _expected(plan: dict[str, Any]) -> list[tuple[Key, int, int]]:
                         key = (population["id"], arm, endpoint["id"])
                         if not all(isinstance(each, str) for each in key):
                             raise Broken("the plan has a population, an arm or an endpoint without a name")
-                        found.append((key, n, replicates))
-        return found
+                        yield key, n, replicates
     except (KeyError, TypeError, AttributeError):
         raise Broken("the plan does not name its populations, hypotheses and endpoints") from None

@@ -214,11 +214,13 @@ def read_deviations(reader: Reader, record: Record) -> int:
     return filed
 
 
-def read_verdict(reader: Reader, record: Record, plan_sha256: str) -> dict[str, Any] | None:
+def read_verdict(
+    reader: Reader, record: Record, plan: dict[str, Any], plan_sha256: str
+) -> dict[str, Any] | None:
     """The verdict, after comparing it with its entry; None where there is none.
 
     Raises:
-        Broken: it is absent, has no entry, is not what was judged, or is of another plan.
+        Broken: it is absent, has no entry, is not what was judged, or is of another plan or other hypotheses.
     """
     if not record.verdicts:
         if VERDICT in reader.members:
@@ -236,6 +238,8 @@ def read_verdict(reader: Reader, record: Record, plan_sha256: str) -> dict[str, 
     outcomes = [each.get("outcome") for each in _objects(found.get("hypotheses"))]
     if not outcomes or not all(isinstance(each, str) and each in EXIT_CODES for each in outcomes):
         raise Broken(f"{VERDICT} has no hypothesis, or one without a known outcome")
+    if _named(found) != _named(plan):
+        raise Broken(f"{VERDICT} judges other hypotheses than the plan has")
     if not plan_sha256 == entry.body.get("plan_sha256") == found.get("plan_sha256"):
         raise Broken(f"{VERDICT} is of another plan")
     if found.get("preregistration_id") != record.preregistration_id:
@@ -289,6 +293,11 @@ def _objects(values: Any) -> list[dict[str, Any]]:
     """The objects of a list; none where it holds anything else."""
     whole = isinstance(values, list) and all(isinstance(each, dict) for each in values)
     return list(values) if whole else []
+
+
+def _named(text: dict[str, Any]) -> list[Any]:
+    """The ids of the hypotheses of a plan or a verdict, in a common order."""
+    return sorted(repr(each.get("id")) for each in _objects(text.get("hypotheses")))
 
 
 def _texts(values: Any) -> bool:

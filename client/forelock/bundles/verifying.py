@@ -17,6 +17,7 @@ from forelock.bundles.log import Log, Prover, check_handovers, check_kept, check
 from forelock.bundles.receipts import BATCHES, Receipts
 from forelock.bundles.record import (
     CHECKPOINT,
+    DOCUMENTS,
     Record,
     check_marks,
     damaged,
@@ -126,6 +127,9 @@ def _verify(
     if bad is not None:
         raise Broken(f"{bad} is not the file that the bundle was made with")
     report.add("file", "pass", f"a whole bundle of {len(reader.members)} files, each as the bundle lists it")
+    loose = [name for name in DOCUMENTS if name in reader.members]
+    if loose:
+        report.marks.append(f"For people alone, and not compared with anything: {', '.join(loose)}.")
 
     note = reader.read(CHECKPOINT, MAX_BYTES).decode(errors="replace")
     claimed = read_checkpoint(note)
@@ -195,11 +199,13 @@ def _check_record(reader: Reader, record: Record, report: Report, recompute: Rec
     if filed:
         report.add("deviations", "pass", f"{filed}, numbered without a gap, with the decisions about them")
     _mark(record, report)
-    verdict = read_verdict(reader, record, sha256)
+    verdict = read_verdict(reader, record, plan, sha256)
     if verdict is None:
         if record.batches or ROWS in reader.members:
             raise Broken("the bundle holds results, and no verdict that lets them be read")
-        report.add("verdict", "not_checked", "there is none yet: outcomes stay sealed until then")
+        report.add(
+            "verdict", "not_checked", "there is none in it; whether there is one by now, ask the service"
+        )
         return
     place = record.verdicts[0].index
     first = record.batches[0][0] if record.batches else place

@@ -20,7 +20,7 @@ from service.api.http.headers import header
 from service.api.http.problems import may_answer
 from service.api.http.shared import services
 from service.api.parsing.models import too_large
-from service.errors import RequestTimeout, UnsupportedMediaType
+from service.errors import RequestTimeout, UnsupportedMediaType, told_when_full
 
 FILES = (
     "application/octet-stream",
@@ -47,7 +47,7 @@ class Upload:
         return f"/proc/{os.getpid()}/fd/{self.file.fileno()}"
 
 
-@may_answer(400, 413, 415, 422)
+@may_answer(400, 413, 415, 422, 507)
 async def takes_file() -> None:
     """What a route asks for that receives a file; `receive` reads it."""
 
@@ -70,7 +70,7 @@ async def receive(request: Request) -> AsyncIterator[Upload]:
     if announced is not None and size > limit:
         raise too_large(limit)
     scratch = settings.data_dir / "scratch"
-    with await to_thread.run_sync(_opened, scratch) as file:
+    with told_when_full(), await to_thread.run_sync(_opened, scratch) as file:
         try:
             async with asyncio.timeout(GRACE_SECONDS + size / LEAST_RATE):
                 received = await _take(request, file, limit)

@@ -52,6 +52,8 @@ def get_readiness(request: Request) -> Readiness:
     database = shared.database
     if database.is_full:
         raise Unavailable("the last write found the disk full", code="not_ready")
+    if database.is_read_only:
+        raise Unavailable("the last write found the database read-only", code="not_ready")
     try:
         schema.require_current(database.engine)
         changed = guards.faults(database.engine)

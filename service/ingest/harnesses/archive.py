@@ -20,6 +20,7 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
+from service.errors import told_when_full
 from service.ingest.harnesses import limits
 from service.ingest.harnesses.limits import too_large, unreadable
 
@@ -124,7 +125,7 @@ class Archive:
     def _large(self, entry: Entry) -> bytes | mmap:
         if entry.size <= limits.IN_MEMORY:
             return b"".join(self._inflated(entry))
-        with tempfile.TemporaryFile(dir=self._scratch) as kept:
+        with told_when_full(), tempfile.TemporaryFile(dir=self._scratch) as kept:
             for piece in self._inflated(entry):
                 kept.write(piece)
             kept.flush()

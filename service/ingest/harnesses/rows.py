@@ -392,6 +392,8 @@ class Collector:
         line = f"{target.line}.values"
         if isinstance(value, dict | list):
             message, fix = "have several values there", "name one of them: scorer.key; lists cannot be read"
+            if isinstance(self._mapping, TableImport):
+                fix = "give the one that counts a column of its own, and name that"
             line = f"{target.line}.{self._mapping.NEEDS[0] if self._mapping.NEEDS else 'metric'}"
         elif isinstance(value, str | bool):
             message = (

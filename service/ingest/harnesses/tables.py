@@ -47,6 +47,11 @@ class TableFile(Reader):
             )
             reader = csv.reader(text, strict=True)
             header = next(reader, [])
+            if len(header) == 1 and (other := next((each for each in ";\t|" if each in header[0]), None)):
+                named = "tabs" if other == "\t" else f"'{other}'"
+                raise unreadable(
+                    "", f"the columns of the table stand between {named}: save it with commas between them"
+                )
             if len(set(header)) != len(header):
                 raise unreadable("", "the header of the table names a column twice")
             for cells in reader:

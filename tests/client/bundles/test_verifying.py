@@ -30,6 +30,7 @@ from .making import (
     sha256,
     status,
     text,
+    verdict,
     with_deviation,
 )
 
@@ -79,6 +80,17 @@ def test_a_bundle_without_a_verdict_says_so() -> None:
     assert exit_status(report) == 1
 
 
+def test_a_verdict_that_was_left_out_is_not_said_to_be_not_there() -> None:
+    """Whoever makes a bundle of a judged record can make it look as it did before the verdict."""
+    world = judged("not_supported")
+    world.own = world.own[:1]
+    report = checked(world.bundle(**{"rows.bin": None, "verdict.json": None}))
+    assert exit_status(report) == 1
+    assert [each.sentence for each in report.checks if each.name == "verdict"] == [
+        "there is none in it; whether there is one by now, ask the service"
+    ]
+
+
 def test_results_without_a_verdict_are_no_bundle() -> None:
     assert "no verdict that lets them be read" in failures(checked(collected().bundle()))
 
@@ -111,7 +123,9 @@ def test_every_changed_byte_of_evidence_shows() -> None:
 def test_a_changed_document_is_a_damaged_file_but_no_evidence() -> None:
     world = judged()
     whole = world.bundle()
-    assert status(resealed(whole, {"VERIFY.md": b"# Other words\n"}, world)) == 0
+    other = resealed(whole, {"VERIFY.md": b"# Other words\n"}, world)
+    assert status(other) == 0
+    assert "For people alone, and not compared with anything: VERIFY.md." in checked(other).marks
     changed = {**members(whole), "VERIFY.md": b"# Other words\n"}
     listed = {name: sha256(data) for name, data in members(whole).items()}
     report = checked(packed(changed, keys=world.keys, index={"files": listed}))
@@ -244,6 +258,34 @@ def no_such_key() -> bytes:
     return world.bundle()
 
 
+def with_verdict(hypotheses: list[dict[str, str]]) -> bytes:
+    """A verdict that the log has, of whatever hypotheses."""
+    world = collected()
+    said = verdict(sha256(world.members["plans/1.json"])) | {"hypotheses": hypotheses}
+    say(world, said)
+    return world.bundle()
+
+
+def of_many_arms(many: int = 1000) -> bytes:
+    """A plan of some kilobytes whose arms and endpoints together are millions."""
+    world = locked()
+    made = json.loads(world.members["plans/1.json"])
+    first = made["hypotheses"][0]
+    made["hypotheses"] = [
+        first | {"id": f"H{each}", "baseline": f"A{each}", "candidate": f"B{each}"} for each in range(many)
+    ]
+    made["endpoints"] = [{"id": f"e{each}", "kind": "binary"} for each in range(many)]
+    world = World(members=world.members | {"plans/1.json": text(made)})
+    plan_sha256 = sha256(text(made))
+    world.log("plan_locked", {"preregistration_id": ID, "version": 1, "plan_sha256": plan_sha256})
+    data = block(bytes(16), range(4), [1.0] * 4)
+    world.log("batch", batch_body(1, "A1", data, 4))
+    world.members["rows.bin"] = data
+    said = [{"id": each["id"], "outcome": "supported"} for each in made["hypotheses"]]
+    say(world, verdict(plan_sha256) | {"hypotheses": said})
+    return world.bundle()
+
+
 BAD: dict[str, tuple[Callable[[], bytes], str]] = {
     "no verdict": (without("verdict.json"), "verdict.json is not in the bundle"),
     "no plan": (without("plans/1.json"), "plans/1.json is not in the bundle"),
@@ -262,6 +304,15 @@ BAD: dict[str, tuple[Callable[[], bytes], str]] = {
     "another verdict": (another_verdict, "verdict.json is not the verdict"),
     "verdict of another plan": (verdict_of_another_plan, "another plan"),
     "verdict not canonical": (loose_verdict, "canonical form"),
+    "a verdict whose hypothesis has no name": (
+        lambda: with_verdict([{"outcome": "supported"}]),
+        "other hypotheses than the plan",
+    ),
+    "a verdict of more hypotheses": (
+        lambda: with_verdict([{"id": each, "outcome": "supported"} for each in ("H1", "H2")]),
+        "other hypotheses than the plan",
+    ),
+    "arms and endpoints without end": (of_many_arms, "more arms and endpoints than a plan has"),
     "one arm": (one_arm, "4 of 8 planned results"),
     "an arm twice": (arm_twice, "second result"),
     "an unknown arm": (unknown_arm, "does not expect"),
