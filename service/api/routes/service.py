@@ -144,7 +144,7 @@ async def get_limits(_caller: AnyCaller, shared: Shared) -> Limits:
 
 @routes.get(
     "/version",
-    responses=shows({"version": "0.1.0", "versions": {"forelock-server": "0.1.0", "numpy": "2.4.6"}}),
+    responses=shows({"version": "0.2.0", "versions": {"forelock-server": "0.2.0", "numpy": "2.4.6"}}),
 )
 async def get_version(_caller: AnyCaller) -> Version:
     """Read the version, and those of the libraries that numbers depend on."""
