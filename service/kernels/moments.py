@@ -44,8 +44,12 @@ def difference_noise(*columns: NDArray[np.float64]) -> float:
 
 
 def paired_differences(baseline: NDArray[np.float64], candidate: NDArray[np.float64]) -> NDArray[np.float64]:
-    """candidate - baseline, (n,); where rounding alone tells them apart, the first one throughout."""
+    """candidate - baseline, (n,); where rounding alone tells them apart, the first one throughout.
+
+    Where rounding alone tells the arms of an item apart, 0.
+    """
     difference = candidate - baseline
+    difference[np.abs(difference) <= 4 * EPS * np.maximum(np.abs(baseline), np.abs(candidate))] = 0.0
     if len(difference) and float(np.ptp(difference)) <= difference_noise(baseline, candidate):
         return np.full_like(difference, difference[0])
     return difference

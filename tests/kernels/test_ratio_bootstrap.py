@@ -195,9 +195,7 @@ def test_inverted_error_bounds_what_rounding_does():
 
 def test_inverted_error_covers_the_whole_of_an_atom():
     """Sums on a grid but for one: what lies at 0 is an atom, and the value is its upper end, not its middle."""
-    sums = np.array(
-        [-3, -3, 1, 2, 3, 27.10191137] + [4] + [-1, 4, -1, -1, 2, 2, -2, 0, 0, 0, 1, 2, 3], dtype=float
-    )
+    sums = np.array([-3, -3, 1, 2, 3, 27.10191137, 4, -1, 4, -1, -1, 2, 2, -2, 0, 0, 0, 1, 2, 3], dtype=float)
     sizes = np.array([3] * 6 + [4] + [5, 5, 1, 1, 1, 1] + [2] * 7, dtype=float)
     found = Inverted(sums, sizes)
     drawn = np.random.default_rng(5).integers(0, 20, (200_000, 20))
