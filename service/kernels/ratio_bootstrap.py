@@ -34,6 +34,9 @@ ENUMERATED_UP_TO = 12
 KEPT_UP_TO = 9
 """Clusters whose 24,310 multisets are kept as a table of 1.7 MB."""
 
+LISTED_TIE = 1e-9
+"""Listed ratios this close, relative to the largest, are one value: sums come rounded, and are on no lattice here."""
+
 QUICK_POINTS, MOST_POINTS = 2**20, 2**21
 """Windows of a joint distribution: one taken before inversion, one where inversion would not be exact."""
 
@@ -54,7 +57,8 @@ class Atoms:
 
     @property
     def _tie(self) -> float:
-        return TIE * float(max(abs(self.ratios[0]), abs(self.ratios[-1])))
+        tie = LISTED_TIE if self.route == "enumeration" else TIE
+        return tie * float(max(abs(self.ratios[0]), abs(self.ratios[-1])))
 
     def at_most(self, r: float, *, strict: bool = False) -> float:
         """P(ratio <= r), or P(ratio < r) when strict; an atom at r belongs wholly to the first."""
