@@ -43,6 +43,12 @@ def difference_noise(*columns: NDArray[np.float64]) -> float:
     return 4 * EPS * max(float(np.abs(column).max()) for column in columns)
 
 
+def sum_noise(baseline: NDArray[np.float64], candidate: NDArray[np.float64]) -> float:
+    """Largest rounding error of the sum of the differences of two columns of decimals; equal items have none."""
+    sizes = np.maximum(np.abs(baseline), np.abs(candidate))
+    return 4 * EPS * float(sizes[baseline != candidate].sum())
+
+
 def paired_differences(baseline: NDArray[np.float64], candidate: NDArray[np.float64]) -> NDArray[np.float64]:
     """candidate - baseline, (n,); where rounding alone tells them apart, the first one throughout.
 

@@ -115,9 +115,15 @@ def test_ties_of_resamples_are_ties_in_scores_of_four_decimals(rows, clusters):
     scores = {arm: [round(98.76 + v / 1e4, 4) for v in values] for arm, values in columns(rows).items()}
     names = ("p_value", "p_better", "fraction_lt_0", "fraction_le_0")
     told, found = (
-        analyse(NAME, body if clusters is None else {**body, "clusters": clusters}) for body in (whole, scores)
+        analyse(NAME, body if clusters is None else {**body, "clusters": clusters})
+        for body in (whole, scores)
     )
     assert [getattr(found, name) for name in names] == pytest.approx([getattr(told, name) for name in names])
+
+
+def test_a_difference_that_is_zero_but_for_rounding_is_a_tie_of_the_arms():
+    found = analyse(NAME, {"baseline": [3.5, 1.4, 1.4], "candidate": [2.1, 2.1, 2.1]})
+    assert (found.delta, found.better) == (0, None)
 
 
 SAME = {"tp": [0, 1, 0], "fp": [1, 1, 0], "fn": [1, 0, 0]}

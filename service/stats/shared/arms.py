@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from service.errors import InvalidData
 from service.kernels.clusters import cluster_sums, codes_of
 from service.kernels.metrics import METRICS, ORDERS, PairedSums
-from service.kernels.moments import difference_noise, paired_differences
+from service.kernels.moments import difference_noise, paired_differences, sum_noise
 from service.stats.shared.clustering import lopsided_clusters
 from service.stats.shared.columns import is_binary, require_equal_lengths, require_size
 from service.stats.shared.common import MAX_ITEMS, Column, Finite, Labels, Request, StatWarning
@@ -116,11 +116,8 @@ class Arms:
             return self.counts.delta
         if self.columns is None:
             return self.items.delta
-        return (
-            float(self.difference_sums.sum()) / self.n
-            if self.codes is not None
-            else float(self.difference.mean())
-        )
+        total = float(self.difference_sums.sum())
+        return 0.0 if abs(total) <= sum_noise(*self.columns) else total / self.n
 
     @property
     def sizes(self) -> NDArray[np.float64]:
