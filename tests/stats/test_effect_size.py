@@ -102,6 +102,16 @@ def test_sawilowsky_labels_have_seven_steps(d, label):
     assert analyse("effect-size", body, label_scheme="sawilowsky_2009").effect_label == label
 
 
+@pytest.mark.parametrize("unit", [1, 0.7, 1 / 3000, 1e-140])
+def test_a_d_of_one_half_is_medium_in_any_unit(unit):
+    body = {"baseline": [4 * unit, 5 * unit, 0.0], "candidate": [5 * unit, 4 * unit, 3 * unit]}
+    found = analyse("effect-size", body)
+    assert (found.cohens_d, found.effect_label) == (pytest.approx(0.5), "medium")
+    half = {"baseline": [0.0, 2 * unit, 4 * unit], "candidate": [unit, 3 * unit, 5 * unit]}
+    found = analyse("effect-size", half)
+    assert (found.cohens_d, found.effect_label) == (pytest.approx(0.5), "medium")
+
+
 @pytest.mark.parametrize(
     ("test", "body"),
     [
