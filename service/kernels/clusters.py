@@ -67,10 +67,10 @@ class ClusterSums:
 
 
 def cluster_sums(difference: Floats, codes: NDArray[np.int64], noise: float = 0.0) -> ClusterSums:
-    """Sums and sizes per cluster. O(n). A sum that is zero but for rounding is zero."""
+    """Sums and sizes per cluster. O(n). A sum that is zero but for rounding (`noise` of a difference) is zero."""
     sums: Floats = np.bincount(codes, weights=difference).astype(np.float64)
     dust = 1e-14 * np.bincount(codes, weights=np.abs(difference))
-    sums[np.abs(sums) <= dust] = 0.0
+    sums[np.abs(sums) <= np.maximum(dust, noise)] = 0.0
     return ClusterSums(sums, np.bincount(codes).astype(np.float64), noise)
 
 

@@ -162,7 +162,7 @@ def estimate_blocks(samples: Sequence[NDArray[np.float64]], seed: int, blocks: r
 
 def in_order(samples: Sequence[NDArray[np.float64]], estimates: NDArray[np.float64]) -> Drawn:
     """Drawn estimates as a distribution."""
-    return Drawn(np.sort(estimates), _slack(samples))
+    return Drawn(np.sort(estimates), slack_of(samples))
 
 
 def bca_constants(
@@ -186,7 +186,8 @@ def _signs(samples: Sequence[NDArray[np.float64]]) -> tuple[int, ...]:
     return (1,) if len(samples) == 1 else (-1, 1)
 
 
-def _slack(samples: Sequence[NDArray[np.float64]]) -> float:
+def slack_of(samples: Sequence[NDArray[np.float64]]) -> float:
+    """Two resampled means this close are one value: `SLACK` of the spread of all samples."""
     return SLACK * max(float(s.max()) for s in samples) - SLACK * min(float(s.min()) for s in samples)
 
 
@@ -221,7 +222,7 @@ def _listed(samples: Sequence[NDArray[np.float64]], signs: tuple[int, ...]) -> L
         probabilities = np.multiply.outer(probabilities, weights).ravel()
     order = np.argsort(values, kind="stable")
     error = max(sum(multisets.error_of(sample.size) for sample in samples), LISTED_ERROR)
-    return Listed(values[order], probabilities[order], _slack(samples), error)
+    return Listed(values[order], probabilities[order], slack_of(samples), error)
 
 
 def resamples(samples: Sequence[Sequence[float] | NDArray[np.float64]]) -> float:

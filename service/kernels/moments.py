@@ -43,19 +43,23 @@ def difference_noise(*columns: NDArray[np.float64]) -> float:
     return 4 * EPS * max(float(np.abs(column).max()) for column in columns)
 
 
+def sum_noise(baseline: NDArray[np.float64], candidate: NDArray[np.float64]) -> float:
+    """Largest rounding error of the sum of the differences of two columns of decimals; equal items have none."""
+    sizes = np.maximum(np.abs(baseline), np.abs(candidate))
+    return 4 * EPS * float(sizes[baseline != candidate].sum())
+
+
 def paired_differences(baseline: NDArray[np.float64], candidate: NDArray[np.float64]) -> NDArray[np.float64]:
-    """candidate - baseline, (n,); where rounding alone tells them apart, 0 if that may be one, else the middle one.
+    """candidate - baseline, (n,): 0 where rounding alone tells the arms of an item apart.
+
+    Where it alone tells the differences apart, the middle one throughout.
 
     >>> paired_differences(np.array([0.1, 0.2, 0.7]), np.array([0.2, 0.3, 0.8]))
     array([0.1, 0.1, 0.1])
     """
     difference = candidate - baseline
-    if not len(difference):
-        return difference
-    noise = difference_noise(baseline, candidate)
-    if float(np.abs(difference).max()) <= noise:
-        return np.zeros_like(difference)
-    if float(np.ptp(difference)) <= noise:
+    difference[np.abs(difference) <= 4 * EPS * np.maximum(np.abs(baseline), np.abs(candidate))] = 0.0
+    if len(difference) and float(np.ptp(difference)) <= difference_noise(baseline, candidate):
         return np.full_like(difference, np.sort(difference)[len(difference) // 2])
     return difference
 

@@ -34,6 +34,9 @@ ENUMERATED_UP_TO = 12
 KEPT_UP_TO = 9
 """Clusters whose 24,310 multisets are kept as a table of 1.7 MB."""
 
+GRID_POINTS, GRID_TIE = 2**16, 1e-9
+"""Sums that are multiples of a unit but for rounding, and how close their ratios are when they tie."""
+
 QUICK_POINTS, MOST_POINTS = 2**20, 2**21
 """Windows of a joint distribution: one taken before inversion, one where inversion would not be exact."""
 
@@ -46,6 +49,8 @@ class Atoms:
     probabilities: Floats
     route: Route
     error: float
+    near: float = TIE
+    """Ratios this close, relative to the largest, are one value."""
 
     @cached_property
     def cdf(self) -> Floats:
@@ -54,7 +59,7 @@ class Atoms:
 
     @property
     def _tie(self) -> float:
-        return TIE * float(max(abs(self.ratios[0]), abs(self.ratios[-1])))
+        return self.near * float(max(abs(self.ratios[0]), abs(self.ratios[-1])))
 
     def at_most(self, r: float, *, strict: bool = False) -> float:
         """P(ratio <= r), or P(ratio < r) when strict; an atom at r belongs wholly to the first."""
@@ -129,7 +134,8 @@ def enumerated(sums: Floats, sizes: Floats) -> Atoms:
         error = multisets.error_of(g)
     ratios = total[:, 0] / total[:, 1]
     order = np.argsort(ratios, kind="stable")
-    return Atoms(ratios[order], probabilities[order], "enumeration", error)
+    near = TIE if lattice.integer_grid(sums, most=GRID_POINTS) is None else GRID_TIE
+    return Atoms(ratios[order], probabilities[order], "enumeration", error, near)
 
 
 @cache

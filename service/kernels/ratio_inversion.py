@@ -87,15 +87,14 @@ class Inverted:
         smooth = self._thorough(r - self.estimate)
         if smooth is not None:
             return smooth[0].error
-        _, low, high = self._rounded(r, GRID)
-        return (high - low) / 2
+        return _farther(self._rounded(r, GRID))
 
     def _worst_gap(self) -> float:
         """The largest error of a probability over ratios near the estimate and halfway to the ends."""
         bottom, top = self._range()
         steps = [0.0, bottom / 2, top / 2]
         gaps = [self._rounded(self.estimate + min(max(step, bottom), top), GRID) for step in steps]
-        return max(high - low for _, low, high in gaps) / 2
+        return max(map(_farther, gaps))
 
     def at_most(self, r: float, *, strict: bool = False) -> float:
         """P(ratio <= r) or P(ratio < r): the whole atom is told apart when the terms lie on a lattice."""
@@ -240,7 +239,7 @@ class Inverted:
         if (r, points) not in self._bounds:
             self._bounds[r, points] = found = self._bounded(r, points)
             if points == GRID:
-                self._errors.append((found[2] - found[1]) / 2)
+                self._errors.append(_farther(found))
         return self._bounds[r, points]
 
     def _bounded(self, r: float, points: int) -> tuple[float, float, float]:
@@ -269,6 +268,12 @@ class Inverted:
         low = total.at_most(math.floor((shift - slip) / unit)) - ROUNDING_RISK
         high = total.at_most(math.floor((shift + slip) / unit)) + ROUNDING_RISK
         return min(max(middle, 0.0), 1.0), max(low, 0.0), min(high, 1.0)
+
+
+def _farther(found: tuple[float, float, float]) -> float:
+    """How far the value lies from the farther of its bounds: at an atom it is one of them."""
+    value, low, high = found
+    return max(high - value, value - low)
 
 
 def _centre(terms: Floats) -> tuple[float, float]:

@@ -168,6 +168,10 @@ def _analysis(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDif
     found = _drawn(request, drawn, _draws(request, drawn)) if exact is None else _read(request, exact)
     distribution, constants, raw_p, p_se = found.distribution, found.constants, found.p, found.se
     ends = bootstrap_intervals.interval(distribution, delta, request.level, request.method, constants)
+    if ends is not None:  # an end that only rounding keeps from 0 touches it, in any unit
+        slack = bootstrap.slack_of(request.arrays())
+        low, high = (0.0 if abs(end) <= slack else end for end in ends)
+        ends = low, high
     ci = None
     if ends is None or raw_p is None:
         reasons |= dict.fromkeys(

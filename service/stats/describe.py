@@ -18,6 +18,7 @@ from service.stats.shared.common import Analysis, Interval, Resampling
 from service.stats.shared.fields import DrawCount, Level, PlainSeed
 from service.stats.shared.registry import Blocks, Drawn, stat_test
 from service.stats.shared.samples import OneSample, bootstrap_seconds, how_obtained
+from service.stats.shared.sentences import level_text
 from service.stats.shared.skewness import skewed
 from service.stats.shared.warnings import define
 
@@ -208,6 +209,6 @@ def _sentence(request: DescribeRequest, m: Moments, ci: Interval | None, reasons
     if ci is None:
         return f"{start}; no interval is given because {reasons['ci']}."
     return (
-        f"{start} ({100 * request.level:g}% {request.method} CI {ci.low:.4g} to {ci.high:.4g}) "
+        f"{start} ({level_text(request.level)} {request.method} CI {ci.low:.4g} to {ci.high:.4g}) "
         f"and SD {m.sd:.3g}; a description of these runs, which tests nothing."
     )

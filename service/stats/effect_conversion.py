@@ -13,6 +13,7 @@ from service.kernels import effect_conversion as kernel
 from service.stats.shared.common import Analysis, Interval, Proportion, Request, StatWarning
 from service.stats.shared.fields import Level
 from service.stats.shared.registry import stat_test
+from service.stats.shared.sentences import level_text
 from service.stats.shared.warnings import define
 
 Size = Annotated[int, Field(ge=1, le=10**9)]
@@ -341,7 +342,7 @@ def _sentence(found: _Converted, ci: Interval | None) -> str:
     if found.d is None:
         return "This effect has no d-equivalent; see the reasons."
     own = f"{found.scale.replace('_', ' ')} {found.effect:.4g}" if found.effect is not None else ""
-    interval = f", {100 * ci.level:g}% CI {ci.low:.4g} to {ci.high:.4g}" if ci else ", without interval"
+    interval = f", {level_text(ci.level)} CI {ci.low:.4g} to {ci.high:.4g}" if ci else ", without interval"
     return (
         f"The effect is {found.d:+.4g} on the scale of Cohen's d ({own}{interval}); conversions between "
         "scales rest on distributions that were not checked here."

@@ -11,6 +11,7 @@ from service.stats.shared.common import Analysis, Interval
 from service.stats.shared.fields import LevelOfAll
 from service.stats.shared.registry import stat_test
 from service.stats.shared.samples import EffectSizes, LabelScheme, TwoSamples, arms_of, effect_sizes
+from service.stats.shared.sentences import level_text
 
 
 class EffectSizeRequest(TwoSamples):
@@ -96,7 +97,7 @@ def effect_size(request: EffectSizeRequest) -> EffectSizeAnalysis:
         )
     else:
         sentence = (
-            f"The candidate lies {shown:+.3g} SD from the baseline ({name}, {100 * ci.level:g}% CI "
+            f"The candidate lies {shown:+.3g} SD from the baseline ({name}, {level_text(ci.level)} CI "
             f"{ci.low:.3g} to {ci.high:.3g}; '{effects.effect_label}' by {request.label_scheme}); "
             "the word is a convention and says nothing about practical worth."
         )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from service.kernels.clusters import codes_of
+from service.kernels.moments import difference_noise
 from service.kernels.quantile_bootstrap import order_ranks, resampled_quantiles, signs_p
 from service.stats.shared import shows
 from service.stats.shared.certainty import FLAT, of_quantile, of_share
@@ -225,7 +226,12 @@ def quantile_difference(request: QuantileDifferenceRequest) -> QuantileDifferenc
     own = [float(np.quantile(column, request.q)) for column in (before, after)]
     difference = after - before
     delta = float(np.quantile(difference, request.q)) if request.of == "differences" else own[1] - own[0]
-    found = _ordered(request, difference) if request.exact else _drawn(request, before, after, codes)
+    noise = difference_noise(before, after)
+    found = (
+        _ordered(request, difference, noise)
+        if request.exact
+        else _drawn(request, before, after, codes, noise)
+    )
     p = floored(found.p, "p_value", bounds)
     ends = {"low": found.low, "high": found.high}
     reasons |= {f"ci.{name}": "infinite" for name, end in ends.items() if end is None}
@@ -266,13 +272,13 @@ class _Found:
     within: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
-def _ordered(request: QuantileDifferenceRequest, difference: NDArray[np.float64]) -> _Found:
+def _ordered(request: QuantileDifferenceRequest, difference: NDArray[np.float64], noise: float) -> _Found:
     ranked, n = np.sort(difference), len(difference)
     low, high = (
         None if rank is None else float(ranked[rank - 1])
         for rank in order_ranks(n, request.q, (1 - request.level) / 2)
     )
-    tails = signs_p(int((difference < 0).sum()), int((difference <= 0).sum()), n, request.q)
+    tails = signs_p(int((difference < -noise).sum()), int((difference <= noise).sum()), n, request.q)
     return _Found(low, high, _p(tails, request.alternative))
 
 
@@ -281,18 +287,19 @@ def _drawn(
     before: NDArray[np.float64],
     after: NDArray[np.float64],
     codes: NDArray[np.int64],
+    noise: float,
 ) -> _Found:
     draws, seed = request.n_resamples or DEFAULT_DRAWS, first_seed(request.seed)
     columns = [after - before] if request.of == "differences" else [before, after]
     quantiles = resampled_quantiles(columns, codes, request.q, draws, seed)
     drawn = np.sort(quantiles[:, 0] if request.of == "differences" else quantiles[:, 1] - quantiles[:, 0])
-    flat = bool(drawn[0] == drawn[-1])
+    flat = bool(drawn[-1] - drawn[0] <= noise)
     tail = (1 - request.level) / 2
 
     def end(at: float) -> float:
         return float(np.quantile(drawn, at))
 
-    down, up = (int(np.searchsorted(drawn, 0.0, side)) for side in ("right", "left"))
+    down, up = int(np.searchsorted(drawn, noise, "right")), int(np.searchsorted(drawn, -noise, "left"))
     shares = ((1 + down) / (draws + 1), (1 + draws - up) / (draws + 1))
     within = {}
     for name, at in (("low", tail), ("high", 1 - tail)):

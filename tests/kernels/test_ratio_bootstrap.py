@@ -193,6 +193,18 @@ def test_inverted_error_bounds_what_rounding_does():
         assert low - 1e-9 <= exact.at_most(r) <= high + 1e-9
 
 
+def test_inverted_error_covers_the_whole_of_an_atom():
+    """Sums on a grid but for one: what lies at 0 is an atom, and the value is its upper end, not its middle."""
+    sums = np.array([-3, -3, 1, 2, 3, 27.10191137, 4, -1, 4, -1, -1, 2, 2, -2, 0, 0, 0, 1, 2, 3], dtype=float)
+    sizes = np.array([3] * 6 + [4] + [5, 5, 1, 1, 1, 1] + [2] * 7, dtype=float)
+    found = Inverted(sums, sizes)
+    drawn = np.random.default_rng(5).integers(0, 20, (200_000, 20))
+    ratio = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
+    below, above = found.at_most(0.0, strict=True), found.at_most(0.0)
+    for value, share in ((below, np.mean(ratio < -1e-9)), (above, np.mean(ratio <= 1e-9))):
+        assert abs(value - share) <= found.error_at(0.0) + 4 * math.sqrt(share * (1 - share) / 200_000)
+
+
 def test_equal_clusters_use_the_lattice():
     sums = np.array([1, 0, 2, -1, 1, 0, 0, 1, 3, -2, 1, 1, 0, 1.0])
     found = ratio_bootstrap(sums, np.full(14, 5.0))

@@ -140,6 +140,18 @@ def test_unresolved_p_raises_the_draws_and_then_warns():
     assert "MC_UNRESOLVED" not in codes(far)
 
 
+@pytest.mark.parametrize("unit", [1, 0.1, 1e-100, 1e100])
+def test_an_interval_that_touches_zero_does_so_in_any_unit(unit):
+    """2 delta less the quantile is 0 here; with tenths it came out as -1e-16, and excluded 0."""
+    body = {
+        "baseline": [v * unit for v in (1.0, 10.0, 7.0, 3.0)],
+        "candidate": [v * unit for v in (2.0, 2.0, 1.0)],
+    }
+    found = analyse("bootstrap-difference", body, method="basic")
+    assert found.ci.high == 0
+    assert not found.excludes_zero
+
+
 def simulated() -> Iterator[Batch]:
     """What is drawn where the truth is known."""
     methods = ("percentile", "basic", "bca")

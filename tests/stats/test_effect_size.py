@@ -102,6 +102,29 @@ def test_sawilowsky_labels_have_seven_steps(d, label):
     assert analyse("effect-size", body, label_scheme="sawilowsky_2009").effect_label == label
 
 
+@pytest.mark.parametrize("unit", [1, 0.7, 1 / 3000, 1e-140])
+def test_a_d_of_one_half_is_medium_in_any_unit(unit):
+    body = {"baseline": [4 * unit, 5 * unit, 0.0], "candidate": [5 * unit, 4 * unit, 3 * unit]}
+    found = analyse("effect-size", body)
+    assert (found.cohens_d, found.effect_label) == (pytest.approx(0.5), "medium")
+    half = {"baseline": [0.0, 2 * unit, 4 * unit], "candidate": [unit, 3 * unit, 5 * unit]}
+    found = analyse("effect-size", half)
+    assert (found.cohens_d, found.effect_label) == (pytest.approx(0.5), "medium")
+
+
+@pytest.mark.parametrize(
+    ("test", "body"),
+    [
+        ("effect-size", {"baseline": [1.0, 2.0, 3.0], "candidate": [2.0, 4.0, 3.5]}),
+        ("describe", {"values": [1.0, 2.0, 4.0]}),
+        ("effect-conversion", {"effect": {"kind": "correlation", "r": 0.5, "n": 20}}),
+    ],
+)
+def test_a_sentence_does_not_tell_100_percent_for_less(test, body):
+    assert "(100%" not in (told := analyse(test, body, level=0.9999999).sentence)
+    assert "99.99999% " in told
+
+
 def simulated() -> Iterator[Batch]:
     """What is drawn where the truth is known."""
     effects = coverage("cohens_d_ci", "of d"), coverage("hedges_g_ci", "of g")

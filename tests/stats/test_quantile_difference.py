@@ -153,6 +153,25 @@ def test_resamples_that_do_not_vary_decide_nothing():
     assert "QUANTILE_FLAT" in codes(ask(NAME, {"baseline": [3.0], "candidate": [1.0]}))
 
 
+@pytest.mark.parametrize("of", ["arms", "differences"])
+def test_rounding_is_neither_spread_nor_a_difference(of):
+    """Hundredths, all moved by two: the differences part in their last digit, and zero was rejected."""
+    hundredths = np.array([5, 3, 5, 4, 4, 1, 5, 5, 2, 2, 4])
+    body = {"baseline": (hundredths / 100).tolist(), "candidate": ((hundredths + 2) / 100).tolist(), "of": of}
+    flat = analyse(NAME, body, clusters=list(range(11)))
+    assert set(flat.undecided) == {"ci", "p_value"}
+    same = {"baseline": [0.3] * 20, "candidate": [0.1 + 0.2] * 20, "of": of}
+    assert analyse(NAME, same).p_value == 1
+
+
+def test_a_tie_of_medians_is_one_in_any_unit():
+    """Medians of 11.5 and 10.8 in sevens of a tenth are as often equal as in whole numbers."""
+    whole = {"baseline": np.array([2, 2, 0, 2]), "candidate": np.array([1, 2, 1, 0])}
+    moved = {arm: (0.7 * values + 10.1).tolist() for arm, values in whole.items()}
+    plain = {arm: values.astype(float).tolist() for arm, values in whole.items()}
+    assert analyse(NAME, moved).p_value == analyse(NAME, plain).p_value
+
+
 def test_drawn_numbers_lie_in_their_ranges():
     found = analyse(NAME, world(11))
     for path, value in (("ci.low", found.ci.low), ("ci.high", found.ci.high), ("p_value", found.p_value)):

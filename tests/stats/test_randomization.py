@@ -298,6 +298,28 @@ def test_replicates_are_averaged_within_the_item():
     assert found.n == 4
 
 
+@pytest.mark.parametrize("clusters", [None, [k % 15 for k in range(45)]])
+@pytest.mark.parametrize("scores", [1, 1e-100, 1e100])
+def test_arms_that_rounding_alone_tells_apart_are_equal(clusters, scores):
+    """0.1 k and k/10 are the same score computed in two ways: their last digits were 15 differences of one sign."""
+    body = {
+        "baseline": [0.1 * k * scores for k in range(1, 46)],
+        "candidate": [k / 10 * scores for k in range(1, 46)],
+    }
+    for test in ("randomization", *(["clustered-mcnemar"] if clusters else [])):
+        found = analyse(test, body if clusters is None else {**body, "clusters": clusters})
+        assert (found.p_value, found.n_discordant) == (1, 0)
+        assert "is rejected" not in found.sentence
+        assert "are rejected" not in found.sentence
+
+
+def test_clusters_whose_sums_are_zero_but_for_rounding_differ_in_nothing():
+    items = [100.1, 100.2, 100.3]
+    body = {"baseline": items * 8, "candidate": items[::-1] * 8, "clusters": [k // 3 for k in range(24)]}
+    for test in ("randomization", "clustered-mcnemar"):
+        assert analyse(test, body).p_value == 1
+
+
 def test_many_scores_off_any_grid_stay_close_to_the_normal_tail():
     rng = np.random.default_rng(2)
     one = rng.lognormal(size=5000)

@@ -13,7 +13,7 @@ from service.domain.verdicts.records import ClauseVerdict, Span
 from service.domain.verdicts.words.slices import beside_table
 from service.reports.prereg.labels import Language
 from service.reports.verdict.content import HypothesisReport, Report, TestFound
-from service.stats.shared.sentences import p_text
+from service.stats.shared.sentences import level_text, p_text
 
 _WORDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -230,14 +230,14 @@ def interval_rows(each: HypothesisReport) -> list[tuple[str, str, str]]:
         (
             arm.arm,
             span(arm.low, arm.high, binary=each.binary, signed=False),
-            f"{100 * arm.level:g}% {METHODS[arm.method]}",
+            f"{level_text(arm.level)} {METHODS[arm.method]}",
         )
         for arm in each.arms
         if arm.method is not None
     ]
     rows += [
         (f"{each.candidate} − {each.baseline} ({test.id})", span(test.ci.low, test.ci.high, binary=each.binary),
-         f"{100 * test.ci.level:g}% {test.ci.method}")
+         f"{level_text(test.ci.level)} {test.ci.method}")
         for test in each.tests
         if test.ci is not None and test.delta is not None
     ]  # fmt: skip

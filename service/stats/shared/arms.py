@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from service.errors import InvalidData
 from service.kernels.clusters import cluster_sums, codes_of
 from service.kernels.metrics import METRICS, ORDERS, PairedSums
-from service.kernels.moments import difference_noise
+from service.kernels.moments import difference_noise, paired_differences, sum_noise
 from service.stats.shared.clustering import lopsided_clusters
 from service.stats.shared.columns import is_binary, require_equal_lengths, require_size
 from service.stats.shared.common import MAX_ITEMS, Column, Finite, Labels, Request, StatWarning
@@ -105,6 +105,8 @@ class Arms:
         """Items whose statistics differ between the arms."""
         if self.counts is not None:
             return self.counts.n_discordant
+        if self.columns is not None:
+            return int(np.count_nonzero(self.difference))
         return int(np.count_nonzero((self.items.baseline != self.items.candidate).any(axis=1)))
 
     @property
@@ -114,11 +116,8 @@ class Arms:
             return self.counts.delta
         if self.columns is None:
             return self.items.delta
-        return (
-            float(self.difference_sums.sum()) / self.n
-            if self.codes is not None
-            else float(self.difference.mean())
-        )
+        total = float(self.difference_sums.sum())
+        return 0.0 if abs(total) <= sum_noise(*self.columns) else total / self.n
 
     @property
     def sizes(self) -> NDArray[np.float64]:
@@ -130,7 +129,7 @@ class Arms:
         """Item differences (n,) of two columns."""
         if self.columns is None:
             raise ValueError("the arms are no columns")
-        return self.columns[1] - self.columns[0]
+        return paired_differences(*self.columns)
 
     @property
     def noise(self) -> float:
@@ -140,7 +139,9 @@ class Arms:
     @property
     def difference_sums(self) -> NDArray[np.float64]:
         """Differences of two columns summed by unit (G,)."""
-        return self.difference if self.codes is None else cluster_sums(self.difference, self.codes).sums
+        if self.codes is None:
+            return self.difference
+        return cluster_sums(self.difference, self.codes, self.noise).sums
 
     @property
     def n_differing(self) -> int:

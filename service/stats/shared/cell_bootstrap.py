@@ -159,7 +159,9 @@ class BootstrapLines:
 
         def where_decided(b: Ints, m: Ints) -> Floats:
             flat = self.flat(b, m)
-            return np.where(flat & (m > 0) if same else flat, np.nan, value(b, m))
+            found = np.where(flat & (m > 0) if same else flat, np.nan, value(b, m))
+            # without a difference p is 1, also where resamples at 0 are not counted
+            return found if side is None or not same else np.where(m == 0, 1.0, found)
 
         if floor is not None and floor > UNTOLD:  # a handful of items: bounds stand among the values
             pattern = "any"

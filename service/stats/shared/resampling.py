@@ -174,6 +174,9 @@ class Reading:
         side: Literal["greater", "less"] = "greater" if delta >= 0 else "less"
         other_end = found.at_most(0.0, strict=strict) if delta >= 0 else found.at_least(0.0, strict=strict)
         shares["two-sided"] = min(1.0, shares[side] + other_end) if delta else 1.0
+        mean, se = found.moments()
+        if delta == 0 and se == 0:  # p is 1 by any test, also where resamples at 0 are not counted
+            shares = dict.fromkeys(shares, 1.0)
         fractions = {
             "fraction_le_0": found.at_most(0.0),
             "fraction_lt_0": found.at_most(0.0, strict=True),
@@ -182,7 +185,6 @@ class Reading:
         }
         if found.route in ("lattice", "inversion"):
             fractions = {name: self._told(share, name, bounds) for name, share in fractions.items()}
-        mean, se = found.moments()
         p = self._told(weighed(shares[options.alternative], found), "p_value", bounds)
         warnings: list[StatWarning] = []
         drawn = found if isinstance(found, Draws) else None

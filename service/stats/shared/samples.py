@@ -127,8 +127,8 @@ def arms_of(baseline: NDArray[np.float64], candidate: NDArray[np.float64], *, pa
 
 
 def label_of(d: float, scheme: LabelScheme) -> str:
-    """The scheme's word for |d|."""
-    return next(word for below, word in _SCHEMES[scheme] if abs(d) < below)
+    """The scheme's word for |d|; a d that only rounding keeps from a cut point has reached it."""
+    return next(word for below, word in _SCHEMES[scheme] if abs(d) * (1 + 1e-12) < below)
 
 
 def effect_sizes(arms: Arms, level: float, scheme: LabelScheme, reasons: dict[str, str]) -> EffectSizes:
