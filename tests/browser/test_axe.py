@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.test_verdict_page import database, database_url, visit  # noqa: F401  # fixtures
+from tests.browser.test_verdict_page import visit  # noqa: F401  # a fixture
 from tests.journeys.conftest import service  # noqa: F401  # a fixture
 from tests.journeys.plans import draft, items, locked, post, small_plan
 from tests.web.test_catalogue import WIDE
