@@ -82,6 +82,19 @@ def test_a_search_says_how_it_is_repeated(checkout: Checkout) -> None:
     assert again.stdout == ran.stdout
 
 
+@pytest.mark.parametrize(("status", "told"), [(0, 0), (5, 0), (1, 1)])
+def test_a_change_whose_tests_are_all_slow_is_no_failure_of_quick(
+    checkout: Checkout, status: int, told: int
+) -> None:
+    """pytest ends with 5 where nothing is left to run."""
+    python = PYTHON.replace('*pytest*) echo "$PYTHONHASHSEED: $*"', f"*pytest*) exit {status}")
+    python = python.replace("esac", "    *tools.affected*) echo tests/test_one.py ;;\nesac")
+    checkout.program(".venv/bin/python", python)
+    for tool in ("ruff", "dmypy"):
+        checkout.program(f".venv/bin/{tool}", "#!/bin/sh\n")
+    assert checkout.run("quick").returncode == told
+
+
 def test_a_python_that_is_not_here_is_said_and_not_counted_as_a_failure(checkout: Checkout) -> None:
     assert checkout.run("test", "--python", "3.11", "tests/test_one.py").stdout.startswith("0: ")
     ran = checkout.run("test", "--python", "3.99", "tests/test_one.py")
