@@ -43,10 +43,13 @@ def difference_noise(*columns: NDArray[np.float64]) -> float:
     return 4 * EPS * max(float(np.abs(column).max()) for column in columns)
 
 
+def _item_noise(baseline: NDArray[np.float64], candidate: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(4 * EPS * np.maximum(np.abs(baseline), np.abs(candidate)))
+
+
 def sum_noise(baseline: NDArray[np.float64], candidate: NDArray[np.float64]) -> float:
     """Largest rounding error of the sum of the differences of two columns of decimals; equal items have none."""
-    sizes = np.maximum(np.abs(baseline), np.abs(candidate))
-    return 4 * EPS * float(sizes[baseline != candidate].sum())
+    return float(_item_noise(baseline, candidate)[baseline != candidate].sum())
 
 
 def paired_differences(baseline: NDArray[np.float64], candidate: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -58,8 +61,9 @@ def paired_differences(baseline: NDArray[np.float64], candidate: NDArray[np.floa
     array([0.1, 0.1, 0.1])
     """
     difference = candidate - baseline
-    difference[np.abs(difference) <= 4 * EPS * np.maximum(np.abs(baseline), np.abs(candidate))] = 0.0
-    if len(difference) and float(np.ptp(difference)) <= difference_noise(baseline, candidate):
+    noise = _item_noise(baseline, candidate)
+    difference[np.abs(difference) <= noise] = 0.0
+    if len(difference) and float(np.ptp(difference)) <= float(noise.max()):
         return np.full_like(difference, np.sort(difference)[len(difference) // 2])
     return difference
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from service.kernels import ranks
-from service.kernels.moments import EPS
+from service.kernels.moments import EPS, binary_unit
 from service.kernels.null_flips import Rejections
 from service.kernels.streams import BLOCK, block_count, generator, picks
 
@@ -75,8 +75,7 @@ class Splits:
 
         Memory: `AT_ONCE` blocks of splits, and `RESAMPLES` resamples of one block.
         """
-        # a power of two changes no comparison, and keeps squares within range
-        values = np.ldexp(self.values, -int(np.frexp(np.abs(self.values).max())[1]))
+        values = self.values / binary_unit(self.values)
         reject = _tester(self)
         rejected, undefined = [], []
         for start in range(0, len(which), AT_ONCE):

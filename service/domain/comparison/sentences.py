@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from service.domain.comparison.records import Comparison, More
+from service.domain.faults import listed
 from service.stats.shared.sentences import amount, level_text
 
 STATUS = "exploratory: no plan was locked before these data"
@@ -60,9 +61,7 @@ def _lost(found: Comparison) -> str:
     names = [each.name for each in results if each.shown_worse or each.standing == "fail"]
     if not names:
         return ""
-    listed = ", ".join(f"'{each}'" for each in names[:NAMED])
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"slice{'' if len(names) == 1 else 's'} {listed}{more}"
+    return f"slice{'' if len(names) == 1 else 's'} {listed(names, len(names), NAMED)}"
 
 
 def _within(found: Comparison) -> str:
