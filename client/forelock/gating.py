@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,6 +35,7 @@ class Asked:
     arms: str | None = None
     form: str | None = None
     fields: Mapping[str, str] = field(default_factory=dict)
+    range: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,8 @@ def rows_of(asked_of: Client | Local, paths: Sequence[str], asked: Asked) -> Row
     }
     if asked.margin is not None:
         body["margin"] = margin_of(asked.margin, binary=_binary(body))
+    if asked.range is not None:
+        body["range"] = range_of(asked.range)
     remarks = [*_order(names, asked, alone=len(paths) == 1), *_remarks(surveys, section, asked)]
     return Rows(body, section, tuple(remarks))
 
@@ -92,6 +96,20 @@ def margin_of(text: str, *, binary: bool) -> Json:
         raise FileFault(f"the margin '{text}' is none: write 2pp, 0.02 or 0.5score")
     unit = _UNITS[found[2]] if found[2] else "proportion" if binary else "score"
     return {"value": float(found[1]), "unit": unit}
+
+
+def range_of(text: str) -> Json:
+    """`1..5` as the least and the greatest score there can be."""
+    ends = text.split("..")
+    try:
+        low, high = (float(each) for each in ends)
+    except ValueError:
+        low = high = math.nan
+    if not -math.inf < low < high < math.inf:
+        raise FileFault(
+            f"the range '{text}' is none: write the least and the greatest score there can be, as 1..5"
+        )
+    return {"low": low, "high": high}
 
 
 def _section(form: str, surveys: Sequence[Json], asked: Asked, *, alone: bool) -> Json:
