@@ -77,6 +77,20 @@ def arms(better: Sequence[float], units: int, per_cluster: int = 0) -> Draw:
     return draw
 
 
+def skewed_arms(many: int, clusters: int) -> Draw:
+    """Equal arms with lognormal scores, in clusters of lognormal sizes (median 12, sigma 1.2) that suit some arms."""
+
+    def draw(rng: np.random.Generator, _effect: float) -> Body:
+        sizes = np.maximum(np.round(12 * np.exp(1.2 * rng.standard_normal(clusters))), 1).astype(int)
+        codes = np.repeat(np.arange(clusters), sizes)
+        suits = rng.normal(0, 0.3**0.5, (clusters, many))[codes]
+        scores = np.exp(suits + rng.normal(0, 0.7**0.5, (len(codes), many)))
+        body: Body = {"arms": {f"arm {arm}": scores[:, arm].tolist() for arm in range(many)}}
+        return {**body, "clusters": codes.tolist()}
+
+    return draw
+
+
 def preferences(better: Sequence[float], units: int, *, prompts: bool) -> Draw:
     """Arms that are so strong: `units` comparisons of two at random, or prompts that suit some and see all pairs."""
     k, names = len(better), ["first", "second", "tie"]
@@ -415,6 +429,18 @@ WORLDS = {
             "twenty-arms", "Twenty arms, 20 conversations of 10 to 40 items",
             "Twenty arms with the same chance on each item, in 20 conversations that suit each arm more or less.",
             arms([0.0] * 20, 20, 25), 0.0,
+        ),
+        World(
+            "eight-arms", "Eight arms, 200 right/wrong items",
+            "Eight arms with the same chance on each item. An error is anything said of them that is not so: a pair "
+            "told apart, an arm left out of the best set, a rank excluded, a difference outside of its interval.",
+            arms([0.0] * 8, 200), 0.0,
+        ),
+        World(
+            "eight-arms-uneven-clusters", "Eight arms, skewed scores in 20 clusters of very unequal sizes",
+            "Lognormal scores of eight equal arms, in 20 clusters of lognormal sizes (sigma 1.2) that suit each arm "
+            "more or less.",
+            skewed_arms(8, 20), 0.0,
         ),
         World(
             "graded-arms", "Five arms that differ, 200 right/wrong items",
