@@ -326,6 +326,19 @@ def test_gate_takes_what_spreadsheets_write_for_no_value_as_none(shell, word):
     assert found["n"] == 134
 
 
+@pytest.mark.parametrize("policy", ["exclude_pair", "fail"])
+def test_gate_takes_an_absent_row_for_an_empty_one(shell, policy):
+    """`--missing fail` left absent rows out, and counted those with NA as 0."""
+    columns(*arms(30, 5))
+    whole, found = Path("base.csv").read_text(), []
+    for row in ("", "q41,,c41\n", "q41,NA,c41\n"):
+        Path("base.csv").write_text(re.sub(r"q41,1,c41\n", row, whole))
+        answer = json.loads(shell("gate", "base.csv", "cand.csv", "--missing", policy, "--json")[1])
+        found.append([answer[name] for name in ("outcome", "delta", "ci", "n", "warnings")])
+    assert found[0] == found[1] == found[2]
+    assert found[0][3] == (134 if policy == "exclude_pair" else 135)
+
+
 @pytest.mark.parametrize("word", ['"0,5"', "timeout", "inf", "0x1"])
 def test_gate_does_not_guess_what_a_word_beside_numbers_counts_as(shell, word):
     columns(*arms(30, 5))
