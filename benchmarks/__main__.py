@@ -1,8 +1,8 @@
 """`./do bench`: ours and peers on the same inputs, in turns.
 
-A ratio of 10 means that ours answers ten times faster. A missed bar, or sides that disagree by more than chance, is exit
-status 1. `--write` puts the tables of the measured groups into docs/performance.md. `--beside` measures an earlier
-checkout too, the last release unless one is named: a row that rose is exit status 1.
+A ratio of 10 means that ours answers ten times faster. A missed bar, or sides that disagree by more than chance, is
+exit status 1. `--write` puts the tables of the measured groups into docs/performance.md. `--beside` measures an
+earlier checkout too, the last release unless one is named: a row that rose is exit status 1.
 """
 
 from __future__ import annotations
