@@ -354,6 +354,11 @@ class Client(AfterCalls):
         """The ledger's newest checkpoint, a signed note. Nothing is verified here: see `forelock.transparency`."""
         return self._send("GET", "/v1/ledger/checkpoint").text
 
+    def ledger_keys(self) -> list[Json]:
+        """Who signs the ledger, oldest first: `vkey`, and the `handover` from the one before. Nothing is verified."""
+        answer = self._json("GET", "/.well-known/forelock-keys.json")
+        return list(answer["signers"])
+
     def consistency(self, first: int, second: int) -> list[str]:
         """What is to prove that the ledger of `second` entries goes on from that of `first`, in hexadecimal."""
         answer = self._json("GET", "/v1/ledger/consistency", params={"from": str(first), "to": str(second)})

@@ -143,7 +143,7 @@ def _draft_from(options: argparse.Namespace, client: Client) -> int:
         second.write(made.items)
         third.write(made.pilot)
     if options.json:
-        print(written, end="")
+        print(text.json_text(made.plan))
     for remark in made.remarks:
         tell(text.plain(remark))
     population = made.plan["populations"][0]["id"]
