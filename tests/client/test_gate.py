@@ -10,29 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from forelock import cli, local
+from forelock import local
 from forelock.gate_text import ASCII, LINES, exit_code, gate_text, markdown, picture
 from forelock.gating import margin_of
 from forelock.problem import FileFault
 
 FILES = Path(__file__).parents[1] / "ingest" / "files"
-
-
-@pytest.fixture
-def shell(monkeypatch, capsys, tmp_path):
-    """Run `forelock ARGUMENTS` in an empty directory, with no service or key named."""
-    for name in ("FORELOCK_URL", "FORELOCK_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        try:
-            status = cli.main(arguments)
-        except SystemExit as stop:
-            status = int(stop.code or 0)
-        return status, *capsys.readouterr()
-
-    return run
 
 
 def write(name, values, clusters=None):
@@ -253,22 +236,6 @@ def test_rank_says_it_plainly_where_there_is_no_leaderboard(shell, monkeypatch):
     status, output, errors = shell("rank", "wide.csv")
     assert (status, output) == (1, "")
     assert errors.startswith("several arms cannot be ranked here")
-
-
-def test_resolve_and_audit(shell):
-    rng = np.random.default_rng(3)
-    lines = [f"{a},{b},c{at // 20}" for at, (a, b) in enumerate(rng.integers(0, 2, (200, 2)))]
-    Path("pilot.csv").write_text("\n".join(["baseline,candidate,cluster", *lines]))
-    status, output, _ = shell("resolve", "pilot.csv", "--effect", "2pp")
-    assert status == 0
-    assert "200 items: smallest difference" in output
-    assert "10 clusters: smallest difference" in output
-    status, output, _ = shell("audit", "-n", "500", "-a", ".76", "-b", ".75")
-    assert status == 0
-    assert "differ by +1.00 pp, with 5 to 245 discordant items" in output
-    status, _, errors = shell("audit", "-n", "500", "-a", "76", "-b", ".75")
-    assert status == 1
-    assert "candidate" in errors
 
 
 def renamed(header, rows=((1, 0), (2, 1), (3, 1), (4, 0))):
