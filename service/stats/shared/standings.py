@@ -105,7 +105,7 @@ class Standings:
         k, order = len(self.order), np.array(self.order)
         places = np.zeros((k, k), dtype=np.intp)
         places[self.units.pairs] = places.T[self.units.pairs] = np.arange(len(self.units.pairs[0]))
-        return places[np.ix_(order, order)]
+        return np.asarray(places[np.ix_(order, order)])
 
     def _pair(
         self, path: str, arms: tuple[int, int], gap: float, ends: tuple[float, float], t: float, p: float
