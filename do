@@ -68,13 +68,13 @@ have() { command -v "$1" >/dev/null 2>&1; }
 apt_install() {
     [ "$(id -u)" = 0 ] && have apt-get || return 1
     say "installing $* with apt"
-    log=$state/apt.log
+    apt_log=$state/apt.log
     install="apt-get -q -y -o Dpkg::Use-Pty=0 --no-install-recommends install"
     # shellcheck disable=SC2086
     {
-        DEBIAN_FRONTEND=noninteractive $install "$@" >"$log" 2>&1 ||
-            { apt-get -q update >>"$log" 2>&1 && DEBIAN_FRONTEND=noninteractive $install "$@" >>"$log" 2>&1; }
-    } || { tail -n 5 "$log" >&2; return 1; }
+        DEBIAN_FRONTEND=noninteractive $install "$@" >"$apt_log" 2>&1 ||
+            { apt-get -q update >>"$apt_log" 2>&1 && DEBIAN_FRONTEND=noninteractive $install "$@" >>"$apt_log" 2>&1; }
+    } || { tail -n 5 "$apt_log" >&2; return 1; }
 }
 
 # Where the environment and the tools live: in the checkout, or in the cache when it is read-only.
@@ -152,7 +152,6 @@ find_uv() {
     if [ -x "$uv" ]; then return; fi
     uv_wheel || fail "there is no pinned uv for $(uname -s) $(uname -m); install uv $uv_version or newer, then repeat"
     have_python || apt_install python3 || fail "python3 is needed; install it (Debian: apt-get install python3)"
-    say "fetching uv $uv_version"
     status=0
     fetch_uv || status=$?
     if [ $status = 3 ] && apt_install ca-certificates; then
@@ -276,6 +275,8 @@ environment() {
         esac
         if [ "${had#* }" = "$wanted" ] && [ "$had_group" = "$group" ]; then return; fi
     fi
+    say "installing what uv.lock names into $venv (a few minutes the first time; $state/install.log says more)"
+    : >"$state/install.log"
     find_uv
     have_python || apt_install python3 || true # an ordinary user gets uv's own Python
     if [ -z "$version" ]; then
@@ -284,7 +285,6 @@ environment() {
         say "skipped: Python $version is not here and could not be fetched ($(tail -n 1 "$state/python.log" | sed 's/^ *//'))"
         exit 77
     fi
-    say "installing from uv.lock into $venv"
     case $group in
         dev) groups="--group dev" ;;
         all) groups="--group dev --group hooks" ;;
@@ -300,7 +300,10 @@ environment() {
         run_uv sync --project "$root" --frozen --inexact --python "$python" $groups
     else
         from_mirror "$mirror"
-    fi || fail "the environment could not be installed; the sentences above say why"
+    fi >>"$state/install.log" 2>&1 || {
+        tail -n 5 "$state/install.log" >&2
+        fail "the environment could not be installed; all that was said is in $state/install.log"
+    }
     echo "$group $wanted" >"$stamp.$$" && mv "$stamp.$$" "$stamp"
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -133,6 +134,26 @@ def takes_columns(parser: argparse.ArgumentParser, roles: str) -> None:
     parser.add_argument(
         "--set", action="append", default=[], metavar="ROLE=COLUMN", help=f"which column is the {roles}"
     )
+
+
+def proportion(argument: str) -> float:
+    """A share of the whole: `0.65`, or `65%`. A bare 65 is asked back: 1 could be either."""
+    text, percent, rest = argument.strip().partition("%")
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    share = number / 100 if percent else number
+    if rest or not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"'{argument}' is no proportion: write one such as 0.65 or 65%")
+    if not 0 <= share <= 1:
+        meant = (
+            f"write {number / 100:g} or {number:g}%"
+            if 1 < number <= 100
+            else "write one from 0 to 1, or 0% to 100%"
+        )
+        raise argparse.ArgumentTypeError(f"{argument} is no proportion: {meant}")
+    return share
 
 
 def positive(argument: str) -> int:

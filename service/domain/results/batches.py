@@ -125,7 +125,12 @@ def check(batch: ResultBatch, plan: Plan, manifests: Mapping[str, Manifest]) -> 
     positions = _positions(batch, population, manifests[population])
     faults = Faults()
     beyond = np.flatnonzero(batch.replicates > endpoint.replicates)
-    faults.rows("replicate", beyond.tolist(), f"is above the {endpoint.replicates} that the plan has")
+    faults.rows(
+        "replicate",
+        beyond.tolist(),
+        f"is above the {endpoint.replicates} that the plan has",
+        "number an item's runs from 1",
+    )
     if endpoint.kind == "binary":
         outside = (batch.statuses == 0) & (batch.values != 0) & (batch.values != 1)
         faults.rows(
@@ -148,6 +153,7 @@ def check(batch: ResultBatch, plan: Plan, manifests: Mapping[str, Manifest]) -> 
             "value",
             np.flatnonzero(outside).tolist(),
             f"is outside the endpoint's bounds, {low:g} to {high:g}",
+            "post the score on the scale of the plan",
         )
     faults.raise_if_any()
     _refuse_repeats(batch, positions)

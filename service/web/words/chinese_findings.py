@@ -99,6 +99,9 @@ MESSAGES: Mapping[str, str] = {
         "主要指标“{name}”没有最小关注效应:请补上"
     ),
     "the plan has no {noun} '{name}'; it has {known}": "计划中没有名为“{name}”的 {noun};已有:{known}",
+    "the plan has no {noun} '{name}': did you mean '{meant}'? It has {known}": (
+        "计划中没有名为“{name}”的 {noun}:是否指“{meant}”?已有:{known}"
+    ),
     "the plan has no endpoint '{name}'": "计划中没有名为“{name}”的指标",
     "endpoint '{name}' is not measured on '{population}': add it to the endpoint's populations": (
         "指标“{name}”不在“{population}”上测量:请把它加入该指标的 populations"
@@ -145,6 +148,9 @@ MESSAGES: Mapping[str, str] = {
     "'{test}' cannot be used in a plan: name a paired test": "“{test}”不能用于计划:请选用配对检验",
     "'{test}' does not tell equivalence: name an equivalence test": "“{test}”不能判定等价:请选用等价检验",
     "'{test}' has no field for `{name}`; it has {has}": "“{test}”没有字段 `{name}`;它有 {has}",
+    "'{test}' has no field for `{name}`: did you mean `{meant}`? It has {has}": (
+        "“{test}”没有字段 `{name}`:是否指 `{meant}`?它有 {has}"
+    ),
     "`delta` is a number: only an interval excludes a value": "`delta` 是数字:只有区间才能排除某个值",
     "`delta` is a number, not true or false: compare it": "`delta` 是数字,不是真假:请作比较",
     "`{name}` is {what}, not true or false: compare it": "`{name}` 是 {what},不是真假:请作比较",
