@@ -222,23 +222,24 @@ MESSAGES: Mapping[str, str] = {
         "陈述声称至少 {size}:规则只对观测到的差异有此要求。要证明大小本身,请要求区间超出 {size}"
     ),
     "with a true difference of {truth} (the SESOI) the rule would hold with a chance from {low} ({rest}) to {high} "
-    "({rest_too}), {rest_of_all} 0.8 ({rest_elsewhere}): state `assumptions` to narrow this; plan more items, or accept "
+    "({rest_too}), {rest_of_all} 0.8 ({rest_more}): state `assumptions` to narrow this; plan more items, or accept "
     "that the rule will often miss it": (
         "真实差异为 {truth}(SESOI)时,规则成立的概率从 {low} 到 {high},并非处处达到 0.8:请用 `assumptions` 缩小范围;"
         "增加题目,或接受规则常常不成立"
     ),
     "with a true difference of {truth} (the SESOI) and {rest} the rule would hold with a chance of {low}, below 0.8 "
-    "({rest_elsewhere}): plan more items, or accept that the rule will often miss it": (
+    "({rest_more}): plan more items, or accept that the rule will often miss it": (
         "真实差异为 {truth}(SESOI)时,规则成立的概率为 {low},低于 0.8:请增加题目,或接受规则常常不成立"
     ),
     "with a true difference of {truth} (the SESOI) the rule would hold with a chance from {low} ({rest}) to {high} "
-    "({rest_too}), {rest_of_all} 0.8 ({rest_elsewhere}). The rule asks for an observed difference of {least} or beyond, "
+    "({rest_too}), {rest_of_all} 0.8 ({rest_more}). The rule asks for an observed difference of {least} or beyond, "
     "and where {rest_where}: ask for a smaller one and plan more items, or accept it": (
         "真实差异为 {truth}(SESOI)时,规则成立的概率从 {low} 到 {high},并非处处达到 0.8。"
-        "规则要求观察到的差异达到 {least},而此时无论题目多少,约半数或更多的研究都达不到:请降低此要求并增加题目,或接受这一点"
+        "规则要求观察到的差异达到 {least},而此时无论题目多少,约半数或更多的研究都达不到:"
+        "请降低此要求并增加题目,或接受这一点"
     ),
     "with a true difference of {truth} (the SESOI) and {rest} the rule would hold with a chance of {low}, below 0.8 "
-    "({rest_elsewhere}). The rule asks for an observed difference of {least} or beyond, and where {rest_where}: ask for a "
+    "({rest_more}). The rule asks for an observed difference of {least} or beyond, and where {rest_where}: ask for a "
     "smaller one and plan more items, or accept it": (
         "真实差异为 {truth}(SESOI)时,规则成立的概率为 {low},低于 0.8。规则要求观察到的差异达到 {least},"
         "而此时无论题目多少,约半数或更多的研究都达不到:请降低此要求并增加题目,或接受这一点"
