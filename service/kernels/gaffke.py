@@ -16,7 +16,9 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, special
+from scipy import special
+
+from service.kernels.roots import rising_root
 
 Floats = NDArray[np.float64]
 
@@ -45,7 +47,7 @@ def lower_end(
         p = chance_below(sums, sizes, shapes, limit, unseen, mean)
         return float(special.ndtri(min(max(p, TINY), 1 - 1e-16))) - aim
 
-    return float(optimize.brentq(beyond, limit, top, xtol=1e-13 * (top - limit), rtol=1e-13))
+    return rising_root(beyond, limit, top, 1e-13 * (top - limit))
 
 
 def chance_below(

@@ -10,7 +10,9 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, special
+from scipy import special
+
+from service.kernels.roots import rising_root
 
 Floats = NDArray[np.float64]
 
@@ -34,7 +36,7 @@ def tail_of_many(sums: Floats, sizes: Floats, difference: float) -> float:
     top = 1.0
     while float(z @ np.tanh(top * z)) < total:
         top *= 2
-    s = float(optimize.brentq(lambda at: float(z @ np.tanh(at * z)) - total, 0.0, top))
+    s = rising_root(lambda at: float(z @ np.tanh(at * z)) - total, 0.0, top, 1e-13 * top)
     steep = np.abs(s * z)
     logs = float((steep + np.log1p(np.exp(-2 * steep)) - math.log(2)).sum())
     curve = float((z**2 * (1 - np.tanh(steep) ** 2)).sum())
@@ -51,6 +53,4 @@ def low_of_many(sums: Floats, sizes: Floats, tail: float) -> float:
     low, high = float((sums / sizes).min()), float(sums.sum() / sizes.sum())
     if low >= high or tail_of_many(sums, sizes, low) > tail:
         return low
-    return float(
-        optimize.brentq(lambda d: tail_of_many(sums, sizes, d) - tail, low, high, xtol=1e-12 * (high - low))
-    )
+    return rising_root(lambda d: tail_of_many(sums, sizes, d) - tail, low, high, 1e-12 * (high - low))

@@ -10,29 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from forelock import cli, local
+from forelock import local
 from forelock.gate_text import ASCII, LINES, exit_code, gate_text, markdown, picture
 from forelock.gating import margin_of
 from forelock.problem import FileFault
 
 FILES = Path(__file__).parents[1] / "ingest" / "files"
-
-
-@pytest.fixture
-def shell(monkeypatch, capsys, tmp_path):
-    """Run `forelock ARGUMENTS` in an empty directory, with no service or key named."""
-    for name in ("FORELOCK_URL", "FORELOCK_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        try:
-            status = cli.main(arguments)
-        except SystemExit as stop:
-            status = int(stop.code or 0)
-        return status, *capsys.readouterr()
-
-    return run
 
 
 def write(name, values, clusters=None):
@@ -255,22 +238,6 @@ def test_rank_says_it_plainly_where_there_is_no_leaderboard(shell, monkeypatch):
     assert errors.startswith("several arms cannot be ranked here")
 
 
-def test_resolve_and_audit(shell):
-    rng = np.random.default_rng(3)
-    lines = [f"{a},{b},c{at // 20}" for at, (a, b) in enumerate(rng.integers(0, 2, (200, 2)))]
-    Path("pilot.csv").write_text("\n".join(["baseline,candidate,cluster", *lines]))
-    status, output, _ = shell("resolve", "pilot.csv", "--effect", "2pp")
-    assert status == 0
-    assert "200 items: smallest difference" in output
-    assert "10 clusters: smallest difference" in output
-    status, output, _ = shell("audit", "-n", "500", "-a", ".76", "-b", ".75")
-    assert status == 0
-    assert "differ by +1.00 pp, with 5 to 245 discordant items" in output
-    status, _, errors = shell("audit", "-n", "500", "-a", "76", "-b", ".75")
-    assert status == 1
-    assert "candidate" in errors
-
-
 def renamed(header, rows=((1, 0), (2, 1), (3, 1), (4, 0))):
     """Both files with these columns; every row is an id, cells of its digits, and what it measures."""
     for name, turn in (("base.csv", 0), ("cand.csv", 1)):
@@ -357,6 +324,19 @@ def test_gate_takes_what_spreadsheets_write_for_no_value_as_none(shell, word):
     )
     found = json.loads(shell("gate", "base.csv", "cand.csv", "--json")[1])
     assert found["n"] == 134
+
+
+@pytest.mark.parametrize("policy", ["exclude_pair", "fail"])
+def test_gate_takes_an_absent_row_for_an_empty_one(shell, policy):
+    """`--missing fail` left absent rows out, and counted those with NA as 0."""
+    columns(*arms(30, 5))
+    whole, found = Path("base.csv").read_text(), []
+    for row in ("", "q41,,c41\n", "q41,NA,c41\n"):
+        Path("base.csv").write_text(re.sub(r"q41,1,c41\n", row, whole))
+        answer = json.loads(shell("gate", "base.csv", "cand.csv", "--missing", policy, "--json")[1])
+        found.append([answer[name] for name in ("outcome", "delta", "ci", "n", "warnings")])
+    assert found[0] == found[1] == found[2]
+    assert found[0][3] == (134 if policy == "exclude_pair" else 135)
 
 
 @pytest.mark.parametrize("word", ['"0,5"', "timeout", "inf", "0x1"])

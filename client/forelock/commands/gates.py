@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from forelock import files, text
-from forelock.commands.common import either, setting, show, takes_columns, tell
+from forelock.commands.common import either, proportion, setting, show, takes_columns, tell
 from forelock.local import Local
 from forelock.problem import FileFault, ForelockProblem
 
@@ -37,7 +37,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--format", help="what wrote the files, where it cannot be told")
     parser.add_argument("--missing", choices=("exclude_pair", "fail"), default="exclude_pair",
                         help="items without a result in one arm: leave out, or count as 0")  # fmt: skip
-    parser.add_argument("--alpha", type=float, default=0.05, help="two-sided level (default 0.05)")
+    parser.add_argument("--alpha", type=proportion, default=0.05, help="two-sided level (default 0.05)")
     parser.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE",
                         help="a line of the import section (docs/imports.md), e.g. limit=missing")  # fmt: skip
     parser.add_argument(
@@ -50,7 +50,7 @@ def add(commands: Any) -> None:
     parser.add_argument("file", help="CSV or NDJSON: item_id, arm and value; perhaps cluster")
     takes_columns(parser, "item_id, arm, value or cluster")
     parser.add_argument("--lower", action="store_true", help="lower values are better")
-    parser.add_argument("--alpha", type=float, default=0.05, help="level over all pairs (default 0.05)")
+    parser.add_argument("--alpha", type=proportion, default=0.05, help="level over all pairs (default 0.05)")
 
 
 def _gate(options: argparse.Namespace, asked_of: Client | Local) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from forelock import text
-from forelock.commands.common import either, positive, setting, show
+from forelock.commands.common import either, positive, proportion, setting, show
 from forelock.local import Local
 from forelock.problem import FileFault
 
@@ -34,12 +34,14 @@ def add(commands: Any) -> None:
 
     parser = either(commands, "audit", _audit, "What two published accuracies on the same items can show.")
     parser.add_argument("-n", type=positive, required=True, help="items")
-    parser.add_argument("-a", "--candidate", type=float, required=True, help="one accuracy, a proportion")
     parser.add_argument(
-        "-b", "--baseline", type=float, required=True, help="the other one's, which is the baseline"
+        "-a", "--candidate", type=proportion, required=True, help="one accuracy: 0.65 or 65%%"
+    )
+    parser.add_argument(
+        "-b", "--baseline", type=proportion, required=True, help="the other one's, which is the baseline"
     )
     parser.add_argument("--clusters", type=positive, metavar="G", help="conversations, documents or the like")
-    parser.add_argument("--icc", type=float, help="how alike items of a cluster are (default 0.05)")
+    parser.add_argument("--icc", type=proportion, help="how alike items of a cluster are (default 0.05)")
     _add_common(parser)
 
 
@@ -47,7 +49,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--effect", action="append", metavar="SIZE", help="a true difference, e.g. 2pp; may be repeated"
     )
-    parser.add_argument("--alpha", type=float, default=0.05, help="two-sided level (default 0.05)")
+    parser.add_argument("--alpha", type=proportion, default=0.05, help="two-sided level (default 0.05)")
 
 
 def _resolve(options: argparse.Namespace, asked_of: Client | Local) -> int:

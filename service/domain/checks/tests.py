@@ -220,7 +220,7 @@ def _trial(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
         yield from _refusals(
             use,
             [
-                Fault(".".join(map(str, each["loc"])), each["msg"])
+                Fault(".".join(map(str, each["loc"])), each["msg"], "")
                 for each in refused.errors(include_url=False)
             ],
         )

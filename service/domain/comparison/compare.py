@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from service.domain.comparison.attrition import attrition_of
 from service.domain.comparison.claims import claims_of
 from service.domain.comparison.evidence import Evidence, mean, weigh
 from service.domain.comparison.more import more_of
@@ -21,23 +22,32 @@ def compare(request: ComparisonRequest) -> Comparison:
     Raises:
         InvalidData: what cannot be paired, or a margin whose unit does not fit the outcomes.
     """
-    pairs, unpaired = pair(request)
+    pairs, unpaired, everything = pair(request)
     points = _in_points(pairs, request.margin)
     margin = _margin(request.margin, pairs, points=points)
-    scale = scale_of(pairs, request)
+    scale = scale_of(pairs, request.range)
     found = weigh(pairs, margin, request.alpha, scale)
-    claims = claims_of(found, margin)
+    told = claims_of(found, margin)
+    missing = attrition_of(
+        everything, margin, request.alpha, request.range, left_out=request.missing == "exclude_pair"
+    )
+    claims = told if missing is None else missing.standing(told)
     delta = float((pairs.candidate - pairs.baseline).mean()) if pairs.n else None
     outcome = claims.outcome
-    more = () if outcome != "cannot_tell" or delta is None else more_of(
+    more = () if outcome != "cannot_tell" or told != claims or delta is None else more_of(
         found, delta, margin, request.alpha, request.power
     )  # fmt: skip
     slices = None
     if pairs.slices is not None:
         from service.domain.comparison.slices import slices_of  # most comparisons answer sooner without
 
-        slices = slices_of(pairs, margin, request.alpha, scale)
+        slices = slices_of(pairs, margin, request.alpha, scale, missing)
     reasons = {**found.reasons, **_reasons(pairs, found, margin, scale)}
+    warnings = found.warnings
+    if missing is not None:
+        if told != claims:
+            reasons["outcome"] = missing.reason
+        warnings = *warnings, *missing.warnings(told, points=points)
     answer = Comparison(
         outcome=outcome,
         sentence="",
@@ -64,7 +74,7 @@ def compare(request: ComparisonRequest) -> Comparison:
         unpaired=unpaired,
         slices=slices,
         reasons=reasons,
-        warnings=found.warnings,
+        warnings=warnings,
     )
     names = request.baseline.name or "the baseline", request.candidate.name or "the candidate"
     words = {"sentence": sentence(answer, *names), "next": next_step(answer)}

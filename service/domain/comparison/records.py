@@ -17,8 +17,12 @@ Claim = Literal["better", "no_worse", "worse"]
 
 
 class Unpaired(Record):
-    """What did not enter the comparison: counts, and the first ids."""
+    """What has no partner: counts, and the first ids."""
 
+    counted: Literal["left_out", "as_0"] = Field(
+        description="What became of these items: they did not enter the comparison, or count as 0 where there is no "
+        "result."
+    )
     only_baseline: int = Field(description="Items that the candidate does not have, a count.")
     only_baseline_ids: tuple[str, ...]
     only_candidate: int = Field(description="Items that the baseline does not have, a count.")
@@ -126,5 +130,7 @@ class Comparison(Record):
     more: tuple[More, ...]
     unpaired: Unpaired
     slices: Slices | None = None
-    reasons: dict[str, str] = Field(description="Null fields and why.")
+    reasons: dict[str, str] = Field(
+        description="Null fields and why; `outcome`: why a claim that the pairs would carry does not stand."
+    )
     warnings: tuple[StatWarning, ...]

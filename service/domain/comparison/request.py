@@ -64,7 +64,9 @@ class ComparisonRequest(Request):
         "what both arms span.",
     )
     missing: Missing = Field(
-        "exclude_pair", description="An item without a result in one arm: left out, or counted as 0 (`fail`)."
+        "exclude_pair",
+        description="An item without a result in one arm, whether its row is absent or its value null: left out, "
+        "or counted as 0 (`fail`), as is then a run that other items of the arm have.",
     )
     power: Annotated[float, Field(ge=0.5, le=0.999, allow_inf_nan=False)] = Field(
         0.8, description="What `more` plans for, a proportion."

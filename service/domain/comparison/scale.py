@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from service.domain.comparison.pairing import Pairs
 from service.domain.comparison.records import ScaleTaken
-from service.domain.comparison.request import ComparisonRequest
-from service.stats.shared.score_range import lies_in_unit
+from service.stats.shared.score_range import ScoreRange, lies_in_unit
 
 
-def scale_of(pairs: Pairs, request: ComparisonRequest) -> ScaleTaken | None:
+def scale_of(pairs: Pairs, declared: ScoreRange | None) -> ScaleTaken | None:
     """Declared; else 0 and 1 where every score lies between them; else what both arms' scores span.
 
     None where nothing tells how far scores can lie apart: all are alike, or none is paired.
@@ -17,7 +16,6 @@ def scale_of(pairs: Pairs, request: ComparisonRequest) -> ScaleTaken | None:
         InvalidData: a score outside the declared range.
     """
     columns = {"baseline": pairs.baseline, "candidate": pairs.candidate}
-    declared = request.range
     if declared is not None:
         declared.require(columns)
     if pairs.n and pairs.binary and (declared is None or (declared.low, declared.high) == (0, 1)):

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from service.domain.comparison.claims import claims_of
+from service.domain.comparison.attrition import Attrition
+from service.domain.comparison.claims import Claims, claims_of
 from service.domain.comparison.evidence import TIE, Evidence, weigh
 from service.domain.comparison.pairing import Pairs
 from service.domain.comparison.records import ScaleTaken, SliceResult, Slices
@@ -18,7 +19,13 @@ from service.stats.shared.slicing import lean, overall, reversal_of, standings
 from service.stats.shared.slicing import weigh as against_margin
 
 
-def slices_of(pairs: Pairs, margin: float | None, alpha: float, scale: ScaleTaken | None) -> Slices:
+def slices_of(
+    pairs: Pairs,
+    margin: float | None,
+    alpha: float,
+    scale: ScaleTaken | None,
+    missing: Attrition | None = None,
+) -> Slices:
     """Smallest names first. A slice passes by its interval, and fails by a test of a loss beyond the margin."""
     every_name = sorted({each for each in pairs.slices or () if each is not None})
     names = every_name[:MOST_SLICES]
@@ -33,10 +40,15 @@ def slices_of(pairs: Pairs, margin: float | None, alpha: float, scale: ScaleTake
             left_out.append(name)
     adjusted = _holm([found.tests[0].p_value for _, _, found in told])
     limit = None if scale is None else scale.high - scale.low
-    standing = _standings([(part, found) for _, part, found in told], margin, alpha, limit)
+    claimed = [claims_of(found, margin) for _, _, found in told]
+    if missing is not None:
+        claimed = [
+            missing.of_slice(name).standing(each) for (name, _, _), each in zip(told, claimed, strict=True)
+        ]
+    standing = _standings([(part, found) for _, part, found in told], claimed, margin, alpha, limit)
     results = tuple(
-        _slice(name, part, found, margin, p, alpha, stands)
-        for (name, part, found), p, stands in zip(told, adjusted, standing, strict=True)
+        _slice(name, part, found, claims, p, alpha, stands)
+        for (name, part, found), claims, p, stands in zip(told, claimed, adjusted, standing, strict=True)
     )
     every = [each for each in standing if each is not None]
     every += ["cannot_tell" for _ in left_out]
@@ -64,7 +76,11 @@ def slices_of(pairs: Pairs, margin: float | None, alpha: float, scale: ScaleTake
 
 
 def _standings(
-    told: Sequence[tuple[Pairs, Evidence]], margin: float | None, alpha: float, limit: float | None
+    told: Sequence[tuple[Pairs, Evidence]],
+    claimed: Sequence[Claims],
+    margin: float | None,
+    alpha: float,
+    limit: float | None,
 ) -> list[Standing | None]:
     """Of every slice against the margin: shown by the interval that is printed; failing after Holm's correction.
 
@@ -73,13 +89,14 @@ def _standings(
     if margin is None:
         return [None] * len(told)
     losses = []
-    for part, found in told:
+    for (part, found), claims in zip(told, claimed, strict=True):
         score = _by_score(part, found)
         difference, codes = _difference(part), _codes(part)
         tested = against_margin(difference, codes, margin, alpha / 2, by_score=score, limit=limit)
-        beyond = found.ci.high is not None and found.ci.high < -margin - TIE
+        withheld = claims_of(found, margin).worse and not claims.worse
+        beyond = not withheld and found.ci.high is not None and found.ci.high < -margin - TIE
         losses.append(tested.p_loss if beyond else None)
-    shown = [0.0 if claims_of(found, margin).no_worse else None for _, found in told]
+    shown = [0.0 if claims.no_worse else None for claims in claimed]
     return [each[0] for each in standings(shown, losses, alpha / 2)]
 
 
@@ -100,12 +117,11 @@ def _slice(
     name: str,
     part: Pairs,
     found: Evidence,
-    margin: float | None,
+    claims: Claims,
     adjusted: float | None,
     alpha: float,
     standing: Standing | None,
 ) -> SliceResult:
-    claims = claims_of(found, margin)
     return SliceResult(
         name=name,
         outcome=claims.outcome,

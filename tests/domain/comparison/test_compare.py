@@ -193,7 +193,7 @@ def test_pairs_by_id_and_names_what_did_not_pair():
     assert answer.unpaired.only_baseline_ids == ("only-here",)
     assert answer.unpaired.only_candidate_ids == ("item-0",)
     assert answer.unpaired.missing_ids == ("item-1",)
-    assert found({**request, "missing": "fail"}).n == 8
+    assert found({**request, "missing": "fail"}).n == 10
 
 
 def test_runs_of_an_item_are_averaged():
