@@ -64,8 +64,10 @@ class Recomputed:
 
     same: bool
     explained: bool
-    """Another machine or another version of a library may be why it differs."""
+    """Another machine, library or release may be why each of the numbers that differ does; no outcome differs."""
     sentence: str
+    differing: tuple[str, ...] = ()
+    """Every number that differs, with what it may be off by."""
 
 
 Recompute = Callable[[Opened], Recomputed]
@@ -299,6 +301,7 @@ def _judge_again(
             ),
         )
     )
+    report.differing = list(found.differing)
     report.add(
         "recomputed", "pass" if found.same else "differs" if found.explained else "fail", found.sentence
     )

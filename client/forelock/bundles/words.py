@@ -45,6 +45,7 @@ def as_json(report: Report, file: str, status: int) -> dict[str, Any]:
             {"name": each.name, "state": each.state, "sentence": each.sentence} for each in report.checks
         ],
         "marks": list(report.marks),
+        "differing": list(report.differing),
         "not_proven": list(NOT_PROVEN),
         "exit_status": status,
     }
@@ -67,7 +68,7 @@ def _conclusion(report: Report, status: int) -> str:
         for name, outcome in _outcomes(report).items()
     ]
     said = (
-        "Computed again here the verdict differs."
+        "Judged again here it is not the same, as told above."
         if report.has("differs")
         else "Everything that was checked holds."
     )
