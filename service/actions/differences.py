@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 TOLERANCE = 1e-9
 """Of numbers that are the same, absolutely or relatively."""
@@ -213,8 +213,8 @@ def _width(hypothesis: Mapping[str, Any], field: list[str]) -> float | None:
         value = value.get(name) if isinstance(value, dict) else None
         if place == 0 and isinstance(value, dict):
             value = value.get("analysis")
-    ends = (value.get("low"), value.get("high")) if isinstance(value, dict) else (None, None)
-    return abs(ends[1] - ends[0]) if all(_is_number(each) for each in ends) else None  # type: ignore[operator]
+    low, high = (value.get("low"), value.get("high")) if isinstance(value, dict) else (None, None)
+    return abs(high - low) if _is_number(low) and _is_number(high) else None
 
 
 def _draws(provenance: Mapping[str, Any]) -> int | None:
@@ -235,7 +235,7 @@ def _least_draws(hypotheses: Any) -> int | None:
     return min(drawn, default=None)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: Any) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
