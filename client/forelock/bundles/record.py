@@ -11,6 +11,7 @@ from typing import Any
 
 from forelock.bundles import canonical
 from forelock.bundles.container import Reader
+from forelock.bundles.coverage import Coverage
 from forelock.bundles.faults import Broken
 from forelock.bundles.receipts import BATCH_KINDS, RECEIPT, Entry
 from forelock.bundles.rows import Batch
@@ -132,10 +133,9 @@ class Record:
             raise Broken(f"{where} strikes a batch that is not there, or twice")
         self.voids[number] = str(reason)
 
-    @property
-    def stopped(self) -> bool:
-        """A look ended the collection before every planned result was in."""
-        return any(each.body.get("decision") == "stop" for each in self.looks)
+    def stops(self) -> list[Entry]:
+        """Looks that ended the collection before every planned result was in."""
+        return [each for each in self.looks if each.body.get("decision") == "stop"]
 
     def of_kind(self, kind: str) -> list[Entry]:
         """Entries that have no place of their own, by kind."""
@@ -257,6 +257,44 @@ def check_marks(record: Record, verdict: dict[str, Any]) -> None:
     """
     _check_close(record, verdict)
     _check_unblinding(record, verdict)
+
+
+def check_end(record: Record, coverage: Coverage) -> None:
+    """Compare the results that are there with the entry that ended the collection; without one they are all there.
+
+    Raises:
+        Broken: results lack that the entry counted, or came in after it.
+    """
+    closings, stops = record.of_kind("close"), record.stops()
+    counted = f"{coverage.received} of {coverage.expected} planned results are there"
+    if coverage.received != coverage.expected and not closings and not stops:
+        raise Broken(f"{counted}, and no entry ended it early")
+    if any(record.last_batch > each.index for each in (*closings, *stops)):
+        raise Broken("results came in, or were struck, after an entry that ended the collection")
+    for each in closings:
+        if [each.body.get(name) for name in ("received", "expected")] != [
+            coverage.received,
+            coverage.expected,
+        ]:
+            raise Broken(
+                f"{counted}, and entry {each.index} closed the collection with {_count(each, 'received')} of "
+                f"{_count(each, 'expected')}"
+            )
+    for each in stops:
+        units = each.body.get("units")
+        for population, least in (units if isinstance(units, dict) else {}).items():
+            # a unit is an item or a cluster of items, so there are as many items at least
+            there = coverage.least(population)
+            if type(least) is int and there < least:
+                raise Broken(
+                    f"{counted}, and entry {each.index} ended the collection on {least} units of '{population}', of "
+                    f"which an arm has {there} items here"
+                )
+
+
+def _count(entry: Entry, name: str) -> str:
+    count = entry.body.get(name)
+    return str(count) if type(count) is int else "no count"
 
 
 def _check_unblinding(record: Record, verdict: dict[str, Any]) -> None:
