@@ -14,8 +14,8 @@ import pytest
 
 import service.main as service
 from forelock.cli import main
-from service.complaints import reported
 from service import config
+from service.complaints import reported
 from service.config import UnusableSetting, read_settings
 from service.starting import CannotStart, wait_for
 from service.store.engine import Database, Silence, UnknownDatabase
