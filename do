@@ -27,8 +27,8 @@ usage: ./do COMMAND [ARGUMENTS]
   docs [DIR]                      build the pages of docs/ as a site with a search, in .do/site or DIR
   picture                         draw the README's picture of a verdict page, from the demo, with Chromium
   new-test NAME                   begin a statistical test: its module, its tests, its words
-  bench [--json FILE] [--only GROUP ...] [--write]
-                                  measure against other packages
+  bench [--json FILE] [--only GROUP ...] [--write | --beside [REF]]
+                                  measure against other packages, or beside an earlier checkout: what rose
   simulate [PYTEST ARGUMENTS]     the simulations alone: coverage and type I error
   chaos [--kills N] [--world W]   the kill campaign: SIGKILL at random moments under a stream of jobs
   uv ARGUMENTS                    the uv this checkout uses
@@ -68,13 +68,13 @@ have() { command -v "$1" >/dev/null 2>&1; }
 apt_install() {
     [ "$(id -u)" = 0 ] && have apt-get || return 1
     say "installing $* with apt"
-    log=$state/apt.log
+    apt_log=$state/apt.log
     install="apt-get -q -y -o Dpkg::Use-Pty=0 --no-install-recommends install"
     # shellcheck disable=SC2086
     {
-        DEBIAN_FRONTEND=noninteractive $install "$@" >"$log" 2>&1 ||
-            { apt-get -q update >>"$log" 2>&1 && DEBIAN_FRONTEND=noninteractive $install "$@" >>"$log" 2>&1; }
-    } || { tail -n 5 "$log" >&2; return 1; }
+        DEBIAN_FRONTEND=noninteractive $install "$@" >"$apt_log" 2>&1 ||
+            { apt-get -q update >>"$apt_log" 2>&1 && DEBIAN_FRONTEND=noninteractive $install "$@" >>"$apt_log" 2>&1; }
+    } || { tail -n 5 "$apt_log" >&2; return 1; }
 }
 
 # Where the environment and the tools live: in the checkout, or in the cache when it is read-only.
@@ -94,6 +94,12 @@ choose_places() {
     [ "$work" = "$root" ] || [ -n "$(find "$state" -prune -user "$(id -u)")" ] || fail "$state is not yours; remove it"
     [ -e "$state/.gitignore" ] || echo '*' >"$state/.gitignore"
     export UV_PROJECT_ENVIRONMENT="$venv"
+    # Where Python may not keep compiled files beside the source, every process would compile the service anew: more than
+    # half of a start. They go beside the environment then.
+    if [ -n "${PYTHONDONTWRITEBYTECODE:-}" ] || [ "$work" != "$root" ]; then
+        export PYTHONPYCACHEPREFIX="${PYTHONPYCACHEPREFIX:-$state/bytecode}"
+        unset PYTHONDONTWRITEBYTECODE
+    fi
     trust
     unset VIRTUAL_ENV
 }
@@ -152,7 +158,6 @@ find_uv() {
     if [ -x "$uv" ]; then return; fi
     uv_wheel || fail "there is no pinned uv for $(uname -s) $(uname -m); install uv $uv_version or newer, then repeat"
     have_python || apt_install python3 || fail "python3 is needed; install it (Debian: apt-get install python3)"
-    say "fetching uv $uv_version"
     status=0
     fetch_uv || status=$?
     if [ $status = 3 ] && apt_install ca-certificates; then
@@ -276,6 +281,8 @@ environment() {
         esac
         if [ "${had#* }" = "$wanted" ] && [ "$had_group" = "$group" ]; then return; fi
     fi
+    say "installing what uv.lock names into $venv (a few minutes the first time; $state/install.log says more)"
+    : >"$state/install.log"
     find_uv
     have_python || apt_install python3 || true # an ordinary user gets uv's own Python
     if [ -z "$version" ]; then
@@ -284,7 +291,6 @@ environment() {
         say "skipped: Python $version is not here and could not be fetched ($(tail -n 1 "$state/python.log" | sed 's/^ *//'))"
         exit 77
     fi
-    say "installing from uv.lock into $venv"
     case $group in
         dev) groups="--group dev" ;;
         all) groups="--group dev --group hooks" ;;
@@ -292,15 +298,16 @@ environment() {
         *) groups="--no-dev" ;;
     esac
     mirror=$(configured_index)
-    # Where Python may not keep compiled files, every start would compile the packages anew.
-    if [ -n "${PYTHONDONTWRITEBYTECODE:-}" ]; then export UV_COMPILE_BYTECODE=1; fi
     # Inexact: what a developer added to the environment stays there.
     # shellcheck disable=SC2086
     if [ -z "$mirror" ]; then
         run_uv sync --project "$root" --frozen --inexact --python "$python" $groups
     else
         from_mirror "$mirror"
-    fi || fail "the environment could not be installed; the sentences above say why"
+    fi >>"$state/install.log" 2>&1 || {
+        tail -n 5 "$state/install.log" >&2
+        fail "the environment could not be installed; all that was said is in $state/install.log"
+    }
     echo "$group $wanted" >"$stamp.$$" && mv "$stamp.$$" "$stamp"
 }
 
@@ -385,7 +392,6 @@ browser() { have chromium || have chromium-browser || have google-chrome; }
 pytest() {
     cd "$root"
     export PYTHONHASHSEED="${PYTHONHASHSEED:-0}" # sets of strings have an order, and the next run has the same
-    unset PYTHONDONTWRITEBYTECODE # tests start hundreds of processes, and each would compile the service anew
     if [ "$work" != "$root" ]; then set -- -o cache_dir="$state/pytest" "$@"; fi
     exec "$venv/bin/python" -m pytest "$@"
 }
@@ -448,7 +454,6 @@ run_coverage() {
     cd "$root"
     [ $# -gt 0 ] || set -- $measured
     export COVERAGE_CORE=sysmon COVERAGE_FILE="$state/coverage/data" PYTHONHASHSEED="${PYTHONHASHSEED:-0}"
-    unset PYTHONDONTWRITEBYTECODE
     rm -rf "$state/coverage" && mkdir -p "$state/coverage"
     "$venv/bin/python" -m coverage run -m pytest -q -n auto --maxprocesses 8 -m "not slow" "$@"
     "$venv/bin/python" -m coverage combine --quiet

@@ -73,6 +73,7 @@ from service.starting import signer_of
 from service.store.engine import Database
 from service.wake import nudge
 from service.web import pages
+from service.web.rendering import asks_for_page, nothing_here, refusal
 
 ROUTERS: tuple[APIRouter, ...] = (
     stats.routes,
@@ -179,16 +180,18 @@ async def _own(_request: Request, error: Exception) -> Response:
     return problems.of(error)
 
 
-async def _refused(_request: Request, error: Exception) -> Response:
+async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101
     found = error.errors()
-    if any(fault["loc"][0] == "path" for fault in found):
-        return problems.of(NotFound("no record has such an id"))
-    return problems.of(faults.invalid_parameters(found))
+    on_path = any(fault["loc"][0] == "path" for fault in found)
+    refused = NotFound("no record has such an id") if on_path else faults.invalid_parameters(found)
+    return refusal(request, refused) if asks_for_page(request) else problems.of(refused)
 
 
 async def _status(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101
+    if error.status_code == 404 and asks_for_page(request):
+        return nothing_here(request, "no page has this address")
     if error.status_code == 404:
         return problems.of_status(404, "there is nothing at this path; /docs lists what there is")
     if error.status_code != 405:
@@ -196,6 +199,8 @@ async def _status(request: Request, error: Exception) -> Response:
     allow = ", ".join(_methods(request))
     if request.method == "OPTIONS":
         return Response(status_code=204, headers={"Allow": allow})
+    if asks_for_page(request):
+        return nothing_here(request, "this address is none to look at", 405, {"Allow": allow})
     detail = f"this path answers {allow}"
     return problems.of_status(405, detail, {"Allow": allow})
 

@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One fault of one field. Never holds the value a caller sent: it could be an outcome."""
+    """One fault of one field, and the way out. Never holds the value a caller sent: it could be an outcome."""
 
     path: str
     message: str
-    fix: str = ""
+    fix: str
 
 
 class ForelockError(Exception):
@@ -60,7 +60,7 @@ class InvalidData(ForelockError):
     status, code, title = 422, "invalid_data", "The data cannot be used"
 
     @classmethod
-    def field(cls, path: str, message: str, fix: str = "") -> InvalidData:
+    def field(cls, path: str, message: str, fix: str) -> InvalidData:
         """One faulty field: the sentence serves as the detail too."""
         return cls(f"{path}: {message}" if path else message, [Fault(path, message, fix)])
 

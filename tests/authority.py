@@ -88,6 +88,8 @@ class Authority:
         directory: Path,
         *,
         rsa_key: bool = False,
+        rsa_bits: int = 2048,
+        root_bits: int | None = None,
         usage: tuple[x509.ObjectIdentifier, ...] = (ExtendedKeyUsageOID.TIME_STAMPING,),
         critical: bool = True,
         days: tuple[int, int] = (-1, 365),
@@ -97,7 +99,11 @@ class Authority:
         identifier: str = "sha256",
     ) -> Authority:
         """Make its certificates and what `openssl ts` reads."""
-        root_key = ec.generate_private_key(ec.SECP256R1())
+        root_key: Key = (
+            rsa.generate_private_key(65537, root_bits)
+            if root_bits
+            else ec.generate_private_key(ec.SECP256R1())
+        )
         root = certificate("Root of tests", root_key, ca=True, days=(-3000, 3000))
         above: tuple[x509.Certificate, Key] = (root, root_key)
         chain: tuple[x509.Certificate, ...] = ()
@@ -106,7 +112,7 @@ class Authority:
             between = certificate("Between", between_key, issuer=above, ca=True, days=(-3000, 3000))
             above, chain = (between, between_key), (between,)
         key: Key = (
-            rsa.generate_private_key(65537, 2048) if rsa_key else ec.generate_private_key(ec.SECP256R1())
+            rsa.generate_private_key(65537, rsa_bits) if rsa_key else ec.generate_private_key(ec.SECP256R1())
         )
         signer = certificate(
             "Stamps of tests", key, issuer=above, usage=usage, critical=critical, days=days, signs=signs

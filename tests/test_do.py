@@ -111,7 +111,7 @@ def test_pyenvs_interpreters_are_found(checkout: Checkout) -> None:
     checkout.program(".do/venv-3.98/bin/python", python.replace("0:", "other"))
     ran = checkout.run("test", "--python", "3.98", "tests/test_one.py")
     assert ran.returncode == 0, ran.stderr
-    assert "installing from uv.lock into" in ran.stderr
+    assert "installing what uv.lock names into" in ran.stderr
     assert ".do/venv-3.98" in ran.stderr
 
 
@@ -153,3 +153,54 @@ def test_uv_works_on_the_environment_that_the_caller_names_and_else_on_the_check
     assert (said.stdout, said.stderr) == (f"{own}: sync\n", "")
     said = checkout.run("uv", "sync", UV_PROJECT_ENVIRONMENT=other)
     assert (said.stdout, said.stderr) == (f"{other}: sync\n", "")
+
+
+LOUD = """#!/bin/sh
+case "$*" in
+    --version) echo "uv 99.0.0" ;;
+    *sync*|*"pip install"*)
+        seq 78 | sed 's/^/ + package-/' >&2
+        [ ! -e "$HOME/broken" ] || { echo "no space left" >&2; exit 1; } ;;
+esac
+"""
+
+
+@pytest.mark.parametrize("mirror", [{}, {"PIP_INDEX_URL": "http://127.0.0.1:9/simple"}])
+def test_a_first_run_says_three_lines_at_most_and_keeps_the_rest(
+    checkout: Checkout, mirror: dict[str, str]
+) -> None:
+    checkout.program("bin/uv", LOUD)
+    checkout.program(".venv/bin/forelock", "#!/bin/sh\necho answered\n")
+    ran = checkout.run("forelock", "--version", **mirror)
+    assert (ran.returncode, ran.stdout) == (0, "answered\n")
+    assert len(ran.stderr.splitlines()) <= 3
+    log = checkout.root / ".do" / "install.log"
+    assert str(log) in ran.stderr
+    assert "package-78" in log.read_text()
+    assert checkout.run("forelock", "--version", **mirror).stderr == ""  # the second run has nothing to say
+
+
+def test_an_installation_that_fails_ends_with_its_last_words_and_names_the_log(checkout: Checkout) -> None:
+    checkout.program("bin/uv", LOUD)
+    (checkout.root / "broken").touch()
+    ran = checkout.run("forelock", "--version")
+    assert ran.returncode == 1
+    assert "no space left" in ran.stderr
+    assert f"all that was said is in {checkout.root / '.do' / 'install.log'}" in ran.stderr
+    assert len(ran.stderr.splitlines()) <= 8
+
+
+def test_compiled_files_are_kept_where_python_may_not_write_them_beside_the_source(
+    checkout: Checkout,
+) -> None:
+    """Otherwise every process of a start compiles all of the service."""
+    checkout.program(
+        ".venv/bin/forelock", '#!/bin/sh\necho "${PYTHONPYCACHEPREFIX-} ${PYTHONDONTWRITEBYTECODE-}"\n'
+    )
+    told = checkout.run("forelock", "--version", PYTHONDONTWRITEBYTECODE="1").stdout.splitlines()[-1]
+    assert told == f"{checkout.root}/.do/bytecode "
+    assert checkout.run("forelock", "--version").stdout.splitlines()[-1] == " "
+    own = checkout.run(
+        "forelock", "--version", PYTHONDONTWRITEBYTECODE="1", PYTHONPYCACHEPREFIX="/own"
+    ).stdout
+    assert own.splitlines()[-1] == "/own "

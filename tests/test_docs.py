@@ -18,7 +18,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from forelock import cli
+from forelock import Client, cli
 from service.api.http import problems
 from service.config import Settings
 from tests.journeys.plans import items, small_plan
@@ -249,6 +249,7 @@ def test_commands_of_the_pages_run_on_a_record(  # one service, and this process
     monkeypatch.setenv("FORELOCK_API_KEY", (desk / ".forelock" / "admin.key").read_text().strip())
     assert cli.main(["plan", "create", "commands.json", "--items", "p=commands.csv", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)["id"]
+    names = {"ID": record}
     lines = [
         "forelock plan lock ID --acknowledge all",
         "forelock submit ID outcomes.csv --endpoint accuracy",
@@ -261,7 +262,10 @@ def test_commands_of_the_pages_run_on_a_record(  # one service, and this process
         *of("docs/reference/files.md", "keys"),
     ]
     for line in lines:
-        words = shlex.split(re.sub(r"\bID\b", record, line), comments=True)
+        if "KEY" in line:
+            with Client() as client:
+                names["KEY"] = client.ledger_keys()[0]["vkey"]
+        words = shlex.split(re.sub(r"\b(ID|KEY)\b", lambda name: names[name[0]], line), comments=True)
         if "--checkpoint" not in words or words[1] == "verify":  # the first bundle is there: none is replaced
             assert cli.main(words[1:]) == 0, (line, capsys.readouterr())
     assert (desk / f"{record}.zip").exists()

@@ -18,7 +18,9 @@ _METHODS = {
     "cr2_t": "CR2 t",
     "t": "t",
     "sign_flip": "sign flips",
-    "bootstrap": "exact bootstrap",
+    "gaffke": "Gaffke",
+    "furthest": "furthest of several",
+    "bootstrap": "exact bootstrap",  # of a service of an earlier version
     "percentile": "exact bootstrap",
     "exact": "exact",
 }
@@ -100,7 +102,8 @@ def _numbers(found: Json) -> Iterator[str]:
     ):
         if left[name]:
             ids = ", ".join(plain(each) for each in left[f"{name}_ids"])
-            yield f"  left out    {left[name]} {words}: {ids}{', …' if left[name] > len(left[f'{name}_ids']) else ''}"
+            became = "counted 0" if left.get("counted") == "as_0" else "left out"
+            yield f"  {became:<9}   {left[name]} {words}: {ids}{', …' if left[name] > len(left[f'{name}_ids']) else ''}"
     for each in found["tests"]:
         p = "decides nothing" if each["p_value"] is None else f"p {each['bound'] or _p(each['p_value'])}"
         method = _METHODS.get(each["method"], each["method"])
@@ -195,9 +198,10 @@ def _cells(found: Json) -> Iterator[tuple[str, str]]:
     for line in _numbers(found):
         text = " ".join(line.split())
         key, _, value = text.partition(" ")
-        yield (
-            (key, value) if not text.startswith("left out") else ("left out", text.removeprefix("left out "))
-        )
+        for both in ("left out", "counted 0"):
+            if text.startswith(both):
+                key, value = both, text.removeprefix(f"{both} ")
+        yield key, value
 
 
 def _escaped(text: object) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TextIO
 
 from forelock.problem import ForelockProblem
@@ -137,6 +139,15 @@ def findings_text(findings: Iterable[Json]) -> str:
     return "\n".join(lines) or "no findings"
 
 
+def gaps_text(gaps: Iterable[Json]) -> str:
+    """What a plan in Markdown leaves open: what was assumed or not read by line, then lint errors."""
+    return "\n".join(
+        f"{'line ' + str(gap['line']) if gap.get('line') else 'no line':<8}  {plain(gap['code'])}"
+        f"{' at ' + plain(gap['path']) if gap.get('path') else ''}: {plain(gap['message'])}"
+        for gap in gaps
+    )
+
+
 def record_text(record: Json) -> str:
     """A preregistration in a few lines."""
     plan = record.get("plan") or {}
@@ -175,9 +186,32 @@ def problem_text(problem: ForelockProblem) -> str:
     return "\n".join(lines)
 
 
+UNFIT = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Categories of characters that move the cursor, turn the line around or end it, and show nothing of themselves."""
+_BEYOND_ASCII = re.compile(r"[^ -~\n\t]")
+
+
 def plain(text: object) -> str:
-    """Text fit for a terminal: control and direction characters become `?`."""
-    return "".join("?" if unicodedata.category(char) in ("Cc", "Cf", "Cs") else char for char in str(text))
+    """Text fit for a line of a terminal: control and direction characters become `?`."""
+    return "".join("?" if unicodedata.category(char) in UNFIT else char for char in str(text))
+
+
+def mask(text: str) -> str:
+    """Text fit for a terminal, its own lines and tabs kept: whatever is printed goes through here."""
+    return _replaced(text, lambda _char: "?")
+
+
+def json_text(value: Any) -> str:
+    """A value as JSON that is fit for a terminal: what would move the cursor is escaped, and means the same."""
+    written = json.dumps(value, indent=2, ensure_ascii=False)
+    return _replaced(written, lambda char: json.dumps(char)[1:-1])
+
+
+def _replaced(text: str, instead: Callable[[str], str]) -> str:
+    def one(found: re.Match[str]) -> str:
+        return instead(found[0]) if unicodedata.category(found[0]) in UNFIT else found[0]
+
+    return _BEYOND_ASCII.sub(one, text)
 
 
 class Bar:

@@ -212,7 +212,10 @@ def refuse_errors(found: Sequence[Finding]) -> None:
     if errors:
         raise InvalidData(
             f"the plan has {len(errors)} lint error(s); mend them and lock again",
-            [Fault(finding.path, f"{finding.code}: {finding.message}") for finding in errors],
+            [
+                Fault(finding.path, f"{finding.code}: {finding.message}", "mend the plan, and lock again")
+                for finding in errors
+            ],
             code="lint_failed",
         )
 

@@ -69,7 +69,9 @@ def create(
     token: str,
     now: datetime,
 ) -> ViewLink:
-    """A new view-only link to a record, which is held. Only the token's hash is kept.
+    """A new view-only link to a record, which is held; it ends with its maker's key at the latest.
+
+    Only the token's hash is kept.
 
     Raises:
         Conflict: the record is a draft, or private.
@@ -82,12 +84,16 @@ def create(
             f"preregistration {record.id} is private, and a link would open nothing; first "
             f'PUT /v1/preregistrations/{record.id}/visibility with {{"visibility": "link"}}'
         )
-    ends = now + LINK_LASTS if expires_at is None else expires_at
+    most = caller.expires_at
+    ends = expires_at or min(now + LINK_LASTS, most or now + LINK_LASTS)
     if ends <= now:
         raise InvalidData.field("expires_at", "is in the past", "name a later time, or leave it out")
     if ends > now + LINK_LASTS_AT_MOST:
         days = LINK_LASTS_AT_MOST // _TODAY
         raise InvalidData.field("expires_at", f"is more than {days} days away", "name an earlier time")
+    if most is not None and ends > most:
+        message = "is later than the end of the API key that asks"
+        raise InvalidData.field("expires_at", message, "name an earlier time, or leave it out")
     if view_links.count(session, record.id, now) >= MOST_LINKS:
         raise TooMany(f"this record has {MOST_LINKS} open links, as many as it may; revoke some")
     link = ViewLink(

@@ -89,14 +89,16 @@ def _plain(value: object, path: str, depth: int) -> Any:
         case Mapping():
             return _object(value, path, depth)
         case _:
-            raise InvalidData.field(path, f"a {type(value).__name__} has no JSON form")
+            raise InvalidData.field(
+                path, f"a {type(value).__name__} has no JSON form", "send text, a number, a list or an object"
+            )
 
 
 def _object(value: Mapping[object, object], path: str, depth: int) -> dict[str, Any]:
     plain: dict[str, Any] = {}
     for key, item in value.items():
         if not isinstance(key, str):
-            raise InvalidData.field(path, "has a key that is not a string")
+            raise InvalidData.field(path, "has a key that is not a string", "write it in quotes")
         name = _text(key, path)
         if name in plain:
             raise InvalidData.field(path, "has two keys that are equal after NFC normalisation", "keep one")

@@ -25,7 +25,11 @@ def read_document(body: bytes, layout: Layout, max_rows: int) -> Table:
         return _read_array(text, layout, max_rows)
     document = _loads(text, _unique)
     if not isinstance(document, dict):
-        raise InvalidData.field("", "the body is neither an object of columns nor an array of objects")
+        raise InvalidData.field(
+            "",
+            "the body is neither an object of columns nor an array of objects",
+            'send {"item_ids": [...]} or [{"item_id": ...}]',
+        )
     return _columns(document, layout, max_rows)
 
 

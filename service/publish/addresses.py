@@ -11,8 +11,38 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 _HOST = re.compile(r"(?!-)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*")
-_TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
-"""IPv4 addresses inside of IPv6 (NAT64, RFC 6052): the last four bytes."""
+
+
+def _networks(*texts: str) -> tuple[Network, ...]:
+    return tuple(ipaddress.ip_network(each) for each in texts)
+
+
+_EMBEDDING: tuple[tuple[ipaddress.IPv6Network, int, int], ...] = (
+    (ipaddress.IPv6Network("::ffff:0:0/96"), 12, 0),  # IPv4-mapped, RFC 4291
+    (ipaddress.IPv6Network("64:ff9b::/96"), 12, 0),  # NAT64, RFC 6052
+    (ipaddress.IPv6Network("2002::/16"), 2, 0),  # 6to4, RFC 3056
+    (
+        ipaddress.IPv6Network("2001::/32"),
+        12,
+        0xFF,
+    ),  # Teredo, RFC 4380: the client's, with every bit turned over
+)
+"""IPv4 addresses inside of IPv6: at which byte they begin, and what their bytes are XORed with."""
+_UNICAST = ipaddress.IPv6Network("2000::/3")
+"""All that IANA gives out of IPv6 as global unicast: neither site-local addresses (fec0::/10) nor what has no use."""
+_SPECIAL = _networks(
+    # https://www.iana.org/assignments/iana-ipv4-special-registry, and the multicast block
+    "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
+    "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
+    "224.0.0.0/4", "240.0.0.0/4",
+    # https://www.iana.org/assignments/iana-ipv6-special-registry, as far as it is of global unicast
+    "2001::/23", "2001:db8::/32", "3fff::/20",
+)  # fmt: skip
+_REACHABLE = _networks(
+    "192.0.0.9/32", "192.0.0.10/32", "2001:1::1/128", "2001:1::2/128", "2001:1::3/128", "2001:3::/32",
+    "2001:4:112::/48", "2001:20::/28", "2001:30::/28",
+)  # fmt: skip
+"""Blocks inside of special ones that the registries call globally reachable."""
 
 
 class UnusableEntry(ValueError):
@@ -63,17 +93,18 @@ def _entry(text: str) -> Allowed:
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address belongs to the public internet, also where it stands inside of another one."""
-    inner: Address | None = None
+    """Whether an address belongs to the public internet, also where it stands inside of another one.
+
+    Told by IANA's registries as they stand in this module: what `ipaddress` knows of them differs by version of Python.
+    """
     if isinstance(address, ipaddress.IPv6Address):
-        teredo = address.teredo
-        inner = address.ipv4_mapped or address.sixtofour or (teredo[1] if teredo else None)
-        if address in _TRANSLATED:
-            inner = ipaddress.IPv4Address(address.packed[-4:])
-    if inner is not None:
-        return is_public(inner)
-    special = address.is_multicast or address.is_unspecified or address.is_reserved or address.is_loopback
-    return address.is_global and not special
+        for network, start, mask in _EMBEDDING:
+            if address in network:
+                inner = bytes(each ^ mask for each in address.packed[start : start + 4])
+                return is_public(ipaddress.IPv4Address(inner))
+        if address not in _UNICAST:
+            return False
+    return any(address in each for each in _REACHABLE) or not any(address in each for each in _SPECIAL)
 
 
 def require_allowed(

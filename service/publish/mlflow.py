@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,13 +17,18 @@ from urllib.parse import quote
 from service.publish.faults import OutgoingFault, Unanswered
 from service.publish.http import Answer, Outgoing
 
-LIMIT = 8 * 2**20
-"""Bytes of an answer: a run with all its tags and metrics."""
+LIMIT, SHORT = 2 * 2**20, 64 * 2**10
+"""Bytes of an answer: of a run with all its tags and metrics, and of every other call."""
+MOST_CONTAINERS = 50_000
+"""Objects and arrays of a run: counted before they are parsed, since they take far more memory than their bytes."""
 MOST_TAGS, MOST_METRICS, MOST_TAG = 100, 1000, 8000
 """Of one call, and characters of a tag, beyond which MLflow cuts silently."""
 NOTE = "mlflow.note.content"
 _API = "/api/2.0/mlflow/"
 _FILES = "/api/2.0/mlflow-artifacts/artifacts/"
+_ARTIFACTS = "mlflow-artifacts:"
+_PATH = frozenset(string.ascii_letters + string.digits + "_./-")
+_LONGEST_URI = 2000
 
 
 class RunGone(OutgoingFault):
@@ -88,9 +94,9 @@ class MlflowServer:
             self._log(run_id, tags=items[start : start + MOST_TAGS])
 
     def _run(self, run_id: str) -> dict[str, Any]:
-        answer = self._call("GET", f"{_API}runs/get?run_id={quote(run_id, safe='')}")
+        answer = self._call("GET", f"{_API}runs/get?run_id={quote(run_id, safe='')}", limit=LIMIT)
         try:
-            run = json.loads(answer.body)["run"]
+            run = _parsed(answer)["run"]
             deleted = run["info"].get("lifecycle_stage") == "deleted"
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise Unanswered("the answer is not that of an MLflow tracking server") from None
@@ -102,12 +108,20 @@ class MlflowServer:
         body = json.dumps({"run_id": run_id, **content}, allow_nan=False).encode()
         self._call("POST", f"{_API}runs/log-batch", body, "application/json")
 
-    def _call(self, method: str, path: str, content: bytes = b"", media_type: str | None = None) -> Answer:
+    def _call(
+        self,
+        method: str,
+        path: str,
+        content: bytes = b"",
+        media_type: str | None = None,
+        *,
+        limit: int = SHORT,
+    ) -> Answer:
         headers = {} if media_type is None else {"Content-Type": media_type}
         if self.authorization is not None:
             headers["Authorization"] = self.authorization
         answer = self.outgoing.send(
-            method, self.url.rstrip("/") + path, content=content, headers=headers, limit=LIMIT
+            method, self.url.rstrip("/") + path, content=content, headers=headers, limit=limit
         )
         if answer.status == 200:
             return answer
@@ -120,33 +134,60 @@ class MlflowServer:
 
 
 def with_part(text: str, record: str, part: str) -> str:
-    """A description with our part about a record: in its place where there is one, else at the end."""
-    begin, end = f"<!-- forelock {record} -->", f"<!-- /forelock {record} -->"
-    ours = f"{begin}\n{part}\n{end}"
-    found = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
-    if found.search(text):
-        return found.sub(lambda _: ours, text, count=1)
+    """A description with our part about a record: in its place where there is one, else at the end.
+
+    The text is a stranger's, who may have put our marks into it: it is looked through once.
+    """
+    opening, closing = f"<!-- forelock {record} -->", f"<!-- /forelock {record} -->"
+    ours = f"{opening}\n{part}\n{closing}"
+    start = 0
+    while (end := text.find(closing, start)) >= 0:
+        begin = text.rfind(opening, start, end)
+        start = end + len(closing)
+        if begin >= 0:
+            return f"{text[:begin]}{ours}{text[start:]}"
     return f"{text}\n\n{ours}" if text else ours
+
+
+def _parsed(answer: Answer) -> Any:
+    """The JSON of an answer.
+
+    Raises:
+        ValueError, RecursionError: it is none, or has more in it than a run can.
+    """
+    if answer.body.count(b"{") + answer.body.count(b"[") > MOST_CONTAINERS:
+        raise ValueError
+    return json.loads(answer.body)
 
 
 def _tag(run: Mapping[str, Any], key: str) -> str:
     """A tag that the run has, or nothing."""
-    tags = (run.get("data") or {}).get("tags") or []
-    found = [each.get("value") for each in tags if isinstance(each, dict) and each.get("key") == key]
-    return found[0] if found and isinstance(found[0], str) else ""
+    data = run.get("data")
+    tags = data.get("tags") if isinstance(data, dict) else None
+    values = [
+        tag.get("value")
+        for tag in (tags if isinstance(tags, list) else ())
+        if isinstance(tag, dict) and tag.get("key") == key
+    ]
+    return values[0] if values and isinstance(values[0], str) else ""
 
 
 def _artifacts_of(run: Mapping[str, Any]) -> str | None:
     """Where the server itself keeps the run's artifacts; None where they are elsewhere."""
     uri = run["info"].get("artifact_uri")
-    found = re.fullmatch(r"mlflow-artifacts:(?://[^/]*)?/+([A-Za-z0-9_./-]+)", uri or "")
-    return None if found is None or ".." in found[1] else found[1].rstrip("/")
+    if not isinstance(uri, str) or len(uri) > _LONGEST_URI or not uri.startswith(_ARTIFACTS):
+        return None
+    path = uri.removeprefix(_ARTIFACTS)
+    if path.startswith("//"):  # the server's name
+        path = path[2:].partition("/")[2]
+    path = path.strip("/")
+    return path if path and ".." not in path and _PATH.issuperset(path) else None
 
 
 def _error_code(answer: Answer) -> str | None:
     """MLflow's own word for what went wrong, where it gives one of those that it has."""
     try:
-        code = json.loads(answer.body)["error_code"]
+        code = _parsed(answer)["error_code"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
     return code if isinstance(code, str) and re.fullmatch(r"[A-Z_]{1,60}", code) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -134,6 +134,21 @@ class PageRoute(APIRoute):
                 return refusal(request, error)
 
         return handle
+
+
+def asks_for_page(request: Request) -> bool:
+    """Whether somebody looks at a page, as browsers do: what programs read stands under /v1."""
+    accepts = request.headers.get("accept", "")
+    return request.method == "GET" and "text/html" in accepts and not request.url.path.startswith("/v1/")
+
+
+def nothing_here(
+    request: Request, detail: str, status: int = 404, headers: Mapping[str, str] | None = None
+) -> Response:
+    """The page of an address that has none."""
+    response = html(request, "message.html", status, heading="Nothing is here", detail=detail, faults=())
+    response.headers.update(headers or {})
+    return response
 
 
 def refusal(request: Request, error: ForelockError) -> Response:

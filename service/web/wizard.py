@@ -125,6 +125,6 @@ def _told(asked: Asked, say: Say) -> Told:
     try:
         plan = plan_in(asked)
     except InvalidData as error:
-        return Told(None, error.faults or (Fault("", error.detail),), None)
+        return Told(None, error.faults or (Fault("", error.detail, ""),), None)
     facts = {"items": planned_facts(asked.answers.n, asked.answers.n_clusters)}
     return Told(plan, (), gaps_of(plan, facts, say))

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from forelock import Client
+from forelock import Client, cli
 
 
 class Service:
@@ -79,5 +79,22 @@ def command(
             status = int(stop.code or 0)
         output, errors = capsys.readouterr()
         return status, output, errors
+
+    return run
+
+
+@pytest.fixture
+def shell(monkeypatch, capsys, tmp_path):
+    """Run `forelock ARGUMENTS` in an empty directory, with no service or key named."""
+    for name in ("FORELOCK_URL", "FORELOCK_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        try:
+            status = cli.main(arguments)
+        except SystemExit as stop:
+            status = int(stop.code or 0)
+        return status, *capsys.readouterr()
 
     return run

@@ -84,6 +84,27 @@ def test_the_words_of_a_service_stay_in_the_directory(service, command, tmp_path
     assert {path.parent for path in tmp_path.rglob("*.tsr")} == {tmp_path / "stamps"}
 
 
+def test_what_was_saved_is_not_taken_away(service, command, tmp_path):
+    """Whoever answers later cannot put another checkpoint, or a promise, in the place of what somebody kept."""
+    proof = base64.b64encode((EXAMPLES / "hello-world.txt.ots").read_bytes()).decode()
+    promise = base64.b64encode((EXAMPLES / "incomplete.txt.ots").read_bytes()).decode()
+    kept = [stamp(), stamp(kind="opentimestamps", stamp=proof)]
+    service.will_answer(200, {"items": kept})
+    assert command("stamps", "save", "p1", str(tmp_path))[0] == 0
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    for later in (
+        [stamp(checkpoint=NOTE.replace("7", "8"))],
+        [stamp(proof="c2sp.org/tlog-proof@v1\nindex 9\n")],
+        [kept[0], stamp(kind="opentimestamps", stamp=promise)],
+    ):
+        service.will_answer(200, {"items": later})
+        status, _, error = command("stamps", "save", "p1", str(tmp_path))
+        assert (status, "stays as it is" in error) == (1, True)
+    service.will_answer(200, {"items": [stamp(stamp=base64.b64encode(b"another").decode()), kept[1]]})
+    assert command("stamps", "save", "p1", str(tmp_path))[0] == 0
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
 def test_checking_a_time_stamp(command, authority, tmp_path):
     note, tsr, roots = tmp_path / "note", tmp_path / "a.tsr", tmp_path / "roots.pem"
     note.write_text(NOTE)

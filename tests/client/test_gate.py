@@ -10,29 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from forelock import cli, local
+from forelock import local
 from forelock.gate_text import ASCII, LINES, exit_code, gate_text, markdown, picture
 from forelock.gating import margin_of
 from forelock.problem import FileFault
 
 FILES = Path(__file__).parents[1] / "ingest" / "files"
-
-
-@pytest.fixture
-def shell(monkeypatch, capsys, tmp_path):
-    """Run `forelock ARGUMENTS` in an empty directory, with no service or key named."""
-    for name in ("FORELOCK_URL", "FORELOCK_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        try:
-            status = cli.main(arguments)
-        except SystemExit as stop:
-            status = int(stop.code or 0)
-        return status, *capsys.readouterr()
-
-    return run
 
 
 def write(name, values, clusters=None):
@@ -255,22 +238,6 @@ def test_rank_says_it_plainly_where_there_is_no_leaderboard(shell, monkeypatch):
     assert errors.startswith("several arms cannot be ranked here")
 
 
-def test_resolve_and_audit(shell):
-    rng = np.random.default_rng(3)
-    lines = [f"{a},{b},c{at // 20}" for at, (a, b) in enumerate(rng.integers(0, 2, (200, 2)))]
-    Path("pilot.csv").write_text("\n".join(["baseline,candidate,cluster", *lines]))
-    status, output, _ = shell("resolve", "pilot.csv", "--effect", "2pp")
-    assert status == 0
-    assert "200 items: smallest difference" in output
-    assert "10 clusters: smallest difference" in output
-    status, output, _ = shell("audit", "-n", "500", "-a", ".76", "-b", ".75")
-    assert status == 0
-    assert "differ by +1.00 pp, with 5 to 245 discordant items" in output
-    status, _, errors = shell("audit", "-n", "500", "-a", "76", "-b", ".75")
-    assert status == 1
-    assert "candidate" in errors
-
-
 def renamed(header, rows=((1, 0), (2, 1), (3, 1), (4, 0))):
     """Both files with these columns; every row is an id, cells of its digits, and what it measures."""
     for name, turn in (("base.csv", 0), ("cand.csv", 1)):
@@ -295,8 +262,8 @@ def test_gate_asks_which_column_the_id_is_where_none_is_plain(shell, header):
     renamed(header)
     status, output, errors = shell("gate", "base.csv", "cand.csv")
     assert (status, output) == (2, "")
-    assert f"it has {header.replace(',', ', ')}: add --set item_id=COLUMN" in errors
     column = header.partition(",")[0]
+    assert f"it has {header.replace(',', ', ')}: add --set item_id={column}" in errors
     assert shell("gate", "base.csv", "cand.csv", "--set", f"item_id={column}")[0] == 12
     status, _, errors = shell("gate", "base.csv", "cand.csv", "--set", "item_id=nowhere")
     assert status == 2
@@ -310,7 +277,7 @@ def test_gate_never_takes_an_id_or_a_guess_for_the_measure(shell):
     renamed("id,latency,cost")
     status, output, errors = shell("gate", "base.csv", "cand.csv")
     assert (status, output) == (2, "")
-    assert "it has id, latency, cost: add --metric COLUMN" in errors
+    assert "it has id, latency, cost: add --metric latency or --metric cost\n" in errors
     assert shell("gate", "base.csv", "cand.csv", "--metric", "cost")[0] == 12
 
 
@@ -342,7 +309,7 @@ def test_gate_reads_right_and_wrong_in_any_case_and_asks_about_other_words(shell
     worded("good", "bad")
     status, _, errors = shell("gate", "base.csv", "cand.csv")
     assert status == 2
-    assert "say what its values count as: --set values=" in errors
+    assert "say what its values count as, 1 for right and 0 for wrong: add --set 'values=" in errors
     status, output, _ = shell(
         "gate", "base.csv", "cand.csv", "--set", 'values={"good": 1, "bad": 0}', "--json"
     )
@@ -359,6 +326,19 @@ def test_gate_takes_what_spreadsheets_write_for_no_value_as_none(shell, word):
     assert found["n"] == 134
 
 
+@pytest.mark.parametrize("policy", ["exclude_pair", "fail"])
+def test_gate_takes_an_absent_row_for_an_empty_one(shell, policy):
+    """`--missing fail` left absent rows out, and counted those with NA as 0."""
+    columns(*arms(30, 5))
+    whole, found = Path("base.csv").read_text(), []
+    for row in ("", "q41,,c41\n", "q41,NA,c41\n"):
+        Path("base.csv").write_text(re.sub(r"q41,1,c41\n", row, whole))
+        answer = json.loads(shell("gate", "base.csv", "cand.csv", "--missing", policy, "--json")[1])
+        found.append([answer[name] for name in ("outcome", "delta", "ci", "n", "warnings")])
+    assert found[0] == found[1] == found[2]
+    assert found[0][3] == (134 if policy == "exclude_pair" else 135)
+
+
 @pytest.mark.parametrize("word", ['"0,5"', "timeout", "inf", "0x1"])
 def test_gate_does_not_guess_what_a_word_beside_numbers_counts_as(shell, word):
     columns(*arms(30, 5))
@@ -367,7 +347,12 @@ def test_gate_does_not_guess_what_a_word_beside_numbers_counts_as(shell, word):
     )
     status, _, errors = shell("gate", "base.csv", "cand.csv")
     assert status == 2
-    assert "1 samples have a text whose value is not said; the first is line 2; --set values=" in errors
+    assert "1 samples have a text whose value is not said; the first is line 2" in errors
+    told = {
+        '"0,5"': "; write numbers with a point, and without spaces\n",
+        "timeout": ': add --set \'values={"timeout": "missing"}\' (if timeout stand for no result)\n',
+    }
+    assert errors.endswith(told.get(word, errors))
 
 
 @pytest.mark.parametrize(
@@ -418,7 +403,7 @@ def test_gate_tells_the_option_for_what_a_file_leaves_open_and_names_the_file(sh
     assert errors.startswith(
         "forelock: base.csv: 1 samples have the id and replicate of another; the first is line "
     )
-    assert errors.endswith("write what tells items apart, or --set replicate=order where they repeat\n")
+    assert errors.endswith(": add --set replicate=order (if an item's rows are runs of it)\n")
     Path("base.csv").write_text("item_id,value\na\n")
     status, _, errors = shell("gate", "base.csv", "cand.csv")
     assert (status, errors) == (1, "malformed_import: base.csv: line 2: has 1 cells where the header has 2\n")

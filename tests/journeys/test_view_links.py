@@ -12,7 +12,7 @@ from service.actions import view_links as actions
 from service.domain.access import new_token
 from service.store import clock, preregistrations
 from service.store import view_links as stored
-from tests.api.conftest import bearer
+from tests.api.conftest import add_key, bearer
 
 from .conftest import Service, only_sqlite
 from .plans import draft, idempotent, items, locked, post, small_plan
@@ -159,6 +159,23 @@ def test_links_have_an_end_a_number_and_a_scope(service: Service) -> None:
     assert again == first | {"token": None, "path": None}
     with service.database.read() as session:
         assert stored.count(session, prereg_id, clock.now(session)) == 1
+
+
+def test_a_key_that_ends_makes_nothing_that_outlives_it(service: Service) -> None:
+    client, prereg_id = service.client, locked(service.client, small_plan(N))
+    share(service, prereg_id)
+    ends = datetime.now(UTC).replace(microsecond=0) + timedelta(days=7)
+    _key, secret = add_key(service.database, service.project_id, expires_at=ends)
+    paths = {
+        f"/v1/preregistrations/{prereg_id}/view-links": {"name": "R2"},
+        "/v1/keys": {"name": "nightly", "scopes": ["read"]},
+    }
+    for path, body in paths.items():
+        later = body | {"expires_at": (ends + timedelta(seconds=1)).isoformat()}
+        refused = client.post(path, json=later, headers=bearer(secret))
+        assert (refused.status_code, refused.json()["errors"][0]["path"]) == (422, "expires_at")
+        made = client.post(path, json=body, headers=bearer(secret)).json()
+        assert datetime.fromisoformat((made.get("link") or made["key"])["expires_at"]) == ends
 
 
 def test_no_more_links_than_may_be(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:

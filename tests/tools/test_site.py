@@ -16,14 +16,42 @@ from tools.pages import site
 ROOT = Path(__file__).parents[2]
 
 
+BUILD = ("-m", "mkdocs", "build", "--strict", "--site-dir")
+"""What `./do docs` runs. `--quiet` would keep mkdocs from counting the warnings that end it."""
+
+
+def build(target: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *BUILD, str(target), *options]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, made as `./do docs` makes it: any warning ends it."""
     target = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(target)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = build(target)
     assert done.returncode == 0, done.stdout + done.stderr
     return target
+
+
+def test_the_command_of_the_docs_is_the_one_that_is_tried_here() -> None:
+    assert f'"$venv/bin/python" {" ".join(BUILD)} ' in (ROOT / "do").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("link", "is_dead"),
+    [("#nowhere", True), ("other.md#nowhere", True), ("none.md", True), ("other.md#other", False)],
+)
+def test_a_dead_link_ends_the_build(tmp_path: Path, link: str, is_dead: bool) -> None:
+    pages = tmp_path / "docs"
+    pages.mkdir()
+    (pages / "index.md").write_text(f"# First\n\n[away]({link})\n")
+    (pages / "other.md").write_text("# Other\n")
+    config = tmp_path / "mkdocs.yml"
+    config.write_text(f"INHERIT: {ROOT / 'mkdocs.yml'}\ndocs_dir: {pages}\nhooks: []\nplugins: []\n")
+    done = build(tmp_path / "site", "--config-file", str(config))
+    assert (done.returncode != 0) == is_dead
+    assert (link in done.stderr) == is_dead
 
 
 class Loads(HTMLParser):

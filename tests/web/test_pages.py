@@ -343,6 +343,26 @@ def test_a_record_that_is_not_there_is_a_page_too(reader, keep, name):
     assert outline.all("script") == []
 
 
+@pytest.mark.parametrize(
+    ("address", "status"),
+    [("/preregistration", 404), ("/v2/tests", 404), ("/tests/mcnemar/more", 404), ("/logout", 405)],
+)
+def test_an_address_without_a_page_is_answered_by_one_where_a_browser_asks(browser, address, status):
+    answer = browser.get(address, headers={"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
+    assert (answer.status_code, answer.headers["content-type"]) == (status, "text/html; charset=utf-8")
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert "<h1>Nothing is here</h1>" in answer.text
+    assert 'href="/preregistrations"' in answer.text
+    assert ("allow" in answer.headers) == (status == 405)
+    program = browser.get(address, headers={"Accept": "*/*"})
+    assert (program.status_code, program.json()["status"]) == (status, status)
+
+
+def test_what_programs_read_stays_a_problem_document(browser):
+    answer = browser.get("/v1/nonesuch", headers={"Accept": "text/html"})
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+
+
 def test_another_projects_record_is_not_there(reader, keep, others):
     keep("draft", "theirs", of=others)
     assert page(reader, "/preregistrations/theirs", 404)

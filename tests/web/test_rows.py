@@ -35,6 +35,7 @@ def test_rows_are_sealed_until_the_verdict_and_whole_after_it(service: Service, 
     assert service.run_jobs() == 1
     got = service.client.get(path)
     assert got.headers["content-type"] == "text/csv; charset=utf-8"
+    assert len(got.headers.multi_items()) == len(got.headers)  # each is sent once
     assert got.headers["content-disposition"] == f'attachment; filename="{prereg_id}.csv"'
     assert visitor.get(page).text == got.text
     found = read(got.text)

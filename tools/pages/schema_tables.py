@@ -16,6 +16,7 @@ _BOUNDS = (
     ("exclusiveMaximum", "below"),
 )
 _WORDS = {"number": "number", "integer": "whole number", "boolean": "true or false", "null": "null"}
+_ANY = "any JSON"
 _PLAIN_BOUND = 10**8
 """Bounds of this size and more only keep absurd values out, and are not shown."""
 
@@ -25,10 +26,12 @@ def tables(schema: Schema, *, defaults: bool, without: frozenset[str] = frozense
 
     `defaults`: show what a field is when left out. `without`: fields of the first table left out.
     """
-    parts = [_table(schema, defaults, without)]
+    definitions = schema.get("$defs", {})
+    parts = [_table(schema, definitions, defaults, without)]
     for name in _nested(schema, without):
-        inner = schema["$defs"][name]
-        parts.append(f"### {name}\n\n{plain(inner.get('description', ''))}\n\n{_table(inner, defaults)}")
+        inner = definitions[name]
+        words = plain(inner.get("description", ""))
+        parts.append(f"### {name}\n\n{words}\n\n{_table(inner, definitions, defaults)}")
     return "\n\n".join(parts)
 
 
@@ -37,13 +40,13 @@ def plain(text: str) -> str:
     return re.sub(r"\s*\n\s*", " ", text.strip()).replace("``", "`")
 
 
-def _table(schema: Schema, defaults: bool, without: frozenset[str] = frozenset()) -> str:
+def _table(schema: Schema, definitions: Schema, defaults: bool, without: frozenset[str] = frozenset()) -> str:
     header = ["field", "type", "default", "what it is"] if defaults else ["field", "type", "what it is"]
     rows = [header, ["---"] * len(header)]
     for name, field in schema["properties"].items():
         if name in without:
             continue
-        row = [f"`{name}`", type_words(field), plain(_description(field, schema))]
+        row = [f"`{name}`", type_words(field, definitions), plain(_description(field, schema))]
         if defaults:
             row.insert(2, _default(name, field, schema))
         rows.append(row)
@@ -63,35 +66,36 @@ def _default(name: str, field: Schema, schema: Schema) -> str:
     return f"`{json.dumps(field.get('default'))}`"
 
 
-def type_words(field: Schema) -> str:
-    """The type in words, with its choices and bounds."""
+def type_words(field: Schema, definitions: Schema) -> str:
+    """The type in words, with its choices and bounds. Only records have a table that a link can lead to."""
     if "$ref" in field:
-        return f"[{_name(field)}](#{_name(field).lower()})"
+        name, referred = _name(field), definitions[_name(field)]
+        return f"[{name}](#{name.lower()})" if "properties" in referred else type_words(referred, definitions)
     if "const" in field:
         return f"`{field['const']}`"
     if "enum" in field:
         return ", ".join(f"`{choice}`" for choice in field["enum"])
     choices = field.get("anyOf") or field.get("oneOf")
     if choices:
-        return " or ".join(dict.fromkeys(type_words(choice) for choice in choices))
+        return " or ".join(dict.fromkeys(type_words(choice, definitions) for choice in choices))
     match field.get("type"):
         case "array":
-            return _list_words(field)
+            return _list_words(field, definitions)
         case "object":
             keys = field.get("propertyNames", {}).get("enum")
             by = ", ".join(f"`{key}`" for key in keys) if keys else "name"
             inner = field.get("additionalProperties", *field.get("patternProperties", {}).values())
-            return f"{type_words(inner)} by {by}" if isinstance(inner, dict) else "object"
+            return f"{type_words(inner, definitions)} by {by}" if isinstance(inner, dict) else "object"
         case "string":
             return "text"
         case other:
-            return _WORDS.get(str(other), "any") + _bounds(field)
+            return _WORDS.get(str(other), _ANY) + _bounds(field)
 
 
-def _list_words(field: Schema) -> str:
+def _list_words(field: Schema, definitions: Schema) -> str:
     if "prefixItems" in field:
-        return "list of " + " and ".join(type_words(item) for item in field["prefixItems"])
-    return f"list of {type_words(field.get('items', {}))}"
+        return "list of " + " and ".join(type_words(item, definitions) for item in field["prefixItems"])
+    return f"list of {type_words(field.get('items', {}), definitions)}"
 
 
 def _bounds(field: Schema) -> str:

@@ -32,11 +32,13 @@ class Coverage:
             self._cells[key] = n, replicates, bytearray(n * replicates)
         self.expected = total
         self.received = 0
+        self._in: dict[Key, int] = {}
 
     def place(self, batch: OpenBatch) -> str | None:
         """Fill the cells of a batch; what is wrong with it, if anything is."""
         facts = batch.facts
-        cell = self._cells.get((facts.population, facts.arm, facts.endpoint))
+        key = facts.population, facts.arm, facts.endpoint
+        cell = self._cells.get(key)
         if cell is None:
             return f"batch {facts.sequence} is of an arm or endpoint that the plan does not expect"
         n, replicates, filled = cell
@@ -50,7 +52,15 @@ class Coverage:
                 return f"batch {facts.sequence} has a second result for an item, arm and endpoint"
             filled[at] = 1
         self.received += facts.n
+        self._in[key] = self._in.get(key, 0) + facts.n
         return None
+
+    def least(self, population: str) -> int:
+        """The fewest items that an arm of a population has a result of, on any endpoint, in all replicates."""
+        return min(
+            (self._in.get(key, 0) // cell[1] for key, cell in self._cells.items() if key[0] == population),
+            default=0,
+        )
 
 
 def _expected(plan: dict[str, Any]) -> Iterator[tuple[Key, int, int]]:

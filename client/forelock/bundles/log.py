@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from forelock.bundles.container import Reader
@@ -12,15 +11,15 @@ from forelock.bundles.faults import Broken
 from forelock.bundles.findings import Report
 from forelock.bundles.receipts import Entry
 from forelock.transparency import merkle
-from forelock.transparency.checkpoints import Checkpoint, open_checkpoint, read_checkpoint
+from forelock.transparency.checkpoints import Checkpoint, open_checkpoint
 from forelock.transparency.encoding import base64_bytes, base64_text
 from forelock.transparency.faults import Malformed, TransparencyFault, Unproven
-from forelock.transparency.handovers import Handover, follow
-from forelock.transparency.notes import MAX_BYTES, VerifierKey
+from forelock.transparency.logs import Log, open_chain
 
 NOTE = re.compile(r"checkpoints/([0-9]{1,19})\.note")
 MAX_PATH = 1 << 13
 MAX_HASHES = 64
+MAX_NOTE, MAX_STAMPED = 1 << 16, 1_000
 
 
 class Prover(Protocol):
@@ -28,34 +27,6 @@ class Prover(Protocol):
 
     def __call__(self, first: int, second: int) -> Sequence[bytes] | None:
         """The consistency proof, None where there is none. It need not be trusted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Log:
-    """A log with its keys, which follow from one another, and one checkpoint of it that the last key signed."""
-
-    keys: tuple[VerifierKey, ...]
-    handovers: tuple[Handover, ...]
-    checkpoint: Checkpoint
-
-    def checkpoint_of(self, note: bytes | str) -> Checkpoint:
-        """A checkpoint of this log, under whichever of its names and keys.
-
-        Raises:
-            TransparencyFault: it is none.
-        """
-        name = read_checkpoint(note).origin
-        named = [key for key in self.keys if key.name == name]
-        if not named:
-            raise Unproven(f"it is of another log, {name}")
-        return open_checkpoint(note, named, origin=name)
-
-    def lost(self, old: Checkpoint) -> Handover | None:
-        """The resumption that gave up what a checkpoint covers, if one did."""
-        for each in self.handovers:
-            if each.is_resumption and each.before.name == old.origin and old.size > each.size:
-                return each
-        return None
 
 
 def path_text(hashes: Iterable[bytes]) -> bytes:
@@ -84,14 +55,11 @@ def open_log(note: str, keys: Sequence[str], handovers: Sequence[Entry]) -> Log:
     """
     if not keys:
         raise Broken("the bundle names no key")
-    named = [VerifierKey.parse(each) for each in keys]
     notes = [each.body.get("note") for each in handovers]
     if not all(isinstance(each, str) for each in notes):
         raise Broken("a change of the log's key has no note")
-    followed = follow(named[0], [str(each) for each in notes])
-    if [named[0], *(each.after for each in followed)] != named or len(followed) != len(handovers):
-        raise Broken("the keys of the bundle are not those that the entries of the log lead to")
-    return Log(tuple(named), tuple(followed), open_checkpoint(note, [named[-1]], origin=named[-1].name))
+    named, followed = open_chain(keys, [str(each) for each in notes])
+    return Log(named, followed, open_checkpoint(note, [named[-1]], origin=named[-1].name))
 
 
 def check_handovers(log: Log, entries: Sequence[Entry]) -> None:
@@ -107,15 +75,20 @@ def check_handovers(log: Log, entries: Sequence[Entry]) -> None:
 def check_old(reader: Reader, log: Log) -> Iterator[tuple[int, bytes]]:
     """The older checkpoints of a bundle, each after showing that the newest one follows from it.
 
+    A note is given where a stamp is of it, and is empty elsewhere.
+
     Raises:
         Broken: a proof is not there, or a note is of another size than it is named for.
         TransparencyFault: a note or a proof does not hold.
     """
+    stamped = {name.rpartition(".")[0] for name in reader.members if name.endswith((".tsr", ".ots"))}
+    if len(stamped) > MAX_STAMPED:
+        raise Broken(f"the bundle holds stamps of more than {MAX_STAMPED} checkpoints")
     for name in reader.members:
         found = NOTE.fullmatch(name)
         if found is None:
             continue
-        note = reader.read(name, MAX_BYTES)
+        note = reader.read(name, MAX_NOTE)
         old = log.checkpoint_of(note)
         if str(old.size) != found[1]:
             raise Broken(f"{name} is a checkpoint of another size")
@@ -123,7 +96,7 @@ def check_old(reader: Reader, log: Log) -> Iterator[tuple[int, bytes]]:
         if path is None and old.size != log.checkpoint.size:
             raise Broken(f"{name} has no proof beside it")
         _follows(old, path or (), log.checkpoint)
-        yield old.size, note
+        yield old.size, note if name.removesuffix(".note") in stamped else b""
     proofs = {
         int(name.split("/")[1].split(".")[0]) for name in reader.members if name.endswith(".consistency")
     }
@@ -136,13 +109,7 @@ def check_old(reader: Reader, log: Log) -> Iterator[tuple[int, bytes]]:
 def check_kept(reader: Reader, log: Log, name: str, note: bytes, report: Report, ask: Prover | None) -> None:
     """Show that the bundle's checkpoint follows from one that somebody kept, or the other way round."""
     try:
-        kept = log.checkpoint_of(note)
-        lost = log.lost(kept)
-        if lost is not None:
-            raise Unproven(
-                f"the log was begun anew from entry {lost.size}, and entries up to {kept.size} that this checkpoint "
-                f"covers were given up: {lost.reason}"
-            )
+        kept = log.require_kept(note)
         newest = log.checkpoint
         old, new = (kept, newest) if kept.size <= newest.size else (newest, kept)
         path: Sequence[bytes] | None = () if old.size == new.size else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -19,10 +18,10 @@ from forelock.bundles.verifying import Kept, Recompute, exit_status, verify
 from forelock.bundles.words import as_json, as_text
 from forelock.client import Client
 from forelock.commands.common import bare, command, positive, show, tell
-from forelock.problem import FileFault, ForelockError
-from forelock.transparency import merkle
-from forelock.transparency.checkpoints import open_checkpoint, read_checkpoint
+from forelock.problem import FileFault, ForelockError, ForelockProblem
+from forelock.transparency.checkpoints import read_checkpoint
 from forelock.transparency.faults import TransparencyFault
+from forelock.transparency.logs import open_newest, require_grown
 from forelock.transparency.notes import MAX_BYTES, VerifierKey
 from forelock.witness import WitnessFault, read_certificates
 
@@ -33,7 +32,7 @@ exit status:
  12  … and one is inconclusive          4  … and the verdict is invalid
   1  everything holds, and there is no verdict in it yet
   3  a hash, a proof or a signature does not hold, or the file is no whole bundle
-  5  computed again here the verdict differs, which another machine or library may explain
+  5  judged again here numbers differ, each within what another machine, library or release explains
   2  the command line is wrong, or a file cannot be read
 of several hypotheses the first of 4, 12, 10, 11, 0 that is present
 """
@@ -127,27 +126,40 @@ def _bundle(options: argparse.Namespace, client: Client) -> int:
 
 
 def _checkpoint(options: argparse.Namespace, client: Client) -> int:
+    there = os.path.exists(options.file)
+    if there:
+        read_checkpoint_file(options.file)
     note = client.checkpoint()
     try:
-        newest = open_checkpoint(note, options.key) if options.key else read_checkpoint(note)
-        if os.path.exists(options.file):
-            _require_grown(options, client, note)
+        log = open_newest(note, *_keys(client), trusted=options.key)
+        if there:
+            require_grown(log, _kept_bytes(options.file), lambda first, second: _proof(client, first, second))
     except TransparencyFault as fault:
-        raise ForelockError(f"the service's checkpoint was not kept: {fault}") from None
+        stays = f"; {options.file} stays as it is, and another log is kept in another file" if there else ""
+        raise ForelockError(f"the service's checkpoint was not kept: {fault}{stays}") from None
     with _replacing(options.file) as file:
         file.write(note.encode())
+    newest, key = log.checkpoint, log.keys[-1]
+    if not there and not options.key:
+        tell(
+            f"the service itself named the key {text.plain(key)}: ask whoever runs it for the key by another way, "
+            "and name that with --key"
+        )
     said = f"{options.file}: the ledger of {newest.origin} with {newest.size} entries"
-    return show(options, {"file": options.file, "origin": newest.origin, "size": newest.size}, said)
-
-
-def _require_grown(options: argparse.Namespace, client: Client, note: str) -> None:
-    """Refuse a checkpoint that the kept one does not lead to: the kept one stays."""
-    _, size = read_checkpoint_file(options.file)
-    old, new = read_checkpoint(_kept_bytes(options.file)), read_checkpoint(note)
-    proof = _proof(client, old.size, new.size) if 0 < size < new.size else ()
-    merkle.verify_consistency(
-        size1=old.size, root1=old.root, size2=new.size, root2=new.root, proof=proof or ()
+    return show(
+        options,
+        {"file": options.file, "origin": newest.origin, "size": newest.size, "key": str(key)},
+        text.plain(said),
     )
+
+
+def _keys(client: Client) -> tuple[list[str], list[str]]:
+    """The log's keys, oldest first, and the handovers between them, as the service tells them: to be checked."""
+    signers = client.ledger_keys()
+    whole = all(isinstance(each, dict) and isinstance(each.get("vkey"), str) for each in signers)
+    if not whole or not all(isinstance(each.get("handover"), str) for each in signers[1:]):
+        raise ForelockProblem(200, "not_forelock", "the service does not tell which keys sign its ledger")
+    return [each["vkey"] for each in signers], [each["handover"] for each in signers[1:]]
 
 
 def _verify(options: argparse.Namespace) -> int:
@@ -171,9 +183,9 @@ def _verify(options: argparse.Namespace) -> int:
             client.close()
     status = exit_status(report)
     if options.json:
-        print(json.dumps(as_json(report, options.file, status), indent=2, ensure_ascii=False))
+        print(text.json_text(as_json(report, options.file, status)))
     else:
-        print(as_text(report, options.file, status))
+        print(text.mask(as_text(report, options.file, status)))
     return status
 
 

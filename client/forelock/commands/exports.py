@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import base64
 import binascii
-import json
 import os
 import sys
 from collections.abc import Mapping
@@ -14,11 +13,11 @@ from typing import Any
 
 from forelock import files, text
 from forelock.client import Client
-from forelock.commands.common import bare, command, group
-from forelock.problem import FileFault, ForelockProblem
+from forelock.commands.common import bare, command, group, put_out
+from forelock.problem import FileFault, ForelockError, ForelockProblem
 from forelock.witness import Found, Kind, Stamp, WitnessFault, read_certificates, verify
 from forelock.witness.found import KINDS, require_size
-from forelock.witness.opentimestamps import MAGIC
+from forelock.witness.opentimestamps import MAGIC, merge
 
 FORMATS = {"intoto": "lock.intoto.json", "dsse": "lock.dsse.json", "prml": "prml"}
 VERIFIED, NOT_PROVEN, BROKEN = 0, 1, 3
@@ -66,16 +65,15 @@ def add(commands: Any) -> None:
 def _export(options: argparse.Namespace, client: Client) -> int:
     content = client.export(options.id, FORMATS[options.format], hypothesis=options.hypothesis)
     if options.output is None:
-        sys.stdout.write(content.decode())
-    else:
-        _write(options.output, content)
+        return put_out(content)
+    _write(options.output, content)
     return 0
 
 
 def _save(options: argparse.Namespace, client: Client) -> int:
     found = client.stamps(options.id)
     if options.json:
-        print(json.dumps({"items": found}, indent=2))
+        print(text.json_text({"items": found}))
     files: dict[Path, bytes] = {}
     for each in found:
         files |= _files(options.directory, each)
@@ -84,10 +82,10 @@ def _save(options: argparse.Namespace, client: Client) -> int:
             options.directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise FileFault(f"{options.directory}: {error.strerror or 'cannot be made'}") from error
-    for path, content in files.items():
+    for path, content in _joined(files).items():
         _write(path, content)
         if not options.json:
-            print(path)
+            print(text.plain(path))
     if not found and not options.json:
         print("no witness has stamped this record yet")
     return 0
@@ -107,6 +105,30 @@ def _files(directory: Path, stamp: Mapping[str, Any]) -> dict[Path, bytes]:
         }
     except (KeyError, StopIteration, TypeError, ValueError, AttributeError, binascii.Error):
         raise ForelockProblem(200, "not_forelock", "the answer holds what is no stamp") from None
+
+
+def _joined(made: Mapping[Path, bytes]) -> dict[Path, bytes]:
+    """The files with what was saved before, which whoever answers cannot take away.
+
+    Raises:
+        ForelockError: what is there is of another checkpoint or entry.
+    """
+    joined = {}
+    for path, content in made.items():
+        before = files.read_bytes(str(path)) if path.exists() else content
+        if path.suffix == ".tsr":
+            content = before  # the first one is the earliest
+        elif path.suffix == ".ots":
+            try:
+                content = content if before == content else merge(before, content)
+            except WitnessFault as fault:
+                raise ForelockError(f"{path}: stays as it is: {fault}") from None
+        elif before != content:
+            raise ForelockError(
+                f"{path}: stays as it is: the service answers another one now; save into another directory, and compare"
+            )
+        joined[path] = content
+    return joined
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -136,11 +158,7 @@ def _check(options: argparse.Namespace) -> int:
         print(f"forelock: {text.plain(str(fault))}", file=sys.stderr)
         return BROKEN
     if options.json:
-        print(
-            json.dumps(
-                {"state": found.state, "sentences": list(found.sentences)}, indent=2, ensure_ascii=False
-            )
-        )
+        print(text.json_text({"state": found.state, "sentences": list(found.sentences)}))
     else:
         for sentence in found.sentences:
             print(text.plain(sentence))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from forelock import files, text
-from forelock.commands.common import either, setting, show, takes_columns, tell
+from forelock.commands.common import either, proportion, setting, show, takes_columns, tell
 from forelock.local import Local
 from forelock.problem import FileFault, ForelockProblem
 
@@ -26,6 +27,9 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--margin", help="the loss that would be accepted: 2pp, or 0.5score")
     parser.add_argument(
+        "--range", metavar="LOW..HIGH", help="the least and the greatest score there can be, e.g. 1..5"
+    )
+    parser.add_argument(
         "--cluster", metavar="NAME", help="where the file says what items share, e.g. conversation"
     )
     parser.add_argument("--metric", metavar="NAME", help="which measure, where the file has several")
@@ -34,7 +38,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--format", help="what wrote the files, where it cannot be told")
     parser.add_argument("--missing", choices=("exclude_pair", "fail"), default="exclude_pair",
                         help="items without a result in one arm: leave out, or count as 0")  # fmt: skip
-    parser.add_argument("--alpha", type=float, default=0.05, help="two-sided level (default 0.05)")
+    parser.add_argument("--alpha", type=proportion, default=0.05, help="two-sided level (default 0.05)")
     parser.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE",
                         help="a line of the import section (docs/imports.md), e.g. limit=missing")  # fmt: skip
     parser.add_argument(
@@ -47,7 +51,7 @@ def add(commands: Any) -> None:
     parser.add_argument("file", help="CSV or NDJSON: item_id, arm and value; perhaps cluster")
     takes_columns(parser, "item_id, arm, value or cluster")
     parser.add_argument("--lower", action="store_true", help="lower values are better")
-    parser.add_argument("--alpha", type=float, default=0.05, help="level over all pairs (default 0.05)")
+    parser.add_argument("--alpha", type=proportion, default=0.05, help="level over all pairs (default 0.05)")
 
 
 def _gate(options: argparse.Namespace, asked_of: Client | Local) -> int:
@@ -56,11 +60,19 @@ def _gate(options: argparse.Namespace, asked_of: Client | Local) -> int:
     if options.plan is not None:
         return _by_plan(options, asked_of)
     from forelock import gate_text
-    from forelock.gating import Asked, rows_of
+    from forelock.gate_ways import Asked
+    from forelock.gating import rows_of
 
     fields = dict(setting(each) for each in options.set)
     asked = Asked(
-        options.margin, options.metric, options.cluster, options.slice, options.arms, options.format, fields
+        options.margin,
+        options.metric,
+        options.cluster,
+        options.slice,
+        options.arms,
+        options.format,
+        fields,
+        options.range,
     )
     rows = rows_of(asked_of, options.inputs, asked)
     found = asked_of.compare({**rows.body, "alpha": options.alpha, "missing": options.missing})
@@ -101,14 +113,18 @@ def _by_plan(options: argparse.Namespace, client: Client | Local) -> int:
 
 
 def _rank(options: argparse.Namespace, asked_of: Client | Local) -> int:
+    from forelock.hints import Refused, helped
     from forelock.ranking import ranked_text, request_of
 
-    asked, remarks = request_of(options.file, dict(setting(each) for each in options.set))
-    request = asked | {"alpha": options.alpha}
-    if options.lower:
-        request["better"] = "lower"
+    def ranked(columns: Mapping[str, str]) -> tuple[dict[str, Any], tuple[str, ...]]:
+        arms, remarks = request_of(options.file, columns)
+        request = arms | {"alpha": options.alpha} | ({"better": "lower"} if options.lower else {})
+        return asked_of.run(LEADERBOARD, request, timeout=options.timeout), remarks
+
     try:
-        answer = asked_of.run(LEADERBOARD, request, timeout=options.timeout)
+        answer, remarks = ranked(dict(setting(each) for each in options.set))
+    except Refused as refused:
+        raise helped(ranked, refused) from None
     except ForelockProblem as problem:
         if problem.code == "not_found":
             tell("several arms cannot be ranked here: neither this version nor the service has a leaderboard")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 from pathlib import Path
@@ -148,7 +147,7 @@ def _check(options: argparse.Namespace, client: Client) -> int:
         status = status or int(read_["problem"] is not None)
     lines = [line for one, each in zip(ones, found, strict=True) for line in _told(one, each, items)]
     if not isinstance(section, dict):
-        lines += ["", '"import": ' + json.dumps(found[0]["survey"]["section"], indent=2, ensure_ascii=False)]
+        lines += ["", '"import": ' + text.json_text(found[0]["survey"]["section"])]
         lines.append("paste this into the plan and look at every line: it says what the file leaves open")
     show(options, found, "\n".join(lines))
     return status

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
 from forelock import files, text
 from forelock.client import Client
-from forelock.commands.common import command, group, show, show_ended, tell
+from forelock.commands.common import command, group, put_out, show, show_ended, tell
 from forelock.problem import FileFault
 
 EVENTS = (
@@ -216,7 +215,6 @@ def _delete_link(options: argparse.Namespace, client: Client) -> int:
 def _badge(options: argparse.Namespace, client: Client) -> int:
     content = client.badge(options.id)
     if options.output is None:
-        sys.stdout.write(content.decode())
-        return 0
+        return put_out(content)
     files.write_bytes(options.output, content)
     return 0

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from forelock import text
-from forelock.commands.common import either, positive, setting, show
+from forelock.commands.common import either, positive, proportion, setting, show
 from forelock.local import Local
 from forelock.problem import FileFault
 
@@ -28,18 +28,24 @@ def add(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument("--cluster", metavar="NAME", help="of result files: where they say what items share")
     parser.add_argument("--metric", metavar="NAME", help="of result files: which measure")
+    parser.add_argument(
+        "--arms", metavar="BASE,CAND", help="of result files: which arms, where one holds several"
+    )
+    parser.add_argument("--format", help="of result files: what wrote them, where it cannot be told")
     parser.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE",
                         help="of result files: a line of the import section, e.g. item_id=id")  # fmt: skip
     _add_common(parser)
 
     parser = either(commands, "audit", _audit, "What two published accuracies on the same items can show.")
     parser.add_argument("-n", type=positive, required=True, help="items")
-    parser.add_argument("-a", "--candidate", type=float, required=True, help="one accuracy, a proportion")
     parser.add_argument(
-        "-b", "--baseline", type=float, required=True, help="the other one's, which is the baseline"
+        "-a", "--candidate", type=proportion, required=True, help="one accuracy: 0.65 or 65%%"
+    )
+    parser.add_argument(
+        "-b", "--baseline", type=proportion, required=True, help="the other one's, which is the baseline"
     )
     parser.add_argument("--clusters", type=positive, metavar="G", help="conversations, documents or the like")
-    parser.add_argument("--icc", type=float, help="how alike items of a cluster are (default 0.05)")
+    parser.add_argument("--icc", type=proportion, help="how alike items of a cluster are (default 0.05)")
     _add_common(parser)
 
 
@@ -47,7 +53,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--effect", action="append", metavar="SIZE", help="a true difference, e.g. 2pp; may be repeated"
     )
-    parser.add_argument("--alpha", type=float, default=0.05, help="two-sided level (default 0.05)")
+    parser.add_argument("--alpha", type=proportion, default=0.05, help="two-sided level (default 0.05)")
 
 
 def _resolve(options: argparse.Namespace, asked_of: Client | Local) -> int:
@@ -75,16 +81,22 @@ def _resolve(options: argparse.Namespace, asked_of: Client | Local) -> int:
 
 def _pilot(options: argparse.Namespace, asked_of: Client | Local) -> tuple[dict[str, Any], list[str]]:
     """Columns of a pilot's file, or of two result files as a gate reads them; and what that took for what."""
-    from forelock.gating import Asked, rows_of
+    from forelock.gate_ways import Asked
+    from forelock.gating import rows_of
     from forelock.pilot_files import is_pilot, paired_pilot, read_pilot
 
     if len(options.inputs) > 2:
         raise FileFault("resolve takes a pilot's file, or two result files, the baseline's first")
     if len(options.inputs) == 2 or not is_pilot(options.inputs[0]):
         fields = dict(setting(each) for each in options.set)
-        rows = rows_of(
-            asked_of, options.inputs, Asked(metric=options.metric, cluster=options.cluster, fields=fields)
+        asked = Asked(
+            metric=options.metric,
+            cluster=options.cluster,
+            arms=options.arms,
+            form=options.format,
+            fields=fields,
         )
+        rows = rows_of(asked_of, options.inputs, asked)
         return paired_pilot(rows.body), [text.wrapped(f"note: {each}") for each in rows.remarks]
     (pilot, *others) = read_pilot(options.inputs[0])
     if others:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import TYPE_CHECKING, Any
 
 from forelock import files, text
@@ -45,5 +44,5 @@ def _tests(options: argparse.Namespace, client: Client | Local) -> int:
     test = client.describe(options.name)
     lines = [f"{test['name']}: {text.plain(test['title'])}"]
     lines += [text.plain(test["summary"])] if test.get("summary") else []
-    lines += ["example request:", json.dumps(test.get("example"), indent=2, ensure_ascii=False)]
+    lines += ["example request:", text.json_text(test.get("example"))]
     return show(options, test, "\n".join(lines))

@@ -8,6 +8,9 @@ from contextlib import contextmanager
 from datetime import datetime
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
 from cryptography.utils import CryptographyDeprecationWarning
 from cryptography.x509 import verification
 from cryptography.x509.oid import ExtendedKeyUsageOID
@@ -17,7 +20,20 @@ from forelock.witness.found import WitnessFault, printable
 MAX_CERTIFICATES = 32
 MAX_ROOTS_BYTES = 4 * 1024 * 1024
 
+LEAST_RSA_BITS, LEAST_CURVE_BITS = 2048, 224
+"""Keys below are not worth a proof (NIST SP 800-131A): whoever can afford to breaks one of them signs what he likes."""
+
 Certificates = Sequence[x509.Certificate]
+UNREADABLE = (
+    ValueError,
+    TypeError,
+    OverflowError,
+    UnsupportedAlgorithm,
+    x509.InvalidVersion,
+    x509.DuplicateExtension,
+    x509.UnsupportedGeneralNameType,
+)
+"""What `cryptography` raises of a certificate that was damaged, when a part of it is asked for."""
 
 
 @contextmanager
@@ -38,11 +54,48 @@ def read_certificates(pem: bytes) -> list[x509.Certificate]:
     if len(pem) > MAX_ROOTS_BYTES:
         raise WitnessFault(f"the file of roots has more than {MAX_ROOTS_BYTES} bytes")
     try:
-        return x509.load_pem_x509_certificates(pem)
-    except ValueError as error:
+        found = x509.load_pem_x509_certificates(pem)
+        for each in found:
+            _read_names(each)
+    except UNREADABLE as error:
         raise WitnessFault(
             "the file of roots holds no certificate in PEM, or one that cannot be read"
         ) from error
+    return found
+
+
+def read_certificate(der: bytes) -> x509.Certificate:
+    """A certificate of a time stamp, of which the parts that are asked for later can be read.
+
+    Raises:
+        WitnessFault: it was damaged.
+    """
+    try:
+        found = x509.load_der_x509_certificate(der)
+        _read_names(found)
+    except UNREADABLE as error:
+        raise WitnessFault("a certificate in the time stamp cannot be read") from error
+    return found
+
+
+def _read_names(certificate: x509.Certificate) -> None:
+    """Have what is parsed only when it is asked for parsed here."""
+    _ = certificate.issuer, certificate.subject, certificate.serial_number
+    _ = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+
+
+def require_strong(key: CertificatePublicKeyTypes, what: str) -> None:
+    """Refuse a key that somebody else may have computed.
+
+    Raises:
+        WitnessFault: RSA below 2,048 bits, or a curve below 224.
+    """
+    if isinstance(key, rsa.RSAPublicKey) and key.key_size < LEAST_RSA_BITS:
+        raise WitnessFault(
+            f"the {what} has an RSA key of {key.key_size} bits; {LEAST_RSA_BITS} are the least"
+        )
+    if isinstance(key, ec.EllipticCurvePublicKey) and key.key_size < LEAST_CURVE_BITS:
+        raise WitnessFault(f"the {what} has a curve of {key.key_size} bits; {LEAST_CURVE_BITS} are the least")
 
 
 def require_time_stamping(certificate: x509.Certificate, at: datetime) -> None:
@@ -59,7 +112,7 @@ def require_time_stamping(certificate: x509.Certificate, at: datetime) -> None:
         )
     try:
         extensions = certificate.extensions
-    except (ValueError, x509.DuplicateExtension, x509.UnsupportedGeneralNameType) as error:
+    except UNREADABLE as error:
         raise WitnessFault(f"the certificate of {name} has extensions that cannot be read") from error
     try:
         usage = extensions.get_extension_for_class(x509.ExtendedKeyUsage)
@@ -103,11 +156,13 @@ def require_chain(leaf: x509.Certificate, others: Certificates, given: Certifica
         .build_client_verifier()
     )
     try:
-        verifier.verify(leaf, way)
-    except (verification.VerificationError, ValueError) as error:
+        chain = verifier.verify(leaf, way).chain
+    except (verification.VerificationError, *UNREADABLE) as error:
         raise WitnessFault(
             f"the certificate of {name_of(leaf)} does not lead to a root that was given, as of {at:%Y-%m-%d}"
         ) from error
+    for each in chain:
+        require_strong(each.public_key(), f"certificate of {name_of(each)}")
 
 
 def _may_sign_certificates(

@@ -11,11 +11,12 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.asn1 import TLV
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509 import ObjectIdentifier
 
 from forelock.witness import asn1
-from forelock.witness.chain import MAX_CERTIFICATES
+from forelock.witness.chain import MAX_CERTIFICATES, UNREADABLE, read_certificate, require_strong
 from forelock.witness.found import WitnessFault
 
 HASHES: dict[str, hashes.HashAlgorithm] = {
@@ -90,10 +91,7 @@ def _certificates(signed: asn1.SignedData) -> list[x509.Certificate]:
     elements = [each for each in signed.certificates or [] if asn1.tag(each) == CONSTRUCTED_SEQUENCE]
     if len(elements) > MAX_CERTIFICATES:
         raise WitnessFault(f"the time stamp brings more than {MAX_CERTIFICATES} certificates")
-    try:
-        return [x509.load_der_x509_certificate(asn1.whole(each)) for each in elements]
-    except ValueError as error:
-        raise WitnessFault("a certificate in the time stamp cannot be read") from error
+    return [read_certificate(asn1.whole(each)) for each in elements]
 
 
 def _certificate_of(signer: asn1.Signer, candidates: Sequence[x509.Certificate]) -> x509.Certificate:
@@ -113,7 +111,7 @@ def _certificate_of(signer: asn1.Signer, candidates: Sequence[x509.Certificate])
 def _key_identifier(certificate: x509.Certificate) -> bytes | None:
     try:
         return certificate.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value.digest
-    except (x509.ExtensionNotFound, ValueError):
+    except (x509.ExtensionNotFound, *UNREADABLE):
         return None
 
 
@@ -179,7 +177,8 @@ def _require_signature(
     signer: asn1.Signer, certificate: x509.Certificate, digest: hashes.HashAlgorithm
 ) -> None:
     oid = asn1.algorithm_oid(signer.signature_algorithm, "signature's algorithm").dotted_string
-    key, signed = certificate.public_key(), _signed_bytes(signer)
+    key, signed = _key_of(certificate), _signed_bytes(signer)
+    require_strong(key, "time stamp's signer")
     try:
         if isinstance(key, rsa.RSAPublicKey) and (oid == RSA or oid in RSA_WITH):
             key.verify(signer.signature, signed, padding.PKCS1v15(), _agreed(RSA_WITH.get(oid), digest))
@@ -196,6 +195,14 @@ def _require_signature(
         raise WitnessFault(
             "the time stamp's signature is not its authority's: it was altered or forged"
         ) from None
+
+
+def _key_of(certificate: x509.Certificate) -> CertificatePublicKeyTypes:
+    """The key of a certificate, which may be one that the reader's file brought."""
+    try:
+        return certificate.public_key()
+    except UNREADABLE as error:
+        raise WitnessFault("the key of the time stamp's signer cannot be read") from error
 
 
 def _agreed(named: hashes.HashAlgorithm | None, digest: hashes.HashAlgorithm) -> hashes.HashAlgorithm:

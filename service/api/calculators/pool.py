@@ -53,14 +53,16 @@ class _Calculator:
     busy: bool = False
     """A call was sent, and its outcome has not come."""
 
-    async def call(self, pieces: Sequence[bytes]) -> object:
-        """Send a call and wait for its outcome."""
+    async def call(self, pieces: list[bytes]) -> object:
+        """Send a call and wait for its outcome; `pieces` is empty then."""
         loop, begun, self.busy = asyncio.get_running_loop(), False, True
         try:
             if not self.process_id:
                 (self.process_id,) = struct.unpack("!Q", await self._receive(loop, 8))
-            for piece in pieces:
-                await loop.sock_sendall(self.socket, piece)
+            # A body is let go as it is sent: its outcome may take several times its size.
+            pieces.reverse()
+            while pieces:
+                await loop.sock_sendall(self.socket, pieces.pop())
             while isinstance(outcome := await self._message(loop), Begun):
                 begun = True
         except (OSError, EOFError):
@@ -216,6 +218,7 @@ class Calculators:
             CalculatorLost: it took longer, or too much memory.
         """
         call = packed((function, arguments, seconds), body)
+        del body  # what the caller does not keep is held by nobody once it is sent
         outcome = await _while_connected(request, self._call(project_of(request), call))
         if isinstance(outcome, Broken):
             ERRORS.error("a calculator failed", extra={"fields": outcome.location})
@@ -230,14 +233,15 @@ class Calculators:
         while self._idle:
             self._idle.pop().end()
 
-    async def _call(self, project: str, pieces: Sequence[bytes]) -> object:
+    async def _call(self, project: str, pieces: list[bytes]) -> object:
+        reusable = sum(map(len, pieces)) <= KEPT_BYTES
         await self._enter(project)
         calculator: _Calculator | None = None
         keep = False
         try:
             calculator = self._kept() or await self._another()
             outcome = await calculator.call(pieces)
-            keep = self._open and sum(map(len, pieces)) <= KEPT_BYTES
+            keep = self._open and reusable
             return outcome
         finally:
             if calculator is not None and keep:

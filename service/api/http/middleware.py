@@ -96,7 +96,8 @@ class _Exchange:
     def _add_headers(self, message: MutableMapping[str, Any]) -> None:
         headers = list(message.get("headers", ()))
         names = {name for name, _ in headers}
-        headers += [(b"x-request-id", self._id), *_SAFE_HEADERS]
+        headers.append((b"x-request-id", self._id))
+        headers += (each for each in _SAFE_HEADERS if each[0] not in names)
         if b"cache-control" not in names:
             headers.append(_REVALIDATE if b"etag" in names else _NO_STORE)
         if (

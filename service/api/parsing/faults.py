@@ -4,10 +4,11 @@ that no message ever repeats what was sent."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
+from pydantic_core.core_schema import ErrorType
 
 from service.api.parsing.field_fixes import fix_of
 from service.api.parsing.strict_json import shown
@@ -49,7 +50,8 @@ _KINDS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("url_",), "must be a URL"),
     (("bytes_",), "must be base64 text"),
 )
-_FIXES = {"extra_forbidden": "remove it, or see /docs for the fields", "missing": "add it"}
+_KNOWN = frozenset(get_args(ErrorType))
+"""Kinds of pydantic's own; the sentences of others are ours."""
 
 
 def invalid(
@@ -59,7 +61,7 @@ def invalid(
 
     `value` is the document, used for paths only; `model`, what it was to be, tells the ways out.
     """
-    faults = list(_merged(((path_of(error["loc"], value), error) for error in errors), model))
+    faults = list(_merged(((path_of(error["loc"], value), error) for error in errors), value, model))
     first = faults[0]
     more = len(faults) - 1
     detail = f"{first.path or 'the body'} {first.message}" + (
@@ -75,7 +77,10 @@ def too_many(count: int) -> InvalidData:
 
 def invalid_parameters(errors: Sequence[Any]) -> InvalidData:
     """The same for query parameters and headers: `query.limit`, `header.if-match`."""
-    faults = [Fault(".".join(str(part) for part in error["loc"][:2]), message_of(error)) for error in errors]
+    faults = [
+        Fault(".".join(str(part) for part in error["loc"][:2]), message_of(error), fix_of(error, None))
+        for error in errors
+    ]
     return InvalidData(f"{faults[0].path} {faults[0].message}", faults[:MAX_FAULTS], code="validation_failed")
 
 
@@ -87,7 +92,9 @@ def message_of(error: ErrorDetails) -> str:
         return _MESSAGES[kind].format_map(
             _Limits({name: f"{limit:g}" if isinstance(limit, float) else limit for name, limit in limits})
         )
-    return next((text for starts, text in _KINDS if kind.startswith(starts)), "is not valid")
+    if kind not in _KNOWN:
+        return error["msg"]
+    return next((text for starts, text in _KINDS if kind.startswith(starts)), "is not what /docs describes")
 
 
 def path_of(loc: Sequence[int | str], value: Any) -> str:
@@ -110,6 +117,15 @@ def _holds(value: Any, part: int | str) -> bool:
     return isinstance(value, dict) and part in value
 
 
+def _sent(document: Any, loc: Sequence[int | str]) -> Any:
+    """What was sent there, for comparison alone. A union's tag stands in the object at the place."""
+    value = document
+    for part in loc:
+        if _holds(value, part):
+            value = value[part]
+    return value.get("kind") if isinstance(value, dict) else value
+
+
 class _Limits(dict[str, Any]):
     """The model's own limits; a name pydantic does not give stays out."""
 
@@ -117,7 +133,9 @@ class _Limits(dict[str, Any]):
         return "what the schema says"
 
 
-def _merged(found: Iterable[tuple[str, ErrorDetails]], model: type[BaseModel] | None) -> Iterable[Fault]:
+def _merged(
+    found: Iterable[tuple[str, ErrorDetails]], document: Any, model: type[BaseModel] | None
+) -> Iterable[Fault]:
     """One fault per path: the branches of a union become `must be a string or must be an integer`."""
     found = list(found)
     messages: dict[str, dict[str, None]] = {}
@@ -126,5 +144,5 @@ def _merged(found: Iterable[tuple[str, ErrorDetails]], model: type[BaseModel] | 
         if error["type"] == "too_short" and any(other.startswith(f"{path}[") for other, _ in found):
             continue  # refused entries do not count; they are named themselves
         messages.setdefault(path, {})[message_of(error)] = None
-        fixes[path] = fixes.get(path) or fix_of(error, model) or _FIXES.get(error["type"], "")
+        fixes.setdefault(path, fix_of(error, model, _sent(document, error["loc"])))
     return (Fault(path, " or ".join(texts), fixes[path]) for path, texts in messages.items())

@@ -1,9 +1,11 @@
-"""The way out of a fault, from the model of the field it is in: what to send there, or where the field belongs."""
+"""The way out of a fault, from the model of the field it is in: what to send there, or where the field belongs.
+
+Every fault has one: what the model does not tell follows from the kind of the error."""
 
 from __future__ import annotations
 
-import difflib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -11,8 +13,29 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
+from service.api.parsing.shapes import words_at
+from service.domain.nearest import nearest
+
 _WRAPPERS = frozenset({"nullable", "default", "function-after", "function-before", "function-wrap"})
 _OBJECT, _LIST = ("dict_", "model_", "mapping_"), ("list_", "tuple_", "iterable_")
+_FIXES = {"extra_forbidden": "remove it, or see /docs for the fields", "missing": "add it"}
+_KINDS: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("int_",), "send a whole number"),
+    (
+        ("float_", "decimal_", "finite_", "greater_", "less_", "multiple_"),
+        "send a number within these bounds",
+    ),
+    (("bool_",), "send true or false"),
+    (("string_", "str_"), "send text within these bounds"),
+    ((*_LIST, "set_", "frozen_set_", "too_"), "send so many entries in an array"),
+    (_OBJECT, "send an object"),
+    (("datetime_", "timezone_"), "send one such as 2027-02-01T12:00:00Z"),
+    (("date_",), "send one such as 2027-02-01"),
+    (("literal_", "enum", "union_", "none_"), "send one of these"),
+    (("uuid_",), "send one such as 00000000-0000-4000-8000-000000000000"),
+)
+OTHERWISE = "see /docs for what is taken there"
+_CHOICE = re.compile(r"'([^']*)'")
 
 
 def model_of(core_schema: Mapping[str, Any]) -> type[BaseModel] | None:
@@ -31,10 +54,33 @@ def model_of(core_schema: Mapping[str, Any]) -> type[BaseModel] | None:
     return found
 
 
-def fix_of(error: ErrorDetails, model: type[BaseModel] | None) -> str:
-    """What to do about one error of a document that is read as `model`; empty where nothing is known."""
-    if model is None:
-        return ""
+def fix_of(error: ErrorDetails, model: type[BaseModel] | None, sent: Any = None) -> str:
+    """What to do about one error of a document that is read as `model`. `sent` is what stands at the place.
+
+    It is compared with names that are known, and never repeated.
+    """
+    kind, context = error["type"], error.get("ctx", {})
+    if "fix" in context:
+        return str(context["fix"])
+    if model is not None:
+        told = _of_model(error, model)
+        if told:
+            return told
+    if kind in _FIXES:
+        return _FIXES[kind]
+    close = _closest(sent, _CHOICE.findall(str(context.get("expected") or context.get("expected_tags", ""))))
+    if close:
+        return f"is '{close}' meant?"
+    shape = "" if model is None else words_at(model, error["loc"])
+    return (
+        f"send {shape}"
+        if shape
+        else next((fix for starts, fix in _KINDS if kind.startswith(starts)), OTHERWISE)
+    )
+
+
+def _of_model(error: ErrorDetails, model: type[BaseModel]) -> str:
+    """An example, or another name or place for a field; empty where the model has none."""
     kind, loc = error["type"], error["loc"]
     if kind == "extra_forbidden":
         return _without(str(loc[-1]), _models(_types_at(model, loc[:-1])))
@@ -54,8 +100,12 @@ def _without(name: str, models: Sequence[type[BaseModel]]) -> str:
         test = getattr(model, "elsewhere", {}).get(name)
         if test is not None:
             return f"send the request to '{test}', which takes it"
-    close = difflib.get_close_matches(name, [field for model in models for field in model.model_fields], 1)
-    return f"is '{close[0]}' meant?" if close else ""
+    close = _closest(name, [field for model in models for field in model.model_fields])
+    return f"is '{close}' meant?" if close else ""
+
+
+def _closest(sent: Any, known: Sequence[str]) -> str | None:
+    return nearest(sent, known) if isinstance(sent, str) else None
 
 
 def _types_at(model: type[BaseModel], loc: Iterable[int | str]) -> list[Any]:

@@ -58,5 +58,5 @@ def rows_file(shared: Services, caller: Key, prereg_id: str) -> Response:
             record = preregistrations.get(session, caller.project_id, prereg_id)
             return write_rows(rows.every(session, record), file)
 
-    headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+    headers = {"Cache-Control": "no-store"}
     return download(write, f"{prereg_id}.csv", f"{CSV}; charset=utf-8", headers)

@@ -25,7 +25,11 @@ routes = router("outgoing")
 
 def _one_line(value: str) -> str:
     if not value.isascii() or not value.isprintable():
-        raise PydanticCustomError("malformed_text", "must be printable ASCII: it travels in a header")
+        raise PydanticCustomError(
+            "malformed_text",
+            "must be printable ASCII: it travels in a header",
+            {"fix": "send it without line breaks, accents and other letters than ASCII's"},
+        )
     return value
 
 

@@ -62,7 +62,8 @@ class ViewLinkRequest(StrictRecord):
         False, description="For peer review: tells neither the project nor the log's name."
     )
     expires_at: AwareDatetime | None = Field(
-        None, description="When it ends, within 366 days; null: after 90 days."
+        None,
+        description="When it ends, within 366 days and no later than the caller's key; null: after 90 days or with it.",
     )
 
 

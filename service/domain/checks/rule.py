@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from service.domain.plans.findings import Finding, error
 from service.domain.rules.claims.clauses import weighs_clusters
-from service.domain.rules.fields import EFFECT_FIELDS, RATIO, choices
+from service.domain.rules.fields import EFFECT_FIELDS, RATIO, choices, nearest_field
 from service.domain.rules.rule import Clause, Comparison, Excludes, Is, Quantity, quantities
-from service.domain.rules.settings import Setting
+from service.domain.rules.settings import Setting, Use
 
 
 def rule_findings(setting: Setting) -> Iterator[Finding]:
@@ -34,8 +34,7 @@ def _field(setting: Setting, clause: Clause, path: str) -> Iterator[Finding]:
         return
     shape, name = setting.shape(clause), str(clause.field)
     if shape is None:
-        has = ", ".join(choices(use.test.analysis))
-        yield error("RULE_FIELD_UNKNOWN", path, f"'{use.test.name}' has no field for `{name}`; it has {has}")
+        yield _unknown_field(use, clause, path)
     elif shape == "other":
         message = f"`{name}` is neither a number nor an interval, nor true or false"
         yield error("RULE_FIELD_TYPE", path, message)
@@ -53,6 +52,20 @@ def _field(setting: Setting, clause: Clause, path: str) -> Iterator[Finding]:
         yield error("RULE_FIELD_TYPE", path, message)
     elif shape != "interval" and isinstance(clause, Excludes):
         yield error("RULE_FIELD_TYPE", path, f"`{name}` is a number: only an interval excludes a value")
+
+
+def _unknown_field(use: Use, clause: Clause, path: str) -> Finding:
+    """Fields are listed as a rule writes them, the test's id before them."""
+    test, name, id_ = use.test.name, str(clause.field), use.use.id
+    has = ", ".join(f"`{id_}.{each}`" for each in choices(use.test.analysis))
+    meant = nearest_field(use.test.analysis, clause.field.path)
+    if meant is None:
+        return error("RULE_FIELD_UNKNOWN", path, f"'{test}' has no field for `{name}`; it has {has}")
+    return error(
+        "RULE_FIELD_UNKNOWN",
+        path,
+        f"'{test}' has no field for `{name}`: did you mean `{id_}.{meant}`? It has {has}",
+    )
 
 
 def is_effect(clause: Clause) -> bool:

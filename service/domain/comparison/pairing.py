@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,58 +58,124 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class _Arm:
-    """An arm by item: the mean of the results there are, or None."""
+    """An arm by item: the results there are, of items without one none; and how many runs an item has."""
 
-    values: dict[str, float | None]
+    values: dict[str, list[float]]
     labels: Mapping[str, dict[str, str]]
-    averaged: bool
+    runs: int
+
+    def mean(self, item_id: str, *, fail: bool) -> float:
+        """Of an item that has a result; where a missing one fails, of all runs, and 0 without any.
+
+        A run without a row is as one whose result is empty: what an item of the arm has, all of them have.
+        """
+        values = self.values.get(item_id, [])
+        return sum(values) / (self.runs if fail else len(values))
 
 
-def pair(request: ComparisonRequest) -> tuple[Pairs, Unpaired]:
+@dataclass(frozen=True, eq=False)
+class Everything:
+    """Every item that some row names, with what each arm has of it."""
+
+    item_ids: Sequence[str]
+    arms: tuple[_Arm, _Arm]
+    clusters: Mapping[str, str]
+    slices: Mapping[str, str]
+
+    def has(self, arm: int, item_id: str) -> bool:
+        """Whether the arm has a result of the item."""
+        return bool(self.arms[arm].values.get(item_id))
+
+    @cached_property
+    def paired(self) -> list[str]:
+        """Items of which both arms have a result."""
+        return [each for each in self.item_ids if self.has(0, each) and self.has(1, each)]
+
+    @cached_property
+    def outcomes(self) -> tuple[float, float]:
+        """The least and the greatest outcome there is, 0 and 1 where all are one of them."""
+        values = {value for arm in self.arms for of_item in arm.values.values() for value in of_item}
+        return (0.0, 1.0) if values <= {0.0, 1.0} else (min(values), max(values))
+
+    def pairs(self, item_ids: Sequence[str], *, fail: bool) -> Pairs:
+        """Of these items; an arm that has no result of one has 0.
+
+        Raises:
+            InvalidData: only some of the items have a cluster.
+        """
+        return self._columns(item_ids, _complete(item_ids, self.clusters), (0.0, 0.0), fail=fail)
+
+    def filled(self, instead: tuple[float, float], *, fail: bool) -> Pairs:
+        """Of all items, with one outcome for what the baseline has no result of, and one for the candidate.
+
+        An item that says no cluster is one of its own: it may be none of the items that are compared.
+        """
+        clusters = [self.clusters.get(each, f"{each} alone") for each in self.item_ids]
+        return self._columns(self.item_ids, clusters if self.clusters else None, instead, fail=fail)
+
+    def _columns(
+        self,
+        item_ids: Sequence[str],
+        clusters: Sequence[str] | None,
+        instead: tuple[float, float],
+        *,
+        fail: bool,
+    ) -> Pairs:
+        columns = [
+            np.array(
+                [arm.mean(each, fail=fail) if self.has(at, each) else instead[at] for each in item_ids],
+                dtype=np.float64,
+            )
+            for at, arm in enumerate(self.arms)
+        ]
+        return Pairs(
+            item_ids,
+            columns[0],
+            columns[1],
+            clusters,
+            [self.slices.get(each) for each in item_ids] if self.slices else None,
+            any(arm.runs > 1 for arm in self.arms),
+        )
+
+
+def pair(request: ComparisonRequest) -> tuple[Pairs, Unpaired, Everything]:
     """Pair by item id, in the order of the baseline's rows.
+
+    A result that is absent, empty or null is one thing: the item is left out, or counts as 0 where `missing` is `fail`.
 
     Raises:
         InvalidData: an item twice in an arm (or twice in a run of it), an item in two clusters or slices, or only
             some items with a cluster.
     """
     faults = Faults()
-    arms = [
-        _by_item(getattr(request, name), name, fail=request.missing == "fail", faults=faults)
-        for name in ("baseline", "candidate")
-    ]
-    before, after = arms
-    shared = [each for each in before.values if each in after.values]
-    labels = {kind: _agreed(kind, shared, arms, faults) for kind in ("clusters", "slices")}
+    before = _by_item(request.baseline, "baseline", faults)
+    after = _by_item(request.candidate, "candidate", faults)
+    every = list(dict.fromkeys([*before.values, *after.values]))
+    labels = {kind: _agreed(kind, every, (before, after), faults) for kind in ("clusters", "slices")}
     faults.raise_if_any()
-    there = [each for each in shared if before.values[each] is not None and after.values[each] is not None]
-    clusters = _complete(there, labels["clusters"])
-    slices = labels["slices"]
-    pairs = Pairs(
-        there,
-        _column(before, there),
-        _column(after, there),
-        clusters,
-        [slices.get(each) for each in there] if slices else None,
-        any(arm.averaged for arm in arms),
-    )
-    kept = set(there)
+    everything = Everything(every, (before, after), labels["clusters"], labels["slices"])
+    fail = request.missing == "fail"
+    pairs = everything.pairs(every if fail else everything.paired, fail=fail)
+    kept = set(everything.paired)
     lone = [
         [each for each in arm.values if each not in other.values]
         for arm, other in ((before, after), (after, before))
     ]
-    without = [each for each in shared if each not in kept]
+    without = [each for each in every if each in before.values and each in after.values and each not in kept]
     return pairs, Unpaired(
+        counted="as_0" if fail else "left_out",
         only_baseline=len(lone[0]),
         only_baseline_ids=tuple(lone[0][:SHOWN]),
         only_candidate=len(lone[1]),
         only_candidate_ids=tuple(lone[1][:SHOWN]),
         missing=len(without),
         missing_ids=tuple(without[:SHOWN]),
-    )
+    ), everything  # fmt: skip
 
 
-def _by_item(rows: ArmRows, name: str, *, fail: bool, faults: Faults) -> _Arm:
+def _by_item(rows: ArmRows, name: str, faults: Faults) -> _Arm:
     found: dict[str, list[float]] = {}
+    count: Counter[str] = Counter(rows.item_ids)
     seen: set[tuple[str, int]] = set()
     columns = {kind: column for kind in ("clusters", "slices") if (column := getattr(rows, kind)) is not None}
     labels: dict[str, dict[str, str]] = {kind: {} for kind in columns}
@@ -118,23 +186,22 @@ def _by_item(rows: ArmRows, name: str, *, fail: bool, faults: Faults) -> _Arm:
             faults.row(f"{name}.item_ids", row, f"has item '{item_id}' again", fix)
         seen.add(key)
         values = found.setdefault(item_id, [])
-        if value is not None or fail:
-            values.append(value or 0.0)
+        if value is not None:
+            values.append(value)
         for kind, column in columns.items():
             label = column[row]
             if label is not None and labels[kind].setdefault(item_id, label) != label:
                 faults.row(
                     f"{name}.{kind}", row, f"puts item '{item_id}' elsewhere", "send one for each item"
                 )
-    means = {item_id: sum(values) / len(values) if values else None for item_id, values in found.items()}
-    return _Arm(means, labels, len(rows.item_ids) > len(found))
+    return _Arm(found, labels, max(count.values()))
 
 
-def _agreed(kind: str, shared: Sequence[str], arms: Sequence[_Arm], faults: Faults) -> dict[str, str]:
-    """Each shared item's cluster or slice: either arm may say it, and both have to agree."""
+def _agreed(kind: str, items: Sequence[str], arms: Sequence[_Arm], faults: Faults) -> dict[str, str]:
+    """Each item's cluster or slice: either arm may say it, and both have to agree."""
     told = [arm.labels.get(kind, {}) for arm in arms]
     agreed: dict[str, str] = {}
-    for item_id in shared:
+    for item_id in items:
         said = {labels[item_id] for labels in told if item_id in labels}
         if len(said) > 1:
             faults.add(
@@ -157,7 +224,3 @@ def _complete(items: Sequence[str], clusters: Mapping[str, str]) -> list[str] | 
             "name a cluster for every item, one of its own where it shares none, or for no item",
         )
     return [clusters[each] for each in items]
-
-
-def _column(arm: _Arm, items: Sequence[str]) -> Floats:
-    return np.array([arm.values[each] for each in items], dtype=np.float64)

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from service.domain.faults import Faults
 from service.stats.shared.common import MAX_ITEMS, Finite, Margin, Request
+from service.stats.shared.score_range import RangeField
 
 Missing = Literal["exclude_pair", "fail"]
 ItemId = Annotated[str, Field(min_length=1, max_length=512)]
@@ -57,8 +58,15 @@ class ComparisonRequest(Request):
     alpha: Annotated[float, Field(ge=1e-6, le=0.5, allow_inf_nan=False)] = Field(
         0.05, description="Two-sided level; each direction is tested at half of it, a proportion."
     )
+    range: RangeField = Field(
+        None,
+        description="Least and greatest score there can be; null: 0 and 1 where every score lies between them, else "
+        "what both arms span.",
+    )
     missing: Missing = Field(
-        "exclude_pair", description="An item without a result in one arm: left out, or counted as 0 (`fail`)."
+        "exclude_pair",
+        description="An item without a result in one arm, whether its row is absent or its value null: left out, "
+        "or counted as 0 (`fail`), as is then a run that other items of the arm have.",
     )
     power: Annotated[float, Field(ge=0.5, le=0.999, allow_inf_nan=False)] = Field(
         0.8, description="What `more` plans for, a proportion."

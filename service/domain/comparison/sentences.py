@@ -40,6 +40,11 @@ def next_step(found: Comparison) -> str:
         return f"Ship it if the items are the ones that matter; {lock}."
     if found.outcome == "no_worse":
         return f"Ship it if a loss within the margin is acceptable; {lock}."
+    if "outcome" in found.reasons:
+        return (
+            "Run what has no result, or give both files the same items if the rest was never meant to be run; "
+            "--missing fail counts what is missing as 0."
+        )
     if found.outcome == "worse":
         return "Keep the baseline; look at the items that only the baseline has right."
     if found.ci.low is None:
@@ -71,6 +76,8 @@ def _within(found: Comparison) -> str:
     low, high = found.ci.low or 0.0, found.ci.high or 0.0
     if low > 0 or high < 0:
         side = "above" if low > 0 else "below"
+        if "outcome" in found.reasons:
+            return f"; it is {side} 0 too, but there are {found.reasons['outcome']}"
         return f"; it is {side} 0 too, but the exact test does not reject equality, so no more is claimed"
     return "; it holds 0, so a gain is not shown"
 
@@ -80,6 +87,9 @@ def _open(found: Comparison) -> str:
     low, high = found.ci.low, found.ci.high
     if low is None or high is None:
         return found.reasons.get("ci", "the data decide nothing")
+    if "outcome" in found.reasons:
+        side = "lies above 0" if low > 0 else "lies below 0" if high < 0 else "holds 0"
+        return f"the interval {side}, but there are {found.reasons['outcome']}"
     if low > 0 or high < 0:
         side = "above" if low > 0 else "below"
         return f"the interval lies {side} 0, but the exact test does not reject equality"

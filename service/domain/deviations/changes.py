@@ -24,7 +24,7 @@ def _distinct(values: tuple[str, ...]) -> tuple[str, ...]:
     """Ids as manifests keep them (NFC), each once."""
     values = tuple(unicodedata.normalize("NFC", value) for value in values)
     if len(set(values)) < len(values):
-        raise PydanticCustomError("repeated", "names something twice; name everything once")
+        raise PydanticCustomError("repeated", "names something twice", {"fix": "name everything once"})
     return values
 
 
@@ -104,7 +104,11 @@ class SweepPoint(StrictRecord):
 def _ascending(points: tuple[SweepPoint, ...]) -> tuple[SweepPoint, ...]:
     values = [point.value for point in points]
     if any(after <= before for before, after in pairwise(values)):
-        raise PydanticCustomError("not_ascending", "must have ascending values, each once")
+        raise PydanticCustomError(
+            "not_ascending",
+            "must have ascending values, each once",
+            {"fix": "sort the points by their value"},
+        )
     return points
 
 

@@ -25,6 +25,7 @@ from service.domain.lint.policies import (
 )
 from service.domain.lint.power import power_findings
 from service.domain.lint.slices import slice_findings
+from service.domain.nearest import nearest
 from service.domain.plans.findings import Finding, error
 from service.domain.plans.plan import Endpoint, Plan
 from service.domain.plans.population import ManifestFacts
@@ -165,7 +166,15 @@ def _hypothesis_names(plan: Plan, setting: Setting) -> Iterator[Finding]:
 def _known(noun: str, name: str, known: set[str], path: str) -> Iterator[Finding]:
     if name not in known:
         names = ", ".join(f"'{each}'" for each in sorted(known)) or "none"
-        yield error("UNKNOWN_NAME", path, f"the plan has no {noun} '{name}'; it has {names}")
+        meant = nearest(name, known)
+        if meant is None:
+            yield error("UNKNOWN_NAME", path, f"the plan has no {noun} '{name}'; it has {names}")
+        else:
+            yield error(
+                "UNKNOWN_NAME",
+                path,
+                f"the plan has no {noun} '{name}': did you mean '{meant}'? It has {names}",
+            )
 
 
 def _not_yet(plan: Plan) -> Iterator[Finding]:

@@ -38,7 +38,11 @@ def _exact_json(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
     try:
         canonical(json.loads(canonical(value)))
     except InvalidData as fault:
-        raise PydanticCustomError("no_canonical_form", "{fault}", {"fault": fault.detail}) from None
+        raise PydanticCustomError(
+            "no_canonical_form",
+            "{fault}",
+            {"fault": fault.detail, "fix": "write numbers that JSON keeps: below 2^53, or as text"},
+        ) from None
     return value
 
 
@@ -118,7 +122,9 @@ class Bounds(StrictRecord):
     @model_validator(mode="after")
     def _is_ordered(self) -> Self:
         if self.low >= self.high:
-            raise PydanticCustomError("not_ordered", "the lower bound must be below the upper one")
+            raise PydanticCustomError(
+                "not_ordered", "the lower bound must be below the upper one", {"fix": "swap the bounds"}
+            )
         return self
 
 
@@ -280,8 +286,8 @@ def _unique(values: tuple[T, ...]) -> tuple[T, ...]:
         if earlier != index:
             raise PydanticCustomError(
                 "duplicate_id",
-                "entry {index} has the name of entry {earlier}; name every entry once",
-                {"index": index, "earlier": earlier},
+                "entry {index} has the name of entry {earlier}",
+                {"index": index, "earlier": earlier, "fix": "name every entry once"},
             )
     return values
 

@@ -18,12 +18,12 @@ _LINE = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]+"
 _PARAGRAPH = r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]+"
 
 
-def _matching(pattern: str, sentence: str) -> Callable[[str], str]:
+def _matching(pattern: str, sentence: str, fix: str) -> Callable[[str], str]:
     compiled = re.compile(pattern)
 
     def check(value: str) -> str:
         if not compiled.fullmatch(value):
-            raise PydanticCustomError("malformed_text", sentence)
+            raise PydanticCustomError("malformed_text", sentence, {"fix": fix})
         return value
 
     return check
@@ -31,13 +31,19 @@ def _matching(pattern: str, sentence: str) -> Callable[[str], str]:
 
 def _not_reserved(value: str) -> str:
     if value.lower() in RESERVED:
-        raise PydanticCustomError("reserved_word", "is a word of the rule language; choose another name")
+        raise PydanticCustomError(
+            "reserved_word", "is a word of the rule language", {"fix": "choose another name, such as H1"}
+        )
     return value
 
 
 Name = Annotated[
     str,
-    AfterValidator(_matching(_NAME, "must be 1 to 64 letters, digits or _, starting with a letter")),
+    AfterValidator(
+        _matching(
+            _NAME, "must be 1 to 64 letters, digits or _, starting with a letter", "write one such as H1_a"
+        )
+    ),
     AfterValidator(_not_reserved),
     Field(json_schema_extra={"pattern": f"^{_NAME}$"}),
 ]
@@ -45,7 +51,13 @@ Name = Annotated[
 
 Token = Annotated[
     str,
-    AfterValidator(_matching(_TOKEN, "must be 1 to 64 of letters, digits, '.', '_' and '-'")),
+    AfterValidator(
+        _matching(
+            _TOKEN,
+            "must be 1 to 64 of letters, digits, '.', '_' and '-'",
+            "write one such as gpt-4.1_b: no spaces, and no letters with accents",
+        )
+    ),
     Field(json_schema_extra={"pattern": f"^{_TOKEN}$"}),
 ]
 """What a plan calls populations, arms and endpoints."""
@@ -53,10 +65,16 @@ Token = Annotated[
 Line = Annotated[
     str,
     Field(min_length=1, max_length=300),
-    AfterValidator(_matching(_LINE, "must be one line without control characters")),
+    AfterValidator(
+        _matching(_LINE, "must be one line without control characters", "leave line breaks and tabs out")
+    ),
 ]
 Paragraph = Annotated[
     str,
     Field(min_length=1, max_length=4000),
-    AfterValidator(_matching(_PARAGRAPH, "must be text without control characters")),
+    AfterValidator(
+        _matching(
+            _PARAGRAPH, "must be text without control characters", "leave them out; line breaks may stay"
+        )
+    ),
 ]

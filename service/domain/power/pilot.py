@@ -156,7 +156,12 @@ def _check(
             faults.add(f"{path}.endpoint", "is not a binary or continuous endpoint", "mend the plan first")
             continue
         for column_name, values in (("baseline", pilot.baseline), ("candidate", pilot.candidate)):
-            faults.rows(f"{path}.{column_name}", _odd(endpoint, values), "is not on the endpoint's scale")
+            faults.rows(
+                f"{path}.{column_name}",
+                _odd(endpoint, values),
+                "is not on the endpoint's scale",
+                "send values that the plan's endpoint may have, or null",
+            )
 
 
 def _odd(endpoint: Endpoint, values: Sequence[float | None]) -> list[int]:

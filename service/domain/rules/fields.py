@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, JsonValue
 
+from service.domain.nearest import nearest
 from service.domain.rules.truth import (
     Ends,
     Observed,
@@ -48,6 +49,22 @@ def choices(model: type[BaseModel]) -> tuple[str, ...]:
         if isinstance(inner, type) and issubclass(inner, BaseModel) and inner is not Interval:
             found += [f"{name}.{each}" for each in choices(inner)]
     return tuple(found)
+
+
+def nearest_field(model: type[BaseModel], path: tuple[str, ...]) -> str | None:
+    """The field that a path which leads nowhere was probably meant for: one that ends so, else the one spelt likest.
+
+    Example:
+        Of a ratio of means `("ci", "high")` stands for `ratio.ci.high`.
+    """
+    written = ".".join(path)
+    known = [end for name in choices(model) for end in (name, *_ends_of(model, name))]
+    within = [name for name in known if name.endswith(f".{written}")]
+    return min(within, key=len) if within else nearest(written, known)
+
+
+def _ends_of(model: type[BaseModel], name: str) -> tuple[str, ...]:
+    return (f"{name}.low", f"{name}.high") if shape_of(model, tuple(name.split("."))) == "interval" else ()
 
 
 def _step(annotation: Any, name: str) -> Any:

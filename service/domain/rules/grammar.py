@@ -98,6 +98,8 @@ OPERATORS: dict[str, Operator] = {
     ">=": ">=", "≥": ">=", ">": ">", "<=": "<=", "≤": "<=", "<": "<", "==": "==", "!=": "!="
 }  # fmt: skip
 
+_FIELDS_OF_TESTS = frozenset({"p", "p_value", "p_better", "ci", "statistic", "equivalent"})
+"""Fields so common that they are not taken for the id of a test that lacks its field."""
 N = TypeVar("N", All, AnyOf)
 
 
@@ -168,6 +170,9 @@ class _Build(Transformer[Token, Rule]):
             return FieldName(path=("delta",))
         if head.lower() in RESERVED:
             raise _at(column, f"`{head}` is a word of the rule language", "`delta` stands alone")
+        if head in _FIELDS_OF_TESTS and not path:
+            fix = f"write the test's id before it, as in `{EXAMPLE_FIELD}`"
+            raise _at(column, f"`{head}` does not say of which test", fix)
         if not path:
             raise _at(
                 column, f"`{head}` names no field", f"write a field of the test, such as `{head}.p_value`"

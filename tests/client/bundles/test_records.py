@@ -50,13 +50,55 @@ def test_a_struck_batch_counts_for_nothing_and_is_told() -> None:
     assert "Batch 1 was struck: a wrong file" in report.marks
 
 
+def half(world: World, arms: str = "AB", items: int = 2) -> World:
+    """The same with the results of some items alone, a batch of each arm."""
+    rows = b""
+    for number, arm in enumerate(arms, 1):
+        data = block(bytes([number] * 16), range(items), [1] * items)
+        world.log("batch", batch_body(number, arm, data, items))
+        rows += data
+    world.members["rows.bin"] = rows
+    return world
+
+
+def looked(world: World, units: int) -> World:
+    world.log("look", {"preregistration_id": ID, "look": 1, "decision": "stop", "units": {"p": units}})
+    return world
+
+
 def test_a_look_may_end_it_early() -> None:
-    world = collected(arms="A")
-    assert status(judged(world=collected(arms="A")).bundle()) == 3
-    world.log("look", {"preregistration_id": ID, "look": 1, "decision": "stop", "units": {"p": 4}})
-    report = checked(judged(world=world).bundle())
+    assert status(judged(world=half(locked())).bundle()) == 3
+    report = checked(judged(world=looked(half(locked()), 2)).bundle())
     assert failures(report) == ""
     assert any("ended early" in each.sentence for each in report.checks)
+
+
+def test_results_that_a_look_saw_cannot_be_left_out() -> None:
+    for world in (looked(half(locked()), 3), looked(half(locked(), "A"), 2)):
+        assert "ended the collection on" in failures(checked(judged(world=world).bundle()))
+    late = looked(half(locked()), 2)
+    late.log("batch", batch_body(3, "A", block(bytes(16), [2], [1]), 1))
+    late.members["rows.bin"] += block(bytes(16), [2], [1])
+    assert "after an entry that ended" in failures(checked(judged(world=late).bundle()))
+
+
+@pytest.mark.parametrize(("received", "expected"), [(5, 8), (8, 8), (4, 9), (None, 8), ("4", 8), (4.5, 8)])
+def test_a_closed_collection_has_what_its_entry_counted(received: Any, expected: Any) -> None:
+    """Whoever makes a bundle may leave the last batch out: the numbers of the others have no gap."""
+
+    def closed(received: Any, expected: Any) -> Report:
+        world = half(locked())
+        body = {"preregistration_id": ID, "received": received, "expected": expected, "deviation": 1}
+        world.log("close", body)
+        says = (
+            f"the collection was closed early, with {received} of {expected} planned results in (deviation 1)"
+        )
+        mark = {"code": "closed_early", "effect": "flag", "says": says}
+        say(world, verdict(sha256(world.members["plans/1.json"])) | {"marks": [mark]})
+        return checked(world.bundle())
+
+    assert failures(closed(4, 8)) == ""
+    assert "closed the collection with" in failures(closed(received, expected))
 
 
 def test_deviations_are_compared_with_their_entries() -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
+import random
+import ssl
 import subprocess
 from pathlib import Path
 
@@ -17,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forelock import witness
-from forelock.witness import asn1, rfc3161
+from forelock.witness import asn1, chain, rfc3161
 from forelock.witness.found import MAX_STAMP_BYTES, Stamp, WitnessFault
 from tests.authority import Authority
 
@@ -114,6 +117,51 @@ def test_other_bytes_and_other_nonces_are_refused(authority: Authority, token: b
 def test_a_refusal_is_told(authority: Authority) -> None:
     response = authority.answer(b"no request")
     assert fault(authority, response).startswith("the authority refused (status 2)")
+
+
+def test_a_weak_key_stamps_nothing(tmp_path: Path) -> None:
+    """A key that can be computed signs whatever time somebody likes."""
+    weak = Authority.create(tmp_path / "signer", rsa_key=True, rsa_bits=1024)
+    response = weak.answer(rfc3161.make_request(CHECKPOINT, NONCE))
+    assert fault(weak, response) == "the time stamp's signer has an RSA key of 1024 bits; 2048 are the least"
+    with pytest.raises(WitnessFault, match="1024 bits"):
+        rfc3161.verify(response, CHECKPOINT)
+    above = Authority.create(tmp_path / "root", root_bits=1024)
+    response = above.answer(rfc3161.make_request(CHECKPOINT, NONCE))
+    assert rfc3161.verify(response, CHECKPOINT).state == "unrooted"
+    said = fault(above, response)
+    assert "1024 bits" in said or "does not lead to a root" in said
+
+
+def test_the_least_keys_are_taken() -> None:
+    for key in (rsa.generate_private_key(65537, 2048), ec.generate_private_key(ec.SECP224R1())):
+        chain.require_strong(key.public_key(), "signer")
+    with pytest.raises(WitnessFault, match="a curve of 192 bits"):
+        chain.require_strong(ec.generate_private_key(ec.SECP192R1()).public_key(), "signer")
+
+
+def flipped(data: bytes, bit: int) -> bytes:
+    return data[: bit // 8] + bytes([data[bit // 8] ^ 1 << bit % 8]) + data[bit // 8 + 1 :]
+
+
+def test_a_flipped_bit_ends_in_a_sentence(authority: Authority, token: bytes) -> None:
+    """Whole or refused: a certificate's parts are parsed when they are asked for, and may fail there."""
+    held = 0
+    for bit in random.Random(26).sample(range(8 * len(token)), 800):
+        for roots in ((), (authority.root,)):
+            try:
+                held += rfc3161.verify(flipped(token, bit), CHECKPOINT, roots).state == "verified"
+            except WitnessFault as refused:
+                assert "\n" not in str(refused)
+    assert held < 60  # bits that nothing signs: the status, certificates that lead nowhere
+
+
+def test_a_damaged_root_ends_in_a_sentence(authority: Authority, token: bytes) -> None:
+    der = authority.root.public_bytes(Encoding.DER)
+    for bit in range(0, 8 * len(der), 6):
+        pem = ssl.DER_cert_to_PEM_cert(flipped(der, bit)).encode()
+        with contextlib.suppress(WitnessFault):
+            rfc3161.verify(token, CHECKPOINT, witness.read_certificates(pem))
 
 
 @pytest.mark.parametrize("days", [(-30, -10), (10, 30)])

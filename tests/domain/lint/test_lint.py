@@ -357,3 +357,27 @@ def test_a_size_is_not_called_less_where_smaller_values_are_better():
 def findings_of_all(**changes):
     changed = plan(changes)
     return service_lint.lint(changed, {name: each.facts() for name, each in manifests(changed).items()})
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "said"),
+    [
+        (
+            {"hypotheses.0.rule": "m.pvalue < 0.05"},
+            "RULE_FIELD_UNKNOWN",
+            "did you mean `m.p_value`? It has `m.delta`",
+        ),
+        ({"hypotheses.0.rule": "p_value < 0.05"}, "RULE_INVALID", "write the test's id before it"),
+        ({"hypotheses.0.endpoint": "acuracy"}, "UNKNOWN_NAME", "did you mean 'accuracy'?"),
+        ({"hypotheses.0.rule": "M.p_value < 0.05"}, "UNKNOWN_NAME", "did you mean 'm'?"),
+    ],
+)
+def test_a_name_that_is_not_there_has_the_one_that_was_meant(changes, code, said):
+    assert any(each.code == code and said in each.message for each in findings(changes))
+
+
+def test_a_field_within_another_is_told_by_its_whole_path():
+    ratio = {"id": "ratio", "test": "ratio-of-means", "version": 1}
+    changes = {**CONTINUOUS, "tests.0": ratio, "hypotheses.0.rule": "ratio.ci.high < 1.1"}
+    (message,) = [each.message for each in findings(changes) if each.code == "RULE_FIELD_UNKNOWN"]
+    assert "did you mean `ratio.ratio.ci.high`?" in message

@@ -6,12 +6,13 @@ import math
 
 import pytest
 
-from service.domain.rules.fields import Observation, choices, observe, shape_of
+from service.domain.rules.fields import Observation, choices, nearest_field, observe, shape_of
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import clauses
 from service.domain.rules.truth import Ends, told
 from service.stats.equivalence import EquivalenceAnalysis
 from service.stats.mcnemar import McNemarAnalysis
+from service.stats.ratio_of_means import RatioOfMeansAnalysis
 
 
 @pytest.mark.parametrize(
@@ -163,3 +164,20 @@ def test_a_clause_is_told_where_it_is_the_same_all_over_the_range(rule, truth):
     (clause,) = clauses(parse(rule))
     seen = observe(KNOWN, clause.field.path)
     assert told(clause, seen.value, seen.corners) is truth
+
+
+@pytest.mark.parametrize(
+    ("model", "written", "meant"),
+    [
+        (RatioOfMeansAnalysis, "ci.high", "ratio.ci.high"),
+        (RatioOfMeansAnalysis, "value", "ratio.value"),
+        (RatioOfMeansAnalysis, "pvalue", "p_value"),
+        (McNemarAnalysis, "ci.hi", "ci.high"),
+        (McNemarAnalysis, "P_VALUE", "p_value"),
+        (McNemarAnalysis, "discordant", "n_discordant"),
+        (McNemarAnalysis, "q", None),
+    ],
+)
+def test_a_field_that_is_not_there_has_the_one_that_was_meant(model, written, meant):
+    assert nearest_field(model, tuple(written.split("."))) == meant
+    assert meant is None or shape_of(model, tuple(meant.split("."))) is not None

@@ -109,6 +109,8 @@ def test_precedence_is_not_then_and_then_or():
         ("delta > 2)", 10, "the end of the rule"),
         ("delta > 0 and delta excludes", 29, "a number"),
         ("mcnemar > 2", 1, "names no field"),
+        ("p_value < 0.05", 1, "does not say of which test"),
+        ("delta > 0 and p < 0.05", 15, "does not say of which test"),
         ("delta > 1 and delta.p > 2", 15, "word of the rule language"),
         ("or.x > 2", 1, "word of the rule language"),
         ("a.ci within [2, 1]", 6, "below the upper one"),

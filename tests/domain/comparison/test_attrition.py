@@ -1,0 +1,160 @@
+"""Results that are missing: absent, empty and null are one thing, and no claim stands by what is missing alone."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from forelock.gate_text import exit_code, gate_text
+from service.domain.comparison.compare import compare
+from service.domain.comparison.request import ComparisonRequest
+from tests.domain.comparison.claims import check
+from tests.domain.comparison.worlds import ARMS, body
+
+POINTS = {"value": 2, "unit": "pp"}
+COLUMNS = ("item_ids", "values", "replicates", "slices", "clusters")
+
+
+def answered(request):
+    answer = compare(ComparisonRequest.model_validate(request))
+    check(answer)
+    return answer
+
+
+def without_empty_rows(request):
+    """The same rows, those without a value absent."""
+    request = copy.deepcopy(request)
+    for arm in ARMS:
+        kept = [row for row, value in enumerate(request[arm]["values"]) if value is not None]
+        for name in COLUMNS:
+            if request[arm].get(name) is not None:
+                request[arm][name] = [request[arm][name][row] for row in kept]
+    return request
+
+
+def lossy(lost_of=60, arm="candidate", n=240, **more):
+    """The candidate gains six of n items; of some items that the baseline has right an arm has no result."""
+    rng = np.random.default_rng(5)
+    before = (rng.random(n) < 0.7).astype(float).tolist()
+    after = list(before)
+    before[:6], after[:6] = [0.0] * 6, [1.0] * 6
+    rows = {"baseline": before, "candidate": after}
+    places = [row for row in range(6, n) if before[row] == 1.0]
+    for row in places[:lost_of]:
+        rows[arm][row] = None
+    return body(before, after, margin=POINTS, **more)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(
+        st.tuples(*[st.sampled_from([0.0, 1.0, None])] * 4, st.sampled_from("ab")), min_size=4, max_size=12
+    ),
+    st.sampled_from(["exclude_pair", "fail"]),
+    st.booleans(),
+)
+def test_absent_and_empty_are_one_thing(rows, policy, runs):
+    """Of single runs, and of two runs of every item, both of which some item has. Of no row nothing is known."""
+    rows = [(1.0, 1.0, 0.0, 1.0, "a"), *(row for row in rows if row[0] is not None)]
+    if runs:
+        request = {
+            arm: {
+                "item_ids": [f"item-{row}" for row in range(len(rows)) for _ in (1, 2)],
+                "values": [value for row in rows for value in row[at : at + 2]],
+                "replicates": [1, 2] * len(rows),
+                "slices": [row[4] for row in rows for _ in (1, 2)],
+            }
+            for at, arm in ((0, "baseline"), (2, "candidate"))
+        }
+    else:
+        request = body([row[0] for row in rows], [row[1] for row in rows], None, [row[4] for row in rows])
+    request |= {"missing": policy}
+    empty, absent = answered(request), answered(without_empty_rows(request))
+    for name in ("outcome", "delta", "ci", "n", "tests", "slices"):
+        assert getattr(empty, name) == getattr(absent, name)
+    assert sorted(each.message for each in empty.warnings) == sorted(each.message for each in absent.warnings)
+
+
+def test_absent_rows_fail_as_empty_ones_do():
+    """41 of 240 items absent from the baseline: left out by `fail` before, 0 where they were written as NA."""
+    request = lossy(41, "baseline", missing="fail")
+    empty, absent = answered(request), answered(without_empty_rows(request))
+    assert absent.delta == empty.delta == pytest.approx(47 / 240)
+    assert (absent.n, absent.unpaired.counted) == (240, "as_0")
+    assert "counted 0   41 only in the candidate" in gate_text(absent.model_dump(mode="json"))
+    (warning,) = [each for each in absent.warnings if each.code == "MISSING_RESULTS"]
+    assert warning.message.startswith("41 of 240 items without a result (41 in the baseline) count as 0")
+    assert f"the difference would be {100 * 6 / 240:+.2f} pp" in warning.message
+
+
+def test_one_sided_loss_is_a_caution_with_its_worst_case():
+    """A quarter of the items without a result of the candidate: its failures, of which pairs know nothing."""
+    for request in (lossy(), without_empty_rows(lossy())):
+        answer = answered(request)
+        assert answer.n == 180
+        assert answer.outcome == "cannot_tell"
+        assert answer.ci.low > -0.02
+        assert "60 of 240 items without a result (60 in the candidate)" in answer.sentence
+        assert not answer.more
+        assert "Run what has no result" in answer.next
+        assert exit_code(answer.model_dump(mode="json")) == 12
+        (warning,) = [each for each in answer.warnings if each.code == "MISSING_RESULTS"]
+        assert warning.severity == "serious"
+        # every missing outcome against the candidate: it wrong, and the baseline as it is
+        assert f"the difference would be {100 * (6 - 60) / 240:+.2f} pp" in warning.message
+
+
+def test_what_is_missing_is_filled_for_the_other_side_of_a_loss():
+    rng = np.random.default_rng(2)
+    before = (rng.random(200) < 0.8).astype(float).tolist()
+    after = [value if row % 4 else 0.0 for row, value in enumerate(before)]
+    whole = answered(body(before, after, margin=POINTS))
+    assert whole.outcome == "worse"
+    lost = [None if row % 10 == 1 else value for row, value in enumerate(after)]
+    answer = answered(body(before, lost, margin=POINTS))
+    assert answer.outcome == "worse"
+    (warning,) = [each for each in answer.warnings if each.code == "MISSING_RESULTS"]
+    assert warning.severity == "caution"
+    assert "worst there could be for the baseline" in warning.message
+    assert warning.message.endswith("still 'worse'.")
+    lost = [None if before[row] == after[row] == 0.0 else value for row, value in enumerate(after)]
+    assert answered(body(before, lost, margin=POINTS)).outcome in ("worse", "cannot_tell")
+
+
+def test_few_missing_results_leave_the_answer_and_are_said_where_they_could_change_it():
+    few = lossy(4)
+    answer = answered(few)
+    assert answer.outcome in ("better", "no_worse")
+    changed = [each for each in answer.warnings if each.code == "MISSING_RESULTS"]
+    many = answered(lossy(2, n=2000))
+    assert not [each for each in many.warnings if each.code == "MISSING_RESULTS"] or changed
+    rows = lossy(1)
+    rows["candidate"]["values"] = [0.0 if value is None else value for value in rows["candidate"]["values"]]
+    assert not [each for each in answered(rows).warnings if each.code == "MISSING_RESULTS"]
+
+
+def test_a_slice_claims_nothing_by_what_it_lacks():
+    request = lossy()
+    slices = ["lost" if value is None or row % 3 == 0 else "kept" for row, value in
+              enumerate(request["candidate"]["values"])]  # fmt: skip
+    for arm in ARMS:
+        request[arm]["slices"] = slices
+    full = lossy(0)
+    for arm in ARMS:
+        full[arm]["slices"] = slices
+    kept, lost = answered(request | {"margin": {"value": 8, "unit": "pp"}}).slices.results
+    assert (kept.standing, lost.standing) == ("pass", "cannot_tell")
+    assert lost.outcome == "cannot_tell"
+    assert [each.standing for each in
+            answered(full | {"margin": {"value": 8, "unit": "pp"}}).slices.results] == ["pass", "pass"]  # fmt: skip
+
+
+def test_scores_are_filled_with_the_outcomes_there_are():
+    before, after = [1.0, 3.0, 2.0, 5.0, 2.0] * 8, [2.0, 4.0, 2.5, None, 2.0] * 8
+    (warning,) = [each for each in answered(body(before, after)).warnings if each.code == "MISSING_RESULTS"]
+    # 8 of 40: the candidate's at the least outcome there is, 1, where the baseline has 5
+    assert f"would be {(1 + 1 + 0.5 - 4 + 0) / 5:+.4g}" in warning.message
