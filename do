@@ -27,8 +27,8 @@ usage: ./do COMMAND [ARGUMENTS]
   docs [DIR]                      build the pages of docs/ as a site with a search, in .do/site or DIR
   picture                         draw the README's picture of a verdict page, from the demo, with Chromium
   new-test NAME                   begin a statistical test: its module, its tests, its words
-  bench [--json FILE] [--only GROUP ...] [--write]
-                                  measure against other packages
+  bench [--json FILE] [--only GROUP ...] [--write | --beside [REF]]
+                                  measure against other packages, or beside an earlier checkout: what rose
   simulate [PYTEST ARGUMENTS]     the simulations alone: coverage and type I error
   chaos [--kills N] [--world W]   the kill campaign: SIGKILL at random moments under a stream of jobs
   uv ARGUMENTS                    the uv this checkout uses
@@ -94,6 +94,12 @@ choose_places() {
     [ "$work" = "$root" ] || [ -n "$(find "$state" -prune -user "$(id -u)")" ] || fail "$state is not yours; remove it"
     [ -e "$state/.gitignore" ] || echo '*' >"$state/.gitignore"
     export UV_PROJECT_ENVIRONMENT="$venv"
+    # Where Python may not keep compiled files beside the source, every process would compile the service anew: more than
+    # half of a start. They go beside the environment then.
+    if [ -n "${PYTHONDONTWRITEBYTECODE:-}" ] || [ "$work" != "$root" ]; then
+        export PYTHONPYCACHEPREFIX="${PYTHONPYCACHEPREFIX:-$state/bytecode}"
+        unset PYTHONDONTWRITEBYTECODE
+    fi
     trust
     unset VIRTUAL_ENV
 }
@@ -292,8 +298,6 @@ environment() {
         *) groups="--no-dev" ;;
     esac
     mirror=$(configured_index)
-    # Where Python may not keep compiled files, every start would compile the packages anew.
-    if [ -n "${PYTHONDONTWRITEBYTECODE:-}" ]; then export UV_COMPILE_BYTECODE=1; fi
     # Inexact: what a developer added to the environment stays there.
     # shellcheck disable=SC2086
     if [ -z "$mirror" ]; then
@@ -388,7 +392,6 @@ browser() { have chromium || have chromium-browser || have google-chrome; }
 pytest() {
     cd "$root"
     export PYTHONHASHSEED="${PYTHONHASHSEED:-0}" # sets of strings have an order, and the next run has the same
-    unset PYTHONDONTWRITEBYTECODE # tests start hundreds of processes, and each would compile the service anew
     if [ "$work" != "$root" ]; then set -- -o cache_dir="$state/pytest" "$@"; fi
     exec "$venv/bin/python" -m pytest "$@"
 }
@@ -451,7 +454,6 @@ run_coverage() {
     cd "$root"
     [ $# -gt 0 ] || set -- $measured
     export COVERAGE_CORE=sysmon COVERAGE_FILE="$state/coverage/data" PYTHONHASHSEED="${PYTHONHASHSEED:-0}"
-    unset PYTHONDONTWRITEBYTECODE
     rm -rf "$state/coverage" && mkdir -p "$state/coverage"
     "$venv/bin/python" -m coverage run -m pytest -q -n auto --maxprocesses 8 -m "not slow" "$@"
     "$venv/bin/python" -m coverage combine --quiet

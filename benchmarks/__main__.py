@@ -1,7 +1,8 @@
-"""`./do bench [--json FILE] [--only GROUP ...] [--write]`: ours and peers on the same inputs, in turns.
+"""`./do bench`: ours and peers on the same inputs, in turns.
 
-A ratio of 10 means that ours answers ten times faster. A missed bar, or sides that disagree by more
-than chance, is exit status 1. `--write` puts the tables of the measured groups into docs/performance.md.
+A ratio of 10 means that ours answers ten times faster. A missed bar, or sides that disagree by more than chance, is
+exit status 1. `--write` puts the tables of the measured groups into docs/performance.md. `--beside` measures an
+earlier checkout too, the last release unless one is named: a row that rose is exit status 1.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import sys
 import warnings
 from pathlib import Path
 
-from benchmarks import report
+from benchmarks import beside, report
 from benchmarks.harness import Row, gather, measure
 
 
@@ -25,7 +26,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--write", action="store_true", help="put the measured tables into docs/performance.md"
     )
+    parser.add_argument(
+        "--beside",
+        nargs="?",
+        const="",
+        metavar="REF",
+        help="measure REF too, or the last release; show what rose",
+    )
     options = parser.parse_args(arguments)
+    if options.beside is not None:
+        return _beside(options.beside or beside.last_release(), options.only or [])
     rows: list[Row] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -42,6 +52,14 @@ def main(arguments: list[str] | None = None) -> int:
     for row in missed:
         print(f"MISSED {row.name}: {row.ratio:.3g}, bar {row.bar}", *row.faults, sep="; ", file=sys.stderr)
     return int(bool(missed))
+
+
+def _beside(ref: str, groups: list[str]) -> int:
+    changes, others = beside.measure_beside(ref, groups)
+    print(f"Old: {ref}. Each figure is the best of {beside.TURNS} turns.\n\n{beside.as_table(changes)}")
+    if others:
+        print(f"\nIn one of the two alone: {', '.join(others)}.")
+    return int(any(change.risen for change in changes))
 
 
 if __name__ == "__main__":

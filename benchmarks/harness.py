@@ -119,7 +119,7 @@ def gather() -> list[Declared]:
     """Every row of every module, in the order of the modules' names."""
     package = importlib.import_module("benchmarks")
     for module in sorted(pkgutil.iter_modules(package.__path__), key=lambda found: found.name):
-        if module.name not in ("harness", "report", "__main__"):
+        if module.name not in ("beside", "harness", "report", "__main__"):
             importlib.import_module(f"benchmarks.{module.name}")
     return list(DECLARED)
 

@@ -188,3 +188,19 @@ def test_an_installation_that_fails_ends_with_its_last_words_and_names_the_log(c
     assert "no space left" in ran.stderr
     assert f"all that was said is in {checkout.root / '.do' / 'install.log'}" in ran.stderr
     assert len(ran.stderr.splitlines()) <= 8
+
+
+def test_compiled_files_are_kept_where_python_may_not_write_them_beside_the_source(
+    checkout: Checkout,
+) -> None:
+    """Otherwise every process of a start compiles all of the service."""
+    checkout.program(
+        ".venv/bin/forelock", '#!/bin/sh\necho "${PYTHONPYCACHEPREFIX-} ${PYTHONDONTWRITEBYTECODE-}"\n'
+    )
+    told = checkout.run("forelock", "--version", PYTHONDONTWRITEBYTECODE="1").stdout.splitlines()[-1]
+    assert told == f"{checkout.root}/.do/bytecode "
+    assert checkout.run("forelock", "--version").stdout.splitlines()[-1] == " "
+    own = checkout.run(
+        "forelock", "--version", PYTHONDONTWRITEBYTECODE="1", PYTHONPYCACHEPREFIX="/own"
+    ).stdout
+    assert own.splitlines()[-1] == "/own "

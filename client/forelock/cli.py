@@ -15,8 +15,8 @@ from forelock.commands.common import EPILOG
 from forelock.problem import FileFault, ForelockError, ForelockProblem
 
 NOUNS = (
-    "tests", "gates", "noise", "resolution", "plans", "states", "results", "imports", "spool", "verdicts", "seals",
-    "after", "bundles", "exports", "outside", "keys", "log", "completion",
+    "tests", "gates", "noise", "resolution", "plans", "documents", "states", "results", "imports", "spool", "verdicts",
+    "seals", "after", "bundles", "exports", "outside", "keys", "log", "completion",
 )  # fmt: skip
 """Modules of commands, in the order of the help."""
 QUICK = {

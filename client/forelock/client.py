@@ -25,6 +25,9 @@ class Sendable(Protocol):
 BATCH_SIZE = 10_000
 """Items per batch unless the caller says otherwise."""
 
+ReportForm = Literal["md", "html", "tex", "pdf", "json"]
+"""The forms of a verdict's report."""
+
 GZIPPED = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
 
 
@@ -63,8 +66,16 @@ class Client(AfterCalls):
 
     # Preregistrations
 
-    def create_plan(self, plan: Mapping[str, Any]) -> Json:
-        """Make a draft of the plan; answers the record."""
+    def create_plan(self, plan: Mapping[str, Any] | str) -> Json:
+        """Make a draft of the plan, or of an EXPERIMENTS_PREREG.md as text; answers the record.
+
+        That of Markdown has `gaps`: what was assumed, and what no part of a plan holds.
+        """
+        if isinstance(plan, str):
+            headers = {"Content-Type": "text/markdown"}
+            return self._json(
+                "POST", "/v1/preregistrations", content=plan.encode(), headers=headers, key=_new_key()
+            )
         return self._json("POST", "/v1/preregistrations", json=dict(plan), key=_new_key())
 
     def preregistration(self, preregistration_id: str) -> Json:
@@ -88,9 +99,17 @@ class Client(AfterCalls):
         path = record(preregistration_id)
         self._send("DELETE", path, headers={"If-Match": etag or self._etag(path)})
 
-    def document(self, preregistration_id: str, name: str) -> str:
+    def document(self, preregistration_id: str, name: str, *, language: Literal["en", "zh"] = "en") -> str:
         """A record's document in Markdown: `prereg`, `deviations` or `evidence`."""
-        return self._send("GET", f"{record(preregistration_id)}/{part(name)}.md").text
+        path = f"{record(preregistration_id)}/{part(name)}.md"
+        return self._send("GET", path, params={} if language == "en" else {"lang": language}).text
+
+    def report(
+        self, preregistration_id: str, form: ReportForm = "md", *, language: Literal["en", "zh"] = "en"
+    ) -> bytes:
+        """The verdict as a statistical report: Markdown, a page, LaTeX, a PDF, or JSON."""
+        path = f"{record(preregistration_id)}/report.{part(form)}"
+        return self._send("GET", path, params={"lang": language}).content
 
     def export(self, preregistration_id: str, name: str, *, hypothesis: str | None = None) -> bytes:
         """A locked record for the tools of others: `lock.intoto.json`, `lock.dsse.json` or `prml`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,9 @@ TYPES = {
     ".jsonl": "application/x-ndjson",
     ".ndjson": "application/x-ndjson",
 }
+
+MARKDOWN = (".md", ".markdown")
+_HEADING = re.compile(r"^ {0,3}#{1,6} |^(?:=+|-+)[ ]*$", re.MULTILINE)
 
 
 def read_bytes(path: str) -> bytes:
@@ -79,9 +83,25 @@ def read_text(path: str) -> str:
         raise FileFault(f"{path} line {line}: is not UTF-8; save the file in UTF-8") from None
 
 
+def read_plan(path: str) -> dict[str, Any] | str:
+    """A plan: a JSON object, or Markdown, told by the suffix or else by how the text begins."""
+    text, suffix = read_text(path), Path(path).suffix.lower()
+    if suffix in MARKDOWN:
+        return text
+    if suffix == ".json" or text.lstrip()[:1] in ("{", "["):
+        return _object(text, path)
+    if _HEADING.search(text) is None:
+        raise FileFault(f"{path}: is neither a JSON object nor Markdown with headings")
+    return text
+
+
 def read_object(path: str) -> dict[str, Any]:
     """A JSON object, such as a plan or a test's request."""
-    document = read_json(read_text(path), path, constants=False)
+    return _object(read_text(path), path)
+
+
+def _object(text: str, path: str) -> dict[str, Any]:
+    document = read_json(text, path, constants=False)
     if not isinstance(document, dict):
         raise FileFault(f"{path}: does not hold a JSON object")
     try:

@@ -139,6 +139,15 @@ def findings_text(findings: Iterable[Json]) -> str:
     return "\n".join(lines) or "no findings"
 
 
+def gaps_text(gaps: Iterable[Json]) -> str:
+    """What a plan in Markdown leaves open: what was assumed or not read by line, then lint errors."""
+    return "\n".join(
+        f"{'line ' + str(gap['line']) if gap.get('line') else 'no line':<8}  {plain(gap['code'])}"
+        f"{' at ' + plain(gap['path']) if gap.get('path') else ''}: {plain(gap['message'])}"
+        for gap in gaps
+    )
+
+
 def record_text(record: Json) -> str:
     """A preregistration in a few lines."""
     plan = record.get("plan") or {}

@@ -104,7 +104,7 @@ def test_the_commands_of_the_package_are_there() -> None:
         if "forelock verdict" in each
     )
     lines = [line.split("#")[0].split() for line in block.splitlines() if line.startswith("forelock ")]
-    assert len(lines) == 5
+    assert len(lines) == 6
     for line in lines:
         assert callable(whole().parse_args(line[1:]).handler)
 

@@ -21,7 +21,6 @@ from forelock.pilot_files import read_pilot
 from forelock.power_text import power_text
 from forelock.problem import FileFault, ForelockError
 
-DOCUMENTS = ("prereg", "deviations", "evidence")
 STATES = ("draft", "locked", "collecting", "complete", "judged", "withdrawn")
 
 
@@ -34,7 +33,9 @@ def add(commands: Any) -> None:
     create = command(
         steps, "create", _create, "Make a draft of a plan, with its item manifests; prints its id."
     )
-    create.add_argument("file", help="the plan as JSON; - reads standard input")
+    create.add_argument(
+        "file", help="the plan as JSON, or as Markdown such as EXPERIMENTS_PREREG.md; - reads standard input"
+    )
     _takes_items(create)
 
     edit = command(
@@ -50,7 +51,9 @@ def add(commands: Any) -> None:
     power = command(
         steps, "power", _power, "How often each rule would hold, by what the plan or a pilot says."
     )
-    power.add_argument("plan", help="the preregistration, or a plan as JSON, of which no draft is kept")
+    power.add_argument(
+        "plan", help="the preregistration, or a plan as JSON or Markdown, of which no draft is kept"
+    )
     power.add_argument(
         "--pilot",
         metavar="FILE",
@@ -76,15 +79,6 @@ def add(commands: Any) -> None:
 
     delete = command(steps, "delete", _delete, "Delete a draft. What was locked stays.")
     delete.add_argument("id", help="the preregistration")
-
-    report = command(commands, "report", _report, "Print a record's document in Markdown.")
-    report.add_argument("id", help="the preregistration")
-    report.add_argument(
-        "--document",
-        choices=DOCUMENTS,
-        default="prereg",
-        help="the plan (prereg), its deviations, or the evidence card",
-    )
 
 
 def _new(steps: Any) -> None:
@@ -208,10 +202,10 @@ def _manifests(options: argparse.Namespace) -> Manifests:
 
 def _power(options: argparse.Namespace, client: Client) -> int:
     pilots = read_pilot(options.pilot) if options.pilot else []
-    if options.plan != "-" and Path(options.plan).suffix != ".json":
+    if options.plan != "-" and Path(options.plan).suffix.lower() not in (".json", *files.MARKDOWN):
         report = client.power(options.plan, pilots)
     else:
-        plan, manifests = files.read_object(options.plan), _manifests(options)
+        plan, manifests = files.read_plan(options.plan), _manifests(options)
         draft = client.create_plan(plan)["id"]
         try:
             for population, content in manifests:
@@ -223,8 +217,9 @@ def _power(options: argparse.Namespace, client: Client) -> int:
 
 
 def _create(options: argparse.Namespace, client: Client) -> int:
-    plan, manifests = files.read_object(options.file), _manifests(options)
+    plan, manifests = files.read_plan(options.file), _manifests(options)
     record = client.create_plan(plan)
+    gaps = record.get("gaps") or []
     try:
         for population, content in manifests:
             client.put_items(record["id"], population, content)
@@ -233,8 +228,10 @@ def _create(options: argparse.Namespace, client: Client) -> int:
             client.delete_draft(record["id"])
         raise
     if manifests:
-        record = client.preregistration(record["id"])
+        record = client.preregistration(record["id"]) | ({"gaps": gaps} if gaps else {})
     tell(text.record_text(record))
+    if gaps:
+        tell(text.gaps_text(gaps))
     return show(options, record, record["id"])
 
 
@@ -279,10 +276,3 @@ def _list(options: argparse.Namespace, client: Client) -> int:
 def _delete(options: argparse.Namespace, client: Client) -> int:
     client.delete_draft(options.id)
     return show_ended(options, "deleted")
-
-
-def _report(options: argparse.Namespace, client: Client) -> int:
-    document = client.document(options.id, options.document)
-    return show(
-        options, {"id": options.id, "document": options.document, "markdown": document}, document.rstrip("\n")
-    )

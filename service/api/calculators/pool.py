@@ -53,8 +53,11 @@ class _Calculator:
     busy: bool = False
     """A call was sent, and its outcome has not come."""
 
-    async def call(self, pieces: Sequence[bytes], niceness: int = 0) -> object:
-        """Send a call and wait for its outcome; a process that is new becomes so much nicer first."""
+    async def call(self, pieces: list[bytes], niceness: int = 0) -> object:
+        """Send a call and wait for its outcome; `pieces` is empty then.
+
+        A process that is new becomes so much nicer first.
+        """
         loop, begun, self.busy = asyncio.get_running_loop(), False, True
         try:
             if not self.process_id:
@@ -62,8 +65,10 @@ class _Calculator:
                 if niceness:
                     now = os.getpriority(os.PRIO_PROCESS, self.process_id)
                     os.setpriority(os.PRIO_PROCESS, self.process_id, now + niceness)
-            for piece in pieces:
-                await loop.sock_sendall(self.socket, piece)
+            # A body is let go as it is sent: its outcome may take several times its size.
+            pieces.reverse()
+            while pieces:
+                await loop.sock_sendall(self.socket, pieces.pop())
             while isinstance(outcome := await self._message(loop), Begun):
                 begun = True
         except (OSError, EOFError):
@@ -226,6 +231,7 @@ class Calculators:
             CalculatorLost: it took longer, or too much memory.
         """
         call = packed((function, arguments, seconds), body)
+        del body  # what the caller does not keep is held by nobody once it is sent
         outcome = await _while_connected(request, self._call(project_of(request), call))
         if isinstance(outcome, Broken):
             ERRORS.error("a calculator failed", extra={"fields": outcome.location})
@@ -240,14 +246,15 @@ class Calculators:
         while self._idle:
             self._idle.pop().end()
 
-    async def _call(self, project: str, pieces: Sequence[bytes]) -> object:
+    async def _call(self, project: str, pieces: list[bytes]) -> object:
+        reusable = sum(map(len, pieces)) <= KEPT_BYTES
         await self._enter(project)
         calculator: _Calculator | None = None
         keep = False
         try:
             calculator = self._kept() or await self._another()
             outcome = await calculator.call(pieces, self._niceness)
-            keep = self._open and sum(map(len, pieces)) <= KEPT_BYTES
+            keep = self._open and reusable
             return outcome
         finally:
             if calculator is not None and keep:

@@ -61,12 +61,21 @@ class Content:
         """True for what is read where it is."""
         return self.limit is None and self.size <= INLINE_BYTES
 
-    async def read(self, request: Request, reader: Callable[..., T], *arguments: object) -> T:
-        """`reader(body, limit, *arguments)` in a calculator, where a compressed body is expanded too."""
+    async def read(
+        self, request: Request, reader: Callable[..., T], *arguments: object, keep: bool = True
+    ) -> T:
+        """`reader(body, limit, *arguments)` in a calculator, where a compressed body is expanded too.
+
+        Without `keep` the body is let go once it is sent: what is read of it may take several times its size.
+        """
+        run = services(request).calculators.run
+        pieces = self.pieces
+        if not keep:
+            self.pieces = []
+        call = run(request, reader, self.limit, *arguments, body=pieces, seconds=READ_SECONDS)
+        del pieces
         try:
-            return await services(request).calculators.run(
-                request, reader, self.limit, *arguments, body=self.pieces, seconds=READ_SECONDS
-            )
+            return await call
         except CalculatorLost:
             raise unreadable() from None
 

@@ -127,9 +127,9 @@ async def post_results(request: Request, prereg_id: RecordId) -> Response:
         raise terms
     content = await _results_body(request)
     if not _quick(content):
-        batch = await content.read(request, aside.results, content.media_type, shared.settings.max_rows)
-        content.pieces.clear()
-        return await to_thread.run_sync(_post_large, shared, caller, once, prereg_id, batch, terms)
+        most = shared.settings.max_rows
+        batches = [await content.read(request, aside.results, content.media_type, most, keep=False)]
+        return await to_thread.run_sync(_post_large, shared, caller, once, prereg_id, batches, terms)
     async with shared.posts:
         size = len(content.body) * ROW_BYTES // SHORTEST_ROW
         read = partial(_post_small, shared, caller, once, prereg_id, content, terms)
@@ -197,11 +197,15 @@ def _post_large(
     caller: Key,
     once: Once,
     prereg_id: str,
-    batch: ResultBatch,
+    batches: list[ResultBatch],
     terms: actions.Terms | ForelockError,
 ) -> Response:
-    """In a thread, which waits with the batch: no more large ones are stored than there are threads."""
-    post = _post(caller, once, prereg_id, batch, terms)
+    """In a thread, which waits with the batch: no more large ones are stored than there are threads.
+
+    The one batch is taken out of its list: nobody else holds it then, and its ids, most of its memory, are let go once
+    their places are known.
+    """
+    post = _post(caller, once, prereg_id, batches.pop(), terms)
     waiting = _waiting(caller, prereg_id, terms, post.submission.size, lambda: post)
     return sent(shared.posting.submit(waiting).result())
 

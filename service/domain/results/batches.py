@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import repeat
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,10 @@ STATUSES = ("ok", "error", "missing")
 """Status words by their code; a value is null unless the status is ok."""
 OnDuplicate = Literal["refuse", "skip"]
 """What becomes of a row whose cell is in already: the batch is refused, or the row is left out, whatever it says."""
+PLAIN = bytes(range(0x20, 0x7F)).translate(None, b'"\\')
+"""Letters that JSON writes as they are."""
+AT_ONCE = 10_000
+"""Ids that are written as text at once."""
 NO_TIME = int(np.iinfo(np.int64).min)
 """In `observed_at`: this row has no time."""
 
@@ -42,6 +46,21 @@ class ResultBatch:
     statuses: NDArray[np.uint8] = field(repr=False)
     observed_at: NDArray[np.int64] | None = field(repr=False)
     on_duplicate: OnDuplicate = field(default="refuse", repr=False)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """As one text of ids: pickled one by one, a million take three times as long as reading the batch did."""
+        text = "\0".join(self.item_ids)
+        # No id that was checked holds a NUL; of any other the text would have more parts than there were ids.
+        ids = text if text.count("\0") == len(self.item_ids) - 1 else self.item_ids
+        others = (getattr(self, place.name) for place in fields(self) if place.name != "item_ids")
+        return _unpickled, (ids, *others)
+
+
+def _unpickled(ids: str | tuple[str, ...], *others: Any) -> ResultBatch:
+    """What `__reduce__` wrote."""
+    names = (place.name for place in fields(ResultBatch) if place.name != "item_ids")
+    item_ids = tuple(ids.split("\0")) if isinstance(ids, str) else ids
+    return ResultBatch(item_ids=item_ids, **dict(zip(names, others, strict=True)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,13 +127,22 @@ def fingerprint_parts(batch: ResultBatch) -> bytes:
     scalars = [batch.population, batch.arm, batch.endpoint, batch.run]
     if batch.on_duplicate != "refuse":
         scalars.append(batch.on_duplicate)
-    return b"\n".join(
-        (
-            json.dumps(scalars).encode(),
-            json.dumps(batch.item_ids).encode(),
-            batch.replicates.astype("<u2").tobytes(),
-        )
-    )
+    parts = bytearray(json.dumps(scalars).encode() + b"\n[")
+    # The text of all ids at once would take as much again as what is made of it here.
+    for start in range(0, len(batch.item_ids), AT_ONCE):
+        parts += b", " * (start > 0) + _listed_as_json(batch.item_ids[start : start + AT_ONCE])
+    parts += b"]\n"
+    parts += batch.replicates.astype("<u2", copy=False).data
+    return bytes(parts)
+
+
+def _listed_as_json(ids: Sequence[str]) -> bytes:
+    """The inside of `json.dumps(ids)`, which needs a fifth of the time where no letter has to be escaped."""
+    text = '", "'.join(ids).encode(errors="surrogatepass")
+    # What is left are quotes, those between the ids alone, when every letter stands for itself in JSON.
+    if text.translate(None, PLAIN) == b'""' * (len(ids) - 1):
+        return b'"%b"' % text
+    return json.dumps(ids)[1:-1].encode()
 
 
 def check(batch: ResultBatch, plan: Plan, manifests: Mapping[str, Manifest]) -> PlacedBatch:

@@ -49,16 +49,22 @@ class SecretRows:
 
     def to_bytes(self) -> bytes:
         """Fixed width, one column after the other, little endian: the length tells the row count only."""
+        return bytes(self.with_salt(b""))
+
+    def with_salt(self, salt: bytes) -> bytearray:
+        """The salt and then the columns of `to_bytes`: what is sealed, written once, where it is sealed from."""
         n = len(self.values)
-        times = np.full(n, NOT_OBSERVED) if self.observed_at is None else self.observed_at
-        if len(self.statuses) != n or len(times) != n:
+        if len(self.statuses) != n or (self.observed_at is not None and len(self.observed_at) != n):
             raise ValueError("the secret columns of a batch differ in length")
-        values = np.where(np.isnan(self.values), np.nan, self.values)  # one NaN, without a payload
-        return (
-            values.astype("<f8").tobytes()
-            + self.statuses.astype("u1").tobytes()
-            + times.astype("<i8").tobytes()
-        )
+        sealed = bytearray(len(salt) + n * ROW_BYTES)
+        sealed[: len(salt)] = salt
+        values = np.frombuffer(sealed, "<f8", n, len(salt))
+        values[:] = self.values
+        values[np.isnan(values)] = np.nan  # one NaN, without a payload
+        np.frombuffer(sealed, "u1", n, len(salt) + 8 * n)[:] = self.statuses
+        times = np.frombuffer(sealed, "<i8", n, len(salt) + 9 * n)
+        times[:] = NOT_OBSERVED if self.observed_at is None else self.observed_at
+        return sealed
 
     @classmethod
     def from_bytes(cls, data: bytes) -> SecretRows:
@@ -153,13 +159,13 @@ def seal_rows(plan_public: bytes, rows: SecretRows, salt: bytes, facts: BatchFac
     """Seal a batch's outcomes to its plan's public key. The salt goes inside, and nowhere else."""
     if len(salt) != SALT_BYTES:
         raise ValueError(f"a salt has {SALT_BYTES} bytes, not {len(salt)}")
-    secret = rows.to_bytes()
     n = len(rows.values)
     if (len(facts.positions), len(facts.replicates)) != (4 * n, 2 * n):
         raise ValueError("positions or replicates do not have one entry per row")
+    plain = rows.with_salt(salt)
     return SealedRows(
-        ciphertext=_seal(salt + secret, plan_public, facts.info()),
-        commitment_sha256=_commitment(salt, facts, secret),
+        ciphertext=_seal(plain, plan_public, facts.info()),
+        commitment_sha256=_commitment(salt, facts, memoryview(plain)[SALT_BYTES:]),
     )
 
 
@@ -204,14 +210,14 @@ def commitment_sha256(salt: bytes, facts: BatchFacts, rows: SecretRows) -> str:
     return _commitment(salt, facts, rows.to_bytes())
 
 
-def _commitment(salt: bytes, facts: BatchFacts, secret: bytes) -> str:
+def _commitment(salt: bytes, facts: BatchFacts, secret: bytes | memoryview) -> str:
     digest = hashlib.sha256(salt)
     for column in (facts.positions, facts.replicates, secret):
         digest.update(column)
     return digest.hexdigest()
 
 
-def _seal(plaintext: bytes, public: bytes, info: bytes) -> bytes:
+def _seal(plaintext: bytes | bytearray, public: bytes, info: bytes) -> bytes:
     return _SUITE.encrypt(plaintext, X25519PublicKey.from_public_bytes(public), info=info)
 
 

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 _HEADING = re.compile(r"^ {0,3}(#{1,6})\s+(.*)$")
 _MARKER = re.compile(r"^(\s*)(?:[-*+]|\d{1,9}[.)])\s+(\S.*)$")
 _RULE = re.compile(r"^\s*([-*_])(?:\s*\1){2,}\s*$")
+_UNDERLINE = re.compile(r"^ {0,3}([=-])\1*\s*$")
+_FENCE = re.compile(r"^\s*(?:`{3,}|~{3,})\s*(?:[A-Za-z0-9_+\-]{0,20}\s*$)?(.*)$")
+"""The marks of a fence and the name of a language; what else stands there is a line like any other."""
 MAX_DEPTH = 6
 """Items nested deeper count as if they stood at this depth."""
 
@@ -45,25 +48,62 @@ class Block:
     level: int
     heading: str
     items: list[Item] = field(default_factory=list)
+    unclosed: int = 0
+    """The line of a comment in it that never ends, or 0."""
 
 
 def blocks(text: str) -> list[Block]:
-    """The document in order. Comments, fences and horizontal rules are passed over."""
-    found, open_items = [Block(1, 0, "")], list[Item]()
-    blank, in_comment = True, False
-    for number, raw in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
+    """The document in order. Comments, the marks of fences and horizontal rules are passed over."""
+    document, open_items = [Block(1, 0, "")], list[Item]()
+    blank, comment = True, 0
+    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
+        raw, comment = _uncommented(line, number, comment)
         stripped = raw.strip()
-        if in_comment or stripped.startswith("<!--"):
-            in_comment = "-->" not in stripped
-        elif not stripped or _RULE.match(raw) or stripped.startswith(("```", "~~~")):
+        if not stripped:
+            blank = blank or not line.strip()
+        elif underline := _underlined(open_items, raw, after_blank=blank):
+            item = open_items[0]
+            document[-1].items.remove(item)
+            document.append(Block(item.line, underline, item.text))
+            open_items, blank = [], True
+        elif _RULE.match(raw):
             blank = True
+        elif fence := _FENCE.match(raw):
+            blank = True
+            if fence[1]:
+                open_items = []
+                _line(document[-1], open_items, fence[1], number, after_blank=True)
         elif heading := _HEADING.match(raw):
-            found.append(Block(number, len(heading[1]), heading[2].rstrip().rstrip("#").rstrip()))
+            document.append(Block(number, len(heading[1]), heading[2].rstrip().rstrip("#").rstrip()))
             open_items, blank = [], True
         else:
-            _line(found[-1], open_items, raw, number, after_blank=blank)
+            _line(document[-1], open_items, raw, number, after_blank=blank)
             blank = False
-    return found
+    document[-1].unclosed = comment
+    return document
+
+
+def _uncommented(line: str, number: int, comment: int) -> tuple[str, int]:
+    """The line without its comments, and the number of the line where the one began that is still open, or 0."""
+    if not comment and not line.lstrip().startswith("<!--"):
+        return line, 0
+    kept = []
+    while line:
+        if comment:
+            _, ends, line = line.partition("-->")
+            comment = 0 if ends else comment
+        else:
+            before, begins, line = line.partition("<!--")
+            kept.append(before)
+            comment = number if begins else 0
+    return "".join(kept), comment
+
+
+def _underlined(open_items: list[Item], raw: str, *, after_blank: bool) -> int:
+    """The level of the heading that this line makes of the paragraph of one line above it; 0: of none."""
+    mark = _UNDERLINE.match(raw)
+    alone = len(open_items) == 1 and open_items[0].indent < 0 and len(open_items[0].parts) == 1
+    return (1 if mark[1] == "=" else 2) if mark and alone and not after_blank else 0
 
 
 def _line(block: Block, open_items: list[Item], raw: str, number: int, *, after_blank: bool) -> None:

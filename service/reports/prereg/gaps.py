@@ -44,10 +44,22 @@ class Entry(dict[str, Any]):
         self.lines.setdefault(name, line)
         self[name] = value
 
-    def put_labelled(self, name: str, value: Any, line: int) -> None:
-        """Set a member by the name its label stands for: a dotted one reaches into a nested part."""
+    def put_labelled(self, name: str, value: Any, line: int) -> bool:
+        """Set a member by the name its label stands for: a dotted one reaches into a nested part.
+
+        False where it is set already: it stays as it is.
+        """
         outer, _, inner = name.partition(".")
-        self.put(outer, {**self.get(outer, {}), inner: value} if inner else value, line)
+        around = self.get(outer, {})
+        if inner and isinstance(around, dict):
+            if inner in around:
+                return False
+            self.put(outer, {**around, inner: value}, line)
+            return True
+        if outer in self:
+            return False
+        self.put(outer, value, line)
+        return True
 
     def line_of(self, name: str) -> int:
         """The line a member was read from."""
@@ -69,15 +81,19 @@ class Notes:
 
     def __init__(self) -> None:
         self._notes: list[_Note] = []
-
-    def __len__(self) -> int:
-        return len(self._notes)
+        self.added = 0
+        """How many were ever added; some of them may be forgotten by now."""
 
     def add(
         self, code: Code, section: str, line: int, message: str, entry: Entry | None = None, name: str = ""
     ) -> None:
         """A gap of a section, or of one of its entries."""
+        self.added += 1
         self._notes.append(_Note(code, section, line, message, entry, name))
+
+    def drop(self, entry: Entry) -> None:
+        """Forget what was said of an entry that is no part of the draft."""
+        self._notes = [note for note in self._notes if note.entry is not entry]
 
     def gaps(self, value: Entry) -> Iterator[Gap]:
         """The gaps, by line; members of one entry that were read from one line's prose are one gap."""
@@ -112,12 +128,12 @@ def fitted(value: Entry, notes: Notes) -> Plan:
         except ValidationError as invalid:
             faults = invalid.errors(include_url=False, include_input=False)
         gone: set[tuple[str, int]] = set()
-        before = len(notes)
+        before = notes.added
         for fault in sorted(faults, key=lambda each: _sortable(each["loc"]), reverse=True):
             where = fault["loc"][:2]
             if where not in gone and _leave_out(value, fault["loc"], str(fault["type"]), fault["msg"], notes):
                 gone.add(where)  # type: ignore[arg-type]
-        if len(notes) == before:  # nothing went, so the next round would be this one again
+        if notes.added == before:  # nothing went, so the next round would be this one again
             raise InvalidData("the file describes no plan that can be kept")
 
 
@@ -158,10 +174,13 @@ def _of_entry(
         notes.add("INVALID", section, entry.line_of(name), f"{name} is left out: {said}", entry, name)
         return False
     del entries[int(location[1])]
-    if kind == "missing":
-        notes.add("INCOMPLETE", section, entry.line, f"'{named}' is left out: it has no {name}; add one")
-    else:
-        notes.add("INVALID", section, entry.line_of(name), f"'{named}' is left out: {name}: {said}")
+    notes.drop(entry)
+    code: Code = "INCOMPLETE" if kind == "missing" else "INVALID"
+    line = entry.line if kind == "missing" else entry.line_of(name)
+    why = f"it has no {name}; add one" if kind == "missing" else f"{name}: {said}"
+    notes.add(code, section, line, f"'{named}' is left out: {why}")
+    for other in sorted({entry.line, *entry.lines.values()} - {line}):
+        notes.add(code, section, other, f"'{named}' is left out, and this with it")
     return True
 
 

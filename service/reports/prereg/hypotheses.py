@@ -7,54 +7,67 @@ import re
 from service.reports.prereg import prose
 from service.reports.prereg.blocks import Item
 from service.reports.prereg.gaps import READ_FROM_PROSE, Entry
+from service.reports.prereg.said import Said, fold
 from service.reports.prereg.sections import Draft
-from service.reports.prereg.text import read, spans
+from service.reports.prereg.text import outside, read, spans
 
 LABELLED = ("claim", "population", "baseline", "candidate", "endpoint")
 """What a hypothesis must say under its statement, or leave to be read from prose."""
+MAX_RULE = 2000
+"""Characters of a rule that stands as it is written."""
 
 
-def hypothesis(draft: Draft, said: str, item: Item, name: str, entry: Entry) -> bool:
+def hypothesis(draft: Draft, said: Said, item: Item, name: Said, entry: Entry) -> bool:
     """A hypothesis: its name, its statement, and labelled lines under it."""
-    if not name:
-        head, _ = prose.headed(said)
-        if not re.fullmatch(r"[A-Za-z]\w{0,63}", head):
+    title, statement = read(name.raw), said.raw
+    if not name.raw:
+        title = said.headed()[0].text.strip(" *`")
+        if not re.fullmatch(r"[A-Za-z]\w{0,63}", title):
             return False
-        name, said = head, re.split(r"[::]", said, maxsplit=1)[1]
-    entry.put("id", name, item.line)
-    if said.strip():
-        entry.put("statement", read(said), item.line)
+        statement = re.split(r"[:：]", statement, maxsplit=1)[1]
+    if entry.setdefault("id", title) == title:
+        name.take_all()
+    if not statement.strip() or entry.setdefault("statement", read(statement)) == read(statement):
+        entry.lines.setdefault("statement", item.line)
+        said.take_all()
     draft.entries("hypotheses").append(entry)
     if any(part not in entry for part in LABELLED):
         draft.prosaic.append(entry)
     return True
 
 
-def rule(draft: Draft, said: str, item: Item, name: str, _entry: Entry) -> bool:
+def rule(draft: Draft, said: Said, item: Item, name: Said, _entry: Entry) -> bool:
     """A decision rule: in the rule language, or a sentence such as `Pass H1a iff … AND …`."""
-    known = draft.ids("hypotheses")
-    if not name:
-        of = [each for each in known if re.search(rf"(?<!\w){re.escape(each)}(?!\w)", said)]
+    known, title = draft.ids("hypotheses"), read(name.raw)
+    if not name.raw:
+        of = [each for each in known if re.search(rf"(?<!\w){re.escape(each)}(?!\w)", said.raw)]
         if len(of) != 1:
             return False
-        name = of[0]
-    found = next((each for each in draft.entries("hypotheses") if each.get("id") == name), None)
-    if found is None or "rule" in found:
+        title = of[0]
+    name.take_all()
+    entry = next((each for each in draft.entries("hypotheses") if each.get("id") == title), None)
+    if entry is None or "rule" in entry or id(entry) in draft.sentences:
+        said.take_all()
         draft.notes.add(
-            "INVALID", "hypotheses", item.line, f"no hypothesis without a rule is called '{name}'"
+            "INVALID", "hypotheses", item.line, f"no hypothesis without a rule is called '{title}'"
         )
         return True
-    inside = spans(said)
+    inside = spans(said.raw)
     if inside:
-        found.put("rule", inside[0], item.line)
+        entry.put("rule", inside[0], item.line)
+        said.take_all()
+        beside = Said(outside(said.raw, 1))
+        _take_opening(beside, title)
+        draft.leave("hypotheses", item.line, beside.left(), entry)
         return True
-    arms = prose.arms_of_delta(said)
+    arms = prose.arms_of_delta(said.raw)
     if arms is not None:
-        draft.assume("hypotheses", found, "baseline", arms[0], item.line)
-        draft.assume("hypotheses", found, "candidate", arms[1], item.line)
-    found["sentence"], found.lines["rule"] = said, item.line
-    if found not in draft.prosaic:
-        draft.prosaic.append(found)
+        draft.assume("hypotheses", entry, "baseline", arms[0], item.line)
+        draft.assume("hypotheses", entry, "candidate", arms[1], item.line)
+    draft.sentences[id(entry)] = said
+    entry.lines["rule"] = item.line
+    if not any(each is entry for each in draft.prosaic):
+        draft.prosaic.append(entry)
     return True
 
 
@@ -84,9 +97,9 @@ def _complete(draft: Draft, entry: Entry) -> None:
     if arms is not None:
         draft.assume(section, entry, "baseline", arms[0])
         draft.assume(section, entry, "candidate", arms[1])
-    sentence = entry.pop("sentence", None)
+    sentence = draft.sentences.get(id(entry))
     if sentence is not None:
-        _rule(draft, entry, str(sentence))
+        _rule(draft, entry, sentence)
     named = [str(each["id"]) for each in draft.entries("tests") if each.get("test") == "equivalence"]
     if not labelled and len(named) == 1:
         why = f"`{named[0]}` may find equivalence where the rule is false: check it"
@@ -97,31 +110,58 @@ def _population(draft: Draft, entry: Entry, statement: str) -> str | None:
     named = draft.of_hypothesis.get(str(entry.get("id")))
     if named in draft.ids("populations"):
         return named
-    known = {
-        str(each.get("dataset")): str(each["id"]) for each in draft.entries("populations") if "id" in each
-    }
-    known |= {each: each for each in draft.ids("populations")}
-    found = {known[each] for each in prose.mentioned(statement, list(known))}
-    if len(found) == 1:
-        return found.pop()
+    known = draft.by_dataset() | {each: each for each in draft.ids("populations")}
+    mentioned = {known[each.value] for each in prose.mentioned(Said(statement), list(known))}
+    if len(mentioned) == 1:
+        return mentioned.pop()
     return draft.ids("populations")[0] if len(draft.ids("populations")) == 1 else None
 
 
-def _rule(draft: Draft, entry: Entry, sentence: str) -> None:
+def _rule(draft: Draft, entry: Entry, sentence: Said) -> None:
     line, parts = entry.line_of("rule"), prose.rule(sentence)
     clauses = []
-    unread = list(parts.unread)
-    for text, family, said_clustered in parts.clauses:
-        test_id = (
-            None if family is None else draft.test_id(family, said_clustered or draft.clustered(entry), line)
-        )
-        if family is not None and test_id is None:
+    unread = [*parts.unread, *(["its end"] if sentence.beyond else ())]
+    for clause in parts.clauses:
+        test_id = None
+        if clause.family is not None:
+            clustered = clause.clustered or draft.clustered(entry)
+            test_id = draft.test_id(clause.family, clustered, line)
+        text = clause.text.format(test_id)
+        if (clause.family is not None and test_id is None) or not _all_said(draft, entry, clause, test_id):
             unread.append(text)
-        clauses.append(text.format(test_id))
+        clauses.append(text)
     if unread or not clauses:
-        entry["rule"] = prose.fold(read(sentence)).strip()[:2000]
+        whole = fold(read(sentence.raw)).strip()
+        entry["rule"] = whole[:MAX_RULE]
         what = f"{len(unread)} of its clauses" if clauses else "it"
         why = f"the rule stands as it is written, since {what} cannot be put into the rule language"
+        if sentence.beyond or len(whole) > MAX_RULE:
+            draft.leave("hypotheses", line, [f"what follows the first {MAX_RULE} characters"], entry)
     else:
         entry["rule"], why = " and ".join(clauses), READ_FROM_PROSE
+        if parts.before is not None:
+            _take_opening(parts.before, str(entry.get("id")))
+            draft.leave("hypotheses", line, parts.before.left(), entry)
     draft.notes.add("ASSUMED", "hypotheses", line, why, entry, "rule")
+
+
+def _all_said(draft: Draft, entry: Entry, clause: prose.Clause, test_id: str | None) -> bool:
+    """Whether a clause in the rule language says all that its sentence says: its arms, and how its test is made."""
+    if clause.arms is not None:
+        arms = prose.arms_of_delta(f"delta{clause.arms.text}")
+        return arms is not None and arms == (entry.get("baseline"), entry.get("candidate"))
+    if clause.beside is None:
+        return True
+    made = next((each for each in draft.entries("tests") if each.get("id") == test_id), Entry(0))
+    for stat_test, spoken in prose.spoken_tests():
+        if stat_test.name == made.get("test"):
+            prose.take_test(clause.beside, stat_test, spoken, made.get("parameters", {}))
+    return not clause.beside.left()
+
+
+def _take_opening(said: Said, name: str) -> None:
+    """`Pass H1a iff`: the rule is the hypothesis', and that it passes when it holds is what a rule is."""
+    said.take_each(
+        rf"(?<!\w){re.escape(fold(name))}(?!\w)|\b(?:pass(?:es)?|support(?:ed)?|accept(?:ed)?|iff?|when|only|is|we)\b"
+    )
+    said.take_each(r"通过|成立|支持|接受|当且仅当|当")

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Literal
 
@@ -46,41 +47,73 @@ class Heading:
 TITLE = Heading("Experiments Pre-Registration", "实验预注册", ("Preregistration", "预注册"))
 SECTIONS: Mapping[str, Heading] = MappingProxyType(
     {
-        "hypotheses": Heading("Hypotheses", "假设", ("hypothesis", "研究假设"), listed=True),
+        "hypotheses": Heading(
+            "Hypotheses", "假设", ("hypothesis", "confirmatory hypotheses", "研究假设", "研究假说", "假说"), listed=True
+        ),
         "endpoints": Heading(
             "Primary endpoint",
             "主端点",
-            ("endpoint", "endpoints", "primary endpoints", "端点", "主要端点"),
+            ("endpoint", "endpoints", "primary endpoints", "primary outcome", "primary outcomes", "outcomes",
+             "outcome measures", "primary metric", "primary metrics", "metrics", "端点", "主要端点", "主要终点",
+             "终点", "主要结局", "主要指标", "评测指标", "评估指标"),
             listed=True,
         ),
         "populations": Heading(
             "Sample size",
             "样本量",
-            ("population", "populations", "sample", "sample sizes", "样本", "总体"),
+            ("population", "populations", "sample", "sample sizes", "datasets", "样本", "总体", "样本规模", "数据集"),
             listed=True,
         ),
-        "rules": Heading("Decision rules", "决策规则", ("decision rule", "判定规则", "决策"), listed=True),
+        "rules": Heading(
+            "Decision rules",
+            "决策规则",
+            ("decision rule", "decision criteria", "decision criterion", "inference criteria", "pass criteria",
+             "判定规则", "决策", "决策准则", "判定标准", "判定准则", "通过标准"),
+            listed=True,
+        ),
         "sesoi": Heading(
             "SESOI (smallest effect size of interest)",
             "SESOI(最小关注效应量)",
-            ("smallest effect", "smallest effect size", "最小关注效应", "最小效应量"),
+            ("smallest effect", "smallest effect size", "smallest effect of interest", "equivalence margin",
+             "equivalence bounds", "最小关注效应", "最小效应量", "最小效应", "最小有意义效应量", "最小有意义效应",
+             "最小感兴趣效应量", "最小感兴趣效应", "等价界限", "等价边界"),
             listed=True,
         ),
         "tests": Heading(
-            "Statistical tests", "统计检验", ("statistical test", "tests", "统计方法", "检验"), listed=True
+            "Statistical tests",
+            "统计检验",
+            ("statistical test", "tests", "statistical analysis", "statistical analyses", "statistical methods",
+             "analysis plan", "统计方法", "统计检验方法", "统计分析", "分析计划", "检验", "检验方法"),
+            listed=True,
         ),
         "thresholds": Heading(
             "Thresholds (τ choice)",
             "阈值(τ 的选择)",
-            ("threshold", "thresholds", "τ choice", "τ", "tau choice", "tau", "阈值", "阈值选择", "τ选择"),
+            ("threshold", "thresholds", "τ choice", "τ", "tau choice", "tau", "阈值", "阈值选择", "阈值的选择", "τ选择",
+             "τ的选择"),
             listed=True,
         ),
-        "stopping": Heading("Stopping rule", "停止规则", ("stopping", "停止", "终止规则")),
-        "multiplicity": Heading("Multiple comparisons", "多重比较", ("multiplicity", "multiple", "多重")),
-        "missing": Heading("Missing results", "缺失结果", ("missing", "缺失")),
+        "stopping": Heading(
+            "Stopping rule",
+            "停止规则",
+            ("stopping", "stopping rules", "stopping criterion", "stopping criteria", "interim analysis",
+             "interim analyses", "停止", "停止准则", "停止条件", "终止规则", "中期分析"),
+        ),
+        "multiplicity": Heading(
+            "Multiple comparisons",
+            "多重比较",
+            ("multiplicity", "multiple", "multiple testing", "multiplicity correction",
+             "multiple comparisons correction", "multiple testing correction",
+             "多重", "多重检验", "多重性", "多重比较校正", "多重检验校正"),
+        ),
+        "missing": Heading(
+            "Missing results",
+            "缺失结果",
+            ("missing", "missing data", "missing values", "缺失", "缺失数据", "缺失值", "缺失处理"),
+        ),
         "import": Heading("Import mapping", "导入映射", ("import", "导入")),
     }
-)
+)  # fmt: skip
 
 FIELDS: Mapping[str, Mapping[str, Label]] = MappingProxyType(
     {
@@ -193,18 +226,63 @@ def plain(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-_NUMBERING = re.compile(r"^(?:\d{1,3}(?:\.\d{1,3}){0,3}[.)、]?|[一二三四五六七八九十]{1,3}、|§)\s*")
+_NUMERAL = r"[一二三四五六七八九十]{1,3}"
+_NUMBERING = re.compile(
+    rf"^(?:§\s*)?(?:第(?:\d{{1,3}}|{_NUMERAL})(?:章|节|部分|步)|(?:section|step|part)\s+\d{{1,3}}"
+    rf"|\((?:\d{{1,3}}|{_NUMERAL}|[a-z])\)|(?:{_NUMERAL}|[ivx]{{1,4}}|[a-z])(?=[、.):])|\d{{1,3}}(?:\.\d{{1,3}}){{0,3}})?[.、):]*\s*"
+)
+_DECORATION = re.compile(r"^[^\w§(]+|[*_`\s:]+$")
+_ALIAS = re.compile(r"[()]")
 
 
 def section_of(heading: str) -> str | None:
     """The section a heading opens, whatever its language, number or addition; None when it is none of ours."""
-    wanted = plain(_NUMBERING.sub("", heading.strip()))
-    for key, section in SECTIONS.items():
-        for name in (section.en, section.zh, *section.also):
-            known = plain(name)
-            if wanted == known or (wanted.startswith(known) and not wanted[len(known)].isalpha()):
-                return key
-    return None
+    found = _named(heading)
+    return None if found is None else found[0]
+
+
+def beyond_name(heading: str) -> str:
+    """What a heading says beyond the name of its section."""
+    found = _named(heading)
+    return heading if found is None else found[1]
+
+
+def _named(heading: str) -> tuple[str, str] | None:
+    """The section that a heading opens, and what follows the section's name."""
+    wanted = _bare(_NUMBERING.sub("", _bare(plain(heading)), count=1))
+    best: tuple[str, str] | None = None
+    for key, names in _names().items():
+        for known in names:
+            rest = wanted[len(known) :]
+            opens = wanted.startswith(known) and not rest[:1].isalpha()
+            if opens and (best is None or len(rest) < len(best[1])):
+                best = key, rest
+    if best is None:
+        return None
+    rest = best[1]
+    for known in sorted(_names()[best[0]], key=len, reverse=True):
+        rest = rest.replace(f"({known})", " ")
+    return best[0], rest
+
+
+def _bare(text: str) -> str:
+    return _DECORATION.sub("", text)
+
+
+@cache
+def _names() -> Mapping[str, tuple[str, ...]]:
+    """What the heading of each section may be called: every name of it, and each of two names in one alone."""
+    return {
+        key: tuple(
+            dict.fromkeys(
+                part.strip()
+                for name in (section.en, section.zh, *section.also)
+                for part in (plain(name), *_ALIAS.split(plain(name)))
+                if part.strip()
+            )
+        )
+        for key, section in SECTIONS.items()
+    }
 
 
 def field_of(section: str, label: str) -> tuple[str, Kind] | None:

@@ -19,4 +19,7 @@ def parse_plan(text: str) -> tuple[Plan, tuple[Gap, ...]]:
     """
     plan, value, notes = read_plan(text)
     gaps = [*notes.gaps(value), *of_lint(lint(plan, {}), value)]
-    return plan, tuple(gaps[:MAX_GAPS])
+    if len(gaps) > MAX_GAPS:
+        more = f"{len(gaps) - MAX_GAPS + 1} more are not listed: mend those above, and post the file again"
+        gaps[MAX_GAPS - 1 :] = [Gap(code="UNREAD", path="", line=None, message=more)]
+    return plan, tuple(gaps)

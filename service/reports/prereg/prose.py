@@ -1,58 +1,49 @@
 """Sentences that people write in a preregistration, in English or Chinese, as values of a plan.
 
-Nothing here is certain: what is read from prose is listed as an assumption.
+Nothing here is certain: what is read from prose is listed as an assumption, and what is left over as not read.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from service.domain.plans.strings import RESERVED
+from service.reports.prereg.said import Heard, Said, fold
 from service.stats.shared import registry
 from service.stats.shared.plan_use import Spoken
 from service.stats.shared.registry import StatTest
 
-_NUMBER = r"[+\-−]?\d{1,30}(?:\.\d{1,30})?"
+_NUMBER = r"(?<![A-Za-z0-9_.])[+\-−]?\d{1,30}(?:\.\d{1,30})?"
 _POINTS = r"pp|个百分点|百分点|percentage points?|points?"
-MAX_PROSE = 6000
-"""Characters of a sentence that are looked at: a paragraph of a plan has at most 4,000."""
 _TOKEN = re.compile(r"[A-Za-z0-9_.\-]{1,64}")
-
-
-def fold(text: str) -> str:
-    """The text with full-width punctuation as in English, so that one pattern reads both."""
-    folded = unicodedata.normalize("NFKC", text[:MAX_PROSE]).replace("−", "-").replace("–", "-")
-    return " ".join(folded.replace("、", ",").split())
 
 
 def slug(text: str) -> str | None:
     """The text as an id, if it can be one."""
-    found = re.sub(r"[^A-Za-z0-9_.\-]+", "_", fold(text)).strip("_.")[:64]
-    return found if _TOKEN.fullmatch(found) else None
+    name = re.sub(r"[^A-Za-z0-9_.\-]+", "_", fold(text)).strip("_.")[:64]
+    return name if _TOKEN.fullmatch(name) else None
 
 
-def headed(text: str) -> tuple[str, str]:
-    """What stands before the first colon, and what after it; no head when there is none."""
-    head, colon, rest = fold(text).partition(":")
-    return (head.strip(" *`"), rest.strip()) if colon else ("", fold(text).strip())
-
-
-def planned_n(text: str) -> int | None:
+def planned_n(said: Said) -> Heard[int] | None:
     """The n of `n=500` or `样本量 500`."""
-    found = re.search(r"\bn\s*=\s*(\d[\d,]{0,12})|(?:样本量|共)\s*(\d[\d,]{0,12})", fold(text), re.IGNORECASE)
-    return None if found is None else int((found[1] or found[2]).replace(",", ""))
-
-
-def dataset(text: str) -> str | None:
-    """The first thing in parentheses: `(LongMemEval-S full)` is LongMemEval-S."""
-    found = re.search(r"\(([^(),;]{1,200})", fold(text))
-    if found is None:
+    match = said.search(r"\bn\s*=\s*(\d[\d,]{0,12})|(?:样本量|共)\s*(\d[\d,]{0,12})")
+    if match is None:
         return None
-    return re.sub(r"\s*(?:full|全量|全部|all)\s*$", "", found[1].strip(), flags=re.IGNORECASE) or None
+    digits = (match[1] or match[2]).rstrip(",")
+    end = match.start(1 if match[1] else 2) + len(digits)
+    return Heard(int(digits.replace(",", "")), said, ((match.start(), end),))
+
+
+def dataset(said: Said) -> Heard[str] | None:
+    """The first thing in parentheses: `(LongMemEval-S full)` is LongMemEval-S."""
+    match = said.search(r"\(\s*([^(),;]{1,200})")
+    if match is None:
+        return None
+    name = re.sub(r"\s*(?:full|全量|全部|all)\s*$", "", match[1].strip(), flags=re.IGNORECASE)
+    return Heard(name, said, ((match.start(1), match.start(1) + len(name)),)) if name else None
 
 
 _UNITS = {
@@ -72,134 +63,248 @@ _UNITS = {
 }
 
 
-def clusters(text: str) -> tuple[int, str] | None:
+def clusters(said: Said) -> Heard[dict[str, Any]] | None:
     """How many clusters of what: `5 conv × all QA` is five conversations."""
     units = "|".join(sorted(_UNITS, key=len, reverse=True))
-    found = re.search(rf"(\d{{1,9}})\s*(?:个|段|篇|条)?\s*({units})", fold(text), re.IGNORECASE)
-    return None if found is None else (int(found[1]), _UNITS[found[2].lower()])
+    match = said.search(rf"(?<![A-Za-z0-9_.])(\d{{1,9}})\s*(?:个|段|篇|条)?\s*({units})s?(?![a-z])")
+    if match is None:
+        return None
+    return Heard({"key": _UNITS[match[2].lower()], "n": int(match[1])}, said, (match.span(),))
 
 
-def endpoint_kind(text: str) -> str | None:
+def endpoint_kind(said: Said) -> Heard[str] | None:
     """Binary, continuous or nothing that can be told."""
     return _first(
-        text,
+        said,
         ("binary", r"\bbinary\b|0/1|二元|二值|\byes/no\b|pass/fail"),
         ("continuous", r"f1\b|\bscore\b|bleu|rouge|continuous|连续|分数"),
         ("binary", r"accuracy|准确率|正确率|\bacc\b"),
     )
 
 
-def _first(text: str, *meant: tuple[str, str]) -> str | None:
-    """What the first of the patterns that the text has means."""
-    said = fold(text).casefold()
-    return next((meaning for meaning, words in meant if re.search(words, said)), None)
+def _first(said: Said, *meanings: tuple[str, str]) -> Heard[str] | None:
+    """What the first of the patterns that the text has means, and every place that says so."""
+    for meaning, words in meanings:
+        spans = tuple(match.span() for match in said.matches(words))
+        if spans:
+            return Heard(meaning, said, spans)
+    return None
 
 
-def endpoint_id(text: str) -> str | None:
+_ACCURACY = r"准确率|正确率"
+_OF_EVERY_ENDPOINT = r"\b(?:paired|per-question|per[- ]item)\b|配对|逐题|每题"
+"""What a plan does with every endpoint, so that leaving it out of a name loses nothing."""
+
+
+def endpoint_id(said: Said) -> Heard[str] | None:
     """`paired binary accuracy (per-question 0/1)` is accuracy."""
-    said = re.sub(r"\(.*", "", fold(text))
-    said = re.sub(r"准确率|正确率", " accuracy ", said)
-    said = re.sub(r"\b(?:paired|binary|continuous|per-question|mean|official)\b|配对|二元|逐题", " ", said)
-    return slug(said.strip(" *`-,.;"))
+    head = said.before("(", ",", ";")
+    text = re.sub(_ACCURACY, " accuracy ", head.untaken())
+    text = re.sub(rf"{_OF_EVERY_ENDPOINT}|\b(?:binary|continuous|mean|official)\b|二元", " ", text)
+    name = slug(re.sub(r"\s+(?:with|by|on|of|in|as)\s*$", "", text).strip(" *`-,.;"))
+    if name is None:
+        return None
+    kept = [match.span() for match in head.matches(_ACCURACY)] if "accuracy" in name else []
+    kept += [
+        word.spans[0] for word in head.words() if slug(word.value) and slug(word.value) in name.split("_")
+    ]
+    kept += [word.spans[0] for word in head.words() if slug(word.value) == name]
+    return Heard(name, said, tuple(kept))
+
+
+def take_endpoint(said: Said, endpoint: Mapping[str, Any]) -> None:
+    """Take the words that say what the plan has of an endpoint: its kind, and what holds of every endpoint."""
+    kind = endpoint_kind(said)
+    if kind is not None and kind.value == endpoint.get("kind"):
+        kind.take()
+    if "accuracy" in str(endpoint.get("id")).split("_"):
+        said.take_each(_ACCURACY)
+    said.take_each(_OF_EVERY_ENDPOINT)
+
+
+_MODEL = (
+    r"(?P<model>[A-Za-z][A-Za-z0-9_./\-]{0,62}[A-Za-z0-9](?: \d[0-9A-Za-z.]{0,20})?"
+    r"(?: (?:sonnet|opus|haiku|pro|flash|mini|turbo|instruct))?)"
+)
+_JUDGE = (
+    rf"\b(?:judged|graded|rated|scored)\s+(?:by|with)\s+(?:an?\s+|the\s+)?(?:llm\s+)?{_MODEL}"
+    r"(?:\s+(?:as\s+)?(?:the\s+)?judge\b)?",
+    rf"\bjudge(?:\s+model)?\s*(?:is|[:=(])?\s*{_MODEL}",
+    rf"(?<![\w.\-/]){_MODEL}(?:\s+as)?(?:\s+(?:the|a|an))?(?:\s+llm)?[\s\-]+judge\b",
+    rf"(?:由|用|裁判(?:模型)?|评审(?:模型)?|评判(?:模型)?)\s*[:=为是]?\s*{_MODEL}\s*"
+    r"(?:作为)?(?:评判|评审|打分|判定|裁判|评分)?",
+)
+
+
+def judge(said: Said) -> Heard[str] | None:
+    """The model of `judge gpt-4o-2024-08-06` or `由 gpt-4o 评判`: a name with a digit in it."""
+    for pattern in _JUDGE:
+        match = next((each for each in said.matches(pattern) if re.search(r"\d", each["model"])), None)
+        if match is not None:
+            return Heard(match["model"], said, (match.span(),))
+    return None
 
 
 def claim(text: str) -> str | None:
     """What a statement claims."""
-    return _first(
-        text,
+    meant = _first(
+        Said(text),
         ("non_inferiority", r"non-?inferior|not worse|非劣|不劣于|不差于"),
         ("equivalence", r"equivalen|等价|等效"),
         ("superiority", r"improv|outperform|better|higher|increase|exceed|raise|提高|提升|优于|高于|超过"),
     )
+    return None if meant is None else meant.value
+
+
+_ARMS = r"(?:Δ|delta|差值?)\s*\(\s*([\w.]{1,64})\s*-\s*([\w.]{1,64})\s*\)"
 
 
 def arms_of_delta(text: str) -> tuple[str, str] | None:
     """Baseline and candidate of `Δ(C3-C1)`: C1 and C3."""
-    found = re.search(r"(?:Δ|delta|差值?)\s*\(\s*([\w.]{1,64})\s*-\s*([\w.]{1,64})\s*\)", fold(text))
-    return None if found is None else (found[2], found[1])
+    match = re.search(_ARMS, fold(text))
+    return None if match is None else (match[2], match[1])
 
 
 def arms_in_parentheses(text: str, known: Sequence[str] = ()) -> tuple[str, str] | None:
     """Baseline and candidate of `synthesis (C3) improves … over retrieval (C1)`: C1 and C3."""
-    found = re.findall(r"\(([A-Za-z][\w.]{0,15})\)", fold(text)) or list(known)
-    return (found[1], found[0]) if len(found) == 2 else None
+    names = re.findall(r"\(([A-Za-z][\w.]{0,15})\)", fold(text)) or list(known)
+    return (names[1], names[0]) if len(names) == 2 else None
 
 
-def margin(text: str) -> tuple[float, str] | None:
+def margin(said: Said) -> Heard[tuple[float, str]] | None:
     """`±2 pp` as value and unit."""
-    found = re.search(
-        rf"(?:±|\+/-)?\s*({_NUMBER}(?:[eE][+-]?\d+)?)\s*({_POINTS}|proportion|score)?", fold(text)
-    )
-    if found is None:
+    match = said.search(rf"(?:±|\+/-)?\s*({_NUMBER}(?:[eE][+-]?\d+)?)\s*({_POINTS}|proportion|score)?")
+    if match is None:
         return None
-    unit = "score" if found[2] is None else found[2] if found[2] in ("proportion", "score") else "pp"
-    return abs(float(found[1])), unit
+    unit = "score" if match[2] is None else match[2].lower()
+    unit = unit if unit in ("proportion", "score") else "pp"
+    return Heard((abs(float(match[1])), unit), said, (match.span(),))
 
 
-def chosen(text: str) -> tuple[float, str, str | None] | None:
-    """Value, how it was chosen and on which split, of `τ = 0.40 (max_score p30 on dev split)`."""
-    value = re.search(rf"[=:]?\s*({_NUMBER})", re.sub(r"\(.*", "", fold(text)))
-    how = re.search(r"\(([^()]{1,300})\)", fold(text))
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A threshold's value, how it was chosen and on which split."""
+
+    value: Heard[float]
+    how: Heard[str]
+    split: str | None
+
+
+def chosen(said: Said) -> Chosen | None:
+    """Value, choice and split of `τ = 0.40 (max_score p30 on dev split)`."""
+    value = said.before("(").search(rf"[=:]?\s*({_NUMBER})")
+    how = said.search(r"\(([^()]{1,300})\)")
     if value is None or how is None:
         return None
     split = re.search(r"(?:\bon\s+(?:the\s+)?|在\s*)([\w.\-]{1,40}?)\s*(?:split|划分|集)", how[1])
-    return float(value[1]), how[1].strip(), split[1] if split else None
+    return Chosen(
+        Heard(float(value[1]), said, (value.span(),)),
+        Heard(how[1].strip(), said, (how.span(),)),
+        split[1] if split else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A clause in the rule language, and what its words were beside that."""
+
+    text: str
+    """With `{}` for the test."""
+    family: str | None
+    clustered: bool
+    arms: Said | None
+    """What stands in parentheses behind the delta."""
+    beside: Said | None
+    """The words around the test's name, of which its parameters may be taken."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuleRead:
-    """A rule in the rule language, and what in the sentence nobody could translate."""
+    """A rule clause by clause, and what in the sentence nobody could translate."""
 
-    clauses: tuple[tuple[str, str | None, bool], ...]
-    """Text with `{}` for the test, what kind of test, whether the sentence says it is clustered."""
+    clauses: tuple[Clause, ...]
     unread: tuple[str, ...]
+    before: Said | None
+    """What stands before the condition, such as `Pass H1a`."""
 
 
 _EFFECT = re.compile(
-    rf"(?:Δ|delta|差值?|差异)\s*(?:\([^()]*\))?\s*(>=|≥|>|<=|≤|<)\s*({_NUMBER})\s*({_POINTS})?", re.IGNORECASE
+    rf"(?:Δ|delta|差值?|差异)\s*(?P<arms>\([^()]*\))?\s*(?P<sign>>=|≥|>|<=|≤|<)\s*(?P<number>{_NUMBER})\s*"
+    rf"(?P<points>{_POINTS})?",
+    re.IGNORECASE,
 )
-_P = re.compile(r"(.{0,80}?)\s*p\s*(?:-?\s*value|值)?\s*(<=|≤|<)\s*(0?\.\d{1,15})", re.IGNORECASE)
+_P = re.compile(
+    r"(?P<beside>.{0,80}?)\s*p\s*(?:-?\s*value|值)?\s*(?P<sign><=|≤|<)\s*(?P<number>0?\.\d{1,15})",
+    re.IGNORECASE,
+)
 _CI = re.compile(
-    r"(.{0,80}?)\s*(?:\d{1,3}(?:\.\d{1,9})?\s*%\s*)?(?:CI|confidence interval|置信区间)\s*"
+    r"(?P<beside>.{0,80}?\s*(?:\d{1,3}(?:\.\d{1,9})?\s*%\s*)?)(?:CI|confidence interval|置信区间)\s*"
     r"(?:excludes?|does not (?:contain|include)|不含|不包含|不包括|排除)\s*(?:0|zero|零)",
     re.IGNORECASE,
 )
 _SIGNS = {"≥": ">=", "≤": "<="}
+_CLUSTERED = (
+    r"(?:\b(?:conversation|document|user|repository|repo|item)s?[- ])?\bcluster(?:ed)?\b|cluster|聚类|会话级|对话级"
+    r"|按(?:对话|会话)"
+)
+_OF_EVERY_RULE = r"\b(?:paired|tests?|CIs?|confidence intervals?)\b|配对|检验|置信区间"
 
 
-def rule(text: str) -> RuleRead:
+def rule(said: Said) -> RuleRead:
     """`Δ(C3-C1) ≥ +2.0 pp AND McNemar p < 0.05 AND 95% CI excludes 0`, clause by clause."""
-    said = fold(text).strip().rstrip(".。;")
-    body = re.split(r"\biff\b|\bif and only if\b|当且仅当|\bwhen\b|\bif\b|:", said, maxsplit=1)[-1]
-    found, unread = [], []
-    for part in re.split(r"\s+and\s+|\s*&&\s*|\s*[,;]?\s*(?:并且|而且|且)\s*", body, flags=re.IGNORECASE):
-        clause = _clause(part.strip(" ,;"))
+    opening = said.search(r"\biff\b|\bif and only if\b|当且仅当|\bwhen\b|\bif\b|:")
+    start = 0 if opening is None else said.place(opening.end())
+    before = None if opening is None else said.part(0, said.place(opening.start()))
+    body = said.part(start)
+    clauses, unread, at = [], [], 0
+    parting = re.compile(r"\s+and\s+|\s*&&\s*|\s*[,;]?\s*(?:并且|而且|且)\s*", re.IGNORECASE)
+    for end, then in [*(match.span() for match in parting.finditer(body.text)), (len(body.text), 0)]:
+        part = body.part(at, end).stripped(" ,;.。")
+        clause = _clause(part)
         if clause is None:
-            unread.append(part.strip())
+            unread.append(part.text)
         else:
-            found.append(clause)
-    return RuleRead(tuple(found), tuple(unread))
+            clauses.append(clause)
+        at = then
+    return RuleRead(tuple(clauses), tuple(unread), before)
 
 
-def _clause(text: str) -> tuple[str, str | None, bool] | None:
-    clustered = bool(re.search(r"cluster|聚类|会话级|对话级", text, re.IGNORECASE))
+def _clause(said: Said) -> Clause | None:
+    text = said.text
+    clustered = bool(re.search(_CLUSTERED, text, re.IGNORECASE))
     if effect := _EFFECT.fullmatch(text):
-        unit = " pp" if effect[3] else ""
-        return f"delta {_SIGNS.get(effect[1], effect[1])} {effect[2].lstrip('+')}{unit}", None, clustered
-    if p := _P.fullmatch(text):
-        family = family_of(p[1])
-        return (
-            None
-            if family is None
-            else (f"{{}}.p_value {_SIGNS.get(p[2], p[2])} {_zero(p[3])}", family, clustered)
+        unit = " pp" if effect["points"] else ""
+        condition = f"delta {_SIGNS.get(effect['sign'], effect['sign'])} {effect['number'].lstrip('+')}{unit}"
+        return Clause(
+            condition, None, clustered, said.part(*effect.span("arms")) if effect["arms"] else None, None
         )
+    if p := _P.fullmatch(text):
+        family = family_of(p["beside"])
+        if family is None:
+            return None
+        condition = f"{{}}.p_value {_SIGNS.get(p['sign'], p['sign'])} {_zero(p['number'])}"
+        return Clause(condition, family, clustered, None, said.part(*p.span("beside")))
     if interval := _CI.fullmatch(text):
-        return "{}.ci excludes 0", family_of(interval[1]) or _of_intervals(), clustered
+        family = family_of(interval["beside"]) or _of_intervals()
+        return Clause("{}.ci excludes 0", family, clustered, None, said.part(*interval.span("beside")))
     return None
 
 
 def _zero(number: str) -> str:
     return number if number.startswith("0") else f"0{number}"
+
+
+def take_test(said: Said, test: StatTest[Any, Any], spoken: Spoken, parameters: dict[str, Any]) -> None:
+    """Take the words that name a test, and those that state the parameters it has in the plan."""
+    said.take_each(rf"(?:{spoken.words})(?:[a-z]+|[性法])?")
+    said.take_each(_CLUSTERED if True in spoken.clustered else "$^")
+    said.take_each(_OF_EVERY_RULE)
+    known = {name: field.default for name, field in test.request.model_fields.items()} | parameters
+    for word in said.words():
+        stated = spoken.parameters(word.value)
+        sided = {"alternative": word.value.lower()} if word.value.lower() == "two-sided" else {}
+        if (stated or sided) and all(known.get(name) == value for name, value in (stated or sided).items()):
+            word.take()
 
 
 def family_of(text: str) -> str | None:
@@ -216,19 +321,23 @@ def _of_intervals() -> str | None:
 
 def spoken_tests() -> list[tuple[StatTest[Any, Any], Spoken]]:
     """The tests that prose has words for, in the order in which they are listened for."""
-    found = [
+    known = [
         (test, test.plan.spoken)
         for test in registry.latest().values()
         if test.plan is not None and test.plan.spoken is not None
     ]
-    return sorted(found, key=lambda each: each[1].rank)
+    return sorted(known, key=lambda pair: pair[1].rank)
 
 
-def family_policy(text: str) -> str | None:
+def family_policy(said: Said) -> Heard[str] | None:
     """What is done about several hypotheses."""
     return _first(
-        text,
-        ("none", r"uncorrected|without correction|no correction|不校正|不做校正|未校正"),
+        said,
+        (
+            "none",
+            r"(?:report(?:ed|ing)?\s+)?(?:all\s+)?(?:p[- ]values?\s+)?(?:are\s+)?(?:uncorrected|without correction)"
+            r"|no correction|(?:报告)?(?:所有)?(?:不校正|不做校正|未校正)(?:的)?\s*(?:p\s*值)?",
+        ),
         ("bonferroni", r"bonferroni"),
         ("holm", r"\bholm\b"),
         ("hochberg", r"hochberg"),
@@ -237,34 +346,39 @@ def family_policy(text: str) -> str | None:
     )
 
 
-def stopping(text: str) -> str | None:
+def stopping(said: Said) -> Heard[str] | None:
     """When results are looked at."""
     return _first(
-        text,
+        said,
         ("anytime_valid", r"anytime|e-process|随时有效"),
         ("group_sequential", r"group.sequential|lan-demets|obrien|pocock|成组序贯"),
-        ("fixed_n", r"no interim|fixed n|pre-?specified n|planned n|无中期|不做中期|不进行中期|固定样本"),
+        (
+            "fixed_n",
+            r"no interim(?:\s+(?:analys[ei]s|looks?))?|(?:run to (?:the )?)?(?:fixed|pre-?specified|planned) n\b"
+            r"|(?:无|不做|不进行)中期(?:分析)?|跑到预先指定的\s*n|固定样本(?:量)?",
+        ),
     )
 
 
-def missing_policy(text: str) -> str | None:
+def missing_policy(said: Said) -> Heard[str] | None:
     """What a result that is not there does."""
     return _first(
-        text,
-        ("worst_case", r"worst|最不利|最坏"),
-        ("exclude_pair", r"exclude|drop|剔除|排除"),
+        said,
+        ("worst_case", r"worst(?:[- ]case)?|最不利|最坏"),
+        ("exclude_pair", r"excluded?|drop(?:ped)?|剔除|排除"),
         ("fail", r"\bfail|违反|失败"),
     )
 
 
-def mentioned(text: str, names: Sequence[str]) -> Iterator[str]:
+def mentioned(said: Said, names: Sequence[str]) -> Iterator[Heard[str]]:
     """Those of the names that the text mentions, longest first, none inside another."""
-    rest = fold(text).casefold()
+    rest = said.text.casefold() if len(said.text.casefold()) == len(said.text) else said.text
     for name in sorted(names, key=len, reverse=True):
         pattern = rf"(?<![\w]){re.escape(fold(name).casefold())}(?![a-z0-9_])"
-        if re.search(pattern, rest):
-            rest = re.sub(pattern, " ", rest)
-            yield name
+        spans = [match.span() for match in re.finditer(pattern, rest)]
+        if spans:
+            rest = re.sub(pattern, lambda match: " " * len(match[0]), rest)
+            yield Heard(name, said, tuple(said.span(*span) for span in spans))
 
 
 def rule_name(text: str) -> str:

@@ -18,18 +18,21 @@ from service.reports.prereg import hypotheses, prose, sections
 from service.reports.prereg.blocks import Block, Item, blocks
 from service.reports.prereg.gaps import Entry, Notes, fitted
 from service.reports.prereg.labels import (
+    GLOSSES,
     NO_SECTION,
     NONE,
     NOTE,
     SECTIONS,
     TITLE,
     Kind,
+    beyond_name,
     field_of,
     plain,
     section_of,
 )
+from service.reports.prereg.said import Said
 from service.reports.prereg.sections import Draft
-from service.reports.prereg.text import keepable, raw_spans, read, spans
+from service.reports.prereg.text import keepable, outside, raw_spans, read, spans
 
 _HEAD = re.compile(r"\*\*((?:\\.|[^*\\])+)\*\*\s*(?:[::]\s*)?(.*)", re.DOTALL)
 _LABELLED = re.compile(r"(?:`([^`]+)`|([^`::*]{1,60}?))\s*[::]\s*(.*)", re.DOTALL)
@@ -67,12 +70,12 @@ def read_plan(text: str) -> tuple[Plan, Entry, Notes]:
     return fitted(draft.value, draft.notes), draft.value, draft.notes
 
 
-def _in_order(found: list[Block]) -> Iterator[tuple[str | None, Block]]:
+def _in_order(document: list[Block]) -> Iterator[tuple[str | None, Block]]:
     """Sections in the order they build on one another; sub-headings belong to the section they stand in."""
     order = ["populations", "endpoints", "sesoi", "tests", "hypotheses", "rules"]
     placed: list[tuple[str | None, Block]] = []
     current: str | None = NO_SECTION
-    for block in found:
+    for block in document:
         named = section_of(block.heading) if block.level else NO_SECTION
         if named is not None:
             current = named
@@ -89,11 +92,14 @@ def _in_order(found: list[Block]) -> Iterator[tuple[str | None, Block]]:
 
 
 def _block(draft: Draft, section: str | None, block: Block) -> None:
+    if block.unclosed:
+        draft.notes.add(
+            "UNREAD", "", block.unclosed, "a comment begins here and never ends: nothing after it is read"
+        )
     if section is None:
+        draft.notes.add("UNREAD", "", block.line, f"no section of a plan has this heading; {_UNREAD}")
         for item in block.items:
             _unread(draft, "", item)
-        if not block.items:
-            draft.notes.add("UNREAD", "", block.line, f"no section of a plan has this heading; {_UNREAD}")
         return
     if section == NO_SECTION:
         _front(draft, block)
@@ -102,8 +108,12 @@ def _block(draft: Draft, section: str | None, block: Block) -> None:
     draft.value.lines.setdefault(target, block.line)
     if section_of(block.heading) is None and block.heading:
         draft.notes.add("UNREAD", target, block.line, f"this heading is none of ours; {_UNREAD}")
+    elif block.heading:
+        draft.leave(target, block.line, Said(beyond_name(block.heading)).left())
     if len(block.items) == 1 and plain(block.items[0].text) in _NOTHING and section != "rules":
         draft.nothing(section)
+        for child in block.items[0].children:
+            _unread(draft, section, child)
     elif SECTIONS[section].listed:
         draft.begin(section)
         for item in block.items[:MAX_LIST]:
@@ -118,62 +128,107 @@ def _block(draft: Draft, section: str | None, block: Block) -> None:
 
 
 def _front(draft: Draft, block: Block) -> None:
+    """What stands before the first section: a title, and labelled lines."""
     if block.level and plain(block.heading) not in _TITLES:
         heading = re.sub(rf"^(?:{TITLE.en}|{TITLE.zh})\s*[::]\s*", "", block.heading, flags=re.IGNORECASE)
-        draft.value.put("title", read(heading), block.line)
+        if block.level > 1:
+            draft.notes.add("UNREAD", "", block.line, f"no section of a plan has this heading; {_UNREAD}")
+        elif not draft.value.put_labelled("title", read(heading), block.line):
+            _repeated(draft, "", block.line, "title")
     for item in block.items:
-        if item.text not in NOTE.values() and not _labelled(draft, NO_SECTION, draft.value, item):
+        if item.text in NOTE.values():  # our own line: what somebody put under it is theirs
+            for child in item.children:
+                _unread(draft, "", child)
+        elif not _labelled(draft, NO_SECTION, draft.value, item):
             _unread(draft, "", item)
 
 
 def _settings(draft: Draft, section: str, block: Block) -> None:
     """A section that holds fields rather than entries."""
+    if section in draft.value and block.items:
+        _repeated(draft, section, block.line, "section")
+        for item in block.items:
+            _unread(draft, section, item)
+        return
     holder = draft.value if section == "missing" else Entry(block.line)
     prosaic = [item for item in block.items if not _labelled(draft, section, holder, item)]
     if section != "missing" and holder:
         draft.value.put(section, holder, block.line)
     structured = bool(holder) if section != "missing" else "missing" in holder
     for item in prosaic:
-        if structured or not PROSE[section](draft, item.text, item):
+        said = Said(item.text)
+        if structured or not PROSE[section](draft, said, item):
             _unread(draft, section, item, children=False)
+        else:
+            draft.leave(section, item.line, said.left())
         for child in item.children:
             _unread(draft, section, child)
 
 
 def _listed(draft: Draft, section: str, item: Item) -> None:
     """One entry: its head, what stands under it, and prose where required members are not labelled."""
-    head = _HEAD.match(item.text)
+    head = _HEAD.fullmatch(item.text)
     entry = Entry(item.line)
-    loose = [child for child in item.children if not _labelled(draft, section, entry, child)]
-    name = read(head[1]) if head else ""
-    said = head[2] if head else item.text
-    if not PROSE[section](draft, said, item, name, entry):
-        _unread(draft, section, item, children=False)
-    for child in loose:
-        _unread(draft, section, child)
+    name, said = Said(head[1] if head else ""), Said(head[2] if head else item.text)
+    bare = section in ("rules", "sesoi")  # entries of one line: nothing under it belongs to them
+    loose = [child for child in item.children if bare or not _labelled(draft, section, entry, child)]
+    if PROSE[section](draft, said, item, name, entry):
+        target = "hypotheses" if section == "rules" else section
+        unsaid = [] if section == "rules" and id(said) in map(id, draft.sentences.values()) else said.left()
+        draft.leave(target, item.line, [*name.left(), *unsaid], entry)
+        for child in loose:
+            _unread(draft, section, child)
+    else:
+        draft.notes.drop(entry)
+        _unread(draft, section, item)
 
 
 def _labelled(draft: Draft, section: str, entry: Entry, item: Item) -> bool:
     """Take a `Label: value` line into the entry; False when it is none."""
-    found = _LABELLED.fullmatch(item.text)
-    if found is None:
+    match = _LABELLED.fullmatch(item.text)
+    if match is None:
         return False
-    if found[1] is not None:
-        name, kind, text = found[1], "json", found[3]
+    if match[1] is not None:
+        name, kind, text = match[1], "json", match[3]
         if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
             return False
     else:
-        known = field_of(section, found[2])
+        known = field_of(section, match[2])
         if known is None:
             return False
-        (name, kind), text = known, found[3]
+        (name, kind), text = known, match[3]
     try:
-        entry.put_labelled(name, _value(kind, text), item.line)
+        value = _value(kind, text)
+        if entry.put_labelled(name, value, item.line):
+            draft.leave(section, item.line, Said(_beside(kind, name, value, text)).left(), entry)
+        else:
+            _repeated(draft, section, item.line, name)
     except (ValueError, TypeError, RecursionError):
         draft.notes.add("INVALID", section, item.line, f"{name} is left out: its value cannot be read")
     for child in item.children:
         _unread(draft, section, child)
     return True
+
+
+def _repeated(draft: Draft, section: str, line: int, name: str) -> None:
+    draft.notes.add("INVALID", section, line, f"this {name} is left out: there is one above; give one")
+
+
+def _beside(kind: Kind | str, name: str, value: Any, text: str) -> str:
+    """What a labelled line says beside its value, without our own explanation of the value."""
+    match kind:
+        case "text" | "rule":
+            return ""
+        case "tokens" | "numbers":
+            return outside(text) if raw_spans(text) else ""
+        case "token" if not raw_spans(text):
+            rest = text.strip()[len(value) :]
+        case _ if not raw_spans(text):
+            return ""
+        case _:
+            rest = outside(text, 1)
+    said = plain(rest).strip("() ")
+    return "" if said in map(plain, GLOSSES.get(f"{name}.{value}", ())) else rest
 
 
 def _value(kind: Kind | str, text: str) -> Any:

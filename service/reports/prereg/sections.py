@@ -10,6 +10,7 @@ from typing import Any
 from service.reports.prereg import prose
 from service.reports.prereg.blocks import Item
 from service.reports.prereg.gaps import READ_FROM_PROSE, Entry, Notes
+from service.reports.prereg.said import Heard, Said, fold, quoted
 from service.reports.prereg.text import read, spans
 from service.stats.shared.plan_use import Spoken
 from service.stats.shared.registry import StatTest
@@ -23,6 +24,8 @@ class Draft:
     notes: Notes
     of_hypothesis: dict[str, str] = field(default_factory=dict)
     """Population ids by the hypothesis that a line of the sample size names."""
+    sentences: dict[int, Said] = field(default_factory=dict)
+    """Rules in prose, by the identity of their hypotheses."""
     prosaic: list[Entry] = field(default_factory=list)
     """Hypotheses that prose speaks of, completed at the end."""
 
@@ -60,11 +63,30 @@ class Draft:
         line: int | None = None,
         why: str = READ_FROM_PROSE,
     ) -> None:
-        """Set a member that prose suggests, unless it is there, and say so."""
-        if name in entry or value is None:
+        """Set a member that prose suggests, unless it is there, and say so.
+
+        Where the value is `Heard`, its words count as read once the member has that value.
+        """
+        heard, value = (value, value.value) if isinstance(value, Heard) else (None, value)
+        if value is None:
             return
-        entry.put(name, value, line or entry.line)
-        self.notes.add("ASSUMED", section, line or entry.line, why, entry, name)
+        if name not in entry:
+            entry.put(name, value, line or entry.line)
+            self.notes.add("ASSUMED", section, line or entry.line, why, entry, name)
+        if heard is not None and entry[name] == value:
+            heard.take()
+
+    def leave(self, section: str, line: int, pieces: list[str], entry: Entry | None = None) -> None:
+        """Say which words of a line that was read no part of the draft holds."""
+        if pieces:
+            why = f"no part of a plan holds {quoted(pieces)}; it will not be locked"
+            self.notes.add("UNREAD", section, line, why, entry)
+
+    def by_dataset(self) -> dict[str, str]:
+        """Ids of the populations by their datasets' names."""
+        return {
+            str(each.get("dataset")): str(each["id"]) for each in self.entries("populations") if "id" in each
+        }
 
     def clustered(self, hypothesis: Mapping[str, Any]) -> bool:
         """True when the hypothesis' population has clusters."""
@@ -95,74 +117,106 @@ def _meant(family: str, clustered: bool) -> tuple[StatTest[Any, Any], Spoken] | 
     return next((each for each in known if clustered in each[1].clustered), None)
 
 
-def population(draft: Draft, said: str, item: Item, name: str, entry: Entry) -> bool:
+def population(draft: Draft, said: Said, item: Item, name: Said, entry: Entry) -> bool:
     """`H1a: n=500 (LongMemEval-S full)`, or a population's own entry."""
-    head, rest = (name, said) if name else prose.headed(said)
-    labelled = bool(name) and not said and "dataset" in entry and "n" in entry
-    named = not labelled and re.fullmatch(r"H\d+[A-Za-z]?", head or "") is not None
-    if not named and head:
-        entry.setdefault("id", head)
-    if said or not name:
-        count, dataset, clusters = prose.planned_n(rest or said), prose.dataset(rest), prose.clusters(rest)
+    head, rest = (name, said) if name.raw else said.headed()
+    title = read(name.raw) if name.raw else _bare(head)
+    labelled = bool(name.raw) and not said.text and "dataset" in entry and "n" in entry
+    named = not labelled and re.fullmatch(r"H\d+[A-Za-z]?", title) is not None
+    if named or (title and entry.setdefault("id", title) == title):
+        head.take_all()
+    if said.text or not name.raw:
+        count, dataset = prose.planned_n(rest), prose.dataset(rest)
         if count is None and "n" not in entry:
             return False
         draft.assume("populations", entry, "dataset", dataset)
         draft.assume("populations", entry, "id", prose.slug(str(entry.get("dataset", ""))))
         draft.assume("populations", entry, "n", count)
-        if clusters is not None and "clusters" not in entry:
-            found = {"key": clusters[1], "n": clusters[0]}
-            draft.assume("populations", entry, "clusters", found)
+        draft.assume("populations", entry, "clusters", prose.clusters(rest))
     if named:
-        draft.of_hypothesis[head] = str(entry.get("id"))
-    earlier = [each for each in draft.entries("populations") if each.get("id") == entry.get("id")]
-    if earlier and named:
-        if earlier[0].get("n") != entry.get("n"):
-            draft.notes.add(
-                "INVALID", "populations", item.line, "this population has another n above: give one"
-            )
-        return True
+        draft.of_hypothesis[title] = str(entry.get("id"))
+        first = next(
+            (each for each in draft.entries("populations") if each.get("id") == entry.get("id")), None
+        )
+        if first is not None:
+            _again(draft, item, first, entry)
+            return True
     draft.entries("populations").append(entry)
     return True
 
 
-def endpoint(draft: Draft, said: str, _item: Item, name: str, entry: Entry) -> bool:
+def _again(draft: Draft, item: Item, first: Entry, entry: Entry) -> None:
+    """A population that stands above already: what this line says otherwise, or more, is left out and told."""
+    draft.notes.drop(entry)
+    other = [name for name, value in entry.items() if first.get(name) != value]
+    if other:
+        why = f"this population stands above with another {' and '.join(other)}, or none: say it there"
+        draft.notes.add("INVALID", "populations", item.line, why)
+
+
+def name_entry(entry: Entry, member: str, name: Said) -> None:
+    """Call an entry what stands in bold, unless a labelled line calls it otherwise: the bold name is left then."""
+    if entry.setdefault(member, read(name.raw)) == read(name.raw):
+        name.take_all()
+
+
+def _bare(said: Said) -> str:
+    return said.text.strip(" *`")
+
+
+_ROLES = {"primary": "primary", "主要": "primary", "主端点": "primary", "主要端点": "primary",
+          "secondary": "secondary", "次要": "secondary", "次要端点": "secondary"}  # fmt: skip
+
+
+def endpoint(draft: Draft, said: Said, _item: Item, name: Said, entry: Entry) -> bool:
     """`**paired binary accuracy** (per-question 0/1)`, `secondary: token-F1`, or an endpoint's own entry."""
-    if name and not said:
-        if "kind" not in entry or "role" not in entry:
-            said = name
-        else:
-            entry.setdefault("id", name)
-    if said:
-        head, rest = prose.headed(said)
-        role = {"secondary": "secondary", "次要": "secondary", "次要端点": "secondary"}.get(
-            head.casefold(), "primary"
-        )
-        whole = f"{name} {rest}" if name else rest
-        entry_id = prose.endpoint_id(name or rest)
+    if name.raw and not said.text and "kind" in entry and "role" in entry:
+        name_entry(entry, "id", name)
+    else:
+        head, rest = said.headed()
+        if name.raw or "(" in head.text:
+            head, rest = said.part(0, 0), said
+        role = _ROLES.get(_bare(head).casefold())
+        if role is not None:
+            head.take_all()
+        model = next((each for part in (said, name) if (each := prose.judge(part))), None)
+        if model is not None:
+            judge = Heard({"model": model.value}, model.said, model.spans)
+            draft.assume("endpoints", entry, "judge", judge)
+            model.take()
+        entry_id = prose.endpoint_id(name if name.raw else rest)
         if entry_id is None:
             return False
+        kind = next((each for part in (said, name) if (each := prose.endpoint_kind(part))), None)
         draft.assume("endpoints", entry, "id", entry_id)
-        draft.assume("endpoints", entry, "kind", prose.endpoint_kind(whole))
-        draft.assume("endpoints", entry, "role", role)
-        known = {
-            str(each.get("dataset")): str(each["id"]) for each in draft.entries("populations") if "id" in each
-        }
-        where = [known[each] for each in prose.mentioned(rest, list(known))]
-        if where and len(where) < len(known):
-            why = "the line names these populations; check it, or write `Populations`"
-            draft.assume("endpoints", entry, "populations", where, why=why)
+        draft.assume("endpoints", entry, "kind", kind)
+        draft.assume("endpoints", entry, "role", role or "primary")
+        for part in (said, name):
+            prose.take_endpoint(part, entry)
+        known = draft.by_dataset()
+        where = list(prose.mentioned(rest, list(known)))
+        if where:
+            ids = [known[each.value] for each in where]
+            if len(where) < len(known):
+                why = "the line names these populations; check it, or write `Populations`"
+                draft.assume("endpoints", entry, "populations", ids, why=why)
+            if len(where) == len(known) or entry.get("populations") == ids:
+                for each in where:
+                    each.take()
     draft.entries("endpoints").append(entry)
     return True
 
 
-def sesoi(draft: Draft, said: str, item: Item, name: str, _entry: Entry) -> bool:
+def sesoi(draft: Draft, said: Said, item: Item, name: Said, _entry: Entry) -> bool:
     """`±2 pp on binary accuracy`, or `**accuracy**: ±2 pp`."""
-    found = prose.margin(said)
-    if found is None:
+    heard = prose.margin(said)
+    if heard is None:
         return False
-    margin = {"value": found[0], "unit": found[1]}
-    if name:
-        draft.value["sesoi"].put(name, margin, item.line)
+    margin = {"value": heard.value[0], "unit": heard.value[1]}
+    if name.raw:
+        _margin(draft, read(name.raw), margin, item)
+        name.take_all()
+        heard.take()
         return True
     of = list(prose.mentioned(said, draft.ids("endpoints")))
     primary = [
@@ -170,19 +224,38 @@ def sesoi(draft: Draft, said: str, item: Item, name: str, _entry: Entry) -> bool
         for each in draft.entries("endpoints")
         if each.get("role") == "primary" and "id" in each
     ]
-    for each in (of or primary)[:1]:
-        draft.value["sesoi"].put(each, margin, item.line)
-        draft.notes.add("ASSUMED", f"sesoi.{each}", item.line, f"the margin: {READ_FROM_PROSE}")
+    for endpoint_id in [one.value for one in of] or primary[:1]:
+        if _margin(draft, endpoint_id, margin, item):
+            draft.notes.add("ASSUMED", f"sesoi.{endpoint_id}", item.line, f"the margin: {READ_FROM_PROSE}")
+        for each in draft.entries("endpoints"):
+            if each.get("id") == endpoint_id:
+                prose.take_endpoint(said, each)
+    heard.take()
+    for one in of:
+        one.take()
+    said.take_each(r"\bSESOI\b")
     return bool(of or primary)
 
 
-def test(draft: Draft, said: str, item: Item, name: str, entry: Entry) -> bool:
+def _margin(draft: Draft, endpoint: str, margin: dict[str, Any], item: Item) -> bool:
+    """Set an endpoint's margin; false where it has one, which is said and stays."""
+    if endpoint in draft.value["sesoi"]:
+        why = f"'{endpoint}' has a margin above: give one, since this one is left out"
+        draft.notes.add("INVALID", "sesoi", item.line, why)
+        return False
+    draft.value["sesoi"].put(endpoint, margin, item.line)
+    return True
+
+
+def test(draft: Draft, said: Said, item: Item, name: Said, entry: Entry) -> bool:
     """`McNemar (scipy.stats.binomtest …)`, or a test's own entry."""
     if "test" in entry:
-        entry.setdefault("id", name or prose.rule_name(str(entry["test"])))
+        if name.raw:
+            name_entry(entry, "id", name)
+        entry.setdefault("id", prose.rule_name(str(entry["test"])))
         draft.entries("tests").append(entry)
-        return not said.strip() or not name
-    whole = f"{name} {said}"
+        return True
+    whole = f"{name.text} {said.text}"
     family = prose.family_of(whole)
     if family is None or entry:
         return False
@@ -190,67 +263,90 @@ def test(draft: Draft, said: str, item: Item, name: str, entry: Entry) -> bool:
     meant = [] if plain is None else [plain]
     if clustered is not None and clustered[1].beside and re.search(r"cluster|聚类", whole, re.IGNORECASE):
         meant.append(clustered)
-    for found, spoken in meant:
-        parameters = spoken.parameters(prose.fold(whole))
-        made = Entry(item.line, id=spoken.id, test=found.name, version=found.version, parameters=parameters)
+    for stat_test, spoken in meant:
+        parameters = spoken.parameters(whole)
+        made = Entry(
+            item.line, id=spoken.id, test=stat_test.name, version=stat_test.version, parameters=parameters
+        )
         draft.entries("tests").append(made)
+        resampled = re.search(_RESAMPLES, whole, re.IGNORECASE)
         more = (
             "; the number of resamples is left out, since intervals are exact where they can be"
-            if "resample" in whole or "重采样" in whole
+            if resampled
             else ""
         )
-        draft.notes.add("ASSUMED", "tests", item.line, f"`{found.name}`: {READ_FROM_PROSE}{more}", made)
+        draft.notes.add("ASSUMED", "tests", item.line, f"`{stat_test.name}`: {READ_FROM_PROSE}{more}", made)
+        for part in (said, name):
+            part.take_each(_RESAMPLES)
+            prose.take_test(part, stat_test, spoken, parameters)
+            _take_margin(draft, part)
     return bool(meant)
 
 
-def threshold(draft: Draft, said: str, item: Item, name: str, entry: Entry) -> bool:
+_RESAMPLES = r"(?:(?<![A-Za-z0-9_.])\d[\d,]{0,12}\s*(?:次\s*)?)?(?:resamples?|resampling|重采样)"
+
+
+def _take_margin(draft: Draft, said: Said) -> None:
+    """A margin that a test's line repeats is in the plan where it is a margin of the plan."""
+    heard = prose.margin(said)
+    if (
+        heard is not None
+        and {"value": heard.value[0], "unit": heard.value[1]} in draft.value.get("sesoi", {}).values()
+    ):
+        heard.take()
+        said.take_each(r"\bSESOI\b")
+
+
+def threshold(draft: Draft, said: Said, _item: Item, name: Said, entry: Entry) -> bool:
     """`LoCoMo: τ = 0.47 (max_score p30 on dev split)`, or a threshold's own entry."""
-    if "value" in entry and "chosen_by" in entry and name:
-        entry.put("name", name, item.line)
+    if "value" in entry and "chosen_by" in entry and name.raw:
+        name_entry(entry, "name", name)
         draft.entries("thresholds").append(entry)
-        return not said.strip()
-    head, rest = (name, said) if name else prose.headed(said)
-    found = prose.chosen(rest)
-    if found is None:
+        return True
+    head, rest = (name, said) if name.raw else said.headed()
+    chosen = prose.chosen(rest)
+    if chosen is None:
         return False
-    value, how, split = found
-    symbol = re.match(r"\s*([^\s=:]{1,40})\s*[=:]", rest)
-    known = {
-        str(each.get("dataset")): str(each["id"]) for each in draft.entries("populations") if "id" in each
-    }
-    where = [known[each] for each in prose.mentioned(head, list(known))]
-    draft.assume("thresholds", entry, "name", symbol[1] if symbol else head or "threshold")
-    if where:
-        draft.assume("thresholds", entry, "population", where[0])
-    draft.assume("thresholds", entry, "value", value)
-    draft.assume("thresholds", entry, "chosen_by", how)
-    draft.assume("thresholds", entry, "split", split)
+    symbol = re.match(r"\s*([^\s=:]{1,40})\s*[=:]", rest.text)
+    known = draft.by_dataset()
+    where = next(prose.mentioned(head, list(known)), None)
+    title = symbol[1] if symbol else _bare(head) or "threshold"
+    draft.assume("thresholds", entry, "name", title)
+    if where is not None:
+        draft.assume("thresholds", entry, "population", Heard(known[where.value], where.said, where.spans))
+    draft.assume("thresholds", entry, "value", chosen.value)
+    draft.assume("thresholds", entry, "chosen_by", chosen.how)
+    draft.assume("thresholds", entry, "split", chosen.split)
+    if entry["name"] == title:
+        (rest.part(*symbol.span(1)) if symbol else head).take_all()
     draft.entries("thresholds").append(entry)
     return True
 
 
-def setting(section: str, name: str, reader: Callable[[str], str | None]) -> Callable[..., bool]:
+def setting(section: str, name: str, reader: Callable[[Said], Heard[str] | None]) -> Callable[..., bool]:
     """A section of one word, said in a sentence."""
 
-    def take(draft: Draft, said: str, item: Item, _name: str = "", _entry: Entry | None = None) -> bool:
-        found = None if section in draft.value else reader(read(said))
-        if found is None:
+    def take(draft: Draft, said: Said, item: Item) -> bool:
+        heard = None if section in draft.value else reader(said)
+        if heard is None:
             return False
+        heard.take()
         if section == name:
-            draft.value.put(section, found, item.line)
-            draft.notes.add("ASSUMED", section, item.line, f"`{found}`: {READ_FROM_PROSE}")
+            draft.value.put(section, heard.value, item.line)
+            draft.notes.add("ASSUMED", section, item.line, f"`{heard.value}`: {READ_FROM_PROSE}")
             return True
-        made = Entry(item.line, **{name: found})
+        made = Entry(item.line, **{name: heard.value})
         if section == "multiplicity":
             made["assumed"] = True
         draft.value.put(section, made, item.line)
-        draft.notes.add("ASSUMED", section, item.line, f"`{found}`: {READ_FROM_PROSE}", made, name)
+        draft.notes.add("ASSUMED", section, item.line, f"`{heard.value}`: {READ_FROM_PROSE}", made, name)
         return True
 
     return take
 
 
-def import_format(said: str) -> str | None:
+def import_format(said: Said) -> Heard[str] | None:
     """The format in a code span."""
-    inside = spans(said)
-    return inside[0] if inside else None
+    inside = spans(said.raw)
+    match = said.search(re.escape(fold(inside[0]))) if inside else None
+    return None if match is None else Heard(inside[0], said, (match.span(),))

@@ -80,12 +80,34 @@ def spans(text: str) -> list[str]:
 
 def raw_spans(text: str) -> list[str]:
     """The contents of the text's code spans as they stand there: JSON stays JSON."""
-    return [span for line in text[:MAX_SPANNED].split("\n") for span in _spans_of(line)]
+    return [
+        line[start:end].strip(" ")
+        for line in text[:MAX_SPANNED].split("\n")
+        for start, end, _ in _spans_of(line)
+    ]
 
 
-def _spans_of(line: str) -> Iterator[str]:
-    """A run of backquotes opens a span that the next run of its length closes; in time that grows with the line."""
-    runs = [found.span() for found in _RUN.finditer(line)]
+def outside(text: str, most: int | None = None) -> str:
+    """The text without its code spans, or without the first so many of them."""
+    kept = []
+    for line in text.split("\n"):
+        at = 0
+        for start, end, run in _spans_of(line[:MAX_SPANNED]):
+            if most == 0:
+                break
+            most = None if most is None else most - 1
+            kept.append(line[at : start - run])
+            at = end + run
+        kept.append(line[at:])
+    return " ".join(kept)
+
+
+def _spans_of(line: str) -> Iterator[tuple[int, int, int]]:
+    """Where the contents of spans begin and end, and how many backquotes surround them.
+
+    A run of backquotes opens a span that the next run of its length closes; in time that grows with the line.
+    """
+    runs = [match.span() for match in _RUN.finditer(line)]
     of_length: dict[int, list[int]] = {}
     for at, (start, end) in enumerate(runs):
         of_length.setdefault(end - start, []).append(at)
@@ -97,7 +119,7 @@ def _spans_of(line: str) -> Iterator[str]:
         following = bisect_right(closing, at)
         if following < len(closing):
             at = closing[following]
-            yield line[end : runs[at][0]].strip(" ")
+            yield end, runs[at][0], runs[at][1] - runs[at][0]
         at += 1
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import pickle
+
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
+from service.domain.results import batches
 from service.domain.results.batches import (
     ExpectedCell,
     ResultBatch,
@@ -18,7 +22,10 @@ from service.domain.results.batches import (
 )
 from service.errors import InvalidData
 
-PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+PATIENT = settings(
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 
 
 def hypothesis(name, population, baseline, candidate, endpoint="accuracy"):
@@ -205,6 +212,33 @@ def test_the_fingerprint_tells_posts_apart(one, other):
     if not one["ids"] and not other["ids"]:
         other = {**other, "replicates": one["replicates"]}
     assert (printed(one) == printed(other)) == (one == other)
+
+
+@PATIENT
+@given(st.lists(st.text(max_size=6), max_size=40), st.integers(1, 7))
+@example(['"', "\\", "\x7f", "é", ""], 2)
+@example(['a", "b', "c"], 1)
+@example([], 3)
+def test_the_fingerprint_is_that_of_the_ids_as_one_json_text(monkeypatch, ids, at_once):
+    """Whatever is written at once: posts of an earlier release are repeated with the fingerprints that it stored."""
+    with monkeypatch.context() as patch:
+        patch.setattr(batches, "AT_ONCE", at_once)
+        printed = fingerprint_parts(batch(ids=ids, values=[0] * len(ids)))
+    assert printed.split(b"\n")[1] == json.dumps(ids).encode()
+
+
+@PATIENT
+@given(st.lists(st.text(max_size=6), max_size=6))
+@example([])
+@example([""])
+@example(["a\0b", "c"])
+def test_a_batch_comes_out_of_a_pickle_as_it_went_in(ids):
+    before = batch(ids=ids, values=[1] * len(ids), run="r", on_duplicate="skip")
+    after = pickle.loads(pickle.dumps(before))
+    assert fingerprint_parts(after) == fingerprint_parts(before)
+    assert (after.item_ids, after.run, after.on_duplicate) == (before.item_ids, "r", "skip")
+    assert after.values.tolist() == before.values.tolist()
+    assert after.statuses.tolist() == before.statuses.tolist()
 
 
 def test_reprs_tell_no_outcome():

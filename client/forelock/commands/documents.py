@@ -1,0 +1,74 @@
+"""`forelock report`: a record's documents in Markdown, and its verdict as a statistical report in any form."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any, get_args
+
+from forelock import files, text
+from forelock.client import Client, ReportForm
+from forelock.commands.common import command, show, tell
+from forelock.problem import FileFault
+
+DOCUMENTS = ("prereg", "deviations", "evidence")
+
+
+def add(commands: Any) -> None:
+    """Add the parser."""
+    report = command(
+        commands,
+        "report",
+        _report,
+        "A record's document in Markdown, or its verdict as a statistical report.",
+    )
+    report.add_argument("id", help="the preregistration")
+    what = report.add_mutually_exclusive_group()
+    what.add_argument(
+        "--document",
+        choices=DOCUMENTS,
+        default="prereg",
+        help="the plan (prereg), its deviations, or the evidence card, in Markdown",
+    )
+    what.add_argument(
+        "--form",
+        choices=get_args(ReportForm),
+        help="the statistical report of the verdict, in this form",
+    )
+    report.add_argument("--lang", choices=("en", "zh"), default="en", help="the language of the document")
+    report.add_argument("--output", type=Path, metavar="FILE", help="where to; default: standard output")
+
+
+def _report(options: argparse.Namespace, client: Client) -> int:
+    if options.form is None:
+        document = client.document(options.id, options.document, language=options.lang)
+        if options.output is not None:
+            return _save(options.output, document.encode())
+        answer = {"id": options.id, "document": options.document, "markdown": document}
+        return show(options, answer, _shown(document))
+    if options.form == "pdf" and options.output is None and sys.stdout.isatty():
+        raise FileFault("a PDF is no text for a terminal: name a file with --output")
+    if options.json and options.form != "json":
+        raise FileFault("--json prints the report as --form json does; leave out one of them")
+    content = client.report(options.id, options.form, language=options.lang)
+    if options.output is not None:
+        return _save(options.output, content)
+    if options.form == "pdf":
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+        return 0
+    print(_shown(content.decode("utf-8", "replace")))
+    return 0
+
+
+def _shown(document: str) -> str:
+    """A document for standard output: on a terminal without what would steer it, in a file as it is."""
+    document = document.rstrip("\n")
+    return "\n".join(map(text.plain, document.split("\n"))) if sys.stdout.isatty() else document
+
+
+def _save(path: Path, content: bytes) -> int:
+    files.write_bytes(path, content)
+    tell(f"{path} is written")
+    return 0

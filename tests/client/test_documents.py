@@ -1,0 +1,85 @@
+"""Plans in Markdown and reports of verdicts on the command line."""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+import pytest
+
+RECORD = {"id": "p1", "state": "draft", "version": 1, "plan": {"title": "A plan"}, "plan_sha256": None}
+MARKDOWN = "# A plan\n\n## Hypotheses\n\n- **H1**: better\n"
+GAPS = [
+    {"code": "UNREAD", "path": "hypotheses", "line": 5, "message": "no part of a plan holds “\x1b”"},
+    {"code": "MISSING_SECTION", "path": "missing", "line": None, "message": "the plan has no missing"},
+]
+
+
+@pytest.mark.parametrize("name", ["EXPERIMENTS_PREREG.md", "plan.markdown", "plan.txt", "prereg"])
+def test_a_plan_in_markdown_becomes_a_draft_and_its_gaps_are_printed(service, command, tmp_path, name):
+    (tmp_path / name).write_text(MARKDOWN, "utf-8")
+    service.will_answer(201, RECORD | {"gaps": GAPS})
+    status, output, errors = command("plan", "create", str(tmp_path / name))
+    assert (status, output) == (0, "p1\n")
+    assert service.header("Content-Type") == ["text/markdown"]
+    assert service.requests[0].content.decode() == MARKDOWN
+    assert "line 5    UNREAD at hypotheses: no part of a plan holds “?”\n" in errors
+    assert "no line   MISSING_SECTION at missing: the plan has no missing\n" in errors
+
+
+def test_gaps_of_a_plan_in_markdown_stay_in_the_answer_when_items_are_put(service, command, tmp_path):
+    (tmp_path / "p.md").write_text(MARKDOWN)
+    (tmp_path / "items.csv").write_text("item_id\na\n")
+    service.will_answer(201, RECORD | {"gaps": GAPS})
+    service.will_answer(200, {"n": 1, "items_sha256": "0" * 64})
+    service.will_answer(200, RECORD)
+    _, output, _ = command(
+        "plan", "create", str(tmp_path / "p.md"), "--items", f"q={tmp_path / 'items.csv'}", "--json"
+    )
+    assert json.loads(output)["gaps"] == GAPS
+
+
+def test_power_takes_a_plan_in_markdown_and_keeps_no_draft(service, command, tmp_path):
+    (tmp_path / "p.md").write_text(MARKDOWN)
+    service.will_answer(201, RECORD, ETag='"1"')
+    service.will_answer(200, {"findings": [], "power": []})
+    service.will_answer(200, RECORD, ETag='"1"')
+    service.will_answer(204)
+    assert command("plan", "power", str(tmp_path / "p.md"))[0] == 0
+    assert service.header("Content-Type")[0] == "text/markdown"
+    assert service.requests[-1].method == "DELETE"
+
+
+@pytest.mark.parametrize("name", ["plan.txt", "plan"])
+def test_what_is_neither_json_nor_markdown_is_no_plan(service, command, tmp_path, name):
+    (tmp_path / name).write_text("title: a plan\n")
+    status, _, errors = command("plan", "create", str(tmp_path / name))
+    assert (status, service.requests) == (2, [])
+    assert "is neither a JSON object nor Markdown with headings" in errors
+
+
+@pytest.mark.parametrize("form", ["md", "html", "tex", "json"])
+def test_the_report_of_a_verdict_is_printed_in_a_form(service, command, form):
+    service.answers.append(httpx.Response(200, text="A report\n"))
+    assert command("report", "p1", "--form", form, "--lang", "zh")[:2] == (0, "A report\n")
+    url = service.requests[0].url
+    assert (url.path, url.params["lang"]) == (f"/v1/preregistrations/p1/report.{form}", "zh")
+
+
+def test_a_report_goes_into_a_file_byte_for_byte(service, command, tmp_path):
+    service.answers.append(httpx.Response(200, content=b"%PDF-1.7\xff\x00"))
+    status, output, errors = command("report", "p1", "--form", "pdf", "--output", str(tmp_path / "r.pdf"))
+    assert (status, output) == (0, "")
+    assert errors == f"{tmp_path / 'r.pdf'} is written\n"
+    assert (tmp_path / "r.pdf").read_bytes() == b"%PDF-1.7\xff\x00"
+    service.answers.append(httpx.Response(200, text="# Plan\n"))
+    assert command("report", "p1", "--lang", "zh", "--output", str(tmp_path / "p.md"))[0] == 0
+    assert (tmp_path / "p.md").read_text() == "# Plan\n"
+    assert service.requests[-1].url.params["lang"] == "zh"
+
+
+def test_a_pdf_is_not_poured_onto_a_terminal(service, command, monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    status, output, errors = command("report", "p1", "--form", "pdf")
+    assert (status, output, service.requests) == (2, "", [])
+    assert "name a file with --output" in errors
