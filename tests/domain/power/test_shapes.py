@@ -29,9 +29,9 @@ def test_ties_stay_ties_where_the_claim_fails_at_a_margin():
     for shape in SHAPES:
         at_zero, at_margin = (shape.at(truth, 0.4, None, by_mean) for truth in (0.0, -0.05))
         shares = [
-            (each.draw(np.random.default_rng(2), (1, 4000)) == 0).mean() for each in (at_zero, at_margin)
+            (each.draw(np.random.default_rng(2), (1, 40_000)) == 0).mean() for each in (at_zero, at_margin)
         ]
-        assert shares[0] == pytest.approx(shares[1], abs=0.01)
+        assert shares[0] == pytest.approx(shares[1], abs=0.02)
         assert bool(shares[0] > 0.3) is (
             shape.name in ("ties", "steps", "rare_losses", "rare_gains", "pilot")
         )
