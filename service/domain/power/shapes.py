@@ -27,7 +27,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, special
+from scipy import special
 
 Floats = NDArray[np.float64]
 ShapeName = Literal[
@@ -59,7 +59,7 @@ WORDS: dict[ShapeName, tuple[str, str]] = {
 STEPS = 2000
 """Pieces of equal chance that a shape is made of."""
 
-LEAST_SKEWNESS, ROUNDING = 1e-3, 1e-12
+LEAST_SKEWNESS, ROUNDING, HALVINGS = 1e-3, 1e-12, 55
 
 Centre = Callable[["Shape"], float]
 """Where a shape lies by the effect that a claim is about."""
@@ -146,9 +146,11 @@ class Shape:
         def miss(by: float) -> float:
             return centre(cut(by)) - truth
 
-        if miss(-2 * span) >= 0 or miss(2 * span) <= 0:
-            return cut(truth - centre(wide))
-        return cut(float(optimize.brentq(miss, -2 * span, 2 * span, xtol=1e-13)))
+        low, high = -2 * span, 2 * span
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if miss(middle) < 0 else (low, middle)
+        return cut((low + high) / 2)
 
     def draw(self, generator: np.random.Generator, size: tuple[int, ...]) -> Floats:
         """Values of that shape."""
