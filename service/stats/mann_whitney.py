@@ -89,7 +89,7 @@ def _cost(request: MannWhitneyRequest) -> float:
 SHOWS: shows.Shows = {
     # the shift and the order of runs can point the other way than the difference of means
     "ci": shows.Covers(shows.by_level, around=False),
-    "p_value": shows.PValue(shows.against_zero, fixes=lambda _: False),
+    "p_value": shows.PValue(shows.against_zero, fixes=lambda _: False, lean=("rank_biserial",)),
     **shows.no_meaning(
         "delta", "u", "u_baseline", "z", "common_language", "rank_biserial", "min_attainable_p"
     ),
@@ -130,9 +130,15 @@ def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Value | Non
     plan=PlanUse(
         endpoints=frozenset({"continuous"}),
         shows=SHOWS,
+<<<<<<< HEAD
         least_p=_least_p,
         pairs=lambda _parameter: False,
         simulated=Simulated(_simulated),
+=======
+        effect=lambda _parameter: shows.Effect("shift"),
+        least_p=_least_p,
+        pairs=lambda _parameter: False,
+>>>>>>> main
     ),
 )
 def mann_whitney(request: MannWhitneyRequest) -> MannWhitneyAnalysis:
