@@ -130,15 +130,10 @@ def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Value | Non
     plan=PlanUse(
         endpoints=frozenset({"continuous"}),
         shows=SHOWS,
-<<<<<<< HEAD
-        least_p=_least_p,
-        pairs=lambda _parameter: False,
-        simulated=Simulated(_simulated),
-=======
         effect=lambda _parameter: shows.Effect("shift"),
         least_p=_least_p,
         pairs=lambda _parameter: False,
->>>>>>> main
+        simulated=Simulated(_simulated),
     ),
 )
 def mann_whitney(request: MannWhitneyRequest) -> MannWhitneyAnalysis:

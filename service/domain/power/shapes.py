@@ -60,6 +60,8 @@ STEPS = 2000
 """Pieces of equal chance that a shape is made of."""
 
 LEAST_SKEWNESS, ROUNDING, HALVINGS = 1e-3, 1e-12, 55
+COARSE, REACH = 200, 10
+"""Values that stand for all where every two of them are joined, and SDs within which a centre is sought."""
 
 Centre = Callable[["Shape"], float]
 """Where a shape lies by the effect that a claim is about."""
@@ -112,8 +114,18 @@ class Shape:
     @property
     def pseudo_median(self) -> float:
         """The median of the mean of two: what the signed ranks are about."""
-        some = self._middles[:: max(len(self._middles) // 500, 1)]
+        some = self._some
         return float(np.median((some[:, None] + some[None, :]) / 2))
+
+    def shift(self, of_items: float) -> float:
+        """The median of a candidate's value less a baseline's of another item, whose SD is `of_items` of this one's."""
+        pairs = special.ndtri((np.arange(COARSE) + 0.5) / COARSE) * of_items * self.sd * np.sqrt(2)
+        return float(np.median(self._some[:, None] + pairs[None, :]))
+
+    @property
+    def _some(self) -> Floats:
+        """A few values in place of all."""
+        return np.asarray(self._middles[:: max(len(self._middles) // COARSE, 1)])
 
     def moved(self, by: float) -> Shape:
         """The same with another mean; of one with ties the rest moves by more."""
@@ -132,24 +144,21 @@ class Shape:
 
     def at(self, truth: float, sd: float, span: float | None, centre: Centre) -> Shape:
         """With this SD and its centre at the truth; within a span of differences, cut there, it may spread less."""
-        if span is None:
-            wide = self.scaled(sd)
-            gap = truth - centre(wide)
-            return wide if abs(gap) < ROUNDING * sd else wide.moved(gap)
-        wide = self.scaled(min(sd, span / 2))
-        if abs(centre(wide) - truth) < ROUNDING and abs(wide.quantiles).max() <= span:
+        wide = self.scaled(sd if span is None else min(sd, span / 2))
+        if abs(centre(wide) - truth) < ROUNDING * sd and (span is None or abs(wide.quantiles).max() <= span):
             return wide
+        if span is None and centre is by_mean:
+            return wide.moved(truth - wide.mean)
+        most = 2 * span if span is not None else REACH * sd + abs(truth)
 
         def cut(by: float) -> Shape:
-            return replace(wide, quantiles=np.clip(wide.moved(by).quantiles, -span, span))
+            moved = wide.moved(by)
+            return moved if span is None else replace(moved, quantiles=np.clip(moved.quantiles, -span, span))
 
-        def miss(by: float) -> float:
-            return centre(cut(by)) - truth
-
-        low, high = -2 * span, 2 * span
+        low, high = -most, most
         for _ in range(HALVINGS):
             middle = (low + high) / 2
-            low, high = (middle, high) if miss(middle) < 0 else (low, middle)
+            low, high = (middle, high) if centre(cut(middle)) < truth else (low, middle)
         return cut((low + high) / 2)
 
     def draw(self, generator: np.random.Generator, size: tuple[int, ...]) -> Floats:

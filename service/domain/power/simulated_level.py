@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from itertools import product
 
@@ -26,15 +27,16 @@ from service.domain.power.procedure.fields import NOT_SIMULATED, SimulatedSets
 from service.domain.power.procedure.procedure import Group, Procedure
 from service.domain.power.procedure.sequential import SequentialEvidence
 from service.domain.power.search import MOST_ITEMS
-from service.domain.power.shapes import Shape, by_mean, every_shape
-from service.domain.rules.claims.clauses import meaning_of
+from service.domain.power.shapes import Centre, Shape, by_mean, every_shape
+from service.domain.rules.claims.assertion import states
+from service.domain.rules.claims.clauses import Reader, effect_of, meaning_of
 from service.domain.rules.feeding import parameter
 from service.domain.rules.rule import Clause, Comparison, Excludes
 from service.domain.rules.settings import Setting, Use
 from service.domain.verdicts.worst_case import extremes
 from service.kernels.simulated_pairs import SharedResamples, draw_binary
 from service.stats.shared.common import Margin
-from service.stats.shared.shows import PValue, Share
+from service.stats.shared.shows import Effect, PValue, Share
 from service.stats.shared.simulated import Units
 
 ICCS = (0.05, 0.2)
@@ -177,10 +179,39 @@ def _nulls(
         return
     ends = None if setting.endpoint is None else extremes(setting.endpoint)
     span = None if ends is None else ends.high - ends.low
+    centre = centre_of(setting, unit)
+    # of ranks and quantiles a single value that many items share has no place where a claim only just fails
+    chosen: Sequence[Shape] = shapes or every_shape()
     spreads = SPREADS[:1] if truths == (0.0,) and _only_signs(setting) else SPREADS
-    for shape, spread, icc, truth in product(shapes or every_shape(), spreads, iccs, truths):
-        placed = shape.at(truth, spread * unit, span, by_mean)
+    if centre is not by_mean:
+        chosen = [
+            shape for shape in chosen if (shape.smooth and not shape.tied) or truths == (centre(shape),)
+        ]
+    for shape, spread, icc, truth in product(chosen or every_shape()[:1], spreads, iccs, truths):
+        placed = shape.at(truth, spread * unit, span, centre)
         yield Null(World(truth, placed.sd, icc), placed)
+
+
+def centre_of(setting: Setting, unit: float) -> Centre:
+    """Where a shape lies by the effect that the rule shows: the mean, unless all of it is about one other effect."""
+    assert setting.rule is not None  # noqa: S101 - callers have one
+    reader = Reader(setting.uses, Fraction(repr(unit)))
+    tests = {each.of for way in states(setting.rule, reader) for each in way.shown}
+    effects = {Effect() if name is None else effect_of(setting.uses[name]) for name in tests}
+    effect = next(iter(effects)) if len(effects) == 1 else Effect()
+    match effect.kind:
+        case "ranks":
+            return lambda shape: shape.pseudo_median
+        case "shift":
+            return lambda shape: shape.shift(OF_ITEMS)
+        case "quantile_of_differences":
+            return partial(_quantile, q=effect.q or 0.5)
+        case _:
+            return by_mean
+
+
+def _quantile(shape: Shape, q: float) -> float:
+    return shape.quantile(q)
 
 
 def _only_signs(setting: Setting) -> bool:
