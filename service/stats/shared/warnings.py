@@ -84,7 +84,7 @@ LOPSIDED_RESAMPLES = define(
     "serious",
     "One cluster holds {share:.0%} of the items. Resamples have it twice or not at all, so the bootstrap's p is too "
     "small: without a difference a one-sided p below .05 came .08 to .10 of the time where one cluster held a fifth, "
-    "and .17 to .28 where it held two fifths; 95% intervals missed up to .10. A rule takes p for no smaller than that "
+    "and .17 to .28 where it held two fifths; 95% intervals missed up to .11. A rule takes p for no smaller than that "
     "of the clusters' signs (`within`).",
     "MacKinnon, Nielsen & Webb (2023), J Econometrics 232:272",
 )
