@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from service.domain.canonical import canonical
 from service.errors import InvalidData
+from service.ingest.harnesses import limits
 
 
 class Measured(NamedTuple):
@@ -35,6 +36,8 @@ class Sample:
     """What happened to the sample as a whole: `error`, `limit`, `invalidated` and the like."""
     order: int = 0
     """Where it stands among samples of its item, for replicates that nothing else tells."""
+    place: int = 0
+    """Where the run's configuration has its arm, among others; 0 where the file does not say it."""
 
 
 class Reader(ABC):
@@ -54,6 +57,18 @@ class Reader(ABC):
     @abstractmethod
     def samples(self) -> Iterator[Sample]:
         """Every sample, once."""
+
+
+def bounded(samples: Iterator[Sample]) -> Iterator[Sample]:
+    """As many samples as one import may have, of whatever arm.
+
+    Raises:
+        TooLarge: there are more.
+    """
+    for number, sample in enumerate(samples, start=1):
+        if number > limits.MOST_SAMPLES:
+            raise limits.too_large("the run has more samples", f"{limits.MOST_SAMPLES:,} samples")
+        yield sample
 
 
 def look_up(fields: Any, path: str) -> Any:
