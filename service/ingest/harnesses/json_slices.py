@@ -135,6 +135,20 @@ def _require_end(document: Buffer, position: int, where: str) -> None:
         raise unreadable(where, "has more than one JSON value")
 
 
+def elements(document: Buffer, position: int, where: str) -> Iterator[tuple[int, int]]:
+    """Each element of the array at a position: from where to where it stands."""
+    position = begin(document, position, b"[", where)
+    if _closed(document, position, b"]"):
+        return
+    while True:
+        start = _space(document, position)
+        end = _end(document, start, where)
+        yield start, end
+        position = _after(document, end, where)
+        if document[position - 1] == ord("]"):
+            return
+
+
 def each(document: Buffer, position: int, wanted: Members, where: str) -> Iterator[dict[str, Any]]:
     """The elements of an array of objects, or those members of them."""
     return iter(Array(document, position, wanted, where))
