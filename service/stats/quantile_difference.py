@@ -120,9 +120,14 @@ def _cost(request: QuantileDifferenceRequest) -> float:
 SHOWS: shows.Shows = {
     # quantiles can part from the difference of means
     "ci": shows.Covers(shows.by_level, around=False),
-    "p_value": shows.PValue(shows.against_zero, fixes=lambda _: False),
+    "p_value": shows.PValue(shows.against_zero, fixes=lambda _: False, lean=("delta",)),
     **shows.no_meaning("delta", "q", "baseline_quantile", "candidate_quantile"),
 }
+
+
+def _effect(parameter: shows.Parameter) -> shows.Effect:
+    kind: shows.EffectKind = "quantiles" if parameter("of") == "arms" else "quantile_of_differences"
+    return shows.Effect(kind, float(parameter("q")))
 
 
 def _least_p(extent: Extent, parameter: shows.Parameter) -> Least | None:
@@ -180,6 +185,7 @@ def _p(tails: tuple[float, float], alternative: str) -> float:
         endpoints=frozenset({"continuous"}),
         clusters="when_planned",
         shows=SHOWS,
+        effect=_effect,
         least_p=_least_p,
         simulated=Simulated(_simulated, _effort),
     ),
