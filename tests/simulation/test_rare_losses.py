@@ -16,7 +16,7 @@ def rows():
     """Cells of the page's tables by the name of their row."""
     told = {}
     for line in PAGE.read_text("utf-8").splitlines():
-        if not line.startswith("| "):
+        if not line.startswith("| ") or " / " not in line:
             continue
         cells = [cell.strip() for cell in line.strip("| ").split(" | ")]
         numbers = [
