@@ -27,6 +27,7 @@ SHUFFLED = {
 LOOKS = {"method": "group_sequential", "looks": [25, 50, 75, 100], "order": "locked_seed"}
 WINNER = {**columns([(0, 1) if x < 0.6 else (1, 1) for x in RNG.random(100)]), **LOOKS}
 FAIR = {**columns([(0, 1) if x < 0.3 else (1, 0) if x < 0.6 else (1, 1) for x in RNG.random(100)]), **LOOKS}
+HALVES = {"baseline": [0.5, 0.0, 1.0], "candidate": [1.0, 0.5, 1.0]}
 AGREED = {"x": [0.1, 0.5, -0.3, 0.9], "y": [0.2, 0.4, -0.1, 0.7]}
 
 
@@ -73,6 +74,17 @@ def labelled(n, sign=1.0):
     people = [k % 5 / 4 for k in range(n)]
     judge = [sign * each + k % 2 / 9 for k, each in enumerate(people)]
     return {"candidate": {"people": people, "judge": judge, "unlabelled": judge * 3}}
+
+
+def one_large(size):
+    """Seven clusters of three items, and one of so many."""
+    labels = [0] * size + [1 + at // 3 for at in range(21)]
+    outcomes = [float(at % 2) for at in range(len(labels))]
+    return {
+        "baseline": outcomes,
+        "candidate": [float(at % 3 == 0) for at in range(len(labels))],
+        "clusters": labels,
+    }
 
 
 MIXED = [(0, 1), (1, 0), (1, 1), (1, 1)]
@@ -149,6 +161,12 @@ CASES = {
         {"correct": [3, 4, 5], "attempts": 9, "k": [5]},
         {"correct": [3, 4, 5], "attempts": 10, "k": [5]},
     ),
+    "RANGE_TAKEN": ("bounded-difference", HALVES, {**HALVES, "range": {"low": 0, "high": 1}}),
+    "UNSEEN_CLUSTERS": (
+        "bounded-difference",
+        grouped(MIXED * 10, 10),
+        {**grouped(MIXED * 10, 10), "unseen": "clusters"},
+    ),
     "FEW_CLUSTERS": ("randomization", grouped(MIXED * 9, 9), grouped(MIXED * 10, 10)),
     "FEW_DISCORDANT": ("paired-bootstrap", table_of(50, 10, 9, 31), table_of(50, 10, 10, 30)),
     "FEW_FOR_SCORE": ("paired-difference", table_of(50, 5, 4, 31), table_of(50, 5, 5, 30)),
@@ -208,6 +226,12 @@ CASES = {
     ),
     "NEVER_RAN": ("multiple-comparisons", {"p_values": [0.01, None]}, {"p_values": [0.01, 0.2]}),
     "BEYOND_RESAMPLES": ("paired-bootstrap", table_of(0, 0, 9, 6), table_of(0, 0, 7, 8)),
+    "BEYOND_ZERO": (
+        "bootstrap-difference",
+        {"baseline": [1.0, 2.0, 3.0], "candidate": [4.0, 5.0, 7.0]},
+        {"baseline": [1.0, 2.0, 4.0], "candidate": [4.0, 5.0, 7.0]},
+    ),
+    "LOPSIDED_RESAMPLES": ("cluster-bootstrap", one_large(8), one_large(7)),
     "NOTHING_VARIES": ("paired-bootstrap", table_of(0, 0, 30, 0), table_of(1, 0, 30, 0)),
     "NO_DIFFERENCES": ("wilcoxon", scores([0.0, 0.0]), scores([0.0, 1.0])),
     "NO_DISCORDANT": ("mcnemar", table_of(5, 0, 0, 5), table_of(5, 0, 1, 5)),

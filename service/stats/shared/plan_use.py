@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from scipy import special
 
-from service.stats.shared.shows import Parameter, Shows
+from service.stats.shared.shows import Effect, Parameter, Shows, of_means
 
 if TYPE_CHECKING:
     from service.stats.shared.cells import CellFields
@@ -149,6 +149,8 @@ class PlanUse:
     endpoints: frozenset[Literal["binary", "continuous"]]
     clusters: Literal["never", "required", "when_planned"] = "never"
     shows: Shows = field(default_factory=dict)
+    effect: Callable[[Parameter], Effect] = of_means
+    """What its interval and p-value are about."""
     least_p: Callable[[Extent, Parameter], Least | None] | None = None
     """The least p that so much data can give: the test's own p on data as extreme as can be."""
     cells: CellFields | None = None
@@ -169,6 +171,8 @@ class PlanUse:
     """Its answer depends on the differences of items alone: items equal in both arms are alike to it."""
     takes: Literal["values", "runs"] = "values"
     """What it is given of an item: one value, into which replicates collapse, or its runs, each with its judgements."""
+    takes_range: Callable[[Parameter], bool] = lambda _parameter: False
+    """Asked with these parameters it needs the range of the scores: the endpoint's bounds."""
     positive: bool = False
     """It judges endpoints of amounts: those that a plan says are positive."""
     example: Mapping[str, Any] = field(default_factory=dict)
