@@ -114,7 +114,7 @@ class Connection:
         try:
             with self._http.stream("GET", path, params=dict(parameters)) as response:
                 if not response.is_success:
-                    raise ForelockProblem.from_response(incoming.read(response, self._clock))
+                    raise incoming.read_problem(incoming.read(response, self._clock))
                 for piece in incoming.pieces(response, MAX_DOWNLOAD, self._clock):
                     written += file.write(piece)
                 return written
@@ -151,7 +151,7 @@ class Connection:
             if response.is_success:
                 self.answered = True
                 return response
-            problem = ForelockProblem.from_response(response)
+            problem = incoming.read_problem(response)
             again = response.status_code in RETRIED or problem.code == "idempotency_in_flight"
             if last or not again:
                 raise problem

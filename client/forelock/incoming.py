@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 import httpx
 
 from forelock.answers import Answer
-from forelock.bundles.canonical import count_values
-from forelock.problem import Unreachable
+from forelock.counting import count_values
+from forelock.problem import ForelockProblem, Unreachable
 
 MAX_BYTES = 128 << 20
 """Of one answer, decoded; a service answers less than 64 MiB."""
@@ -76,6 +76,14 @@ def read_document(content: bytes) -> Any:
         return json.loads(content.decode(), parse_constant=_refuse, parse_float=_finite, object_hook=Answer)
     except (ValueError, RecursionError):
         return None
+
+
+def read_problem(response: httpx.Response) -> ForelockProblem:
+    """A problem from any refusal, a proxy's HTML page included."""
+    document = read_document(response.content)
+    if not isinstance(document, dict):
+        document = {"detail": f"{response.reason_phrase or 'refused'}, and not by a Forelock service"}
+    return ForelockProblem.from_document(document, response.status_code, response.headers.get("X-Request-ID"))
 
 
 def _decoded(raw: bytes, decoder: Any) -> Iterator[bytes]:

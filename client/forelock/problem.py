@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import httpx
+from typing import Any
 
 
 class ForelockError(Exception):
@@ -84,16 +81,6 @@ class ForelockProblem(ForelockError):
             faults,
             request_id,
         )
-
-    @classmethod
-    def from_response(cls, response: httpx.Response) -> ForelockProblem:
-        """A problem from any refusal, a proxy's HTML page included."""
-        from forelock.incoming import read_document
-
-        document = read_document(response.content)
-        if not isinstance(document, dict):
-            document = {"detail": f"{response.reason_phrase or 'refused'}, and not by a Forelock service"}
-        return cls.from_document(document, response.status_code, response.headers.get("X-Request-ID"))
 
 
 class AnswerLacks(ForelockProblem, KeyError):
