@@ -50,7 +50,7 @@ def service(
     *arguments: str, settings: Mapping[str, str] | None = None, data: Path | None = None
 ) -> Iterator[Served]:
     """`forelock serve` with one API process, on an empty data directory unless one is given."""
-    settings = settings or {}
+    settings = {"FORELOCK_WORKERS": "1", **(settings or {})}
     with contextlib.ExitStack() as stack:
         home = data or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="flbench")))
         if "FORELOCK_DATABASE_URL" in settings:

@@ -42,7 +42,12 @@ class Settings(BaseSettings):
     )
     host: str = Field("127.0.0.1", description="Address the API binds.")
     port: int = Field(8321, ge=0, le=65535, description="Port the API binds; 0 takes a free one.")
-    workers: int = Field(1, ge=1, le=64, description="Uvicorn worker processes.")
+    workers: int | None = Field(
+        None,
+        ge=1,
+        le=64,
+        description="Processes that answer requests; unset: two with Postgres and two cores or more, otherwise one.",
+    )
     pool_size: int = Field(20, ge=1, le=500, description="Database connections of one API process.")
     max_body_bytes: int = Field(64 * MIB, ge=1024, description="Largest request body, as sent.")
     max_expanded_bytes: int = Field(64 * MIB, ge=1024, description="Largest body after gzip.")
@@ -159,6 +164,15 @@ class Settings(BaseSettings):
             self.outgoing_allow,
         )
         return any(each is not None for each in asked)
+
+    @property
+    def api_workers(self) -> int:
+        """Processes that answer requests.
+
+        A Python process uses one core, so reads of many clients wait for the posts of others while a second core is
+        idle. SQLite has one writer at a time, and two processes would wait for each other's commits.
+        """
+        return self.workers or (2 if self.url.startswith("postgresql") and _cores() > 1 else 1)
 
     @property
     def workers_of_pool(self) -> int:

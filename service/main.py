@@ -364,7 +364,7 @@ def _prepared(given: str, report: int, *, runner: bool) -> Settings:
     """The settings of a deployment that is ready to be served, which the supervisor is told."""
     settings = settings_of(json.loads(given))
     created = prepare_embedded(settings, runner=runner)
-    told = {"host": settings.host, "port": settings.port, "workers": settings.workers}
+    told = {"host": settings.host, "port": settings.port, "workers": settings.api_workers}
     where = {"data_dir": str(settings.data_dir), "created": None if created is None else str(created)}
     with os.fdopen(report, "w") as said:
         json.dump(told | where, said)

@@ -14,6 +14,7 @@ import pytest
 
 import service.main as service
 from forelock.cli import main
+from service import config
 from service.complaints import reported
 from service.config import UnusableSetting, read_settings
 from service.starting import CannotStart, wait_for
@@ -254,3 +255,21 @@ def test_a_deployment_without_its_database_is_not_begun_anew(
     said = prepared(begun)
     assert "its database is not: restore the database" in said
     assert (begun / "admin.key").read_text() == key
+
+
+@pytest.mark.parametrize(
+    ("settings", "cores", "workers"),
+    [
+        ({"database_url": "postgresql+psycopg://localhost/forelock"}, 2, 2),
+        ({"database_url": "postgresql+psycopg://localhost/forelock"}, 1, 1),
+        ({"database_url": "postgresql+psycopg://localhost/forelock", "workers": 1}, 8, 1),
+        ({"database_url": "sqlite:///other.db"}, 8, 1),
+        ({}, 8, 1),
+        ({"workers": 3}, 1, 3),
+    ],
+)
+def test_a_second_process_answers_requests_where_there_are_cores_and_more_than_one_may_write(
+    monkeypatch, settings, cores, workers
+) -> None:
+    monkeypatch.setattr(config, "_cores", lambda: cores)
+    assert read_settings(settings, print).api_workers == workers

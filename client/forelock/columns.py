@@ -108,9 +108,9 @@ class Named:
         taken = [f"{role} is the column {column}" for role, column in self.taken.items()]
         return (f"{', '.join(taken)}; --set {next(iter(self.taken))}=… names another",) if taken else ()
 
-    def unread(self) -> tuple[str, ...]:
-        """What was not read, likewise."""
-        shared = self.shared
+    def unread(self, is_cluster: bool = True) -> tuple[str, ...]:
+        """What was not read, likewise; `is_cluster` where what items often share would be taken for clusters."""
+        shared = self.shared if is_cluster else None
         more = f"; if items of one {shared} are not independent: --set cluster={shared}" if shared else ""
         return (f"not read: {listed(self.left)}{more}",) if self.left else ()
 

@@ -4,13 +4,28 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from forelock.columns import SHARED, TABLES, listed
-from forelock.import_files import OneImport, imports_of
-from forelock.problem import FileFault
+from forelock.gate_ways import (
+    PLACES_TRIED,
+    Asked,
+    Opened,
+    arms_elsewhere,
+    by_arms,
+    by_metric,
+    by_set,
+    is_near_number,
+    meanings,
+    open_ends,
+    outcome_columns,
+)
+from forelock.hints import MOST_TRIED, Refused, Way, helped
+from forelock.import_files import FORMATS, UnknownFormat, imports_of
+from forelock.problem import FileFault, ForelockError
 from forelock.reading import read
 
 if TYPE_CHECKING:
@@ -19,21 +34,9 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 _MARGIN = re.compile(r"([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*(pp|%|proportion|score)?")
-_LINE = re.compile(r'"(\w+)": "([^"{}]*)"')
+_TRIED_BYTES = 16 * 1024 * 1024
+"""Files up to this size are read again to try what a sentence would say."""
 _UNITS = {"pp": "pp", "%": "pp", "proportion": "proportion", "score": "score"}
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What the command line says of the files."""
-
-    margin: str | None = None
-    metric: str | None = None
-    cluster: str | None = None
-    slice: str | None = None
-    arms: str | None = None
-    form: str | None = None
-    fields: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,30 +51,65 @@ class Rows:
 def rows_of(asked_of: Client | Local, paths: Sequence[str], asked: Asked) -> Rows:
     """The rows of a baseline's and a candidate's file, or of one file that holds two arms.
 
+    Options that a refusal or a remark names were tried: with them these files give an answer.
+
     Raises:
         FileFault: a file that is not read, a measure or margin that is not there, or other than two arms.
     """
-    sides = [imports_of([path], asked.form) for path in paths]
+    opened: dict[str | None, Opened] = {}
+
+    def rows(wanted: Asked) -> Rows:
+        if wanted.form not in opened:
+            opened[wanted.form] = _opened(asked_of, paths, wanted)
+        return _rows(asked_of, opened[wanted.form], wanted)
+
+    def answer(wanted: Asked) -> None:
+        guessed = wanted.fields.get("item_id") != asked.fields.get("item_id")
+        if guessed and "replicate" in wanted.fields and "replicate" not in asked.fields:
+            raise FileFault("a column whose values repeat tells no items")
+        answered = asked_of.compare(rows(wanted).body)
+        unpaired = answered["unpaired"]
+        if answered["n"] <= unpaired["only_baseline"] + unpaired["only_candidate"]:
+            raise FileFault("most items are not paired by it")
+
+    try:
+        read_rows = rows(asked)
+    except Refused as refused:
+        size = sum(each.size for each in opened.values())
+        raise helped(answer, refused, MOST_TRIED if size <= _TRIED_BYTES else 1) from None
+    source = opened[asked.form]
+    shared = None
+    if asked.cluster is None and source.size <= _TRIED_BYTES:
+        shared = _shared_source(asked_of, source, read_rows, asked)
+    return replace(read_rows, remarks=(shared, *read_rows.remarks)) if shared else read_rows
+
+
+def _opened(asked_of: Client | Local, paths: Sequence[str], asked: Asked) -> Opened:
+    """The files, looked through."""
+    try:
+        sides = [imports_of([path], asked.form) for path in paths]
+    except UnknownFormat as unknown:
+        ways = [Way(f"--format {each}", replace(asked, form=each)) for each in FORMATS]
+        raise Refused(str(unknown), ways) from None
     forms = {form for form, _ in sides}
     if len(forms) > 1:
-        raise FileFault(f"the files are of different formats: {', '.join(sorted(forms))}")
+        ways = [Way(f"--format {each}", replace(asked, form=each)) for each in sorted(forms)]
+        raise Refused(f"the files are of different formats: {', '.join(sorted(forms))}", ways)
     (form,) = forms
-    files = [one for _, ones in sides for one in ones]
-    surveys = [read(asked_of, one, form)["survey"] for one in files]
-    section = _section(form, surveys, asked, alone=len(paths) == 1)
-    _require_told(files[0].name, form, surveys[0], section)
-    tables = [
-        _tables(asked_of, ones, form, section, path) for path, (_, ones) in zip(paths, sides, strict=True)
-    ]
-    pair = _pair(tables, paths, asked.arms)
+    surveys = [read(asked_of, one, form)["survey"] for _, ones in sides for one in ones]
+    return Opened(paths, form, [ones for _, ones in sides], surveys)
+
+
+def _rows(asked_of: Client | Local, opened: Opened, asked: Asked) -> Rows:
+    paths, surveys = opened.paths, opened.surveys
+    section = _section(opened, asked)
+    columns = _arm_columns(opened, section, asked)
+    _require_told(opened, section, asked, wide=bool(columns))
+    pair = _pair(_sides(asked_of, opened, section, columns, asked), opened, asked, columns)
     by_slice = None
     if asked.slice is not None:
-        place = _place(asked.slice, surveys)
-        again = [
-            _tables(asked_of, ones, form, {**section, "cluster": place}, path)
-            for path, (_, ones) in zip(paths, sides, strict=True)
-        ]
-        by_slice = _pair(again, paths, asked.arms)
+        within = {**section, "cluster": _place(asked.slice, surveys)}
+        by_slice = _pair(_sides(asked_of, opened, within, columns, asked), opened, asked, columns)
     names = _names(paths, pair)
     body: Json = {
         side: _arm(
@@ -81,8 +119,54 @@ def rows_of(asked_of: Client | Local, paths: Sequence[str], asked: Asked) -> Row
     }
     if asked.margin is not None:
         body["margin"] = margin_of(asked.margin, binary=_binary(body))
-    remarks = [*_order(names, asked, alone=len(paths) == 1), *_remarks(surveys, section, asked)]
+    remarks = [*_order(names, opened, asked), *_remarks(surveys, section, asked)]
     return Rows(body, section, tuple(remarks))
+
+
+def _sides(
+    asked_of: Client | Local, opened: Opened, section: Json, columns: Sequence[str], asked: Asked
+) -> list[list[Json]]:
+    """The arms of every side; those of a wide table are its columns."""
+    if columns:
+        return [
+            [
+                table
+                for column in columns
+                for table in _tables(asked_of, opened, 0, {**section, "metric": column}, asked, column)
+            ]
+        ]
+    return [_tables(asked_of, opened, side, section, asked) for side in range(len(opened.sides))]
+
+
+def _arm_columns(opened: Opened, section: Json, asked: Asked) -> list[str]:
+    """The columns that `--arms` names, where one table has a column for each arm."""
+    if not opened.alone or opened.form not in TABLES or asked.arms is None or "arm" in section:
+        return []
+    wanted = _named_arms(asked.arms)
+    return wanted if len(set(wanted)) == 2 and set(wanted) <= set(opened.surveys[0]["measures"]) else []
+
+
+def _named_arms(arms: str) -> list[str]:
+    return [name.strip() for name in arms.split(",")]
+
+
+def _shared_source(asked_of: Client | Local, opened: Opened, rows: Rows, asked: Asked) -> str | None:
+    """What items may share, where nobody said it: the first place with one cluster for every item."""
+    for path in _clusters_of(opened.surveys, rows.section, asked)[:PLACES_TRIED]:
+        try:
+            body = _rows(asked_of, opened, replace(asked, cluster=path, slice=None)).body
+        except ForelockError:
+            continue
+        labels: dict[str, set[str | None]] = {}
+        for side in ("baseline", "candidate"):
+            for item_id, cluster in zip(body[side]["item_ids"], body[side]["clusters"], strict=True):
+                labels.setdefault(item_id, set()).add(cluster)
+        clusters = set().union(*labels.values())
+        agreed = None not in clusters and all(len(each) == 1 for each in labels.values())
+        if agreed and 2 <= len(clusters) <= len(labels) / 2:
+            option = f"--cluster {shlex.quote(path)} ({len(clusters)})"
+            return f"items that share a source are not independent: {option} if they do"
+    return None
 
 
 def margin_of(text: str, *, binary: bool) -> Json:
@@ -94,18 +178,18 @@ def margin_of(text: str, *, binary: bool) -> Json:
     return {"value": float(found[1]), "unit": unit}
 
 
-def _section(form: str, surveys: Sequence[Json], asked: Asked, *, alone: bool) -> Json:
+def _section(opened: Opened, asked: Asked) -> Json:
     """How both files are read: what the first suggests, filled from the other, and what the command line says."""
     section: Json = {}
-    for survey in surveys:
+    for survey in opened.surveys:
         section = {**survey["section"], **section}
-    if not alone:
+    if not opened.alone:
         section.pop("arm", None)  # the file is the arm
     section.pop("cluster", None)
     if asked.metric is not None:
-        section |= _measure(form, surveys, asked.metric)
+        section |= _measure(opened, asked)
     if asked.cluster is not None:
-        section["cluster"] = _place(asked.cluster, surveys)
+        section["cluster"] = _place(asked.cluster, opened.surveys)
     for name, value in asked.fields.items():
         try:
             section[name] = json.loads(value)
@@ -114,53 +198,73 @@ def _section(form: str, surveys: Sequence[Json], asked: Asked, *, alone: bool) -
     return section
 
 
-def _require_told(path: str, form: str, survey: Json, section: Json) -> None:
+def _require_told(opened: Opened, section: Json, asked: Asked, *, wide: bool) -> None:
     """Refuse a table whose columns of ids or values are not obvious, and words nobody has said the meaning of.
 
     Raises:
-        FileFault: with the columns there are, and the option that names one.
+        Refused: with the columns there are, and the options that name one.
     """
+    survey, path = opened.surveys[0], opened.name
     columns = list(survey["measures"])
-    if form in TABLES and columns:
-        for field_, own, option in (
-            ("item_id", "item_id", "--set item_id=COLUMN"),
-            ("metric", "value", "--metric COLUMN"),
-        ):
-            if section.get(field_, own).removeprefix("sha256:") in columns:
-                continue
-            if field_ in section:
-                raise FileFault(f"{path}: has no column '{section[field_]}'; it has {listed(columns)}")
-            raise FileFault(
-                f"{path}: has no column '{own}', and which one stands for it is not plain; "
-                f"it has {listed(columns)}: add {option}"
-            )
+    if opened.form in TABLES and columns:
+        item_id, metric = section.get("item_id", "item_id"), section.get("metric", "value")
+        if item_id.removeprefix("sha256:") not in columns:
+            named = [each for each in columns if each]
+            raise _unnamed(opened, "item_id", section, [by_set(asked, "item_id", each) for each in named])
+        if metric not in columns and not wide:
+            others = outcome_columns(survey, item_id)
+            ways = [by_metric(asked, each) for each in others]
+            arms = [name for name in others if not survey["measures"][name]["texts"]]
+            if opened.alone and "arm" not in section and len(arms) > 1:
+                pair = ",".join(arms[:2])
+                ways = [Way(f"--arms {shlex.quote(pair)}", replace(asked, arms=pair)), *ways]
+            raise _unnamed(opened, "metric", section, ways)
     values = section.get("values")
+    if "values" in asked.fields or wide:
+        return
     if isinstance(values, dict) and len(values) > 1 and set(values.values()) == {0.0}:
-        words = json.dumps(dict.fromkeys(values, "…"), ensure_ascii=False)
-        raise FileFault(
-            f"{path}: say what its values count as: --set values='{words}', 1 for right and 0 for wrong"
-        )
+        texts = list(values)
+        if all(map(is_near_number, texts)):
+            section.pop("values")  # what is the matter with them is said as they are read
+            return
+        fault = f"{path}: say what its values count as, 1 for right and 0 for wrong"
+        raise Refused(fault, list(meanings(texts, asked)))
 
 
-def _order(names: Sequence[str], asked: Asked, *, alone: bool) -> list[str]:
-    if not alone or asked.arms is not None:
+def _unnamed(opened: Opened, field_: str, section: Json, ways: Sequence[Way[Asked]]) -> Refused[Asked]:
+    columns = list(opened.surveys[0]["measures"])
+    own = {"item_id": "item_id", "metric": "value"}[field_]
+    if field_ in section:
+        return Refused(f"{opened.name}: has no column '{section[field_]}'; it has {listed(columns)}", ways)
+    what = "tells the items" if field_ == "item_id" else "holds the outcomes"
+    otherwise = f"call the column that {what} '{own}' in the first line, or add one"
+    return Refused(
+        f"{opened.name}: has no column '{own}', and which one stands for it is not plain; it has {listed(columns)}",
+        ways,
+        otherwise,
+    )
+
+
+def _order(names: Sequence[str], opened: Opened, asked: Asked) -> list[str]:
+    if not opened.alone or asked.arms is not None:
         return []
-    return [
-        f"the baseline is '{names[0]}', which the file has first; --arms {names[1]},{names[0]} turns them round"
-    ]
+    why = "which the configuration has first" if opened.form == "promptfoo" else "which the file has first"
+    turned = shlex.quote(f"{names[1]},{names[0]}")
+    return [f"the baseline is '{names[0]}', {why}; --arms {turned} turns them round"]
 
 
-def _measure(form: str, surveys: Sequence[Json], name: str) -> Json:
-    names = list(surveys[0]["measures"])
+def _measure(opened: Opened, asked: Asked) -> Json:
+    name, names = asked.metric or "", list(opened.surveys[0]["measures"])
     if name not in names:
         close = [each for each in names if each.partition(",")[0] == name]
         if len(close) != 1:
-            raise FileFault(f"there is no measure '{name}'; the file has {', '.join(names) or 'none'}")
+            ways = [by_metric(asked, each) for each in close or names]
+            raise Refused(f"there is no measure '{name}'; the file has {', '.join(names) or 'none'}", ways)
         name = close[0]
-    if form == "inspect":
+    if opened.form == "inspect":
         return {"scorer": name}
     metric, comma, filter_ = name.partition(",")
-    return {"metric": metric, "filter": filter_} if form == "lm_eval" and comma else {"metric": name}
+    return {"metric": metric, "filter": filter_} if opened.form == "lm_eval" and comma else {"metric": name}
 
 
 def _place(name: str, surveys: Sequence[Json]) -> str:
@@ -172,57 +276,48 @@ def _place(name: str, surveys: Sequence[Json]) -> str:
 
 
 def _tables(
-    asked_of: Client | Local, ones: Sequence[OneImport], form: str, section: Json, path: str
+    asked_of: Client | Local, opened: Opened, side: int, section: Json, asked: Asked, arm: str | None = None
 ) -> list[Json]:
-    """The arms of a side, its files one after the other."""
+    """The arms of a side, its files one after the other; `arm` is the one of a column that is read alone."""
     arms: dict[str, Json] = {}
-    given = None if "arm" in section else path
-    for one in ones:
-        found = read(asked_of, one, form, section, given)
-        if found["problem"] is not None:
-            raise FileFault(f"{one.name}: {_reason(found['problem'])}")
-        for table in found["table"]:
-            arm = arms.setdefault(table["arm"], {name: [] for name in _COLUMNS})
+    named = arm or (None if "arm" in section else opened.paths[side])
+    for one in opened.sides[side]:
+        answer = read(asked_of, one, opened.form, section, named)
+        if answer["problem"] is not None:
+            raise open_ends(one.name, answer["problem"], opened, asked)
+        for table in answer["table"]:
+            joined = arms.setdefault(table["arm"], {name: [] for name in _COLUMNS})
             for name in _COLUMNS:
-                arm[name] += table[name]
+                joined[name] += table[name]
     return [{"arm": name, **columns} for name, columns in arms.items()]
 
 
 _COLUMNS = ("item_ids", "clusters", "replicates", "values")
 
 
-def _reason(problem: Json) -> str:
-    """What is open, and the option for each line of the import section that would close it."""
-    faults = [each for each in problem.get("errors") or () if each.get("fix")]
-    if not faults:
-        return str(problem["detail"])
-    return "; ".join(f"{each['message']}; {_option(each['path'], each['fix'])}" for each in faults[:3])
-
-
-def _option(path: str, fix: str) -> str:
-    """A fix of the import section as the command line takes it."""
-    said = _LINE.sub(lambda found: f"--set {found[1]}={found[2]}", fix)
-    return said if said != fix else f"--set {path.removeprefix('import.')}=… ({fix})"
-
-
-def _pair(tables: Sequence[list[Json]], paths: Sequence[str], arms: str | None) -> list[Json]:
+def _pair(tables: Sequence[list[Json]], opened: Opened, asked: Asked, columns: Sequence[str]) -> list[Json]:
     """Baseline and candidate."""
-    if arms is not None:
-        wanted = [name.strip() for name in arms.split(",")]
+    paths = opened.paths
+    if columns:
+        return list(tables[0])
+    if asked.arms is not None:
+        wanted = _named_arms(asked.arms)
         held = {table["arm"]: table for side in tables for table in side}
         if len(wanted) != 2 or not set(wanted) <= set(held):
-            raise FileFault(f"--arms takes BASELINE,CANDIDATE of {', '.join(held)}")
+            names = list(held)
+            said = f"--arms takes BASELINE,CANDIDATE of {listed(names)}"
+            raise Refused(said, [by_arms(names, asked)] if len(names) > 1 else [])
         return [held[name] for name in wanted]
     empty = next((path for side, path in zip(tables, paths, strict=False) if not side), None)
     if empty is not None:
         raise FileFault(f"{empty}: holds no results")
-    found = list(tables[0]) if len(tables) == 1 else [side[0] for side in tables if len(side) == 1]
-    if len(found) != 2:
-        names = ", ".join(table["arm"] for side in tables for table in side)
-        raise FileFault(
-            f"{paths[0]}: takes two arms and there are: {names}; name them with --arms BASELINE,CANDIDATE"
-        )
-    return found
+    pair = list(tables[0]) if len(tables) == 1 else [side[0] for side in tables if len(side) == 1]
+    if len(pair) != 2:
+        names = [table["arm"] for side in tables for table in side]
+        ways = [by_arms(names, asked)] if len(names) > 1 else arms_elsewhere(opened, asked)
+        otherwise = "name two files, the baseline's first" if len(names) < 2 else ""
+        raise Refused(f"{paths[0]}: takes two arms and there are: {listed(names)}", ways, otherwise)
+    return pair
 
 
 def _names(paths: Sequence[str], pair: Sequence[Json]) -> list[str]:
@@ -249,23 +344,24 @@ def _binary(body: Json) -> bool:
     return all(value in (None, 0, 1) for side in ("baseline", "candidate") for value in body[side]["values"])
 
 
-def _remarks(surveys: Sequence[Json], section: Json, asked: Asked) -> list[str]:
-    remarks = []
+def _clusters_of(surveys: Sequence[Json], section: Json, asked: Asked) -> list[str]:
+    """Places that may say what items share: neither measures nor anything that was read as something else."""
     measured = set(surveys[0]["measures"]) - _LABELS | set(map(str, section.values())) | {asked.slice}
-    clusters = {path: n for path, n in surveys[0]["clusters"].items() if path not in measured}
-    if asked.cluster is None and clusters:
-        path, n = next(iter(clusters.items()))
-        remarks.append(f"items that share a source are not independent: --cluster {path} ({n}) if they do")
-    remarks += [f"a run {survey['partial']}" for survey in surveys if survey["partial"]]
+    return [path for path in surveys[0]["clusters"] if path not in measured]
+
+
+def _remarks(surveys: Sequence[Json], section: Json, asked: Asked) -> list[str]:
+    remarks = [f"a run {survey['partial']}" for survey in surveys if survey["partial"]]
     chosen = {name: value for name, value in section.items() if name not in _PLACES}
+    clusters = _clusters_of(surveys, section, asked)
     others = {*_PLACES, *clusters, *(section.get(name) for name in _PLACED)}
     measures = [name for name in surveys[0]["measures"] if name not in others]
     if asked.metric is None and len(measures) > 1 and "value" not in measures:
         remarks.append(f"of {len(measures)} measures: {', '.join(measures[:8])}; --metric names another")
     places = {name: section[name] for name in ("item_id", "arm", "replicate") if name in section}
     if places:
-        told = ", ".join(f"{_PLACED[name]} by {place}" for name, place in places.items())
-        remarks.append(f"{told}; --set {next(iter(places))}=… names another")
+        placed = ", ".join(f"{_PLACED[name]} by {place}" for name, place in places.items())
+        remarks.append(f"{placed}; --set {next(iter(places))}=… names another")
     if chosen:
         remarks.append("read as " + ", ".join(f"{name}={_short(value)}" for name, value in chosen.items()))
     return remarks

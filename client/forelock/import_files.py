@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
@@ -42,7 +43,12 @@ _MARKS = (
     (b'"eval"', "inspect"),
 )
 """What the first bytes of a JSON file hold, the surest first."""
+_SEPARATOR = re.compile(rb"[,;\t]")
 _SUFFIXES = {".eval": "inspect", ".parquet": "parquet"}
+
+
+class UnknownFormat(FileFault):
+    """Neither the name nor the beginning of a file tells what wrote it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +130,10 @@ def format_of(paths: Sequence[Path]) -> str:
     packed = next((path for path in paths if path.suffix.lower() in _PACKED), None)
     if packed is not None:
         raise FileFault(f"{packed}: {_PACKED[packed.suffix.lower()]}")
-    raise FileFault(f"{paths[0]}: say what wrote it: --format {', '.join(FORMATS)}")
+    raise UnknownFormat(
+        f"{paths[0]}: it cannot be told what wrote it; read are {', '.join(FORMATS)}, the last three with a row for "
+        "every item"
+    )
 
 
 def _format_of(path: Path) -> str | None:
@@ -137,10 +146,11 @@ def _format_of(path: Path) -> str | None:
         raise FileFault(f"{path}: {error.strerror or 'cannot be read'}") from error
     if path.suffix.lower() == ".csv":
         return "promptfoo" if b"Grader Reason" in head.partition(b"\n")[0] else "csv"
+    if path.suffix.lower() in (".tsv", ".txt") and head.lstrip()[:1] not in (b"{", b"["):
+        return "csv" if _SEPARATOR.search(head.partition(b"\n")[0]) else None
     marked = next((form for mark, form in _MARKS if mark in head), None)
-    if marked is None and path.suffix.lower() in (".ndjson", ".jsonl"):
-        return "ndjson" if b'"item_id"' in head else None
-    return marked
+    rows = path.suffix.lower() in (".ndjson", ".jsonl") or head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"["
+    return marked or ("ndjson" if rows else None)
 
 
 class Packed:

@@ -43,12 +43,10 @@ def _hypothesis(power: Json) -> Iterator[str]:
     yield f"{plain(power['hypothesis'])}: {power.get('method') or 'no power'}{size}{clusters}"
     if power.get("reason"):
         yield f"  {plain(power['reason'])}"
-    reference = power.get("reference")
-    if reference and reference.get("power") is not None:
-        yield f"  power {_at(reference)}"
-    for name in ("low", "high"):
-        if power.get(name):
-            yield f"  {name:>5} {_at(power[name])}"
+    yield from _lead(power.get("lead") or {"effect": None, **power})
+    stated, lead = power.get("reference") or {}, (power.get("lead") or {}).get("reference") or {}
+    if lead and stated.get("power") is not None and stated["truth"] != lead["truth"]:
+        yield f"  power under the plan's assumptions {_at(stated)}"
     for each in power.get("detectable") or ():
         if each.get("effect") is not None:
             yield f"  finds {_effect(each, each['effect'])} {each['target']:.0%} of the time ({_scale(each)})"
@@ -60,6 +58,29 @@ def _hypothesis(power: Json) -> Iterator[str]:
         if power.get(name):
             yield f"  {plain(power[name])}"
     yield from _slices(power.get("slices") or {})
+
+
+LEADS = {
+    "sesoi": " at the SESOI",
+    "twice_sesoi": " at 2 x SESOI",
+    "no_difference": " at no difference",
+    "assumed": " at the assumed difference",
+}
+
+
+def _lead(lead: Json) -> Iterator[str]:
+    """Power at the true difference that counts, its range, and other differences; an older service names none."""
+    reference = lead.get("reference")
+    if reference and reference.get("power") is not None:
+        yield f"  power{LEADS.get(lead['effect'], '')}: {_at(reference)}"
+    for name in ("low", "high"):
+        if lead.get(name):
+            yield f"  {name:>5} {_at(lead[name])}"
+    if lead.get("asks_observed") is not None:
+        least = _effect(reference or {}, lead["asks_observed"])
+        yield f"  asks for an observed {least} or beyond: about half of all studies or more miss that there"
+    for each in lead.get("curve") or ():
+        yield f"  else {_at(each)}"
 
 
 def _slices(found: Json) -> Iterator[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from forelock.columns import Named, fitting, named
+from forelock.columns import Named, Unnamed, fitting, named
+from forelock.hints import Refused, Way
 from forelock.problem import FileFault
 from forelock.rows import Row, cell_in, join_cluster, number_in, read_table
 from forelock.text import plain, wrapped
@@ -16,6 +18,8 @@ Json = dict[str, Any]
 LONG = ("item_id", "arm", "value")
 NOT_ARMS = ("item_id", "cluster")
 SHOWN = 20
+MOST_COLUMNS = 12
+"""Columns that are tried where one has to be named."""
 _NO_NAME = re.compile(r"|Unnamed: [0-9]+")
 OTHERWISE = "a leaderboard takes items that all arms have"
 
@@ -24,10 +28,32 @@ def request_of(path: str, given: Mapping[str, str] | None = None) -> tuple[Json,
     """The request of a file, and what was taken for what, in sentences. `given` names columns by what they are for.
 
     Raises:
+        Refused: columns have to be named, with those that may be meant.
         FileFault: naming the line.
     """
-    columns, found = columns_of(read_table(path), path, given)
-    return columns, (*found.said(), *found.unread())
+    given, rows = given or {}, read_table(path)
+    try:
+        columns, by_role = columns_of(rows, path, given)
+    except Unnamed as unnamed:
+        role = unnamed.roles[0]
+        others = [name for name in rows[0].cells if name and name not in given.values()]
+        ways = [
+            Way(f"--set {shlex.quote(f'{role}={name}')}", {**given, role: name})
+            for name in others[:MOST_COLUMNS]
+        ]
+        raise Refused(unnamed.found, ways, f"call the column of the {role} so in the first line") from None
+    return columns, (*by_role.said(), *by_role.unread(_is_cluster(rows, path, given, by_role.shared)))
+
+
+def _is_cluster(rows: list[Row], path: str, given: Mapping[str, str], column: str | None) -> bool:
+    """Whether a column would be taken for clusters."""
+    if column is None:
+        return False
+    try:
+        columns_of(rows, path, {**given, "cluster": column})
+    except FileFault:
+        return False
+    return True
 
 
 def columns_of(rows: list[Row], path: str, given: Mapping[str, str] | None = None) -> tuple[Json, Named]:
@@ -55,7 +81,8 @@ def _long(rows: list[Row], path: str) -> Json:
         item_id, arm = (cell_in(row, name, path) for name in ("item_id", "arm"))
         values = arms.setdefault(arm, {})
         if item_id in values:
-            raise FileFault(f"{path} {row.place}: has item '{item_id}' of arm '{arm}' again")
+            fault = f"{path} {row.place}: has item '{item_id}' of arm '{arm}' again"
+            raise FileFault(f"{fault}; leave one of them, or the mean of its runs")
         values[item_id] = number_in(row, "value", path, OTHERWISE)
         join_cluster(row, item_id, clusters, path)
     item_ids = list(dict.fromkeys(item_id for values in arms.values() for item_id in values))

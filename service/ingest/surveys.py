@@ -26,7 +26,7 @@ from service.ingest.harnesses.limits import shown
 from service.ingest.harnesses.opening import open_files
 from service.ingest.harnesses.rows import Collector, targets
 from service.ingest.harnesses.samples import Reader, Sample, look_up, look_up_id
-from service.ingest.table_columns import NO_VALUE, WORDS, taken
+from service.ingest.table_columns import NO_VALUE, OWN_ARM, WORDS, max_arms, taken
 
 Json = dict[str, Any]
 MOST_PATHS, MOST_SHOWN, MOST_DEPTH = 200, 20, 4
@@ -35,6 +35,15 @@ _SKIPPED = frozenset({"scores", "messages", "resps", "filtered_resps", "argument
     "namedScores", "metricsData", "assessments", "input", "response", "output", "error", "limit", "traceback", "stats",
 }  # fmt: skip
 _ID_NAMES = ("item_id", "id", "instance_id", "question_id", "sample_id", "doc_hash", "qid", "name")
+_ARM_NAMES = ("provider.label", "provider.id", "prompt.label", "promptIdx")
+"""Places of promptfoo's arms, those that people read first."""
+_BESIDE = {
+    "promptfoo": ("failureReason", "latencyMs", "cost", "score", "success", "tokenUsage", "provider", "prompt",
+                  "promptIdx", "promptId", "testIdx"),
+    "inspect": ("turn_count",),
+    "lm_eval": ("filter",),
+}  # fmt: skip
+"""What a harness writes of the run and its outcome beside every sample: nothing that items share."""
 _ROW_IDS = {"promptfoo": "id"}
 """What a harness draws anew for every result: it tells no item."""
 _CLUSTER_NAMES = (
@@ -102,7 +111,7 @@ def table(files: Files, section: Any, arm: str | None) -> list[Json]:
             "values": [None if math.isnan(value) else value for value in rows.values],
             "status": [STATUSES[code] for code in rows.statuses],
         }
-        for rows in found.rows
+        for rows in sorted(found.rows, key=lambda rows: rows.place)
     ]
 
 
@@ -224,7 +233,10 @@ class _Look:
         clusters = {
             path: n
             for path, n in counts.items()
-            if 2 <= n <= least / 2 and self._covers(path) and path not in (*ids, replicate)
+            if 2 <= n <= least / 2
+            and self._covers(path)
+            and path not in (*ids, replicate)
+            and path.partition(".")[0] not in _BESIDE.get(self._form, ())
         }
         clusters = self._without_copies(clusters)
         run = dict(_leaves(reader.run, "", 0)) if reader.run is not None else None
@@ -263,14 +275,22 @@ class _Look:
         return kept
 
     def _arms(self) -> dict[str, list[str]]:
-        names: Sequence[str] = ("provider.label", "provider.id", "prompt.label", "promptIdx")
+        """Places that may tell the arm, with their first values. A table's own column has as many arms as it likes."""
+        names: Sequence[str] = _ARM_NAMES
+        most = MOST_SHOWN - 1
         if self._form in TABLES:
             names = fitting("arm", [path for path in self._paths if self._covers(path)])
+            most = max_arms(self._n)
         return {
-            path: [shown(value) for value in values]
+            path: [shown(value) for value in list(values)[:MOST_SHOWN]]
             for path, values in self._paths.items()
-            if path in names and len(values) < MOST_SHOWN
+            if path in names and (len(values) <= most or path == OWN_ARM)
         }
+
+    def _arm_of_promptfoo(self) -> str | None:
+        """The first place that tells all the arms that any place tells apart."""
+        counts = {path: len(self._paths[path]) for path in self._arms() if len(self._paths[path]) > 1}
+        return next((path for path in _ARM_NAMES if counts.get(path) == max(counts.values(), default=0)), None)
 
     def _section(self, ids: Sequence[str], clusters: Mapping[str, int]) -> Json:
         made: Json = {"format": self._form}
@@ -283,11 +303,8 @@ class _Look:
         splits = self._paths.get("split", {})
         if self._form == "helm" and len(splits) > 1:
             made["split"] = max(splits, key=splits.__getitem__)
-        arms = {path: names for path, names in self._arms().items() if len(names) > 1}
-        if self._form == "promptfoo" and arms:
-            made["arm"] = next(
-                path for path in ("provider.label", "prompt.label", "promptIdx") if path in arms
-            )
+        if self._form == "promptfoo" and (arm := self._arm_of_promptfoo()) is not None:
+            made["arm"] = arm
         named = [path for path in clusters if _last(path) in _CLUSTER_NAMES]
         if named:
             made["cluster"] = named[0]

@@ -7,7 +7,8 @@ from typing import Any
 
 from forelock.columns import obvious
 
-MOST_ARMS = 20
+OWN_ARM = "arm"
+"""The column of our own name: it holds arms, however many."""
 WORDS: Mapping[str, float] = {
     **dict.fromkeys(("true", "yes", "c", "correct", "right", "pass", "passed", "success"), 1.0),
     **dict.fromkeys(("false", "no", "i", "incorrect", "wrong", "fail", "failed", "failure"), 0.0),
@@ -26,7 +27,11 @@ def taken(measures: Mapping[str, Any], counts: Mapping[str, Mapping[str, int]], 
     """
     whole = [name for name, values in counts.items() if sum(values.values()) == n and "" not in values]
     item_id = obvious("item_id", whole)
-    arm = obvious("arm", [name for name in whole if 2 <= len(counts[name]) <= MOST_ARMS])
+    most = max_arms(n)
+    arm = obvious(
+        "arm",
+        [name for name in whole if len(counts[name]) >= 2 and (len(counts[name]) <= most or name == OWN_ARM)],
+    )
     found = {} if arm is None else {"arm": arm}
     if item_id is not None and item_id != "item_id":
         found["item_id"] = item_id
@@ -39,6 +44,11 @@ def taken(measures: Mapping[str, Any], counts: Mapping[str, Mapping[str, int]], 
         if metric is not None:
             found["metric"] = metric
     return found
+
+
+def max_arms(n: int) -> int:
+    """How many values a column of arms may have in `n` rows: an arm has two items or more, or it is no arm."""
+    return max(n // 2, 2)
 
 
 def _measure(measures: Mapping[str, Any], item_id: str | None) -> str | None:

@@ -41,7 +41,10 @@ CODES: Mapping[str, str] = {
         "该指标由模型评分而无人核对,其错误会缩小差异,看起来像等价。请加入人工标注的次要指标,或确认知悉。"
     ),
     "LEVEL_EXCEEDED": "没有真实差异时,规则成立的概率高于其 alpha。请收紧条件、增加题目,或确认知悉。",
-    "LOW_POWER": "检验功效低:即使效应真实存在,规则也常常不成立。请增加题目,或用 `assumptions` 缩小范围。",
+    "LOW_POWER": (
+        "检验功效低:真实差异恰为最小关注效应量时(等价与非劣:没有差异时),规则也常常不成立。"
+        "请增加题目,或用 `assumptions` 缩小范围。"
+    ),
     "MANIFEST_MISMATCH": "计划与题目清单不一致。请修改其中之一。",
     "MISSING_MANIFEST": "锁定之前须提交题目清单。",
     "MISSING_SECTION": "计划缺少必需的部分。请补上。",
@@ -218,15 +221,28 @@ MESSAGES: Mapping[str, str] = {
     "show the size itself, ask an interval to lie beyond {rest_too}": (
         "陈述声称至少 {size}:规则只对观测到的差异有此要求。要证明大小本身,请要求区间超出 {size}"
     ),
-    "with a true difference of {truth} the rule would hold with a chance from {low} ({rest}) to {high} ({rest_too}), "
-    "{rest_of_all} 0.8: state `assumptions` to narrow this; plan more items, or accept that the rule will often miss "
-    "it": (
-        "真实差异为 {truth} 时,规则成立的概率从 {low} 到 {high},并非处处达到 0.8:请用 `assumptions` 缩小范围;"
+    "with a true difference of {truth} (the SESOI) the rule would hold with a chance from {low} ({rest}) to {high} "
+    "({rest_too}), {rest_of_all} 0.8 ({rest_more}): state `assumptions` to narrow this; plan more items, or accept "
+    "that the rule will often miss it": (
+        "真实差异为 {truth}(SESOI)时,规则成立的概率从 {low} 到 {high},并非处处达到 0.8:请用 `assumptions` 缩小范围;"
         "增加题目,或接受规则常常不成立"
     ),
-    "with a true difference of {truth} and {rest} the rule would hold with a chance of {low}, below 0.8: plan more "
-    "items, or accept that the rule will often miss it": (
-        "真实差异为 {truth} 时,规则成立的概率为 {low},低于 0.8:请增加题目,或接受规则常常不成立"
+    "with a true difference of {truth} (the SESOI) and {rest} the rule would hold with a chance of {low}, below 0.8 "
+    "({rest_more}): plan more items, or accept that the rule will often miss it": (
+        "真实差异为 {truth}(SESOI)时,规则成立的概率为 {low},低于 0.8:请增加题目,或接受规则常常不成立"
+    ),
+    "with a true difference of {truth} (the SESOI) the rule would hold with a chance from {low} ({rest}) to {high} "
+    "({rest_too}), {rest_of_all} 0.8 ({rest_more}). The rule asks for an observed difference of {least} or beyond, "
+    "and where {rest_where}: ask for a smaller one and plan more items, or accept it": (
+        "真实差异为 {truth}(SESOI)时,规则成立的概率从 {low} 到 {high},并非处处达到 0.8。"
+        "规则要求观察到的差异达到 {least},而此时无论题目多少,约半数或更多的研究都达不到:"
+        "请降低此要求并增加题目,或接受这一点"
+    ),
+    "with a true difference of {truth} (the SESOI) and {rest} the rule would hold with a chance of {low}, below 0.8 "
+    "({rest_more}). The rule asks for an observed difference of {least} or beyond, and where {rest_where}: ask for a "
+    "smaller one and plan more items, or accept it": (
+        "真实差异为 {truth}(SESOI)时,规则成立的概率为 {low},低于 0.8。规则要求观察到的差异达到 {least},"
+        "而此时无论题目多少,约半数或更多的研究都达不到:请降低此要求并增加题目,或接受这一点"
     ),
     "nothing corrects for {n} hypotheses: where all claims are false, some rule holds with a chance of up to {most} "
     "({rest}, above alpha {alpha}. Choose a policy such as 'holm', or acknowledge it": (

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from service.domain.evidence.evidence import MOST_PER_PIECE, Piece
 from service.domain.evidence.record import EvidenceCard, HypothesisCard
 from service.domain.notes.notes import Words
+from service.domain.power.lead import size_of
 from service.reports.prereg.labels import Language
 from service.reports.prereg.text import sentence, written
 
+LEAST_SHOWN = 0.005
 _MARKS = {True: "✓", False: "✗", None: "?"}
 
 
@@ -58,10 +60,35 @@ def _facts(card: EvidenceCard, chinese: bool) -> Iterator[str]:
 
 
 def _hypothesis(card: HypothesisCard, chinese: bool) -> Iterator[str]:
-    power = "–" if card.power is None else f"{100 * card.power:.0f} %"
-    at = "在 SESOI 处的功效" if chinese else "power at the SESOI"
     outcome = "" if card.outcome is None else f", `{card.outcome}`"
-    yield f"- **{card.hypothesis}**: n = {card.n_planned or '–'}, {at} {power}{outcome}"
+    yield f"- **{card.hypothesis}**: n = {card.n_planned or '–'}, {_power(card, chinese)}{outcome}"
+    if card.power_limit is not None:
+        yield f"  - {_said(card.power_limit, chinese)}"
     for words in (card.sentences, *(note.says for note in card.notes)):
         if words is not None:
             yield f"  - {_said(words, chinese)}"
+
+
+def _power(card: HypothesisCard, chinese: bool) -> str:
+    """The power with its name, what is left open, and the rest of the curve."""
+    name = "功效" if chinese else "power"
+    if card.power is None or card.power_at is None:
+        return f"{name} –"
+    at = f"在{card.power_at.zh}处的功效" if chinese else f"power at {card.power_at.en}:"
+    shown = f"{at} {_percent(card.power)}"
+    if card.power_low is not None and card.power_high is not None:
+        low, high = _percent(card.power_low), _percent(card.power_high)
+        shown += f"({low} 至 {high})" if chinese else f" ({low} to {high} over what the plan leaves open)"
+    rest = [f"{size_of(each)}: {_percent(each.power)}" for each in card.power_curve if each.power is not None]
+    if rest:
+        shown += (
+            f";真实差异为 {'、'.join(rest)}" if chinese else f"; at a true difference of {', '.join(rest)}"
+        )
+    return shown
+
+
+def _percent(chance: float) -> str:
+    """Never rounded to none or all."""
+    if 0 < chance < LEAST_SHOWN:
+        return "<1 %"
+    return ">99 %" if 1 - LEAST_SHOWN <= chance < 1 else f"{100 * chance:.0f} %"

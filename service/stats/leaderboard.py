@@ -127,7 +127,7 @@ def _sentence(request: LeaderboardRequest, board: Standings) -> str:
 
 @stat_test(
     name="leaderboard",
-    version=1,
+    version=2,
     title="Leaderboard (all pairs by max-T, best set, rank intervals)",
     example={
         "arms": {
@@ -144,13 +144,15 @@ def leaderboard(request: LeaderboardRequest) -> LeaderboardAnalysis:
 
     H0 of each pair: the mean difference is 0, items (or clusters) independent. Every pair's difference is studentized
     (CR1 with clusters). One random sign per item or cluster multiplies its whole vector of centred outcomes, which
-    keeps all dependence between pairs; the largest |t| of the pairs still in play sets the bar, step by step.
+    keeps all dependence between pairs; the largest |t| of all pairs sets the bar for every one.
+
+    Everything said follows from the simultaneous intervals: with chance 1 - alpha all of it is true at once.
 
     Returns:
         pairs: adjusted two-sided p of every pair, family-wise over all pairs, add one; simultaneous intervals of
-            one common critical value, so an interval may hold 0 where the stepwise p rejects.
-        arms: ranks and the ranks that the simultaneous intervals leave open; `gap` against the best of the others.
-        best_set: arms whose gap is not shown to be below 0.
+            one common critical value, which exclude 0 just where p is below alpha.
+        arms: ranks and the ranks that the intervals leave open; `gap` against the best of the others.
+        best_set: arms that no other arm is shown to be ahead of.
         tied_sets: maximal sets without a pair told apart.
         alike: Cochran's Q or Friedman's test that all arms are alike.
 
@@ -165,7 +167,8 @@ def leaderboard(request: LeaderboardRequest) -> LeaderboardAnalysis:
         More than 200 tied sets: the first ones, warning MANY_TIED_SETS.
 
     Sources:
-        Romano & Wolf (2005), Econometrica 73:1237 and JASA 100:94. Hsu (1996), Multiple Comparisons, 4.2.
+        Romano & Wolf (2005), Econometrica 73:1237. Hsu (1996), Multiple Comparisons, ch. 5 (all pairs at once).
+        MacKinnon, Nielsen & Webb (2023), J Appl Econometrics 38:671 (clusters of unequal sizes).
         Mogstad, Romano, Shaikh & Wilhelm (2024), Rev Econ Stud 91:476 (ranks).
         Petrondas & Gabriel (1983), JASA 78:949 (why labels are not permuted).
         Cochran (1950), Biometrika 37:256. Friedman (1937), JASA 32:675.

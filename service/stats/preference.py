@@ -114,12 +114,10 @@ class PreferredArm(Record):
     rank: int = Field(description="1 is the best score; equal scores share the better rank.")
     rank_low: int = Field(description="Best rank that the simultaneous intervals leave open.")
     rank_high: int = Field(description="Worst rank that they leave open.")
-    may_be_best: bool = Field(
-        description="Not shown to be weaker than another arm (Hsu's comparison with the best)."
-    )
+    may_be_best: bool = Field(description="No other arm is told apart and ahead: `rank_low` is 1.")
     gap: Interval = Field(
-        description="Constrained interval of how far the arm is ahead of the best of the others, points; an end at 0 "
-        "says that it is not the best, or the best. Positive: stronger."
+        description="Simultaneous interval of how far the arm is ahead of the best of the others, points. Positive: "
+        "stronger; below 0 throughout: not the best."
     )
 
 
@@ -205,7 +203,7 @@ def _sentence(request: PreferenceRequest, board: Standings) -> str:
 
 @stat_test(
     name="preference",
-    version=1,
+    version=2,
     title="Preferences (Bradley-Terry with ties, all pairs by max-T)",
     example={
         "first": ["1"] * 9 + ["2"] * 6 + ["3"] * 3,
@@ -225,7 +223,7 @@ def preference(request: PreferenceRequest) -> PreferenceAnalysis:
     Returns:
         arms: scores of 400 log10 w with mean 0, errors, ranks, the ranks left open; 100 points are odds of 1.78.
         pairs: gaps in points, adjusted two-sided p family-wise over all pairs, simultaneous intervals.
-        best_set: arms not shown to be weaker than another.
+        best_set: arms that no other arm is shown to be ahead of.
         tied_sets: maximal sets without a pair told apart.
         tie_parameter: nu.
 
@@ -244,7 +242,7 @@ def preference(request: PreferenceRequest) -> PreferenceAnalysis:
     Sources:
         Bradley & Terry (1952), Biometrika 39:324. Davidson (1970), JASA 65:317. Ford (1957), Am Math Mon 64:28.
         Kline & Santos (2012), J Econometric Methods 1:23 (signs on scores). Romano & Wolf (2005), JASA 100:94.
-        Hsu (1996), Multiple Comparisons, 4.2. Mogstad, Romano, Shaikh & Wilhelm (2024), Rev Econ Stud 91:476.
+        Hsu (1996), Multiple Comparisons, ch. 5. Mogstad, Romano, Shaikh & Wilhelm (2024), Rev Econ Stud 91:476.
 
     Example:
         The first four brands of Davidson's puddings (1970), 311 comparisons with 75 ties. Brands 1 and 2 alone have a

@@ -9,6 +9,7 @@ from service.domain.lint.lint import lint
 from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
+from service.domain.power.lead import NAMES, half_at_most
 from service.domain.power.records import PowerAt, RulePower
 from service.domain.power.rule import power_at_reference
 from service.domain.rules.settings import settings
@@ -65,7 +66,7 @@ def gaps_of(
 def _rules(plan: Plan, facts: Mapping[str, ManifestFacts], say: Say) -> Iterator[RuleView]:
     for setting in settings(plan)[:MOST_SHOWN]:
         power = power_at_reference(plan, facts, setting)
-        known = power.reference is not None and power.reference.power is not None
+        known = power.lead is not None and power.lead.reference.power is not None
         yield RuleView(
             id=setting.hypothesis.id,
             statement=setting.hypothesis.statement,
@@ -84,15 +85,23 @@ def power_sentences(power: RulePower, say: Say) -> Iterator[str]:
         yield say("{n} items are planned.", n=power.n)
     if power.can_pass is False:
         yield say("No outcome makes this rule true.")
-    reference = power.reference
-    if reference is None or reference.power is None:
+    lead = power.lead
+    if lead is None or lead.reference.power is None:
         return
-    yield say(
-        "If the true difference is {truth}, this rule holds in about {share} of 100 studies like this one.",
-        truth=difference(reference),
-        share=_share(reference.power),
-    )
-    low, high = (None if each is None else each.power for each in (power.low, power.high))
+    share, chinese = _share(lead.reference.power), say.language == "zh"
+    if lead.effect == "no_difference":
+        yield say(
+            "If there is no true difference, this rule holds in about {share} of 100 such studies.",
+            share=share,
+        )
+    else:
+        yield say(
+            "If the true difference is {truth} ({name}), this rule holds in about {share} of 100 such studies.",
+            truth=difference(lead.reference),
+            name=NAMES[lead.effect][chinese],
+            share=share,
+        )
+    low, high = (None if each is None else each.power for each in (lead.low, lead.high))
     if low is not None and high is not None and _share(low) != _share(high):
         yield say(
             "By what is not known yet, such as how often the arms differ, it is from {low} to {high}. "
@@ -100,6 +109,16 @@ def power_sentences(power: RulePower, say: Say) -> Iterator[str]:
             low=_share(low),
             high=_share(high),
         )
+    half = half_at_most(lead)
+    if half is not None:
+        yield say("More items do not help there: {half}.", half=half[chinese])
+    for each in lead.curve:
+        if each.power is not None and abs(each.truth) > abs(lead.reference.truth):
+            yield say(
+                "With a true difference of {truth} it holds in about {share} of 100.",
+                truth=difference(each),
+                share=_share(each.power),
+            )
 
 
 def difference(at: PowerAt) -> str:

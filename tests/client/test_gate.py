@@ -262,8 +262,8 @@ def test_gate_asks_which_column_the_id_is_where_none_is_plain(shell, header):
     renamed(header)
     status, output, errors = shell("gate", "base.csv", "cand.csv")
     assert (status, output) == (2, "")
-    assert f"it has {header.replace(',', ', ')}: add --set item_id=COLUMN" in errors
     column = header.partition(",")[0]
+    assert f"it has {header.replace(',', ', ')}: add --set item_id={column}" in errors
     assert shell("gate", "base.csv", "cand.csv", "--set", f"item_id={column}")[0] == 12
     status, _, errors = shell("gate", "base.csv", "cand.csv", "--set", "item_id=nowhere")
     assert status == 2
@@ -277,7 +277,7 @@ def test_gate_never_takes_an_id_or_a_guess_for_the_measure(shell):
     renamed("id,latency,cost")
     status, output, errors = shell("gate", "base.csv", "cand.csv")
     assert (status, output) == (2, "")
-    assert "it has id, latency, cost: add --metric COLUMN" in errors
+    assert "it has id, latency, cost: add --metric latency or --metric cost\n" in errors
     assert shell("gate", "base.csv", "cand.csv", "--metric", "cost")[0] == 12
 
 
@@ -309,7 +309,7 @@ def test_gate_reads_right_and_wrong_in_any_case_and_asks_about_other_words(shell
     worded("good", "bad")
     status, _, errors = shell("gate", "base.csv", "cand.csv")
     assert status == 2
-    assert "say what its values count as: --set values=" in errors
+    assert "say what its values count as, 1 for right and 0 for wrong: add --set 'values=" in errors
     status, output, _ = shell(
         "gate", "base.csv", "cand.csv", "--set", 'values={"good": 1, "bad": 0}', "--json"
     )
@@ -347,7 +347,12 @@ def test_gate_does_not_guess_what_a_word_beside_numbers_counts_as(shell, word):
     )
     status, _, errors = shell("gate", "base.csv", "cand.csv")
     assert status == 2
-    assert "1 samples have a text whose value is not said; the first is line 2; --set values=" in errors
+    assert "1 samples have a text whose value is not said; the first is line 2" in errors
+    told = {
+        '"0,5"': "; write numbers with a point, and without spaces\n",
+        "timeout": ': add --set \'values={"timeout": "missing"}\' (if timeout stand for no result)\n',
+    }
+    assert errors.endswith(told.get(word, errors))
 
 
 @pytest.mark.parametrize(
@@ -398,7 +403,7 @@ def test_gate_tells_the_option_for_what_a_file_leaves_open_and_names_the_file(sh
     assert errors.startswith(
         "forelock: base.csv: 1 samples have the id and replicate of another; the first is line "
     )
-    assert errors.endswith("write what tells items apart, or --set replicate=order where they repeat\n")
+    assert errors.endswith(": add --set replicate=order (if an item's rows are runs of it)\n")
     Path("base.csv").write_text("item_id,value\na\n")
     status, _, errors = shell("gate", "base.csv", "cand.csv")
     assert (status, errors) == (1, "malformed_import: base.csv: line 2: has 1 cells where the header has 2\n")

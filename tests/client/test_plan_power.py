@@ -18,6 +18,11 @@ POWER = {
                 "discordance": 0.12, "truth": 0.04, "power": 0.61, "standard_error": 0.015, "icc": 0.1,
                 "missing": 0.02, "others": "not_true", "equivalent": 0.01, "invalid": None, "expected_n": 412.4,
             },
+            "lead": {
+                "effect": "sesoi", "low": None, "high": None, "asks_observed": 0.02,
+                "reference": {"discordance": 0.12, "truth": 0.02, "power": 0.21, "standard_error": 0.02},
+                "curve": [{"discordance": 0.12, "truth": 0.0, "power": 0.02, "standard_error": 0.01}],
+            },
             "low": None, "high": None, "assumptions": "items of a cluster correlate by 0.1",
             "detectable": [{"discordance": 0.12, "target": 0.8, "effect": 0.051}],
             "required": [
@@ -46,7 +51,15 @@ def test_plan_power_prints_what_the_pilot_says_and_the_section_to_paste(service,
         "pilot": [{"baseline": [1.0, None], "candidate": [0.0, 1.0], "clusters": ["a", "b"]}]
     }
     assert "discordant 0.1 (upper 80 % bound 0.12)" in output
-    assert "power 0.610 ± 0.015 at +4.00 pp, 12 % discordant, ICC 0.1, 2.0% missing" in output
+    assert "power at the SESOI: 0.210 ± 0.02 at +2.00 pp, 12 % discordant" in output
+    assert (
+        "asks for an observed +2.00 pp or beyond: about half of all studies or more miss that there" in output
+    )
+    assert "else 0.020 ± 0.01 at +0.00 pp" in output
+    assumed = (
+        "power under the plan's assumptions 0.610 ± 0.015 at +4.00 pp, 12 % discordant, ICC 0.1, 2.0% missing"
+    )
+    assert assumed in output
     assert "ends after 412 items on average" in output
     assert "needs for 80% at +4.00 pp (12 % discordant): 900 items in 36 clusters" in output
     assert '"discordance": 0.12' in output

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from forelock.hints import Refused
 from forelock.problem import FileFault
 from forelock.ranking import request_of
 
@@ -80,8 +81,10 @@ def test_columns_of_other_names_are_taken_where_they_are_plain_and_that_is_said(
 def test_columns_are_named_where_several_could_be_meant(tmp_path):
     path = tmp_path / "results.csv"
     path.write_text(LONG.replace("item_id,arm,value,cluster", "id,arm,value,task_id"))
-    with pytest.raises(FileFault, match="it has id, arm, value, task_id: add --set item_id=COLUMN"):
+    with pytest.raises(Refused, match="it has id, arm, value, task_id") as refused:
         request_of(str(path))
+    assert next(way.option for way in refused.value.ways) == "--set item_id=id"
+    assert request_of(str(path), refused.value.ways[0].asked)
     given = {"item_id": "id", "cluster": "task_id"}
     assert request_of(str(path), given) == (ASKED, ())
     with pytest.raises(FileFault, match="has no column 'nowhere'; it has id"):

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-Body = dict[str, object]
-Draw = Callable[[np.random.Generator, float], Body]
+from tests.simulation.boards import GRADED, Body, Draw, arms, preferences, skewed_arms
 
 
 @dataclass(frozen=True)
@@ -51,56 +50,6 @@ def shuffled_pairs(n: int, discordant: float) -> Draw:
         difference = rng.choice([1, -1, 0], n, p=[b, c, 1 - b - c])
         base = np.where(difference == 1, 0, np.where(difference == -1, 1, rng.integers(0, 2, n)))
         return {**columns(base.astype(float), (base + difference).astype(float)), "order": "locked_seed"}
-
-    return draw
-
-
-GRADED = (0.8, 0.4, 0.4, 0.0, 0.0)
-"""How good five arms are that differ, on the scale of log odds."""
-
-
-def arms(better: Sequence[float], units: int, per_cluster: int = 0) -> Draw:
-    """Arms that are so good: `units` items, or clusters of about `per_cluster` items that suit some arms better."""
-    k = len(better)
-
-    def draw(rng: np.random.Generator, _effect: float) -> Body:
-        least, most = 2 * per_cluster // 5, 8 * per_cluster // 5
-        sizes = rng.integers(least, most + 1, units) if per_cluster else np.ones(units, dtype=int)
-        codes = np.repeat(np.arange(units), sizes)
-        suits = rng.normal(0, 0.5 if per_cluster else 0.0, (units, k))[codes]
-        level = rng.normal(0.8, 1.0, len(codes))[:, None]
-        chance = 1 / (1 + np.exp(-(level + suits + np.asarray(better))))
-        right = (rng.random(chance.shape) < chance).astype(float)
-        body: Body = {"arms": {f"arm {arm}": right[:, arm].tolist() for arm in range(k)}}
-        return {**body, "clusters": codes.tolist()} if per_cluster else body
-
-    return draw
-
-
-def preferences(better: Sequence[float], units: int, *, prompts: bool) -> Draw:
-    """Arms that are so strong: `units` comparisons of two at random, or prompts that suit some and see all pairs."""
-    k, names = len(better), ["first", "second", "tie"]
-
-    def draw(rng: np.random.Generator, _effect: float) -> Body:
-        pairs_of_all = np.array(np.triu_indices(k, 1))
-        picked = (
-            np.tile(np.arange(pairs_of_all.shape[1]), units)
-            if prompts
-            else rng.integers(0, k * (k - 1) // 2, units)
-        )
-        first, second = pairs_of_all[:, picked]
-        codes = np.repeat(np.arange(units), len(picked) // units)
-        strength = np.asarray(better) + rng.normal(0, 1.0 if prompts else 0.0, (units, k))
-        one, other = strength[codes, first], strength[codes, second]
-        weights = np.exp(np.stack([one, other, np.log(0.5) + (one + other) / 2], axis=1))
-        bars = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)
-        chosen = (rng.random(len(picked))[:, None] > bars[:, :2]).sum(axis=1)
-        body: Body = {
-            "first": [f"arm {arm}" for arm in first],
-            "second": [f"arm {arm}" for arm in second],
-            "preferred": [names[each] for each in chosen],
-        }
-        return {**body, "clusters": codes.tolist()} if prompts else body
 
     return draw
 
@@ -415,6 +364,18 @@ WORLDS = {
             "twenty-arms", "Twenty arms, 20 conversations of 10 to 40 items",
             "Twenty arms with the same chance on each item, in 20 conversations that suit each arm more or less.",
             arms([0.0] * 20, 20, 25), 0.0,
+        ),
+        World(
+            "eight-arms", "Eight arms, 200 right/wrong items",
+            "Eight arms with the same chance on each item. An error is anything said of them that is not so: a pair "
+            "told apart, an arm left out of the best set, a rank excluded, a difference outside of its interval.",
+            arms([0.0] * 8, 200), 0.0,
+        ),
+        World(
+            "eight-arms-uneven-clusters", "Eight arms, skewed scores in 20 clusters of very unequal sizes",
+            "Lognormal scores of eight equal arms, in 20 clusters of lognormal sizes (sigma 1.2) that suit each arm "
+            "more or less.",
+            skewed_arms(8, 20), 0.0,
         ),
         World(
             "graded-arms", "Five arms that differ, 200 right/wrong items",

@@ -24,6 +24,15 @@ def ranks_covered(found):
     )
 
 
+def says_too_much(found):
+    """Anything said of arms that are all alike that is not so, anywhere on the page."""
+    k = len(found.arms)
+    closed = any((arm.rank_low, arm.rank_high) != (1, k) or not arm.may_be_best for arm in found.arms)
+    ahead = any(arm.gap.low is not None and arm.gap.low > 0 for arm in found.arms)
+    behind = any(arm.gap.high is not None and arm.gap.high < 0 for arm in found.arms)
+    return bool(found.n_apart) or closed or ahead or behind or not differences_covered(found)
+
+
 def differences_covered(found):
     """Every simultaneous interval holds 0, the truth of arms that are all alike."""
     return all(pair.ci.low is None or pair.ci.low <= 0 <= pair.ci.high for pair in found.pairs)

@@ -15,13 +15,14 @@ from statsmodels.stats.contingency_tables import cochrans_q
 
 from service.errors import InvalidData
 from service.kernels import max_t
-from service.kernels.standings import tied_sets
+from service.kernels.standings import follow, tied_sets
 from service.stats.shared import registry
 from tests.simulation.reads import errors
 from tests.simulation.rows import ALPHA, LEVEL, Batch, Read
+from tests.simulation.worlds import WORLDS
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
-from tests.stats.ranked import differences_covered, like_arms_apart, parts_agree, ranks_covered
+from tests.stats.ranked import differences_covered, like_arms_apart, parts_agree, ranks_covered, says_too_much
 
 NAME = "leaderboard"
 tables = st.integers(2, 4).flatmap(
@@ -41,7 +42,7 @@ def body(columns, **more):
 
 
 def by_definition(columns, labels=None):
-    """Step-down p of every pair of arms from all patterns of signs, written out one by one."""
+    """Adjusted p of every pair of arms from all patterns of signs, written out one by one."""
     columns = np.asarray(columns, dtype=float)
     labels = list(range(columns.shape[1])) if labels is None else labels
     clusters = sorted(set(labels))
@@ -64,7 +65,10 @@ def by_definition(columns, labels=None):
     for pair in pairs:
         difference = columns[pair[0]] - columns[pair[1]]
         sums = [sum(d for d, label in zip(difference, labels, strict=True) if label == c) for c in clusters]
-        centred = [total - size * difference.mean() for total, size in zip(sums, sizes, strict=True)]
+        # each cluster against the mean of all others, by its share of them: the jackknife's residual
+        centred = [
+            total - size * (sum(sums) - total) / (n - size) for total, size in zip(sums, sizes, strict=True)
+        ]
         if max(map(abs, centred)) < 1e-9:
             continue
         seen[pair] = studentized(sums, sizes)
@@ -72,17 +76,21 @@ def by_definition(columns, labels=None):
             studentized([sign * c for sign, c in zip((1, *signs), centred, strict=True)], sizes)
             for signs in itertools.product((1, -1), repeat=g - 1)
         ]
-    found, left, least = {}, sorted(seen, key=lambda pair: -seen[pair]), 0.0
-    while left:
-        pair = left[0]
-        beyond = sum(
-            max(drawn[other][each] for other in left) >= seen[pair] * (1 - 1e-9) - 1e-9
-            for each in range(2 ** (g - 1))
-        )
-        least = max(least, (1 + beyond) / (1 + 2 ** (g - 1)))
-        found[pair] = least
-        left.pop(0)
-    return found
+    many = 2 ** (g - 1)
+    largest = [max((drawn[pair][at] for pair in seen), default=0.0) for at in range(many)]
+    p = {
+        pair: (1 + sum(each >= t * (1 - 1e-9) - 1e-9 for each in largest)) / (1 + many)
+        for pair, t in seen.items()
+    }
+    means = columns.mean(axis=1)
+    ahead = {pair if means[pair[0]] > means[pair[1]] else pair[::-1]: value for pair, value in p.items()}
+    for _ in columns:  # of a chain of arms the first is ahead of the last
+        for (one, middle), (third, other) in itertools.product(list(ahead), repeat=2):
+            if middle == third:
+                through = max(ahead[one, middle], ahead[third, other])
+                ahead[one, other] = min(ahead.get((one, other), math.inf), through)
+    return {pair: min(ahead.get(pair, math.inf), ahead.get(pair[::-1], math.inf)) for pair in pairs
+            if pair in ahead or pair[::-1] in ahead}  # fmt: skip
 
 
 def adjusted(found):
@@ -99,7 +107,7 @@ def same_as_definition(found, expected):
 
 @settings(deadline=None, max_examples=25)
 @given(tables)
-def test_stepwise_p_is_the_definition_over_all_patterns(rows):
+def test_p_is_the_definition_over_all_patterns(rows):
     columns = np.array(rows, dtype=float).T
     same_as_definition(analyse(NAME, body(columns)), by_definition(columns))
 
@@ -203,62 +211,89 @@ def test_too_many_tied_sets_are_cut_and_said():
     assert (len(found), complete) == (200, False)
 
 
-def test_comparison_with_the_best_is_hsus():
-    """The one arm that can be the best has its lower end at 0 exactly, the others their upper end."""
-    rng = np.random.default_rng(0)
-    columns = rng.normal(size=(4, 60)) + np.array([0, 0, 0, 2.0])[:, None]
-    found = analyse(NAME, body(columns))
-    assert found.best_set == ("arm 3",)
-    assert [arm.gap.high for arm in found.arms[1:]] == [0.0] * 3
-    assert found.arms[0].gap.low == 0.0
-    assert found.arms[0].gap.high > 1
-    means = {f"arm {place}": column.mean() for place, column in enumerate(columns)}
+def contradictions(found):
+    """What two parts of one answer say against each other."""
+    names = [arm.name for arm in found.arms]
+    ahead = {(pair.first, pair.second) for pair in found.pairs if pair.apart}
+    for pair in found.pairs:
+        if pair.apart != (pair.ci.low is not None and pair.ci.low > 0):
+            yield f"{pair} is told apart by p or by its interval alone"
+        if pair.apart != (pair.p_value is not None and pair.p_value < 1 - pair.ci.level - 1e-12):
+            yield f"{pair}: p and alpha"
+    for one, middle in ahead:
+        yield from (
+            f"{one} > {middle} > {last}"
+            for first, last in ahead
+            if first == middle and (one, last) not in ahead
+        )
     for arm in found.arms:
-        gap = means[arm.name] - max(mean for name, mean in means.items() if name != arm.name)
-        assert arm.gap.low - 1e-12 <= gap <= arm.gap.high + 1e-12
+        better = sum((other, arm.name) in ahead for other in names)
+        worse = sum((arm.name, other) in ahead for other in names)
+        if (arm.rank_low, arm.rank_high) != (1 + better, len(names) - worse):
+            yield f"{arm}: ranks"
+        if not arm.rank_low <= arm.rank <= arm.rank_high:
+            yield f"{arm}: rank outside of its range"
+        if arm.may_be_best != (arm.rank_low == 1) or arm.may_be_best != (arm.name in found.best_set):
+            yield f"{arm}: best set and ranks"
+        if arm.may_be_best == (arm.gap.high is not None and arm.gap.high < 0):
+            yield f"{arm}: best set and gap"
+        if (found.best_set == (arm.name,)) != (arm.gap.low is not None and arm.gap.low > 0):
+            yield f"{arm}: the best alone, and gap"
+        if found.best_set == (arm.name,) and arm.rank_high != 1:
+            yield f"{arm}: the best, and another rank"
+    for tied in found.tied_sets:
+        yield from (f"{pair} tied and apart" for pair in itertools.permutations(tied, 2) if pair in ahead)
 
 
-def test_best_set_is_hsus_over_all_patterns():
-    """One-sided bars from all 2^G signs, written out."""
-    rng = np.random.default_rng(21)
-    columns = rng.normal(size=(3, 9)) + np.array([0, 0.6, 1.8])[:, None]
-    n, centred = 9, columns - columns.mean(axis=1, keepdims=True)
+@settings(deadline=None, max_examples=60)
+@given(tables, st.sampled_from([0.05, 0.3, 0.7]))
+def test_no_part_of_a_board_contradicts_another(rows, alpha):
+    """Best set, ranks, pairs, intervals and tied sets follow from one event, at levels where much is told apart too."""
+    assert list(contradictions(analyse(NAME, body(np.array(rows, dtype=float).T, alpha=alpha)))) == []
 
-    def error(difference):
-        return difference.std(ddof=1) / math.sqrt(n)
 
-    bars = []
-    for i in range(3):
-        largest = []
-        for signs in itertools.product((1, -1), repeat=n):
-            flips = [(centred[i] - centred[j]) * signs for j in range(3) if j != i]
-            largest.append(max(flip.mean() / error(flip) for flip in flips))
-        bars.append(sorted(largest)[math.ceil(0.95 * (2**n + 1)) - 1])
-    means = columns.mean(axis=1)
-    reach = [[bars[i] * error(columns[i] - columns[j]) if i != j else 0 for j in range(3)] for i in range(3)]
-    highs = [max(0, min(means[i] - means[j] + reach[i][j] for j in range(3) if j != i)) for i in range(3)]
-    possible = [i for i in range(3) if highs[i] > 0]
-    lows = [
-        min([0] + [means[i] - means[j] - reach[j][i] for j in possible if j != i])
-        for i in range(3)
-    ]  # fmt: skip
-    found = {arm.name: arm for arm in analyse(NAME, body(columns)).arms}
-    assert len(possible) == 2
-    for i in range(3):
-        arm = found[f"arm {i}"]
-        assert (arm.gap.low, arm.gap.high) == (pytest.approx(lows[i]), pytest.approx(highs[i]))
-        assert arm.may_be_best == (i in possible)
+def test_what_lies_between_two_arms_tells_them_apart():
+    """a > b > c are shown, a against c is too noisy by itself: it follows, with the larger p and a low end above 0."""
+    rng = np.random.default_rng(3)
+    middle, noise = rng.normal(size=60), rng.normal(0, 4, 60)
+    noise -= noise.mean()
+    top, bottom = middle + 1.0 + noise, middle - 1.0 - noise
+    found = analyse(NAME, body([top, middle, bottom]))
+    assert list(contradictions(found)) == []
+    p, low = np.full((3, 3), np.inf), np.full((3, 3), -np.inf)
+    p[[0, 0, 1], [1, 2, 2]], low[[0, 0, 1], [1, 2, 2]] = [0.01, 0.2, 0.03], [0.5, -0.4, 0.25]
+    implied, bounds = follow(p, low, 0.05)
+    assert (implied[0, 2], bounds[0, 2]) == (0.03, 0.75)
+    assert np.array_equal(follow(p, low, 0.02)[1], low)
+
+
+def test_arms_that_are_alike_are_seldom_called_anything_but_alike():
+    """Eight equal arms, and one page: 26 of 100 named an arm as not the best by Hsu's bars of single arms."""
+    rng, named = np.random.default_rng(26), 0
+    for _ in range(120):
+        right = (rng.random((8, 60)) < 0.6).astype(float)
+        found = analyse(NAME, body(right, n_resamples=200))
+        named += says_too_much(found)
+    assert named <= stats.binom.ppf(0.999, 120, 0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", ["five-arms", "eight-arms", "eight-arms-uneven-clusters"])
+def test_one_error_rate_for_all_that_is_said(world):
+    """Skewed scores in 20 clusters of lognormal sizes erred .07 of the time before residuals were the jackknife's."""
+    rng, runs, draw = np.random.default_rng(8), 1500, WORLDS[world].draw
+    wrong = sum(says_too_much(analyse(NAME, draw(rng, 0.0) | {"n_resamples": 300})) for _ in range(runs))
+    assert wrong <= stats.binom.ppf(0.999, runs, 0.05), wrong / runs
 
 
 def test_many_items_have_the_bars_of_normal_theory():
-    """Of four independent arms Tukey's studentized range for all pairs, and Dunnett's table, 2.06, for the best."""
+    """Of four independent arms Tukey's studentized range for all pairs."""
     rng = np.random.default_rng(31)
     units = max_t.summed(rng.normal(size=(1000, 4)), None)
     found = max_t.max_t(units, max_t.flipped(units, 1, range(80)), 0.05)
     assert found.critical == pytest.approx(
         stats.studentized_range.ppf(0.95, 4, np.inf) / math.sqrt(2), abs=0.04
     )
-    assert found.best == pytest.approx([2.06] * 4, abs=0.05)
     largest = np.abs(units.t).argmax()
     theory = stats.studentized_range.sf(abs(units.t[largest]) * math.sqrt(2), 4, np.inf)
     assert found.adjusted[largest] == pytest.approx(theory, abs=0.02)
@@ -399,6 +434,9 @@ def simulated() -> Iterator[Batch]:
     for world in ("five-arms", "five-arms-10-clusters", "five-arms-20-clusters", "twenty-arms"):
         many = 10_000 if world == "five-arms-10-clusters" else 4_000  # the level is asked to a hundredth
         yield Batch(world, NAME, alike, {"n_resamples": 1_000}, simulations=many)
+    whole = (Read("type I error", "", ALPHA, label="of anything said", judge=says_too_much),)
+    for world in ("eight-arms", "eight-arms-uneven-clusters"):
+        yield Batch(world, NAME, whole, {"n_resamples": 1_000}, simulations=4_000)
     graded = (
         Read("type I error", "", ALPHA, label="of any like pair", judge=like_arms_apart),
         Read("coverage", "", LEVEL, label="of all ranks", judge=ranks_covered),

@@ -63,7 +63,9 @@ def test_every_code_has_chinese_words_and_nothing_else_has() -> None:
 
 def test_every_translated_message_is_one_that_lint_says() -> None:
     said = {message for _codes, message in spoken() if message is not None}
-    for changes in ({}, {"assumptions": {"discordance": 0.2}}):  # those that are put together elsewhere
+    free = {"hypotheses.0.rule": "delta > 0 and m.p_value < 0.05", "hypotheses.0.statement": "C2 beats C1"}
+    stated = {"assumptions": {"discordance": 0.2}}
+    for changes in ({}, stated, free, {**free, **stated}):  # those that are put together elsewhere
         said |= {each.message for each in lint(plan(changes), {"one": manifest(500).facts()})}
     sections = {f"the plan has no {name}: X" for name in ("title", "sesoi", "missing", "tests", "stopping")}
     clauses = {

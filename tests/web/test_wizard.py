@@ -76,7 +76,8 @@ def test_clusters_are_counted_and_fewer_than_items():
 def test_a_new_form_complains_of_nothing_and_shows_something(planner):
     outline = page(planner, "/plans/new")
     assert not [each for _, each in outline.elements if each.get("aria-invalid")]
-    assert "If the true difference is +4.00 pp, this rule holds in about" in outline.text
+    assert "If the true difference is +2.00 pp (the SESOI), this rule holds in about" in outline.text
+    assert "With a true difference of +4.00 pp it holds in about" in outline.text
 
 
 def test_what_is_written_is_told_and_kept(planner):

@@ -4,28 +4,52 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any, NoReturn
 
 from forelock.bundles.faults import Broken
 
+MAX_VALUES = 500_000
+"""Of one text. A value takes up to 200 bytes of memory, however few it has in the text, so they are counted before."""
 _STRING = json.JSONEncoder(ensure_ascii=False).encode
+_MARKS = re.compile(rb'"(?:[^"\\]++|\\.)*+"|([,\[{])', re.DOTALL)
 
 
-def read(data: bytes, what: str) -> Any:
+def count_values(data: bytes, most: int) -> int:
+    """At least how many values a JSON text has, without reading them; counting ends beyond `most`.
+
+    Example:
+        >>> count_values(b'{"a":[1,0.5,"b,c"]}', 100)
+        4
+    """
+    marks = sum(data.count(each) for each in (b",", b"[", b"{"))
+    if marks < most:  # those within strings are counted too, which is quick, and enough for most texts
+        return marks
+    count = 0
+    for found in _MARKS.finditer(data):
+        count += found[1] is not None
+        if count > most:
+            break
+    return count
+
+
+def read(data: bytes, what: str, *, most: int = MAX_VALUES) -> Any:
     """The value of a canonical JSON text.
 
     Raises:
-        Broken: not UTF-8, not JSON, or not the bytes that RFC 8785 gives the value: other spaces, order of names,
-            spelling of numbers or strings, names that come twice, NaN.
+        Broken: not UTF-8, not JSON, more than `most` values, or not the bytes that RFC 8785 gives the value: other
+            spaces, order of names, spelling of numbers or strings, names that come twice, NaN.
 
     Example:
         >>> read(b'{"a":[1,0.5,"b"]}', "the plan")
         {'a': [1, 0.5, 'b']}
     """
+    if count_values(data, most) > most:
+        raise Broken(f"{what} has more than {most} values")
     try:
         text = data.decode()
         value = json.loads(text, parse_constant=_refuse, parse_int=_number, parse_float=_number)
-        same = text == _written(value)
+        same = _is_written(value, text)
     except (ValueError, RecursionError, OverflowError):
         raise Broken(f"{what} is not JSON") from None
     if not same:
@@ -69,31 +93,51 @@ def _number_text(number: float) -> str:
     return sign + digits[0] + (f".{digits[1:]}" if len(digits) > 1 else "") + power
 
 
-def _written(value: Any) -> str:
-    pieces: list[str] = []
-    _write(value, pieces)
-    return "".join(pieces)
+def _is_written(value: Any, text: str) -> bool:
+    """Whether a text is the one spelling of a value; compared piece by piece, so that it is not in memory twice."""
+    return _end(value, text, 0) == len(text)
 
 
-def _write(value: Any, pieces: list[str]) -> None:
+def _end(value: Any, text: str, at: int) -> int:
+    """Where the spelling of a value ends that begins at a place of a text; -1 where the text has another one there."""
+    if isinstance(value, list):
+        return _end_of_list(value, text, at)
+    if isinstance(value, dict):
+        return _end_of_object(value, text, at)
     if isinstance(value, str):
-        pieces.append(_STRING(value))
+        written = _STRING(value)
     elif value is None or isinstance(value, bool):
-        pieces.append({None: "null", True: "true", False: "false"}[value])
-    elif isinstance(value, int | float):
-        pieces.append(_number_text(float(value)))
-    elif isinstance(value, list):
-        pieces.append("[")
-        for place, item in enumerate(value):
-            pieces.append("," if place else "")
-            _write(item, pieces)
-        pieces.append("]")
+        written = {None: "null", True: "true", False: "false"}[value]
     else:
-        pieces.append("{")
-        for place, name in enumerate(sorted(value, key=_utf16)):
-            pieces.append(f"{',' if place else ''}{_STRING(name)}:")
-            _write(value[name], pieces)
-        pieces.append("}")
+        written = _number_text(float(value))
+    return at + len(written) if text.startswith(written, at) else -1
+
+
+def _end_of_list(value: list[Any], text: str, at: int) -> int:
+    if not text.startswith("[", at):
+        return -1
+    at += 1
+    for place, item in enumerate(value):
+        if place and not text.startswith(",", at):
+            return -1
+        at = _end(item, text, at + (place > 0))
+        if at < 0:
+            return -1
+    return at + 1 if text.startswith("]", at) else -1
+
+
+def _end_of_object(value: dict[str, Any], text: str, at: int) -> int:
+    if not text.startswith("{", at):
+        return -1
+    at += 1
+    for place, name in enumerate(sorted(value, key=_utf16)):
+        written = f"{',' if place else ''}{_STRING(name)}:"
+        if not text.startswith(written, at):
+            return -1
+        at = _end(value[name], text, at + len(written))
+        if at < 0:
+            return -1
+    return at + 1 if text.startswith("}", at) else -1
 
 
 def _utf16(name: str) -> bytes:

@@ -37,6 +37,8 @@ class Report:
     checks: list[Check] = field(default_factory=list)
     marks: list[str] = field(default_factory=list)
     """What a reader has to know beside the outcome: an early look at outcomes, a withdrawal, struck batches."""
+    differing: list[str] = field(default_factory=list)
+    """What differs where it was judged again."""
     preregistration_id: str | None = None
     title: str | None = None
     plan_sha256: str | None = None

@@ -15,11 +15,11 @@ from forelock.transparency.checkpoints import Checkpoint, open_checkpoint
 from forelock.transparency.encoding import base64_bytes, base64_text
 from forelock.transparency.faults import Malformed, TransparencyFault, Unproven
 from forelock.transparency.logs import Log, open_chain
-from forelock.transparency.notes import MAX_BYTES
 
 NOTE = re.compile(r"checkpoints/([0-9]{1,19})\.note")
 MAX_PATH = 1 << 13
 MAX_HASHES = 64
+MAX_NOTE, MAX_STAMPED = 1 << 16, 1_000
 
 
 class Prover(Protocol):
@@ -75,15 +75,20 @@ def check_handovers(log: Log, entries: Sequence[Entry]) -> None:
 def check_old(reader: Reader, log: Log) -> Iterator[tuple[int, bytes]]:
     """The older checkpoints of a bundle, each after showing that the newest one follows from it.
 
+    A note is given where a stamp is of it, and is empty elsewhere.
+
     Raises:
         Broken: a proof is not there, or a note is of another size than it is named for.
         TransparencyFault: a note or a proof does not hold.
     """
+    stamped = {name.rpartition(".")[0] for name in reader.members if name.endswith((".tsr", ".ots"))}
+    if len(stamped) > MAX_STAMPED:
+        raise Broken(f"the bundle holds stamps of more than {MAX_STAMPED} checkpoints")
     for name in reader.members:
         found = NOTE.fullmatch(name)
         if found is None:
             continue
-        note = reader.read(name, MAX_BYTES)
+        note = reader.read(name, MAX_NOTE)
         old = log.checkpoint_of(note)
         if str(old.size) != found[1]:
             raise Broken(f"{name} is a checkpoint of another size")
@@ -91,7 +96,7 @@ def check_old(reader: Reader, log: Log) -> Iterator[tuple[int, bytes]]:
         if path is None and old.size != log.checkpoint.size:
             raise Broken(f"{name} has no proof beside it")
         _follows(old, path or (), log.checkpoint)
-        yield old.size, note
+        yield old.size, note if name.removesuffix(".note") in stamped else b""
     proofs = {
         int(name.split("/")[1].split(".")[0]) for name in reader.members if name.endswith(".consistency")
     }

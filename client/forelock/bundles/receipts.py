@@ -20,6 +20,8 @@ BATCHES = "batches.jsonl"
 MAX_LEAF = 1 << 16
 MAX_PROOF = 1 << 20
 MAX_LINE = 1 << 17
+MAX_VALUES = 2_000
+"""Of one entry: a run in an environment of fifty names has some hundred."""
 BATCH_KINDS = ("batch", "batch_voided")
 SALT = re.compile(r"[0-9a-f]{32}")
 
@@ -31,6 +33,8 @@ class Entry:
     index: int
     kind: str
     body: dict[str, Any]
+    weight: int = 0
+    """Bytes of memory that it takes, from above."""
 
 
 def names(index: int) -> tuple[str, str]:
@@ -44,8 +48,8 @@ class Receipts:
     def __init__(self, reader: Reader, note: str, size: int, root: bytes) -> None:
         self._reader, self._note, self._size, self._root = reader, note, size, root
 
-    def single(self) -> list[Entry]:
-        """Every entry that has a proof file of its own, in the log's order.
+    def single(self) -> Iterator[Entry]:
+        """Every entry that has a proof file of its own, one at a time in the log's order.
 
         Raises:
             Broken: a leaf or its proof is not what its format says.
@@ -54,7 +58,8 @@ class Receipts:
         indexes = sorted(
             {int(found[1]) for name in self._reader.members if (found := RECEIPT.fullmatch(name))}
         )
-        return [self._single(index) for index in indexes]
+        for index in indexes:
+            yield self._single(index)
 
     def _single(self, index: int) -> Entry:
         leaf_name, proof_name = names(index)
@@ -70,7 +75,7 @@ class Receipts:
         before = -1
         for number, line in enumerate(self._reader.lines(BATCHES, MAX_LINE), 1):
             where = f"line {number} of {BATCHES}"
-            found = canonical.read(line, where)
+            found = canonical.read(line, where, most=MAX_VALUES)
             index, leaf, path = _line(found, where)
             if index <= before:
                 raise Broken(f"{where} is not in the log's order")
@@ -108,7 +113,7 @@ def _entry(index: int, leaf: bytes, where: str) -> Entry:
     Raises:
         Broken: it is not the canonical text of an event of version 1.
     """
-    found = canonical.read(leaf, where)
+    found = canonical.read(leaf, where, most=MAX_VALUES)
     if not isinstance(found, dict) or set(found) != {"version", "kind", "body", "salt"}:
         raise Broken(f"{where} is not an entry of a ledger")
     kind, body, salt = found["kind"], found["body"], found["salt"]
@@ -116,4 +121,4 @@ def _entry(index: int, leaf: bytes, where: str) -> Entry:
         raise Broken(f"{where} is of a version that this program does not know")
     if not isinstance(salt, str) or not SALT.fullmatch(salt):
         raise Broken(f"{where} has no salt")
-    return Entry(index, kind, body)
+    return Entry(index, kind, body, 4 * len(leaf) + 200 * canonical.count_values(leaf, MAX_VALUES))

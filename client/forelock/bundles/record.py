@@ -13,8 +13,9 @@ from forelock.bundles import canonical
 from forelock.bundles.container import Reader
 from forelock.bundles.coverage import Coverage
 from forelock.bundles.faults import Broken
+from forelock.bundles.manifests import count_items
 from forelock.bundles.receipts import BATCH_KINDS, RECEIPT, Entry
-from forelock.bundles.rows import Batch
+from forelock.bundles.rows import Batch, Batches
 from forelock.text import EXIT_CODES
 
 FORMAT = "forelock-bundle/1"
@@ -24,8 +25,14 @@ VERDICT = "verdict.json"
 DOCUMENTS = ("VERIFY.md", "documents/PREREG.md", "documents/DEVIATIONS.md", "documents/EVIDENCE.md")
 """Made from the other members for people. They prove nothing, and no outcome is read from them."""
 MAX_INDEX = 1 << 24
-MAX_TEXT = 1 << 26
-MAX_MANIFEST = 1 << 28
+MAX_PLAN = 1 << 23
+"""Of a plan, a deviation or a decision: a service takes a plan of a megabyte."""
+MAX_VERDICT = 1 << 24
+MAX_MANIFESTS = 1 << 28
+"""Of all lists of items together."""
+MAX_KEPT = 1 << 27
+"""What the entries of a record may take in memory, those of batches aside: an estimate, from above."""
+MAX_VOIDS, MAX_REASON = 100_000, 1_000
 _OTHERS = re.compile(
     r"plans/[1-9][0-9]{0,5}\.json|manifests/[0-9]{1,4}\.json|deviations/[1-9][0-9]{0,5}(-decision-[1-9][0-9]{0,5})?\.json"
     r"|checkpoints/[0-9]{1,19}\.(note|consistency|tsr|ots)|rows\.bin|batches\.jsonl|verdict\.json|checkpoint"
@@ -87,11 +94,13 @@ class Record:
     verdicts: list[Entry] = field(default_factory=list)
     others: list[Entry] = field(default_factory=list)
     handovers: list[Entry] = field(default_factory=list)
-    batches: list[tuple[int, Batch]] = field(default_factory=list)
+    batches: Batches = field(default_factory=Batches)
     """With the index of each entry."""
     voids: dict[int, str] = field(default_factory=dict)
     last_batch: int = -1
     """Index of the last entry of a batch or a void."""
+    kept: int = 0
+    """Bytes that the entries take, about."""
 
     def take(self, entry: Entry) -> None:
         """Put an entry where it belongs.
@@ -100,7 +109,7 @@ class Record:
             Broken: it is of another record.
         """
         if entry.kind in ("key_rotation", "resumption"):
-            self.handovers.append(entry)
+            self._keep(entry, self.handovers)
             return
         if entry.body.get("preregistration_id") != self.preregistration_id:
             raise Broken(f"entry {entry.index} of the log is of another record")
@@ -115,7 +124,17 @@ class Record:
             "reading": self.looks,
             "verdict": self.verdicts,
         }
-        places.get(entry.kind, self.others).append(entry)
+        if (
+            entry.kind not in places and entry.kind != "close"
+        ):  # that there is such an entry is all that is told
+            entry = Entry(entry.index, entry.kind, {}, 1)
+        self._keep(entry, places.get(entry.kind, self.others))
+
+    def _keep(self, entry: Entry, place: list[Entry]) -> None:
+        self.kept += entry.weight
+        if self.kept > MAX_KEPT:
+            raise Broken("the record has more and longer entries than a bundle can show")
+        place.append(entry)
 
     def _take_batch(self, entry: Entry) -> None:
         where = f"entry {entry.index} of the log"
@@ -126,12 +145,14 @@ class Record:
                 raise Broken(
                     f"{where} is of batch {batch.sequence}, and batch {len(self.batches) + 1} comes next"
                 )
-            self.batches.append((entry.index, batch))
+            self.batches.append(entry.index, batch)
             return
         number, reason = entry.body.get("batch"), entry.body.get("reason")
         if type(number) is not int or not 0 < number <= len(self.batches) or number in self.voids:
             raise Broken(f"{where} strikes a batch that is not there, or twice")
-        self.voids[number] = str(reason)
+        if len(self.voids) == MAX_VOIDS:
+            raise Broken(f"more than {MAX_VOIDS} batches were struck")
+        self.voids[number] = str(reason)[:MAX_REASON]
 
     def stops(self) -> list[Entry]:
         """Looks that ended the collection before every planned result was in."""
@@ -152,7 +173,7 @@ def read_plan(reader: Reader, record: Record) -> tuple[dict[str, Any], str]:
     sha256 = ""
     for version, entry in enumerate(record.locks, 1):
         name = f"plans/{version}.json"
-        text = reader.read(name, MAX_TEXT)
+        text = reader.read(name, MAX_PLAN)
         sha256 = hashlib.sha256(text).hexdigest()
         kind = "plan_locked" if version == 1 else "plan_amended"
         if (entry.kind, entry.body.get("version"), entry.body.get("plan_sha256")) != (kind, version, sha256):
@@ -172,17 +193,19 @@ def read_manifests(reader: Reader, plan: dict[str, Any]) -> Iterator[tuple[str, 
         Broken: a manifest is not the one that the plan is locked to.
     """
     populations = plan.get("populations")
+    left = MAX_MANIFESTS
     for place, population in enumerate(populations if isinstance(populations, list) else []):
         name = f"manifests/{place}.json"
-        text = reader.read(name, MAX_MANIFEST)
         said = population if isinstance(population, dict) else {}
-        if hashlib.sha256(text).hexdigest() != said.get("items_sha256"):
+        left -= reader.size(name)
+        if left < 0:
+            raise Broken(f"the lists of items have more than {MAX_MANIFESTS} bytes together")
+        if reader.sha256(name) != said.get("items_sha256"):
             raise Broken(f"{name} is not the list of items that the plan is locked to")
-        found = canonical.read(text, name)
-        items = found.get("item_ids") if isinstance(found, dict) else None
-        if not isinstance(items, list) or len(items) != said.get("n"):
+        n = count_items(reader, name)
+        if n != said.get("n"):
             raise Broken(f"{name} has another number of items than the plan")
-        yield str(said.get("id")), len(items)
+        yield str(said.get("id")), n
 
 
 def read_deviations(reader: Reader, record: Record) -> int:
@@ -207,7 +230,7 @@ def read_deviations(reader: Reader, record: Record) -> int:
             in_turn, wanted = decision == decided[about], entry.body.get("decision_sha256")
         if not in_turn or reader.sha256(name) != wanted:
             raise Broken(f"{name} is not what entry {entry.index} of the log has the hash of")
-        canonical.read(reader.read(name, MAX_TEXT), name)
+        canonical.read(reader.read(name, MAX_PLAN), name)
         named.add(name)
     if {each for each in reader.members if each.startswith("deviations/")} != named:
         raise Broken("the bundle holds a deviation or a decision without an entry of the log")
@@ -229,7 +252,7 @@ def read_verdict(
     if len(record.verdicts) > 1:
         raise Broken("the log has two verdicts of this record")
     entry = record.verdicts[0]
-    text = reader.read(VERDICT, MAX_TEXT)
+    text = reader.read(VERDICT, MAX_VERDICT)
     if hashlib.sha256(text).hexdigest() != entry.body.get("verdict_sha256"):
         raise Broken(f"{VERDICT} is not the verdict that entry {entry.index} of the log has the hash of")
     found = canonical.read(text, VERDICT)

@@ -8,6 +8,7 @@ A block is the batch's salt (16 bytes), then its columns one after the other, li
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
 from array import array
 from collections.abc import Iterator
@@ -20,8 +21,12 @@ from forelock.bundles.faults import Broken
 ROWS = "rows.bin"
 SALT_BYTES = 16
 PUBLIC_BYTES, SECRET_BYTES = 6, 17
-MAX_ROWS = 50_000_000
-"""Of one batch: far beyond what a service takes."""
+SHA256 = re.compile(r"[0-9a-f]{64}")
+MAX_ROWS = 1_000_000
+"""Of one batch, as many as a service takes."""
+MAX_BATCHES = 2_000_000
+MAX_NAMES = 1 << 22
+"""Characters of all names of populations, arms, endpoints and runs that batches are of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,49 @@ class Batch:
     def size(self) -> int:
         """Bytes of its block."""
         return SALT_BYTES + self.n * (PUBLIC_BYTES + SECRET_BYTES)
+
+
+class Batches:
+    """What the ledger says of many batches, in columns: about 60 bytes for each of them, and their names once."""
+
+    def __init__(self) -> None:
+        self._index, self._n, self._of = array("q"), array("l"), array("l")
+        self._commitments = bytearray()
+        self._named: dict[tuple[str, str, str, str | None], int] = {}
+        self._names: list[tuple[str, str, str, str | None]] = []
+        self._characters = 0
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def append(self, index: int, batch: Batch) -> None:
+        """Add the next batch, whose entry stands at an index of the log.
+
+        Raises:
+            Broken: there are more, or longer names, than a bundle can show; or a commitment that is no SHA-256.
+        """
+        names = batch.population, batch.arm, batch.endpoint, batch.run
+        if names not in self._named:
+            self._characters += sum(len(each or "") for each in names) + len(names) * 20
+            self._named[names] = len(self._names)
+            self._names.append(names)
+        if len(self) == MAX_BATCHES or self._characters > MAX_NAMES:
+            raise Broken("the record has more batches, or longer names, than a bundle can show")
+        if not SHA256.fullmatch(batch.commitment_sha256):
+            raise Broken(f"batch {batch.sequence} is committed to what is no hash")
+        self._index.append(index)
+        self._n.append(batch.n)
+        self._of.append(self._named[names])
+        self._commitments += bytes.fromhex(batch.commitment_sha256)
+
+    def __getitem__(self, place: int) -> tuple[int, Batch]:
+        """The index of an entry, and its batch."""
+        population, arm, endpoint, run = self._names[self._of[place]]
+        hashed = self._commitments[32 * place : 32 * place + 32].hex()
+        return self._index[place], Batch(place + 1, population, arm, endpoint, run, self._n[place], hashed)
+
+    def __iter__(self) -> Iterator[tuple[int, Batch]]:
+        return (self[place] for place in range(len(self)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +161,7 @@ class Blocks:
 
     def __init__(self, reader: Reader) -> None:
         self._pieces: Iterator[bytes] = reader.pieces(ROWS)
-        self._rest = b""
+        self._piece, self._at = b"", 0
 
     def take(self, batch: Batch) -> OpenBatch:
         """The next block.
@@ -121,16 +169,16 @@ class Blocks:
         Raises:
             Broken: the rows end before it does.
         """
-        parts, have = [self._rest], len(self._rest)
-        while have < batch.size:
-            piece = next(self._pieces, None)
-            if piece is None:
-                raise Broken(f"{ROWS} ends before batch {batch.sequence} does")
-            parts.append(piece)
-            have += len(piece)
-        data = b"".join(parts)
-        self._rest = data[batch.size :]
-        return OpenBatch(batch, data[: batch.size])
+        block = bytearray()
+        while len(block) < batch.size:
+            if self._at == len(self._piece):
+                self._piece, self._at = next(self._pieces, b""), 0
+                if not self._piece:
+                    raise Broken(f"{ROWS} ends before batch {batch.sequence} does")
+            part = self._piece[self._at : self._at + batch.size - len(block)]
+            block += part
+            self._at += len(part)
+        return OpenBatch(batch, bytes(block))
 
     def end(self) -> None:
         """Refuse rows that belong to no batch.
@@ -138,5 +186,5 @@ class Blocks:
         Raises:
             Broken: there are such rows.
         """
-        if self._rest or next(self._pieces, None) is not None:
+        if self._at < len(self._piece) or next(self._pieces, None) is not None:
             raise Broken(f"{ROWS} holds rows that belong to no batch")

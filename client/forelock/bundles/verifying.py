@@ -36,6 +36,9 @@ from forelock.transparency.faults import TransparencyFault
 from forelock.transparency.logs import Log
 from forelock.transparency.notes import MAX_BYTES, VerifierKey
 
+MOST_TOLD = 1_000
+"""Entries of one kind that are told one by one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Kept:
@@ -64,8 +67,10 @@ class Recomputed:
 
     same: bool
     explained: bool
-    """Another machine or another version of a library may be why it differs."""
+    """Another machine, library or release may be why each of the numbers that differ does; no outcome differs."""
     sentence: str
+    differing: tuple[str, ...] = ()
+    """Every number that differs, with what it may be off by."""
 
 
 Recompute = Callable[[Opened], Recomputed]
@@ -240,9 +245,7 @@ def _mark(record: Record, report: Report) -> None:
         report.marks.append(
             f"{runs} runs were bound to the record; what the verdict says of them is not checked here."
         )
-    for entry in record.others:
-        if entry.kind == "run":
-            continue
+    for entry in [each for each in record.others if each.kind != "run"][:MOST_TOLD]:
         said = {
             "unblinding": "Outcomes were made readable before the end, by hand",
             "withdrawal": "The preregistration was withdrawn; what was judged stays",
@@ -250,9 +253,10 @@ def _mark(record: Record, report: Report) -> None:
             "close": "The collection was closed by hand before every planned result was in",
         }.get(entry.kind, f"The log has an entry of the kind '{entry.kind}', which is not checked here")
         report.marks.append(f"{said} (entry {entry.index}).")
-    report.marks.extend(
-        f"Batch {number} was struck: {reason}" for number, reason in sorted(record.voids.items())
-    )
+    struck = sorted(record.voids.items())
+    report.marks.extend(f"Batch {number} was struck: {reason}" for number, reason in struck[:MOST_TOLD])
+    if len(struck) > MOST_TOLD:
+        report.marks.append(f"{len(struck) - MOST_TOLD} more batches were struck.")
 
 
 def _check_rows(reader: Reader, record: Record, plan: dict[str, Any], report: Report) -> None:
@@ -299,6 +303,7 @@ def _judge_again(
             ),
         )
     )
+    report.differing = list(found.differing)
     report.add(
         "recomputed", "pass" if found.same else "differs" if found.explained else "fail", found.sentence
     )

@@ -7,6 +7,8 @@ from typing import Any
 from forelock.bundles.findings import NOT_PROVEN, Report
 from forelock.text import OUTCOMES, hanging, plain
 
+LONGEST = 2_000
+"""Characters of a text of others that are shown."""
 _MARKS = {"pass": "pass", "fail": "FAIL", "differs": "DIFFERS", "not_checked": "not checked"}
 
 
@@ -14,22 +16,27 @@ def as_text(report: Report, file: str, status: int) -> str:
     """One line per thing that was checked, what a reader has to know beside it, and what cannot be proven."""
     head = plain(file)
     if report.preregistration_id is not None:
-        head += f": preregistration {plain(report.preregistration_id)}"
+        head += f": preregistration {_brief(report.preregistration_id)}"
     if report.title:
-        head += f", {plain(report.title)}"
+        head += f", {_brief(report.title)}"
     lines = [head, ""]
     lines += [
-        hanging(f"{each.name}: {plain(each.sentence)}", f"  {_MARKS[each.state]:>11}  ")
+        hanging(f"{each.name}: {_brief(each.sentence)}", f"  {_MARKS[each.state]:>11}  ")
         for each in report.checks
     ]
     if report.marks:
         lines += ["", "Read beside it"]
-        lines += [hanging(plain(each), "  - ") for each in report.marks]
+        lines += [hanging(_brief(each), "  - ") for each in report.marks]
     lines += ["", _conclusion(report, status)]
     if not report.has("fail"):
         lines += ["", "No check can show"]
         lines += [hanging(each, "  - ") for each in NOT_PROVEN]
     return "\n".join(lines)
+
+
+def _brief(text: str) -> str:
+    """Text of others on a terminal, of a length that can be read."""
+    return plain(text if len(text) <= LONGEST else f"{text[:LONGEST]} …")
 
 
 def as_json(report: Report, file: str, status: int) -> dict[str, Any]:
@@ -45,6 +52,7 @@ def as_json(report: Report, file: str, status: int) -> dict[str, Any]:
             {"name": each.name, "state": each.state, "sentence": each.sentence} for each in report.checks
         ],
         "marks": list(report.marks),
+        "differing": list(report.differing),
         "not_proven": list(NOT_PROVEN),
         "exit_status": status,
     }
@@ -67,7 +75,7 @@ def _conclusion(report: Report, status: int) -> str:
         for name, outcome in _outcomes(report).items()
     ]
     said = (
-        "Computed again here the verdict differs."
+        "Judged again here it is not the same, as told above."
         if report.has("differs")
         else "Everything that was checked holds."
     )

@@ -32,7 +32,7 @@ exit status:
  12  … and one is inconclusive          4  … and the verdict is invalid
   1  everything holds, and there is no verdict in it yet
   3  a hash, a proof or a signature does not hold, or the file is no whole bundle
-  5  computed again here the verdict differs, which another machine or library may explain
+  5  judged again here numbers differ, each within what another machine, library or release explains
   2  the command line is wrong, or a file cannot be read
 of several hypotheses the first of 4, 12, 10, 11, 0 that is present
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from forelock import files, text
@@ -56,7 +57,8 @@ def _gate(options: argparse.Namespace, asked_of: Client | Local) -> int:
     if options.plan is not None:
         return _by_plan(options, asked_of)
     from forelock import gate_text
-    from forelock.gating import Asked, rows_of
+    from forelock.gate_ways import Asked
+    from forelock.gating import rows_of
 
     fields = dict(setting(each) for each in options.set)
     asked = Asked(
@@ -101,14 +103,18 @@ def _by_plan(options: argparse.Namespace, client: Client | Local) -> int:
 
 
 def _rank(options: argparse.Namespace, asked_of: Client | Local) -> int:
+    from forelock.hints import Refused, helped
     from forelock.ranking import ranked_text, request_of
 
-    asked, remarks = request_of(options.file, dict(setting(each) for each in options.set))
-    request = asked | {"alpha": options.alpha}
-    if options.lower:
-        request["better"] = "lower"
+    def ranked(columns: Mapping[str, str]) -> tuple[dict[str, Any], tuple[str, ...]]:
+        arms, remarks = request_of(options.file, columns)
+        request = arms | {"alpha": options.alpha} | ({"better": "lower"} if options.lower else {})
+        return asked_of.run(LEADERBOARD, request, timeout=options.timeout), remarks
+
     try:
-        answer = asked_of.run(LEADERBOARD, request, timeout=options.timeout)
+        answer, remarks = ranked(dict(setting(each) for each in options.set))
+    except Refused as refused:
+        raise helped(ranked, refused) from None
     except ForelockProblem as problem:
         if problem.code == "not_found":
             tell("several arms cannot be ranked here: neither this version nor the service has a leaderboard")

@@ -28,6 +28,10 @@ def add(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument("--cluster", metavar="NAME", help="of result files: where they say what items share")
     parser.add_argument("--metric", metavar="NAME", help="of result files: which measure")
+    parser.add_argument(
+        "--arms", metavar="BASE,CAND", help="of result files: which arms, where one holds several"
+    )
+    parser.add_argument("--format", help="of result files: what wrote them, where it cannot be told")
     parser.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE",
                         help="of result files: a line of the import section, e.g. item_id=id")  # fmt: skip
     _add_common(parser)
@@ -77,16 +81,22 @@ def _resolve(options: argparse.Namespace, asked_of: Client | Local) -> int:
 
 def _pilot(options: argparse.Namespace, asked_of: Client | Local) -> tuple[dict[str, Any], list[str]]:
     """Columns of a pilot's file, or of two result files as a gate reads them; and what that took for what."""
-    from forelock.gating import Asked, rows_of
+    from forelock.gate_ways import Asked
+    from forelock.gating import rows_of
     from forelock.pilot_files import is_pilot, paired_pilot, read_pilot
 
     if len(options.inputs) > 2:
         raise FileFault("resolve takes a pilot's file, or two result files, the baseline's first")
     if len(options.inputs) == 2 or not is_pilot(options.inputs[0]):
         fields = dict(setting(each) for each in options.set)
-        rows = rows_of(
-            asked_of, options.inputs, Asked(metric=options.metric, cluster=options.cluster, fields=fields)
+        asked = Asked(
+            metric=options.metric,
+            cluster=options.cluster,
+            arms=options.arms,
+            form=options.format,
+            fields=fields,
         )
+        rows = rows_of(asked_of, options.inputs, asked)
         return paired_pilot(rows.body), [text.wrapped(f"note: {each}") for each in rows.remarks]
     (pilot, *others) = read_pilot(options.inputs[0])
     if others:

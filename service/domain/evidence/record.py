@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from typing import Any
 
 from pydantic import AwareDatetime, Field
 
@@ -16,7 +17,8 @@ from service.domain.evidence.evidence import Check, Piece, piece, total, yes
 from service.domain.notes.notes import HypothesisSentences, Note, Words, marks_in_words
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State
-from service.domain.power.records import RulePower
+from service.domain.power.lead import half_at_most, name_of
+from service.domain.power.records import LeadPower, PowerAt, RulePower
 from service.domain.results.unblinding import Unblinding, sentences
 from service.domain.rules.claims.claim import WANTED
 from service.domain.rules.feeding import parameter
@@ -49,7 +51,21 @@ class HypothesisCard(Record):
 
     hypothesis: str
     n_planned: int | None
-    power: float | None = Field(description="Of the whole rule at the SESOI; null where it is not known.")
+    power: float | None = Field(
+        description="Of the whole rule at the true difference that `power_at` names; null where it is not known."
+    )
+    power_at: Words | None = Field(
+        None,
+        description="The SESOI for superiority, no difference for equivalence and non-inferiority, with the size.",
+    )
+    power_low: float | None = Field(
+        None, description="The least power over what the plan leaves open; null where it leaves nothing open."
+    )
+    power_high: float | None = Field(None, description="The greatest.")
+    power_limit: Words | None = Field(
+        None, description="That the rule misses this difference half the time whatever the number of items."
+    )
+    power_curve: tuple[PowerAt, ...] = Field((), description="At other true differences.")
     power_reason: str | None = Field(None, description="Why power is null.")
     outcome: Outcome | None = Field(description="Null before the verdict.")
     sentences: Words | None = Field(description="The outcome in words; null before the verdict.")
@@ -313,12 +329,14 @@ def _hypotheses(known: Known) -> Iterator[HypothesisCard]:
     said = {each.hypothesis: each for each in known.sentences}
     for hypothesis in plan.hypotheses or ():
         power, words = known.powers.get(hypothesis.id), said.get(hypothesis.id)
-        at = None if power is None else power.reference
+        lead = None if power is None or power.lead is None else power.lead
+        at = None if lead is None else lead.reference
         population = plan.population(hypothesis.population)
         yield HypothesisCard(
             hypothesis=hypothesis.id,
             n_planned=None if population is None else population.n,
             power=None if at is None else at.power,
+            **_power_in_words(lead),
             power_reason=None if at is not None and at.power is not None else _why(power),
             outcome=None if words is None else words.outcome,
             sentences=None if words is None else words.sentences,
@@ -326,7 +344,25 @@ def _hypotheses(known: Known) -> Iterator[HypothesisCard]:
         )
 
 
+def _power_in_words(lead: LeadPower | None) -> dict[str, Any]:
+    """Where the power is told, its range, and the curve beside it."""
+    if lead is None or lead.reference.power is None:
+        return {}
+    half = half_at_most(lead)
+    return {
+        "power_at": _words(name_of(lead)),
+        "power_low": None if lead.low is None else lead.low.power,
+        "power_high": None if lead.high is None else lead.high.power,
+        "power_limit": None if half is None else _words(half),
+        "power_curve": lead.curve,
+    }
+
+
+def _words(pair: tuple[str, str]) -> Words:
+    return Words(en=pair[0], zh=pair[1])
+
+
 def _why(power: RulePower | None) -> str:
     if power is None:
         return "not worked out"
-    return (power.reference.reason if power.reference else None) or power.reason or "not worked out"
+    return (power.lead.reference.reason if power.lead else None) or power.reason or "not worked out"

@@ -9,7 +9,8 @@ from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
 from service.domain.power.effects import TARGETS
 from service.domain.power.enumerated.rule import MOST_ROWS
-from service.domain.power.records import PowerAt, RulePower
+from service.domain.power.lead import NAMES, half_at_most, size_of
+from service.domain.power.records import LeadPower, PowerAt, RulePower
 from service.domain.power.rule import enumerated, power_at_reference
 from service.domain.rules.settings import Setting
 
@@ -32,28 +33,47 @@ def power_findings(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Sett
                 f"`{reach.test}` cannot show equivalence within ±{reach.margin:g} with {found.n} items, whatever "
                 "they turn out to be: plan more items, or leave `equivalence` out",
             )
-    low = found.low or found.reference
-    if low is not None and low.power is not None and low.power < TARGETS[0]:
-        yield warning("LOW_POWER", path, _low(found, low, low.power))
+    lead = found.lead
+    if lead is not None and lead.least.power is not None and lead.least.power < TARGETS[0]:
+        yield warning("LOW_POWER", path, _low(lead, lead.least.power))
 
 
-def _low(found: RulePower, low: PowerAt, least: float) -> str:
-    truth = "no true difference" if low.ratio is None else f"a true ratio of {low.ratio:.3g}"
+def _low(lead: LeadPower, least: float) -> str:
+    low, high, half = lead.least, lead.high, half_at_most(lead)
+    truth = "no true difference" if low.ratio is None else f"a true ratio of {size_of(low)}"
     if low.ratio is None and low.truth != 0:
-        size = f"{100 * low.truth:g} pp" if low.discordance is not None else f"{low.truth:g}"
-        usual = found.sesoi is not None and abs(abs(low.truth) - 2 * found.sesoi) < 1e-12
-        truth = f"a true difference of {size}{' (2 x SESOI)' if usual else ''}"
-    more = "plan more items, or accept that the rule will often miss it"
-    high = found.high
-    if found.low is None or high is None or high.power is None:
-        within = f"{_where(low)} the rule would hold with a chance of {_chance(low, least)}"
-        return f"with {truth} and {within}, below {TARGETS[0]:g}: {more}"
-    below = "below" if high.power < TARGETS[0] else "not everywhere at"
+        truth = f"a true difference of {size_of(low)} ({NAMES[lead.effect][0]})"
+    if lead.low is None or high is None or high.power is None:
+        said = f"with {truth} and {_where(low)} the rule would hold with a chance of {_chance(low, least)}, below"
+        narrow = ""
+    else:
+        below = "below" if high.power < TARGETS[0] else "not everywhere at"
+        said = (
+            f"with {truth} the rule would hold with a chance from {_chance(low, least)} ({_where(low)}) to "
+            f"{_chance(high, high.power)} ({_where(high)}), {below}"
+        )
+        narrow = "state `assumptions` to narrow this; "
+    said = f"{said} {TARGETS[0]:g}{_elsewhere(lead)}"
+    if half is None:
+        return f"{said}: {narrow}plan more items, or accept that the rule will often miss it"
     return (
-        f"with {truth} the rule would hold with a chance from {_chance(low, least)} ({_where(low)}) to "
-        f"{_chance(high, high.power)} ({_where(high)}), {below} {TARGETS[0]:g}: state `assumptions` to narrow this; "
-        f"{more}"
+        f"{said}. {half[0][0].upper()}{half[0][1:]}: ask for a smaller one and plan more items, or accept it"
     )
+
+
+def _elsewhere(lead: LeadPower) -> str:
+    """The chance at larger differences, under the reference."""
+    said = [
+        f"{_chance(each, each.power)} with {size_of(each)}"
+        for each in lead.curve
+        if each.power is not None and abs(each.truth) > abs(lead.reference.truth)
+    ]
+    if not said:
+        return ""
+    reference = lead.reference
+    own = _chance(reference, reference.power or 0.0)
+    at = "" if lead.low is None else f"at {_where(reference)} it is {own}, and "
+    return f" ({at}{', '.join(said)})"
 
 
 def _chance(at: PowerAt, power: float) -> str:

@@ -105,7 +105,7 @@ def winners_curse(plan: Plan, found: HypothesisVerdict, power: RulePower | None)
     known = exaggeration(plan, found)
     if known is not None:
         return None if known.power >= TARGET else _weighed(found, known)
-    at = None if power is None else power.reference
+    at = None if power is None or power.lead is None else power.lead.reference
     if power is None or at is None or at.power is None or at.power >= power.target_power:
         return None
     endpoint = plan.endpoint(found.endpoint)

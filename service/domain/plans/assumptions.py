@@ -81,7 +81,9 @@ class Assumed(Request):
         "miss results unequally. Null: the middle of the scale.",
     )
     effect: Effect | None = Field(
-        None, description="True difference; null: what the claim is to find, twice the SESOI or none."
+        None,
+        description="True difference; null: what the claim is to find, the SESOI (twice that for a minimum effect) "
+        "or none. Of a claim of superiority power is told at the SESOI as well.",
     )
     amounts: dict[Token, AssumedAmounts] | None = Field(
         None, max_length=200, description="By positive endpoint: its true ratio and spread."

@@ -10,8 +10,10 @@ import numpy as np
 from service.domain.plans.plan import Population
 from service.domain.plans.population import ManifestFacts
 from service.domain.power.hypothesis import HypothesisPower
+from service.domain.power.lead import asked_of_the_observed
 from service.domain.power.records import Detectable, RequiredN
 from service.domain.power.search import MOST_ITEMS, OverBudgetError, first_reached, smallest, steady
+from service.domain.power.worlds import LEAST_GAP
 
 TARGETS = (0.8, 0.9)
 
@@ -29,6 +31,9 @@ ROOMY = 0.5e9
 """With less than this for the table, differences are sought at the reference alone."""
 
 LONG = "lint may not take as long as the search does"
+HALF = (
+    "no number: the rule asks for an observed difference of this size, which about half of all studies miss"
+)
 LEAST_MASS = 1e-9
 
 
@@ -54,7 +59,7 @@ def _detectable(power: HypothesisPower, scale: float, target: float, *, exact: b
         return found.model_copy(update={"reason": "the rule is to hold without a difference"})
     if exact and power.exact.rule.unknown:
         return found.model_copy(update={"reason": "the rule has a field that these counts do not decide"})
-    largest = scale if own.binary else max(scale, 2 * abs(own.goal))
+    largest = scale if own.binary else max(scale, 4 * own.sesoi, 2 * abs(own.goal))
 
     def at(size: float) -> float | None:
         if exact:
@@ -77,14 +82,16 @@ def _detectable(power: HypothesisPower, scale: float, target: float, *, exact: b
 
 
 def required(power: HypothesisPower) -> Iterator[RequiredN]:
-    """At the reference: for the goal, and for the SESOI where the goal is twice that."""
+    """At the reference: where the claim should come out, for superiority at the SESOI and at twice that."""
     own = power.own
     if _exact(power) and power.exact.rule.unknown:
         return
-    yield _required(power, own.goal, TARGETS[0])
-    if own.goal != 0 and not own.effect_stated:
-        yield _required(power, own.goal / 2, TARGETS[0])
-    yield _required(power, own.goal, TARGETS[1])
+    effect, lead = own.lead
+    yield _required(power, lead, TARGETS[0])
+    other = own.goal if own.effect_stated else 2 * lead if effect == "sesoi" else lead
+    if abs(other - lead) > LEAST_GAP:
+        yield _required(power, other, TARGETS[0])
+    yield _required(power, other, TARGETS[1])
 
 
 def _required(power: HypothesisPower, truth: float, target: float) -> RequiredN:
@@ -97,6 +104,8 @@ def _required(power: HypothesisPower, truth: float, target: float) -> RequiredN:
         truth=truth,
         n=None,
     )
+    if not _exact(power) and asked_of_the_observed(power.plan, power.setting, truth) is not None:
+        return found.model_copy(update={"reason": HALF})
     if own.binary and abs(truth) > own.reference + LEAST_MASS:
         return found.model_copy(update={"reason": "not possible together"})
     if power.enumerable(world) and not power.beside:

@@ -25,7 +25,7 @@ from service.domain.power.procedure.fields import NOT_SIMULATED
 from service.domain.power.procedure.procedure import Procedure
 from service.domain.power.records import PowerAt
 from service.domain.power.search import MOST_ITEMS, Budget
-from service.domain.power.worlds import KNOWN, Corner, Worlds
+from service.domain.power.worlds import KNOWN, LEAST_GAP, Corner, Worlds
 from service.domain.rules.rule import All, FieldName, Is, Not, Rule
 from service.domain.rules.settings import Setting
 from service.domain.verdicts.family import members, places
@@ -37,6 +37,9 @@ Others = Literal["not_true", "at_goal"]
 LINT_SETS, TABLE_SETS, SEARCH_SETS, FEWEST_SETS = 4000, 1000, 500, 100
 CORNERS, ENTRIES, STEPS_OF_SEARCH = 3.3, 15, 60
 """About how many entries the lock needs, a table has, and its searches ask for."""
+
+CURVE_SHARE = 4
+"""An entry of what stands beside has so many times fewer data sets."""
 
 LONGEST = 5e8
 """Nanoseconds that one entry may take where fewer data sets would tell nothing."""
@@ -99,7 +102,22 @@ class HypothesisPower:
     @property
     def lint_sets(self) -> int:
         """Data sets of what the lock needs."""
-        return self._affordable(LINT_SETS, self.budget.lint / CORNERS)
+        beside = len(self.own.listed) - 1 + (0 if self.own.goal == self.own.lead[1] else 3)
+        return self._affordable(LINT_SETS, self.budget.lint / (CORNERS + beside / CURVE_SHARE))
+
+    @property
+    def curve_sets(self) -> int:
+        """Data sets per entry of what stands beside: the curve, and the SESOI where the plan assumes another."""
+        return max(self.lint_sets // CURVE_SHARE, FEWEST_SETS)
+
+    def curve(self) -> tuple[float, ...]:
+        """True differences beside the one that power is told at first, as far as the reference has room for them."""
+        own = self.own
+        return tuple(
+            each
+            for each in own.listed
+            if abs(each - own.lead[1]) > LEAST_GAP and (not own.binary or abs(each) <= own.reference + KNOWN)
+        )
 
     @property
     def table_sets(self) -> int:

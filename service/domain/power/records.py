@@ -75,6 +75,37 @@ class PowerAt(Record):
     reason: str | None = Field(None, description="Why power is null.")
 
 
+LeadEffect = Literal["sesoi", "twice_sesoi", "no_difference", "assumed", "ratio"]
+"""What the true difference is that power is told at first."""
+
+
+class LeadPower(Record):
+    """Power at the one true difference that warnings, cards, pages and terminals tell first."""
+
+    effect: LeadEffect = Field(
+        description="`sesoi` for superiority, whatever the plan assumes; `twice_sesoi` for a minimum effect, which is "
+        "false at the SESOI; `no_difference` for equivalence and non-inferiority. Of these three the plan's `effect` "
+        "goes before the last two: `assumed`. `ratio`: of amounts."
+    )
+    reference: PowerAt = Field(description="Under what is assumed or else plausible.")
+    low: PowerAt | None = Field(None, description="The least power over the plausible values, and at which.")
+    high: PowerAt | None = Field(None, description="The greatest.")
+    curve: tuple[PowerAt, ...] = Field(
+        (),
+        description="At other true differences, under the same reference: none, one and two SESOIs, the plan's.",
+    )
+    asks_observed: float | None = Field(
+        None,
+        description="The least observed difference with which the rule holds, where that is no less than this true "
+        "one: about half of all studies observe less, however many items they have.",
+    )
+
+    @property
+    def least(self) -> PowerAt:
+        """The least power that is told."""
+        return self.low or self.reference
+
+
 class _Sought(Record):
     """What is taken to be true where something is sought that gives the target power."""
 
@@ -146,6 +177,11 @@ class RulePower(Record):
     )
     low: PowerAt | None = Field(None, description="The least power over the plausible values, and at which.")
     high: PowerAt | None = Field(None, description="The greatest.")
+    lead: LeadPower | None = Field(
+        None,
+        exclude_if=absent,
+        description="At the true difference that is told first: the SESOI, for superiority.",
+    )
     power: tuple[PowerAt, ...] = ()
     detectable: tuple[Detectable, ...] = ()
     required: tuple[RequiredN, ...] = ()

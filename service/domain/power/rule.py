@@ -23,12 +23,13 @@ from service.domain.power.enumerated.tests import BinaryTest
 from service.domain.power.equivalence_reach import equivalence_reach
 from service.domain.power.hypothesis import HypothesisPower
 from service.domain.power.hypothesis_numbers import NOT_READY, ready, worked_out
+from service.domain.power.lead import asked_of_the_observed
 from service.domain.power.least_family import LeastFamily
 from service.domain.power.least_p import Size, least_p, size_of
-from service.domain.power.records import EquivalenceReach, LeastP, PowerAt, RulePower
+from service.domain.power.records import EquivalenceReach, LeadPower, LeastP, PowerAt, RulePower
 from service.domain.power.search import MOST_ITEMS, Budget, OverBudgetError
 from service.domain.power.slices import slices_power
-from service.domain.power.worlds import Corner, plausible, worlds_of
+from service.domain.power.worlds import LEAST_GAP, Corner, plausible, worlds_of
 from service.domain.rules.endpoints import other_endpoints, own_part, parts_of
 from service.domain.rules.feeding import takes_clusters
 from service.domain.rules.settings import Setting, settings
@@ -41,7 +42,7 @@ TOO_MANY = f"power is worked out for the first {MOST_HYPOTHESES} hypotheses of a
 
 REFUSED = "the rule can hold without its claim, so that lint refuses it: mend that first"
 
-LINT_BUDGET, TABLE_BUDGET = 1e9, 1.6e9
+LINT_BUDGET, TABLE_BUDGET = 1.15e9, 1.6e9
 """Nanoseconds of simulation for all hypotheses together: what a lock needs, and the rest of the table."""
 
 CUT = "the rest of the table would take longer than lint may"
@@ -245,12 +246,15 @@ def _amounts_table(parts: tuple[Amounts, ...], budget: float, *, whole: bool) ->
     reference = entry("reference")
     changes: dict[str, object] = {"reference": reference, "reason": reference.reason}
     if reference.power is None:
-        return changes
+        return changes | {"lead": LeadPower(effect="ratio", reference=reference)}
     changes["method"] = "simulated"
     ends = [each for each in (entry("low"), entry("high")) if each.power is not None]
+    lead = LeadPower(effect="ratio", reference=reference)
     if len(ends) == 2:
         ends.sort(key=lambda each: each.power or 0.0)
         changes |= {"low": ends[0], "high": ends[1]}
+        lead = lead.model_copy(update={"low": ends[0], "high": ends[1]})
+    changes["lead"] = lead
     if whole:
         ratios = dict.fromkeys((1.0, *own.boundaries(), own.goal()))
         changes["power"] = tuple(
@@ -279,20 +283,46 @@ def _table(power: HypothesisPower, *, whole: bool) -> dict[str, object]:
         except OverBudgetError:
             return otherwise
 
-    nothing = PowerAt(discordance=None, truth=power.own.goal, power=None, reason=CUT)
-    reference = within(lambda: power.at("reference"), nothing)
-    changes: dict[str, object] = {"stated": power.stated, "reference": reference, "reason": reference.reason}
+    own, nothing = power.own, PowerAt(discordance=None, truth=power.own.goal, power=None, reason=CUT)
+
+    def over(truth: float, n_sets: int) -> dict[str, PowerAt]:
+        """The reference, and the ends of what is left open, at one true difference."""
+        cut = nothing.model_copy(update={"truth": truth})
+        found = {"reference": within(lambda: power.at("reference", truth=truth, n_sets=n_sets), cut)}
+        if power.stated or found["reference"].power is None:
+            return found
+        ends = (
+            within(lambda: power.at("low", truth=truth, n_sets=n_sets), cut),
+            within(lambda: power.at("high", "at_goal", truth=truth, n_sets=n_sets), cut),
+        )
+        if any(each.power is None for each in ends):
+            return found
+        # with few items power does not fall with the spread: what lies between the ends counts as well
+        inner = [
+            power.at("reference", truth=truth, scale=scale)
+            for scale in (own.scales if power.exact_only else ())
+            if abs(truth) <= scale + LEAST_GAP
+        ]
+        known = [each for each in (*ends, found["reference"], *inner) if each.power is not None]
+        known.sort(key=lambda each: each.power or 0.0)
+        return found | {"low": known[0], "high": known[-1]}
+
+    effect, truth = own.lead
+    at_goal = over(own.goal, power.lint_sets)
+    lead = at_goal if own.goal == truth else over(truth, power.curve_sets)
+    reference = at_goal["reference"]
+    changes: dict[str, object] = {"stated": power.stated, "reason": reference.reason, **at_goal}
     if reference.power is not None:
         changes["method"] = "exact" if reference.standard_error is None else "simulated"
-    ends: tuple[PowerAt, ...] = ()
-    if not power.stated and reference.power is not None:
-        ends = (
-            within(lambda: power.at("low"), nothing),
-            within(lambda: power.at("high", "at_goal"), nothing),
-        )
-        known = sorted((each for each in ends if each.power is not None), key=lambda each: each.power or 0.0)
-        if len(known) == 2:
-            changes |= {"low": known[0], "high": known[1]}
+    curve = _curve(power, within, nothing) if lead["reference"].power is not None else ()
+    changes["lead"] = LeadPower(
+        effect=effect,
+        reference=lead["reference"],
+        low=lead.get("low"),
+        high=lead.get("high"),
+        curve=tuple(each for each in curve if each.power is not None),
+        asks_observed=asked_of_the_observed(power.plan, power.setting, truth),
+    )
     if power.budget.cut:
         changes["cut"] = CUT
     if power.exact_only:
@@ -310,16 +340,25 @@ def _table(power: HypothesisPower, *, whole: bool) -> dict[str, object]:
     return changes
 
 
+def _curve(
+    power: HypothesisPower, within: Callable[[Callable[[], PowerAt], PowerAt], PowerAt], otherwise: PowerAt
+) -> Iterator[PowerAt]:
+    """At other true differences than the one that is told first."""
+    for truth in power.curve():
+
+        def entry(truth: float = truth) -> PowerAt:
+            return power.at("reference", truth=truth, n_sets=power.curve_sets)
+
+        yield within(entry, otherwise)
+
+
 def _entries(
     power: HypothesisPower, within: Callable[[Callable[[], PowerAt], PowerAt], PowerAt], otherwise: PowerAt
 ) -> Iterator[PowerAt]:
     """Without a difference, at the SESOI, at twice the SESOI and where the claim should come out, by scale."""
     own = power.own
-    listed = [times * own.sesoi * own.sign for times in (0, 1, 2)]
-    if all(abs(own.goal - each) > 1e-12 for each in listed):
-        listed.append(own.goal)
     for scale in own.scales:
-        for truth in listed:
+        for truth in own.listed:
             where = {"truth": truth, "discordance" if own.binary else "spread": scale}
 
             def entry(truth: float = truth, scale: float = scale) -> PowerAt:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,14 +10,20 @@ from service.domain.plans.assumptions import missing_rates
 from service.domain.plans.plan import Claim, Plan
 from service.domain.power.procedure.data import World
 from service.domain.power.procedure.procedure import sign_of
+from service.domain.power.records import LeadEffect
 from service.domain.rules.settings import Setting
 from service.errors import InvalidData
 
 Corner = Literal["low", "reference", "high"]
 CORNERS: tuple[Corner, ...] = ("low", "reference", "high")
 
-SWITCHED: tuple[Claim, ...] = ("equivalence", "non_inferiority")
-"""Claims that should come out where the arms do not differ."""
+LEADS: Mapping[Claim, tuple[LeadEffect, int]] = {
+    "superiority": ("sesoi", 1),
+    "minimum_effect": ("twice_sesoi", 2),
+    "equivalence": ("no_difference", 0),
+    "non_inferiority": ("no_difference", 0),
+}
+"""The true difference at which a claim should come out, in SESOIs: a minimum effect is false at the SESOI itself."""
 
 DISCORDANCES = (0.05, 0.1, 0.2, 0.3)
 """Shares of items on which two arms plausibly differ."""
@@ -37,6 +44,8 @@ MISSING = 0.02
 """Share of results that are not ok where the plan fills them in and power is to be cautious."""
 
 KNOWN = 1e-9
+LEAST_GAP = 1e-12
+"""Of two true differences."""
 
 
 def plausible(sesoi: float | None) -> tuple[float, ...]:
@@ -57,7 +66,9 @@ class Worlds:
     sesoi: float
     sign: int
     goal: float
-    """The true difference at which the claim should come out."""
+    """The true difference at which the claim should come out, as the plan assumes or by the claim."""
+    lead: tuple[LeadEffect, float]
+    """The true difference at which power is told first, and what it is."""
     effect_stated: bool
     not_true: float
     """A true difference at which it should not."""
@@ -73,6 +84,14 @@ class Worlds:
     def stated(self) -> bool:
         """True when nothing that power rests on is left open."""
         return self.scale_stated and (self.icc is not None or not self.clustered) and not self._may_fill
+
+    @property
+    def listed(self) -> tuple[float, ...]:
+        """True differences that power is told at: none, one and two SESOIs, and that of the goal."""
+        listed = [times * self.sesoi * self.sign for times in (0, 1, 2)]
+        if all(abs(self.goal - each) > LEAST_GAP for each in listed):
+            listed.append(self.goal)
+        return tuple(listed)
 
     @property
     def _may_fill(self) -> bool:
@@ -130,13 +149,17 @@ def worlds_of(plan: Plan, setting: Setting) -> Worlds | None:
         scales = tuple(each * sesoi for each in SPREADS)
         reference = scales[2]
     null = {"equivalence": sesoi, "non_inferiority": -sesoi * sign}.get(claim, 0.0)
-    goal = 0.0 if claim in SWITCHED else 2 * sesoi * sign
+    lead: tuple[LeadEffect, float] = LEADS[claim][0], LEADS[claim][1] * sesoi * sign
+    goal = lead[1] if effect is None else effect
+    if effect is not None and lead[0] != "sesoi":
+        lead = "assumed", effect
     return Worlds(
         binary=binary,
         clustered=setting.population.clusters is not None,
         sesoi=sesoi,
         sign=sign,
-        goal=goal if effect is None else effect,
+        goal=goal,
+        lead=lead,
         effect_stated=effect is not None,
         not_true=null if effect is None else effect,
         scales=scales,

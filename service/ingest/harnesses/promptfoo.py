@@ -108,14 +108,24 @@ def _sample(found: Any, where: str) -> Sample:
     failed = found.get("failureReason") == 2 or (
         "failureReason" not in found and bool(found.get("error")) and not isinstance(grading, dict)
     )  # in older files an answer that never came has no other mark
-    order = found["testIdx"]
+    order, place = found["testIdx"], found.get("promptIdx")
     return Sample(
         where,
-        found,
+        {**found, "provider": _named_provider(found.get("provider"))},
         {} if failed else measures,
         ("error",) if failed else (),
         order if type(order) is int else 0,
+        place if type(place) is int else 0,
     )
+
+
+def _named_provider(provider: Any) -> Any:
+    """A provider that nobody labelled is called by its id, as promptfoo's own tables do."""
+    if isinstance(provider, str):
+        return {"id": provider, "label": provider}
+    if isinstance(provider, dict) and not provider.get("label") and isinstance(provider.get("id"), str):
+        return {**provider, "label": provider["id"]}
+    return provider
 
 
 def _measured(value: Any, event: str | None) -> Measured:
@@ -204,7 +214,7 @@ def _row(
         for name, value in _named(cells[columns["Named Scores"]] if "Named Scores" in columns else "", where):
             measures.setdefault(name, _rounded(str(value), event))
         failed = status == "ERROR"
-        yield Sample(where, fields, {} if failed else measures, ("error",) if failed else (), number)
+        yield Sample(where, fields, {} if failed else measures, ("error",) if failed else (), number, index)
 
 
 def _named(cell: str, where: str) -> Iterator[tuple[str, Any]]:

@@ -52,6 +52,8 @@ class Rows:
     statuses: bytearray = field(default_factory=bytearray, repr=False)
     where: list[str] = field(default_factory=list, repr=False)
     orders: list[int] = field(default_factory=list, repr=False)
+    place: int = 0
+    """Where the run's configuration has the arm, among others, so far as the file says it."""
     times: list[int] = field(default_factory=list, repr=False)
     """Microseconds since 1970, `NO_TIME` where there is none; empty where the plan reads none."""
 
@@ -169,7 +171,8 @@ class Collector:
             outcome = self._outcome(sample, measured, target)
             rows = self._rows.get((arm, target.endpoint))
             if rows is None:
-                rows = self._rows[arm, target.endpoint] = Rows(arm, target.endpoint)
+                rows = self._rows[arm, target.endpoint] = Rows(arm, target.endpoint, place=sample.place)
+            rows.place = min(rows.place, sample.place)
             self._n += 1
             if self._n > self._max_rows:
                 raise TooLarge(f"an import holds at most {self._max_rows} rows", code="too_many_items")
@@ -400,6 +403,8 @@ class Collector:
                 f"have a {'text' if isinstance(value, str) else 'true or false'} whose value is not said"
             )
             fix = 'write what each counts as, such as {"C": 1, "I": 0, "true": 1, "false": 0}'
+            if isinstance(self._mapping, TableImport) and isinstance(value, str):
+                fix = _mended(value) or fix
         else:
             is_number = type(value) in (int, float)
             message = "have a number that is not finite" if is_number else "have a value that is no number"
@@ -491,6 +496,16 @@ def targets(mapping: Readable, kinds: Mapping[str, str], primary: str | None) ->
             )
         values = {**mapping.VALUES, **(measure.values or {})}
         yield Target(name, mapping.key(measure), line, kinds.get(name) == "binary", values)
+
+
+def _mended(text: str) -> str | None:
+    """What to do with a number that is written as people read it."""
+    plain = text.strip()
+    if plain.endswith("%") and _DECIMAL.fullmatch(plain[:-1].strip()):
+        return "write proportions or scores, without the percent sign"
+    if _DECIMAL.fullmatch(plain.replace(",", ".", 1)):
+        return "write numbers with a point, and without spaces"
+    return None
 
 
 def _numeric(values: Mapping[str, float | str]) -> dict[float, float | str]:

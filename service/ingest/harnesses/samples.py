@@ -35,6 +35,8 @@ class Sample:
     """What happened to the sample as a whole: `error`, `limit`, `invalidated` and the like."""
     order: int = 0
     """Where it stands among samples of its item, for replicates that nothing else tells."""
+    place: int = 0
+    """Where the run's configuration has its arm, among others; 0 where the file does not say it."""
 
 
 class Reader(ABC):

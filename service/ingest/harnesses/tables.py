@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from service.errors import InvalidData
+from service.ingest.harnesses import json_slices
 from service.ingest.harnesses.files import Files
 from service.ingest.harnesses.json_values import Buffer, loads
 from service.ingest.harnesses.limits import unreadable
@@ -66,11 +67,10 @@ class TableFile(Reader):
                 "", "the file is not CSV: check its quotes and the length of its cells"
             ) from None
         except UnicodeDecodeError:
-            raise unreadable("", "the file is not UTF-8") from None
+            raise unreadable("", "the file is not UTF-8: save it as UTF-8") from None
 
     def _ndjson(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        for number, line in self._files.lines(self._name):
-            where = f"line {number}"
+        for where, line in self._objects():
             row = loads(line, where)
             if not isinstance(row, dict):
                 raise unreadable(where, "is not a JSON object")
@@ -79,6 +79,16 @@ class TableFile(Reader):
             ):  # more than one to a key: in a text, or for a key that is there twice
                 _refuse_twice(line, where)
             yield where, row
+
+    def _objects(self) -> Iterator[tuple[str, bytes]]:
+        """Every row's text: lines, or the elements of one array."""
+        document = self._files.read(self._name)
+        if not json_slices.begins_array(document):
+            yield from ((f"line {number}", line) for number, line in self._files.lines(self._name))
+            return
+        start = json_slices.whole(document, "the file")
+        for number, (begin, end) in enumerate(json_slices.elements(document, start, "the file"), start=1):
+            yield f"entry {number}", bytes(document[begin:end])
 
     def _parquet(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         try:

@@ -102,7 +102,9 @@ class BoardAnalysis(Analysis):
     heat: tuple[tuple[float | None, ...], ...] = Field(
         description="Standard errors by which the row's arm is ahead of the column's, in the order of `arms`."
     )
-    best_set: tuple[str, ...] = Field(description="The arms that may be the best, at 1 - alpha.")
+    best_set: tuple[str, ...] = Field(
+        description="The arms that no other is shown to be ahead of, at 1 - alpha."
+    )
     tied_sets: tuple[tuple[str, ...], ...] = Field(
         description="Largest sets of arms of which no two are told apart. They overlap: being tied does not carry over."
     )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from service.kernels.max_t import ManyArms, MaxT
-from service.kernels.standings import against_the_best
+from service.kernels.standings import follow
 from service.records import Record
 from service.stats.shared.common import Interval
 
@@ -28,12 +28,10 @@ class RankedArm(Record):
     rank: int = Field(description="1 is the best mean; equal means share the better rank.")
     rank_low: int = Field(description="Best rank that the simultaneous intervals leave open.")
     rank_high: int = Field(description="Worst rank that they leave open.")
-    may_be_best: bool = Field(
-        description="Not shown to be worse than another arm (Hsu's comparison with the best)."
-    )
+    may_be_best: bool = Field(description="No other arm is told apart and ahead: `rank_low` is 1.")
     gap: Interval = Field(
-        description="Constrained interval of how far the arm is ahead of the best of the others, score units; an end "
-        "at 0 says that it is not the best, or the best. Positive: better."
+        description="Simultaneous interval of how far the arm is ahead of the best of the others, score units. "
+        "Positive: better; below 0 throughout: not the best."
     )
 
 
@@ -45,8 +43,10 @@ class ComparedPair(Record):
     difference: float = Field(description="How much better the first is, score units; never below 0.")
     ci: Interval = Field(description="Simultaneous interval of that difference over all pairs, score units.")
     t: float | None = Field(description="The difference over its standard error.")
-    p_value: float | None = Field(description="Two-sided, adjusted over all pairs by step-down max-T.")
-    apart: bool = Field(description="p_value < alpha.")
+    p_value: float | None = Field(description="Two-sided, adjusted over all pairs by max-T.")
+    apart: bool = Field(
+        description="p_value < alpha: the simultaneous interval excludes 0, by itself or through an arm in between."
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,40 +75,52 @@ class Standings:
     @cached_property
     def pairs(self) -> tuple[ComparedPair, ...]:
         """All pairs, in the order of the arms."""
-        first, second = self.units.pairs
-        at = {(int(i), int(j)): place for place, (i, j) in enumerate(zip(first, second, strict=True))}
-        rows = [
-            (one, other, at[min(one, other), max(one, other)])
-            for row, one in enumerate(self.order)
-            for other in self.order[row + 1 :]
-        ]
-        half = np.where(self.units.squares > 0, self.found.critical, np.inf) * self._finite_errors
-        ts = np.abs(self.units.t)
+        k, at = len(self.order), self._places
+        rows, columns = np.triu_indices(k, 1)
+        varies = self.units.squares > 0
+        errors = np.where(varies, self.units.errors, 1.0)
+        half = np.where(varies, self.found.critical, np.inf) * errors
+        p, low = np.full((k, k), np.inf), np.full((k, k), -np.inf)
+        gaps, places = np.abs(self.units.differences), at[rows, columns]
+        p[rows, columns] = np.where(varies, self.found.adjusted, np.inf)[places]
+        # a t that rounding alone puts beyond the critical value is not beyond it
+        ends = (gaps - half)[places]
+        low[rows, columns] = np.where(p[rows, columns] < self.alpha, ends, np.minimum(ends, 0.0))
+        p, low = follow(p, low, self.alpha)
         return tuple(
-            self._pair(f"pairs.{number}", one, other, place, float(half[place]), float(ts[place]))
-            for number, (one, other, place) in enumerate(rows)
+            self._pair(
+                f"pairs.{number}",
+                (self.order[row], self.order[column]),
+                float(gaps[place]),
+                (float(low[row, column]), float((gaps + half)[place])),
+                float(self.units.t[place]),
+                float(p[row, column]),
+            )
+            for number, (row, column, place) in enumerate(zip(rows, columns, places, strict=True))
         )
 
     @cached_property
-    def _finite_errors(self) -> NDArray[np.float64]:
-        return np.where(self.units.squares > 0, self.units.errors, 1.0)
+    def _places(self) -> NDArray[np.intp]:
+        """Where among the pairs two arms stand, by their ranks. Shape (k, k)."""
+        k, order = len(self.order), np.array(self.order)
+        places = np.zeros((k, k), dtype=np.intp)
+        places[self.units.pairs] = places.T[self.units.pairs] = np.arange(len(self.units.pairs[0]))
+        return np.asarray(places[np.ix_(order, order)])
 
-    def _pair(self, path: str, one: int, other: int, place: int, half: float, t: float) -> ComparedPair:
-        gap = abs(float(self.units.differences[place]))
-        p: float | None = float(self.found.adjusted[place])
-        varies = bool(self.units.squares[place] > 0)
-        if not varies:
-            p = None
-            why = NO_SPREAD.format(unit=self.word)
-            self.reasons.update({f"{path}.{name}": why for name in ("t", "p_value", "ci.low", "ci.high")})
+    def _pair(
+        self, path: str, arms: tuple[int, int], gap: float, ends: tuple[float, float], t: float, p: float
+    ) -> ComparedPair:
+        why = NO_SPREAD.format(unit=self.word)
+        absent = [name for name, value in (("t", t), ("p_value", p)) if not math.isfinite(value)]
+        self.reasons.update({f"{path}.{name}": why for name in absent})
         return ComparedPair(
-            first=self.names[one],
-            second=self.names[other],
+            first=self.names[arms[0]],
+            second=self.names[arms[1]],
             difference=gap * self.size,
-            ci=self._interval(f"{path}.ci", gap - half, gap + half, "max_t"),
-            t=t if varies else None,
-            p_value=p,
-            apart=p is not None and p < self.alpha,
+            ci=self._interval(f"{path}.ci", *ends),
+            t=None if "t" in absent else abs(t),
+            p_value=None if "p_value" in absent else p,
+            apart=p < self.alpha,
         )
 
     @cached_property
@@ -117,15 +129,15 @@ class Standings:
         return self._square([pair.apart for pair in self.pairs], symmetric=True)
 
     @cached_property
-    def _surely(self) -> NDArray[np.bool_]:
-        """Which arm is better than which by the simultaneous intervals."""
-        return self._square([pair.ci.low is not None and pair.ci.low > 0 for pair in self.pairs])
+    def _ahead(self) -> NDArray[np.bool_]:
+        """Which arm is told apart from which and ahead of it."""
+        return self._square([pair.apart for pair in self.pairs])
 
     def _square(self, flags: list[bool], *, symmetric: bool = False) -> NDArray[np.bool_]:
         k = len(self.order)
-        found = np.zeros((k, k), dtype=bool)
-        found[np.triu_indices(k, 1)] = flags
-        return found | found.T if symmetric else found
+        square = np.zeros((k, k), dtype=bool)
+        square[np.triu_indices(k, 1)] = flags
+        return square | square.T if symmetric else square
 
     @cached_property
     def heat(self) -> tuple[tuple[float | None, ...], ...]:
@@ -142,37 +154,49 @@ class Standings:
 
     @cached_property
     def arms(self) -> tuple[RankedArm, ...]:
-        """The arms with their ranks: as many are surely better, or worse, as intervals leave 0 on one side."""
-        k, means, surely = len(self.order), self.units.means, self._surely
-        best = against_the_best(self.units, self.found.best)
-        found = []
+        """The arms with their ranks: better ones are told apart and ahead of an arm, worse ones behind it."""
+        k, means, ahead = len(self.order), self.units.means, self._ahead
+        low, high = self._gaps
+        ranked = []
         for row, arm in enumerate(self.order):
-            rank = 1 + int(np.count_nonzero(means > means[arm]))
-            gap = self._interval(f"arms.{row}.gap", float(best.low[arm]), float(best.high[arm]), "hsu_mcb")
-            found.append(
+            better = int(ahead[:, row].sum())
+            ranked.append(
                 RankedArm(
                     name=self.names[arm],
                     mean=float(means[arm]) * self.size * self.sign,
-                    rank=rank,
-                    rank_low=1 + int(surely[:, row].sum()),
-                    rank_high=k - int(surely[row].sum()),
-                    may_be_best=bool(best.possible[arm]),
-                    gap=gap,
+                    rank=1 + int(np.count_nonzero(means > means[arm])),
+                    rank_low=1 + better,
+                    rank_high=k - int(ahead[row].sum()),
+                    may_be_best=better == 0,
+                    gap=self._interval(f"arms.{row}.gap", float(low[row]), float(high[row])),
                 )
             )
-        return tuple(found)
+        return tuple(ranked)
 
-    def _interval(self, path: str, low: float, high: float, method: str) -> Interval:
+    @cached_property
+    def _gaps(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Bounds of each arm's lead over the best of the others: the least bounds of its pairs. Shapes (k,)."""
+        k = len(self.order)
+        low, high = np.full((k, k), -np.inf), np.full((k, k), np.inf)
+        for row, column, pair in zip(*np.triu_indices(k, 1), self.pairs, strict=True):
+            if pair.ci.low is not None:
+                low[row, column] = pair.ci.low / self.size
+                high[column, row] = -low[row, column]
+            if pair.ci.high is not None:
+                high[row, column] = pair.ci.high / self.size
+                low[column, row] = -high[row, column]
+        for square in (low, high):
+            np.fill_diagonal(square, np.inf)
+        return low.min(axis=1), high.min(axis=1)
+
+    def _interval(self, path: str, low: float, high: float) -> Interval:
         """In score units; an infinite end is null, with its reason."""
         ends: dict[str, float | None] = {}
+        why = TOO_FEW.format(count=self.units.n_units, unit=self.word)
+        if math.isfinite(self.found.critical):
+            why = NO_SPREAD.format(unit=self.word)
         for name, end in (("low", low), ("high", high)):
             ends[name] = None if math.isinf(end) else end * self.size
             if math.isinf(end):
-                few = math.isinf(self.found.critical)
-                why = (
-                    TOO_FEW.format(count=self.units.n_units, unit=self.word)
-                    if few
-                    else NO_SPREAD.format(unit=self.word)
-                )
                 self.reasons.setdefault(f"{path}.{name}", why)
-        return Interval(low=ends["low"], high=ends["high"], level=1 - self.alpha, method=method)
+        return Interval(low=ends["low"], high=ends["high"], level=1 - self.alpha, method="max_t")

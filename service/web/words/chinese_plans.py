@@ -65,9 +65,16 @@ WORDS: Mapping[str, str] = {
     "{n} items in {n_clusters} clusters are planned.": "计划 {n} 道题目,分为 {n_clusters} 个簇。",
     "{n} items are planned.": "计划 {n} 道题目。",
     "No outcome makes this rule true.": "任何结果都不能使该规则成立。",
-    "If the true difference is {truth}, this rule holds in about {share} of 100 studies like this one.": (
-        "如果真实差异为 {truth},100 次这样的研究中约有 {share} 次规则成立。"
+    "If the true difference is {truth} ({name}), this rule holds in about {share} of 100 such studies.": (
+        "如果真实差异为 {truth}({name}),100 次这样的研究中约有 {share} 次规则成立。"
     ),
+    "If there is no true difference, this rule holds in about {share} of 100 such studies.": (
+        "如果没有真实差异,100 次这样的研究中约有 {share} 次规则成立。"
+    ),
+    "With a true difference of {truth} it holds in about {share} of 100.": (
+        "真实差异为 {truth} 时,100 次中约有 {share} 次成立。"
+    ),
+    "More items do not help there: {half}.": "增加题目对此无济于事:{half}。",
     "By what is not known yet, such as how often the arms differ, it is from {low} to {high}. "
     "`assumptions` in the plan narrow this.": (
         "取决于尚不清楚的情况(例如两组有多少题目不同),从 {low} 到 {high} 次。"

@@ -35,8 +35,8 @@ def check_board(arms: dict[str, list[float]], clusters: list[str] | None) -> Non
     assert ("it is the best at" in found.sentence) == (len(possible) == 1)
     if len(possible) == 1:
         assert possible[0].gap.low is not None
-        assert possible[0].gap.low >= 0
-        assert all(each.gap.high is not None and each.gap.high <= 0 for each in found.arms[1:])
+        assert possible[0].gap.low > 0
+        assert all(each.gap.high is not None and each.gap.high < 0 for each in found.arms[1:])
     assert f"{found.n_apart} of {len(found.pairs)} pairs are told apart" in found.sentence
     assert ("does not show equality" in found.sentence) == (found.n_apart < len(found.pairs))
     apart = {(each.first, each.second) for each in found.pairs if each.apart}

@@ -15,9 +15,10 @@ from service.domain.evidence.paper import QUESTIONS, PaperChecklist, of_paper
 from service.domain.evidence.record import EvidenceCard, Known, of_record
 from service.domain.notes.notes import sentences
 from service.domain.plans.preregistration import Preregistration
-from service.domain.power.rule import power_at_reference
+from service.domain.power.rule import power_at_reference, rule_powers
 from service.domain.results.unblinding import Unblinding
 from service.domain.rules.settings import settings
+from service.reports.evidence_card import print_card
 from tests.domain.sample import NOW, binary, manifests, outcomes, plan, verdict_of
 
 EQUIVALENCE = {
@@ -173,3 +174,63 @@ def test_the_page_describes_every_piece_and_question() -> None:
     (example,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
     assert of_paper(PaperChecklist.model_validate_json(example, strict=True)).most == 10
     assert set(json.loads(example)) == set(PaperChecklist.model_fields)
+
+
+def entry(changes: dict[str, Any], truth: float) -> float | None:
+    """The power that lint's table has at a true difference, at its reference."""
+    changed = plan(changes)
+    (found,) = rule_powers(changed, {name: each.facts() for name, each in manifests(changed).items()})
+    return next(each.power for each in found.power if (each.discordance, each.truth) == (0.1, truth))
+
+
+@pytest.mark.parametrize(
+    ("changes", "truth", "name"),
+    [
+        ({}, 0.02, "the SESOI, 2 pp"),
+        ({"assumptions": {"effect": {"value": 4, "unit": "pp"}}}, 0.02, "the SESOI, 2 pp"),
+        (
+            {
+                "tests.1": {"id": "eq", "test": "equivalence", "version": 1},
+                "hypotheses.0.claim": "non_inferiority",
+                "hypotheses.0.rule": "eq.noninferior is true",
+            },
+            0.0,
+            "no difference",
+        ),
+        (
+            {
+                "tests.1": {"id": "eq", "test": "equivalence", "version": 1},
+                "hypotheses.0.claim": "minimum_effect",
+                "hypotheses.0.rule": "eq.minimum_effect is true",
+            },
+            0.04,
+            "2 x SESOI, 4 pp",
+        ),
+    ],
+)
+def test_the_card_names_the_difference_that_its_power_is_at(
+    changes: dict[str, Any], truth: float, name: str
+) -> None:
+    (card,) = of_record(known(changes)).hypotheses
+    assert card.power_at is not None
+    assert card.power_at.en == name
+    assert card.power == pytest.approx(entry(changes, truth), abs=1e-12)
+    page = print_card(of_record(known(changes)))
+    assert f"power at {name}: {100 * card.power:.0f} %" in page
+    chinese = print_card(of_record(known(changes)), "zh")
+    assert f"在{card.power_at.zh}处的功效 {100 * card.power:.0f} %" in chinese
+
+
+def test_the_card_shows_other_differences_as_a_curve_and_the_limit_of_the_rule() -> None:
+    (card,) = of_record(known()).hypotheses
+    assert [each.truth for each in card.power_curve] == [0.0, 0.04]
+    assert [each.power for each in card.power_curve] == [entry({}, 0.0), entry({}, 0.04)]
+    assert card.power_limit is not None
+    assert "asks for an observed difference of 2 pp or beyond" in card.power_limit.en
+    page = print_card(of_record(known()))
+    assert (
+        "25 % (11 % to 43 % over what the plan leaves open); at a true difference of 0 pp: 2 %, 4 pp: 79 %"
+        in page
+    )
+    (free,) = of_record(known({"hypotheses.0.rule": "delta > 0 and m.p_value < 0.05"})).hypotheses
+    assert free.power_limit is None

@@ -108,10 +108,37 @@ def test_without_assumptions_power_is_a_range():
     assert found.low.power < found.reference.power < found.high.power
     message = findings({})["LOW_POWER"].message
     assert f"from {found.low.power:.2g} (30% of items discordant) to {found.high.power:.2g}" in message
-    (stated,) = powers({"assumptions": STATED})
+    (stated,) = powers({"assumptions": {"discordance": 0.1}})
     assert (stated.low, stated.high, stated.stated) == (None, None, True)
     assert stated.reference.power == found.reference.power
     assert [each.discordance for each in stated.detectable] == [0.1, 0.1]
+
+
+@pytest.mark.parametrize("rule", ["m.p_value < 0.05 and delta >= 2 pp", "m.p_value < 0.05 and delta > 0"])
+@pytest.mark.parametrize("assumed", [{}, {"assumptions": STATED}])
+def test_power_is_told_first_at_the_sesoi_whatever_the_plan_assumes(rule, assumed):
+    asked = {"hypotheses.0.rule": rule, "hypotheses.0.statement": "C2 beats C1", **assumed}
+    (found,) = powers(asked)
+    lead, at_sesoi = found.lead, [each for each in found.power if each.truth == 0.02]
+    assert (lead.effect, lead.reference.truth) == ("sesoi", 0.02)
+    assert lead.reference.power == next(each.power for each in at_sesoi if each.discordance == 0.1)
+    assert found.reference.truth == (0.04 if assumed else 0.02)
+    assert lead.asks_observed == (0.02 if "2 pp" in rule else None)
+    message = findings(asked)["LOW_POWER"].message
+    assert message.startswith("with a true difference of 2 pp (the SESOI)")
+    assert f"{lead.least.power:.2g}" in message
+    assert ("about half of all studies or more miss that" in message) is ("2 pp" in rule)
+
+
+def test_a_rule_that_asks_for_the_sesoi_holds_half_the_time_there_however_many_items():
+    """By the chance of the observed difference alone, exact at 500 and at 20,000 items."""
+    for n in (500, 20_000):
+        rule = {"hypotheses.0.rule": "delta >= 2 pp", "populations.0.n": n}
+        half = reference(rule, effect={"value": 2, "unit": "pp"})
+        assert half.power == pytest.approx(0.5, abs=0.04)
+        (found,) = powers({**rule, "assumptions": {"discordance": 0.1}})
+        assert found.lead.reference.power == half.power
+        assert found.lead.asks_observed == 0.02
 
 
 def test_scores_are_told_over_spreads_that_occur():
@@ -123,7 +150,7 @@ def test_scores_are_told_over_spreads_that_occur():
     }  # fmt: skip
     for bounds in (None, {"low": 0, "high": 1}):
         (found,) = powers({**scores, **({"endpoints.0.bounds": bounds} if bounds else {})})
-        assert found.low.power < 0.35 < 0.9 < found.high.power
+        assert found.low.power < 0.35 < 0.75 < found.high.power
         assert found.low.spread >= 0.4
 
 
@@ -225,7 +252,9 @@ def test_every_simulated_hypothesis_has_its_detectable_effect_and_its_n():
     often, oftener = found.detectable
     assert (often.target, oftener.target) == (0.8, 0.9)
     assert 0 < often.effect < oftener.effect < 0.1
-    first, second = found.required
+    at_sesoi, first, second = found.required
+    assert (at_sesoi.truth, at_sesoi.n) == (0.02, None)
+    assert "about half of all studies miss" in at_sesoi.reason
     assert first.n < second.n
     assert first.n == pytest.approx(first.n_clusters * 10, abs=1)
     assert reference(clusters(first.n_clusters, first.n), icc=0.05).power == pytest.approx(0.8, abs=0.06)

@@ -247,12 +247,13 @@ def test_where_outcomes_cannot_be_listed_the_note_says_so() -> None:
     changes, results, _ = CASES["scores"]
     judged_plan, verdict = judged(changes, results)
     known = powers(judged_plan)["H1"]
-    assert known.reference is not None
-    weak = known.model_copy(update={"reference": known.reference.model_copy(update={"power": 0.3})})
+    assert known.lead is not None
+    at_sesoi = known.lead.reference.model_copy(update={"power": 0.3})
+    weak = known.model_copy(update={"lead": known.lead.model_copy(update={"reference": at_sesoi})})
     (note,) = sentences(judged_plan, verdict, {"H1": weak})[0].notes
     assert "about 30% of such studies" in note.says.en
     assert "worked out for independent right and wrong answers alone" in note.says.en
-    for power in (weak.model_copy(update={"reference": None}), None):
+    for power in (weak.model_copy(update={"lead": None}), None):
         assert sentences(judged_plan, verdict, {} if power is None else {"H1": power})[0].notes == ()
 
 

@@ -1,0 +1,154 @@
+"""What may help where result files are refused: options of the command line by what is open, for the gate to try."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from forelock.columns import TABLES, listed
+from forelock.hints import Refused, Way
+from forelock.import_files import OneImport
+
+Json = dict[str, Any]
+_LINE = re.compile(r'"(\w+)": ("[^"{}]*"(?:(?:, | or )"[^"{}]*")*)')
+"""A line of the import section within a sentence, and the values that it may have."""
+_NEAR_NUMBER = re.compile(r"[-+]?[0-9.]+\s*%|[-+]?[0-9.]*,[0-9]+")
+"""Percentages, and numbers with a decimal comma."""
+PLACES_TRIED = 6
+_MOST_WORDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the command line says of the files."""
+
+    margin: str | None = None
+    metric: str | None = None
+    cluster: str | None = None
+    slice: str | None = None
+    arms: str | None = None
+    form: str | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The files of every side, and what they hold."""
+
+    paths: Sequence[str]
+    form: str
+    sides: Sequence[Sequence[OneImport]]
+    surveys: Sequence[Json]
+
+    @property
+    def alone(self) -> bool:
+        """One file holds both arms."""
+        return len(self.paths) == 1
+
+    @property
+    def name(self) -> str:
+        """What refusals call the first file."""
+        return self.sides[0][0].name
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(path.stat().st_size for side in self.sides for one in side for path in one.paths)
+
+
+def open_ends(name: str, problem: Json, opened: Opened, asked: Asked) -> Refused[Asked]:
+    """What an import would be refused for, and the options that may close it."""
+    faults = problem.get("errors") or [{"path": "", "message": problem["detail"], "fix": ""}]
+    ways = [way for each in faults[:3] for way in _ways_of(each, opened, asked)]
+    messages = "; ".join(str(each["message"]) for each in faults[:3])
+    otherwise = "; ".join(dict.fromkeys(str(each["fix"]) for each in faults[:3] if each["fix"]))
+    return Refused(f"{name}: {messages}", ways, otherwise)
+
+
+def _ways_of(fault: Json, opened: Opened, asked: Asked) -> Iterator[Way[Asked]]:
+    """What one open line of the import section may be."""
+    line, survey = fault["path"].removeprefix("import."), opened.surveys[0]
+    if line == "cluster":
+        name = "cluster" if asked.cluster is not None else "slice"
+        for path in list(survey["clusters"])[:PLACES_TRIED]:
+            changed = replace(asked, cluster=path) if name == "cluster" else replace(asked, slice=path)
+            yield Way(f"--{name} {shlex.quote(path)}", changed)
+        return
+    if line == "item_id":
+        for path in (each for each in survey["ids"] if each and each != asked.fields.get("item_id")):
+            yield by_set(asked, "item_id", path)
+        yield from arms_elsewhere(opened, asked) if opened.alone else ()
+    for name, alternatives in _LINE.findall(fault["fix"]):
+        when = "if an item's rows are runs of it" if name == "replicate" else ""
+        for value in re.findall(r'"([^"{}]*)"', alternatives):
+            yield replace(by_set(asked, name, value), when=when)
+    if line == "values" and opened.form in TABLES:
+        metric = asked.metric or asked.fields.get("metric") or survey["section"].get("metric", "value")
+        measured = survey["measures"].get(metric, {"texts": (), "least": None})
+        if measured["least"] is None:
+            yield from meanings(measured["texts"], asked)
+        else:
+            yield from _no_results(measured["texts"], asked)
+    if line in ("metric", "scorer"):
+        item_id = asked.fields.get("item_id") or survey["section"].get("item_id", "item_id")
+        names = outcome_columns(survey, item_id) if opened.form in TABLES else survey["measures"]
+        yield from (by_metric(asked, name) for name in names)
+
+
+def by_set(asked: Asked, name: str, value: str) -> Way[Asked]:
+    """A line of the import section, set on the command line."""
+    option = f"--set {shlex.quote(f'{name}={value}')}"
+    return Way(option, replace(asked, fields={**asked.fields, name: value}))
+
+
+def by_metric(asked: Asked, name: str) -> Way[Asked]:
+    """Another measure."""
+    return Way(f"--metric {shlex.quote(name)}", replace(asked, metric=name))
+
+
+def by_arms(names: Sequence[str], asked: Asked) -> Way[Asked]:
+    """The first two of several arms."""
+    pair = ",".join(names[:2])
+    return Way(f"--arms {shlex.quote(pair)}", replace(asked, arms=pair))
+
+
+def arms_elsewhere(opened: Opened, asked: Asked) -> list[Way[Asked]]:
+    """Places that tell several arms."""
+    arms = opened.surveys[0]["arms"]
+    return [by_set(asked, "arm", path) for path, names in arms.items() if path and len(names) > 1]
+
+
+def meanings(texts: Sequence[str], asked: Asked) -> Iterator[Way[Asked]]:
+    """What a few words may count as: one of two is right, or the first of several, to be changed."""
+    if not 2 <= len(texts) <= _MOST_WORDS or any(map(is_near_number, texts)):
+        return
+    for right in texts if len(texts) == 2 else texts[:1]:
+        values = {text: int(text == right) for text in texts}
+        way = by_set(asked, "values", json.dumps(values, ensure_ascii=False))
+        yield replace(way, when=f"if {right} is right")
+
+
+def _no_results(texts: Sequence[str], asked: Asked) -> Iterator[Way[Asked]]:
+    """Words beside numbers, taken for rows without a result."""
+    if 1 <= len(texts) <= _MOST_WORDS and not any(map(is_near_number, texts)):
+        way = by_set(asked, "values", json.dumps(dict.fromkeys(texts, "missing"), ensure_ascii=False))
+        yield replace(way, when=f"if {listed(texts)} stand for no result")
+
+
+def outcome_columns(survey: Json, item_id: str) -> list[str]:
+    """Columns that may hold outcomes: of numbers alone, then those of two words."""
+    measures = {name: told for name, told in survey["measures"].items() if name and name != item_id}
+    numbers = [name for name, told in measures.items() if told["least"] is not None and not told["texts"]]
+    return [
+        *numbers,
+        *(name for name, told in measures.items() if told["least"] is None and len(told["texts"]) == 2),
+    ]
+
+
+def is_near_number(text: str) -> bool:
+    """Whether a text is a number as people write it: `65%`, or `0,5`."""
+    return _NEAR_NUMBER.fullmatch(text) is not None

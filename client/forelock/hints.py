@@ -1,0 +1,60 @@
+"""Ways out of a refusal: options of the command line are printed after they gave an answer on the file at hand."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from forelock.problem import FileFault, ForelockError
+
+T = TypeVar("T")
+SHOWN = 3
+"""Ways out that a sentence names."""
+MOST_TRIED = 24
+MOST_STEPS = 3
+"""Options that one way out may take together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way(Generic[T]):
+    """What to add to the command line, and the request that it would make."""
+
+    option: str
+    asked: T
+    when: str = ""
+    """What has to be so of the data, which no file tells."""
+
+
+class Refused(FileFault, Generic[T]):
+    """A refusal that knows options which may help. Its text names none of them: nobody has tried them yet."""
+
+    def __init__(self, fault: str, ways: Sequence[Way[T]] = (), otherwise: str = "") -> None:
+        super().__init__(f"{fault}; {otherwise}" if otherwise else fault)
+        self.fault, self.ways = fault, tuple(ways)
+
+
+def helped(attempt: Callable[[T], object], refused: Refused[T], most: int = MOST_TRIED) -> FileFault:
+    """The refusal with those of its ways out that lead to an answer: the shortest, as few options as there need be.
+
+    A way that meets another refusal is followed further. `most` bounds the attempts.
+    """
+    working: list[str] = []
+    steps = MOST_STEPS
+    open_ = deque((way.option, way, 1) for way in refused.ways)
+    while open_ and most > 0 and len(working) < SHOWN:
+        option, way, step = open_.popleft()
+        if step > steps:
+            break
+        most -= 1
+        try:
+            attempt(way.asked)
+        except Refused as further:
+            open_.extend((f"{option} {each.option}", each, step + 1) for each in further.ways)
+        except ForelockError:
+            continue
+        else:
+            working.append(f"{option} ({way.when})" if way.when else option)
+            steps = step  # longer ways are not needed
+    return FileFault(f"{refused.fault}: add {' or '.join(working)}") if working else refused

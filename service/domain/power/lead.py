@@ -1,0 +1,70 @@
+"""The power that is told first, in words: warnings, cards, pages and notes take the number and its name from here."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from service.domain.plans.plan import Plan
+from service.domain.power.records import LeadEffect, LeadPower, PowerAt
+from service.domain.rules.claims.assertion import states
+from service.domain.rules.claims.claim import TIE
+from service.domain.rules.claims.clauses import Reader
+from service.domain.rules.settings import Setting
+
+Pair = tuple[str, str]
+"""English and Chinese."""
+
+NAMES: dict[LeadEffect, Pair] = {
+    "sesoi": ("the SESOI", "SESOI"),
+    "twice_sesoi": ("2 x SESOI", "2 倍 SESOI"),
+    "no_difference": ("no difference", "无差异"),
+    "assumed": ("the assumed difference", "假定的差异"),
+    "ratio": ("the ratio sought", "所求的比值"),
+}
+
+
+def asked_of_the_observed(plan: Plan, setting: Setting, truth: float) -> float | None:
+    """The least observed difference with which a rule holds, where it is no less than the true one, signed alike.
+
+    Where the two are equal about half of all studies observe less, so that the rule holds half the time at most.
+    """
+    if setting.rule is None or truth == 0:
+        return None
+    sign = 1 if truth > 0 else -1
+    ways = [each if sign > 0 else each.turned() for each in states(setting.rule, Reader.of(plan, setting))]
+    limits = [each.low.at for each in ways if each.low is not None]
+    if not ways or len(limits) < len(ways) or min(limits) < Fraction(repr(abs(truth))) - TIE:
+        return None
+    return sign * float(min(limits))
+
+
+def name_of(lead: LeadPower) -> Pair:
+    """What power is told at: the SESOI, 2 pp."""
+    en, zh = NAMES[lead.effect]
+    if lead.effect == "no_difference":
+        return en, zh
+    size = size_of(lead.reference)
+    return f"{en}, {size}", f"{zh}({size})"
+
+
+def size_of(at: PowerAt) -> str:
+    """A true difference, or a ratio, in its unit."""
+    return f"{at.ratio:.3g}" if at.ratio is not None else amount(at.truth, points=at.discordance is not None)
+
+
+def amount(value: float, *, points: bool) -> str:
+    """A difference in percentage points or score units."""
+    return f"{100 * value:.4g} pp" if points else f"{value:.4g}"
+
+
+def half_at_most(lead: LeadPower) -> Pair | None:
+    """That the rule misses about half the time there, whatever the number of items; None where it need not."""
+    if lead.asks_observed is None:
+        return None
+    least = amount(lead.asks_observed, points=lead.reference.discordance is not None)
+    return (
+        f"the rule asks for an observed difference of {least} or beyond, and where the true one is "
+        f"{size_of(lead.reference)}, about half of all studies or more miss that, however many items they have",
+        f"规则要求观察到的差异达到 {least};真实差异为 {size_of(lead.reference)} 时,无论题目多少,"
+        "约半数或更多的研究都达不到",
+    )
