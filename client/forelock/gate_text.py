@@ -18,7 +18,9 @@ _METHODS = {
     "cr2_t": "CR2 t",
     "t": "t",
     "sign_flip": "sign flips",
-    "bootstrap": "exact bootstrap",
+    "gaffke": "Gaffke",
+    "furthest": "furthest of several",
+    "bootstrap": "exact bootstrap",  # of a service of an earlier version
     "percentile": "exact bootstrap",
     "exact": "exact",
 }

@@ -33,6 +33,7 @@ class Asked:
     arms: str | None = None
     form: str | None = None
     fields: Mapping[str, str] = field(default_factory=dict)
+    range: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

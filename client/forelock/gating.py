@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shlex
 from collections.abc import Sequence
@@ -119,6 +120,8 @@ def _rows(asked_of: Client | Local, opened: Opened, asked: Asked) -> Rows:
     }
     if asked.margin is not None:
         body["margin"] = margin_of(asked.margin, binary=_binary(body))
+    if asked.range is not None:
+        body["range"] = range_of(asked.range)
     remarks = [*_order(names, opened, asked), *_remarks(surveys, section, asked)]
     return Rows(body, section, tuple(remarks))
 
@@ -176,6 +179,20 @@ def margin_of(text: str, *, binary: bool) -> Json:
         raise FileFault(f"the margin '{text}' is none: write 2pp, 0.02 or 0.5score")
     unit = _UNITS[found[2]] if found[2] else "proportion" if binary else "score"
     return {"value": float(found[1]), "unit": unit}
+
+
+def range_of(text: str) -> Json:
+    """`1..5` as the least and the greatest score there can be."""
+    ends = text.split("..")
+    try:
+        low, high = (float(each) for each in ends)
+    except ValueError:
+        low = high = math.nan
+    if not -math.inf < low < high < math.inf:
+        raise FileFault(
+            f"the range '{text}' is none: write the least and the greatest score there can be, as 1..5"
+        )
+    return {"low": low, "high": high}
 
 
 def _section(opened: Opened, asked: Asked) -> Json:

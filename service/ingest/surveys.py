@@ -290,7 +290,9 @@ class _Look:
     def _arm_of_promptfoo(self) -> str | None:
         """The first place that tells all the arms that any place tells apart."""
         counts = {path: len(self._paths[path]) for path in self._arms() if len(self._paths[path]) > 1}
-        return next((path for path in _ARM_NAMES if counts.get(path) == max(counts.values(), default=0)), None)
+        return next(
+            (path for path in _ARM_NAMES if counts.get(path) == max(counts.values(), default=0)), None
+        )
 
     def _section(self, ids: Sequence[str], clusters: Mapping[str, int]) -> Json:
         made: Json = {"format": self._form}

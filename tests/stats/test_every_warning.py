@@ -27,6 +27,7 @@ SHUFFLED = {
 LOOKS = {"method": "group_sequential", "looks": [25, 50, 75, 100], "order": "locked_seed"}
 WINNER = {**columns([(0, 1) if x < 0.6 else (1, 1) for x in RNG.random(100)]), **LOOKS}
 FAIR = {**columns([(0, 1) if x < 0.3 else (1, 0) if x < 0.6 else (1, 1) for x in RNG.random(100)]), **LOOKS}
+HALVES = {"baseline": [0.5, 0.0, 1.0], "candidate": [1.0, 0.5, 1.0]}
 AGREED = {"x": [0.1, 0.5, -0.3, 0.9], "y": [0.2, 0.4, -0.1, 0.7]}
 
 
@@ -148,6 +149,12 @@ CASES = {
         "pass-at-k",
         {"correct": [3, 4, 5], "attempts": 9, "k": [5]},
         {"correct": [3, 4, 5], "attempts": 10, "k": [5]},
+    ),
+    "RANGE_TAKEN": ("bounded-difference", HALVES, {**HALVES, "range": {"low": 0, "high": 1}}),
+    "UNSEEN_CLUSTERS": (
+        "bounded-difference",
+        grouped(MIXED * 10, 10),
+        {**grouped(MIXED * 10, 10), "unseen": "clusters"},
     ),
     "FEW_CLUSTERS": ("randomization", grouped(MIXED * 9, 9), grouped(MIXED * 10, 10)),
     "FEW_DISCORDANT": ("paired-bootstrap", table_of(50, 10, 9, 31), table_of(50, 10, 10, 30)),

@@ -27,6 +27,9 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--margin", help="the loss that would be accepted: 2pp, or 0.5score")
     parser.add_argument(
+        "--range", metavar="LOW..HIGH", help="the least and the greatest score there can be, e.g. 1..5"
+    )
+    parser.add_argument(
         "--cluster", metavar="NAME", help="where the file says what items share, e.g. conversation"
     )
     parser.add_argument("--metric", metavar="NAME", help="which measure, where the file has several")
@@ -62,7 +65,14 @@ def _gate(options: argparse.Namespace, asked_of: Client | Local) -> int:
 
     fields = dict(setting(each) for each in options.set)
     asked = Asked(
-        options.margin, options.metric, options.cluster, options.slice, options.arms, options.format, fields
+        options.margin,
+        options.metric,
+        options.cluster,
+        options.slice,
+        options.arms,
+        options.format,
+        fields,
+        options.range,
     )
     rows = rows_of(asked_of, options.inputs, asked)
     found = asked_of.compare({**rows.body, "alpha": options.alpha, "missing": options.missing})

@@ -13,6 +13,7 @@ from service.domain.rules.feeding import (
     build_request,
     design_of,
     margin_for,
+    parameter,
     parameters_model,
     read_parameters,
     takes_clusters,
@@ -21,6 +22,7 @@ from service.domain.rules.feeding import (
 from service.domain.rules.fields import shape_of
 from service.domain.rules.settings import Setting, Use, registered
 from service.errors import Fault, InvalidData
+from service.stats.shared.score_range import ScoreRange
 
 TRIAL_ITEMS, TRIAL_CLUSTERS, TRIAL_SECONDS = 48, 12, 0.05
 
@@ -34,6 +36,7 @@ def use_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
             *_endpoint(setting, use, where),
             *_runs(setting, use, where),
             *_amounts(setting, use, where),
+            *_range(setting, use, where),
         ]
         yield from fits
         yield from _clusters(setting, use, where)
@@ -132,6 +135,20 @@ def _amounts(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
     )
 
 
+def _range(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
+    """Bounds that know of losses not seen need to know how large one can be."""
+    endpoint, plan_use = setting.endpoint_of(use), use.test.plan
+    if endpoint is None or plan_use is None or endpoint.kind != "continuous" or endpoint.bounds is not None:
+        return
+    if plan_use.takes_range(lambda name: parameter(use.use, name)):
+        yield error(
+            "TEST_ENDPOINT",
+            where,
+            f"'{use.test.name}' needs the least and the greatest score of '{endpoint.id}': declare them as its "
+            "`bounds`, or name another test",
+        )
+
+
 def _other(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
     """A test that reads another endpoint than its hypothesis': the plan has it, and measures it there."""
     name, path = use.use.endpoint, f"tests[{use.index}].endpoint"
@@ -216,6 +233,9 @@ def _trial_design(plan: Plan, use: Use, endpoint: Endpoint, population: Populati
     design = design_of(plan, use.use, endpoint, small, TRIAL_ITEMS // TRIAL_CLUSTERS)
     if "bound" in design:
         design["bound"] = max(design["bound"], 2.0)
+    if "range" in design:
+        low, high = min(design["range"].low, 0.0), max(design["range"].high, 1.5)
+        design["range"] = ScoreRange(low=low, high=high)
     if "looks" in design and len(set(design["looks"])) < len(design["looks"]):
         design["looks"] = design["looks"][-1:]
     return design

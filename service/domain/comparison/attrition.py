@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from service.domain.comparison.claims import Claims, claims_of
 from service.domain.comparison.evidence import weigh
 from service.domain.comparison.pairing import Everything, Pairs
-from service.domain.comparison.records import Outcome
+from service.domain.comparison.records import Outcome, ScaleTaken
+from service.domain.comparison.scale import scale_of
 from service.stats.shared.common import Interval, StatWarning
+from service.stats.shared.score_range import ScoreRange
 from service.stats.shared.sentences import amount, level_text
 
 MOST = 0.05
@@ -49,6 +51,8 @@ class Attrition:
     """The same for the baseline."""
     margin: float | None
     alpha: float
+    scale: ScaleTaken | None
+    """Between what the outcomes of all items lie."""
     left_out: bool
     """The items are left out; else what is missing counts as 0."""
 
@@ -63,7 +67,7 @@ class Attrition:
         return self._of(self.in_favour)
 
     def _of(self, pairs: Pairs) -> Extreme:
-        evidence = weigh(pairs, self.margin, self.alpha)
+        evidence = weigh(pairs, self.margin, self.alpha, self.scale)
         delta = float((pairs.candidate - pairs.baseline).mean())
         return Extreme(delta, evidence.ci, claims_of(evidence, self.margin))
 
@@ -140,13 +144,13 @@ class Attrition:
 
 
 def attrition_of(
-    everything: Everything, margin: float | None, alpha: float, *, left_out: bool
+    everything: Everything, margin: float | None, alpha: float, declared: ScoreRange | None, *, left_out: bool
 ) -> Attrition | None:
-    """None where both arms have a result of every item."""
+    """None where both arms have a result of every item. What is missing lies between the ends of the declared range."""
     if len(everything.paired) == len(everything.item_ids):
         return None
-    low, high = everything.outcomes
+    low, high = everything.outcomes if declared is None else (declared.low, declared.high)
     has = np.array([[everything.has(arm, each) for arm in (0, 1)] for each in everything.item_ids])
     fail = not left_out
     worst, best = (everything.filled(ends, fail=fail) for ends in ((high, low), (low, high)))
-    return Attrition(has, worst, best, margin, alpha, left_out)
+    return Attrition(has, worst, best, margin, alpha, scale_of(worst, declared), left_out)

@@ -9,8 +9,9 @@ from service.domain.comparison.claims import claims_of
 from service.domain.comparison.evidence import Evidence, mean, weigh
 from service.domain.comparison.more import more_of
 from service.domain.comparison.pairing import Pairs, pair
-from service.domain.comparison.records import Comparison
+from service.domain.comparison.records import Comparison, ScaleTaken
 from service.domain.comparison.request import ComparisonRequest
+from service.domain.comparison.scale import scale_of, scale_text
 from service.domain.comparison.sentences import STATUS, next_step, sentence
 from service.stats.shared.common import Margin
 
@@ -24,9 +25,12 @@ def compare(request: ComparisonRequest) -> Comparison:
     pairs, unpaired, everything = pair(request)
     points = _in_points(pairs, request.margin)
     margin = _margin(request.margin, pairs, points=points)
-    found = weigh(pairs, margin, request.alpha)
+    scale = scale_of(pairs, request.range)
+    found = weigh(pairs, margin, request.alpha, scale)
     told = claims_of(found, margin)
-    missing = attrition_of(everything, margin, request.alpha, left_out=request.missing == "exclude_pair")
+    missing = attrition_of(
+        everything, margin, request.alpha, request.range, left_out=request.missing == "exclude_pair"
+    )
     claims = told if missing is None else missing.standing(told)
     delta = float((pairs.candidate - pairs.baseline).mean()) if pairs.n else None
     outcome = claims.outcome
@@ -37,8 +41,8 @@ def compare(request: ComparisonRequest) -> Comparison:
     if pairs.slices is not None:
         from service.domain.comparison.slices import slices_of  # most comparisons answer sooner without
 
-        slices = slices_of(pairs, margin, request.alpha, missing)
-    reasons = {**found.reasons, **_reasons(pairs, found, margin)}
+        slices = slices_of(pairs, margin, request.alpha, scale, missing)
+    reasons = {**found.reasons, **_reasons(pairs, found, margin, scale)}
     warnings = found.warnings
     if missing is not None:
         if told != claims:
@@ -47,7 +51,7 @@ def compare(request: ComparisonRequest) -> Comparison:
     answer = Comparison(
         outcome=outcome,
         sentence="",
-        rule=found.rule,
+        rule=found.rule if found.bounded is None else found.rule + scale_text(scale),
         next="",
         status=STATUS,
         delta=delta,
@@ -57,6 +61,7 @@ def compare(request: ComparisonRequest) -> Comparison:
         no_worse=claims.no_worse,
         worse=claims.worse,
         binary=pairs.n > 0 and pairs.binary,
+        scale=scale,
         points=points,
         baseline_mean=mean(pairs.baseline),
         candidate_mean=mean(pairs.candidate),
@@ -93,12 +98,14 @@ def _margin(margin: Margin | None, pairs: Pairs, *, points: bool) -> float | Non
     return float(margin.exact() if not pairs.n else margin.for_endpoint(binary=points))
 
 
-def _reasons(pairs: Pairs, found: Evidence, margin: float | None) -> dict[str, str]:
+def _reasons(pairs: Pairs, found: Evidence, margin: float | None, scale: ScaleTaken | None) -> dict[str, str]:
     reasons: dict[str, str] = {}
     if not pairs.n:
         reasons |= dict.fromkeys(("delta", "baseline_mean", "candidate_mean"), "no item is in both arms")
     if margin is None:
         reasons["margin"] = reasons["no_worse"] = "no margin was given"
+    if scale is None:
+        reasons["scale"] = "nothing tells how far scores can lie apart"
     if found.least_p is None:
         reasons["min_attainable_p"] = "no exact test was run"
     if found.n_clusters is None:

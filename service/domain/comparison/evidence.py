@@ -1,7 +1,8 @@
 """Which registered tests weigh a comparison, and which of their intervals decides.
 
-Right or wrong and independent: Tango's score interval (1998) and McNemar's exact test. Items in clusters: CR2 with
-Satterthwaite degrees of freedom and sign flips of the cluster sums. Scores: the exact bootstrap, and sign flips or t.
+Right or wrong and independent: Tango's score interval (1998) and McNemar's exact test. All else: bounds that know of
+losses too rare to have been seen (Gaffke 2005), in clusters beside CR2 with Satterthwaite degrees of freedom and sign
+flips of the cluster sums.
 """
 
 from __future__ import annotations
@@ -13,17 +14,17 @@ from typing import Any
 import numpy as np
 
 from service.domain.comparison.pairing import Pairs
-from service.domain.comparison.records import TestRun, Unit
+from service.domain.comparison.records import ScaleTaken, TestRun, Unit
 from service.errors import InvalidData
-from service.kernels.clusters import cluster_sums, codes_of
-from service.kernels.flip_interval import flip_interval
+from service.kernels.clusters import codes_of
+from service.kernels.moments import paired_differences
 from service.stats.shared import registry
+from service.stats.shared.bounded import Bounded
 from service.stats.shared.common import Interval, StatWarning
 from service.stats.shared.pairs import tabulate
 from service.stats.shared.registry import Service
 
-FEW = 30
-"""Clusters, or scores, below which sign flips have a say in the interval."""
+ALIKE = "every score is the same, so nothing tells how far others could lie apart"
 MOST_SECONDS = 60.0
 """Longest computation of one test, by its estimate."""
 _OF_CLUSTERS = ("FEW_CLUSTERS", "CAUTION", "UNEQUAL_CLUSTERS")
@@ -37,13 +38,15 @@ PAIRS_RULE = (
     "margin, and with fewer than 10 discordant items an exact test too."
 )
 CLUSTERS_RULE = (
-    "Items come in clusters: the CR2 interval with Satterthwaite degrees of freedom and sign flips of the cluster "
-    "sums. Below 30 clusters the wider of the two intervals decides, from 30 on CR2."
+    "Items come in clusters: at each end the furthest of three decides: Gaffke's bounds at the effective number of "
+    "items, the CR2 interval with Satterthwaite degrees of freedom, and sign flips of the cluster sums (up to 1,000 "
+    "clusters). A cluster that is lost as a whole, where none was seen to be, is not covered."
 )
 SCORES_RULE = (
-    "Outcomes are scores and items are taken as independent: the exact bootstrap beside sign flips of the differences "
-    "(below 30 items) or the t interval; the wider of the two decides."
+    "Outcomes are scores and items are taken as independent: Gaffke's bounds, which know of losses too rare to have "
+    "been seen."
 )
+OBSERVED_RULE = " The t interval has a say too: each end is the further of the two."
 BOTH_DIRECTIONS = (
     " Both directions are tested, each at half of alpha; no worse is tested before better, so neither needs a "
     "correction (closed testing: Morikawa & Yoshida 1995)."
@@ -71,15 +74,17 @@ class Evidence:
     least_p: float | None = None
     reasons: dict[str, str] = field(default_factory=dict)
     warnings: tuple[StatWarning, ...] = ()
+    bounded: Bounded | None = None
+    """What the interval rests on, where outcomes are no independent right and wrong."""
 
 
-def weigh(pairs: Pairs, margin: float | None, alpha: float) -> Evidence:
+def weigh(pairs: Pairs, margin: float | None, alpha: float, scale: ScaleTaken | None) -> Evidence:
     """Run the tests that fit the pairs; two pairs at least, or the interval is without ends."""
     if pairs.clusters is not None:
-        return _clusters(pairs, alpha)
-    if pairs.n and pairs.binary:
+        return _clusters(pairs, alpha, scale)
+    if pairs.n and scale is not None and scale.source == "binary":
         return _pairs(pairs, margin, alpha)
-    return _scores(pairs, alpha)
+    return _scores(pairs, alpha, scale)
 
 
 def _pairs(pairs: Pairs, margin: float | None, alpha: float) -> Evidence:
@@ -112,65 +117,58 @@ def _pairs(pairs: Pairs, margin: float | None, alpha: float) -> Evidence:
     )
 
 
-def _clusters(pairs: Pairs, alpha: float) -> Evidence:
+def _clusters(pairs: Pairs, alpha: float, scale: ScaleTaken | None) -> Evidence:
     labels = list(pairs.clusters or ())
     g = len(set(labels))
-    if g < 2:
+    if g < 2 or scale is None:
         why = (
             "all items are in one cluster, which says nothing about other clusters"
             if g
             else "nothing is paired"
         )
-        return _nothing(CLUSTERS_RULE, "clusters", alpha, g, why)
+        return _nothing(CLUSTERS_RULE, "clusters", alpha, g, why if g < 2 else ALIKE)
     body = {"baseline": pairs.baseline.tolist(), "candidate": pairs.candidate.tolist(), "clusters": labels}
-    return _flipped(pairs, body, labels, alpha, CLUSTERS_RULE, "clusters")
+    return _bounded(pairs, body, labels, alpha, CLUSTERS_RULE, scale)
 
 
-def _scores(pairs: Pairs, alpha: float) -> Evidence:
-    if pairs.n < 2:
+def _scores(pairs: Pairs, alpha: float, scale: ScaleTaken | None) -> Evidence:
+    if pairs.n < 2 or scale is None:
         why = "a single item is paired" if pairs.n else "nothing is paired"
-        return _nothing(SCORES_RULE, "items", alpha, pairs.n, why)
+        return _nothing(SCORES_RULE, "items", alpha, pairs.n, why if pairs.n < 2 else ALIKE)
     body = {"baseline": pairs.baseline.tolist(), "candidate": pairs.candidate.tolist()}
     labels = list(range(pairs.n))
-    return _flipped(pairs, {**body, "clusters": labels}, labels, alpha, SCORES_RULE, "items")
+    rule = SCORES_RULE + (OBSERVED_RULE if scale.source == "observed" else "")
+    return _bounded(pairs, {**body, "clusters": labels}, labels, alpha, rule, scale)
 
 
-def _flipped(
-    pairs: Pairs, body: dict[str, Any], labels: list[Any], alpha: float, rule: str, unit: Unit
+def _bounded(
+    pairs: Pairs, body: dict[str, Any], labels: list[Any], alpha: float, rule: str, scale: ScaleTaken
 ) -> Evidence:
-    """By units that are independent: the clusters, or the items themselves."""
+    """By bounds that know of losses too rare to be seen; beside them t and sign flips of independent units."""
+    unit: Unit = "items" if pairs.clusters is None else "clusters"
     level = {"alpha": alpha, "level": 1 - alpha}
+    asked = {**body, **level, "range": {"low": scale.low, "high": scale.high}}
+    if unit == "items":
+        del asked["clusters"]
+    answer, bounded_run = _run("bounded", asked, "gaffke" if unit == "items" else "furthest")
     robust, t_run = _run("clustered", {**body, **level, "method": "cr2_t"}, "cr2_t")
     flips, flip_run = _run("clustered", {**body, **level, "method": "sign_flip"}, "sign_flip")
-    groups = cluster_sums(pairs.candidate - pairs.baseline, codes_of(labels))
-    units, spread = groups.n_clusters, robust.analysis.se
-    rivals = [_named(robust.analysis.ci, "cr2_t" if unit == "clusters" else "t")]
-    runs = [t_run, flip_run.model_copy(update={"ci": None})]
-    if units < FEW:
-        low, high = flip_interval(groups.sums, groups.sizes, alpha / 2)
-        rivals.append(Interval(low=low, high=high, level=1 - alpha, method="sign_flip"))
-        runs[1] = flip_run.model_copy(update={"ci": rivals[1]})
-    if unit == "items":
-        columns = {key: body[key] for key in ("baseline", "candidate")}
-        resampled, run = _run("resampled", {**columns, **level, "alternative": "two-sided"}, "percentile")
-        rivals = [_named(resampled.analysis.ci, "bootstrap"), rivals[-1]]
-        runs.append(run)
-    elif units >= FEW:
-        rivals = rivals[:1]
+    units, spread = len(set(labels)), robust.analysis.se
     reasons: dict[str, str] = {}
-    ci = max(rivals, key=_width)
-    if spread == 0:
+    ci = answer.analysis.ci
+    if unit == "items" and scale.source == "observed":
+        ci = _furthest(ci, robust.analysis.ci)
+    if unit == "clusters" and 2.0**-units >= alpha / 2:
         ci = Interval(low=None, high=None, level=1 - alpha, method=ci.method)
-        reasons["ci"] = f"the differences of the {unit} do not vary, so their spread measures nothing"
-    elif ci.low is None:
         reasons["ci"] = f"{units} {unit} are too few for sign flips to reject any difference at this level"
-    silent = _OF_CLUSTERS if unit == "items" else ()
-    warnings = {each.code: each for each in (*robust.warnings, *flips.warnings)}
+    silent = _OF_CLUSTERS if unit == "items" else ("UNSEEN_CLUSTERS",)
+    warnings = {each.code: each for each in (*answer.warnings, *robust.warnings, *flips.warnings)}
+    codes = None if pairs.clusters is None else codes_of(labels)
     return Evidence(
         rule=rule + BOTH_DIRECTIONS,
         unit=unit,
         ci=ci,
-        tests=tuple(runs),
+        tests=(bounded_run, t_run, flip_run.model_copy(update={"ci": None})),
         differs=True,
         loss_excluded=True,
         se=spread or None,
@@ -180,7 +178,16 @@ def _flipped(
         least_p=flips.analysis.min_attainable_p,
         reasons=reasons,
         warnings=tuple(each for code, each in warnings.items() if code not in silent),
+        bounded=Bounded(paired_differences(pairs.baseline, pairs.candidate), codes, scale.high - scale.low),
     )
+
+
+def _furthest(one: Interval, other: Interval) -> Interval:
+    """Each end the further of two; one without ends has none to add."""
+    if one.low is None or one.high is None or other.low is None or other.high is None:
+        return one
+    ends = {"low": min(one.low, other.low), "high": max(one.high, other.high)}
+    return one.model_copy(update={**ends, "method": "furthest"})
 
 
 def _nothing(rule: str, unit: Unit, alpha: float, units: int, why: str) -> Evidence:
@@ -213,14 +220,6 @@ def _run(service: Service, body: dict[str, Any], method: str) -> tuple[registry.
         ci=found.analysis.ci,
     )
     return found, line
-
-
-def _named(ci: Interval, method: str) -> Interval:
-    return ci.model_copy(update={"method": method})
-
-
-def _width(ci: Interval) -> float:
-    return math.inf if ci.low is None or ci.high is None else ci.high - ci.low
 
 
 def mean(values: np.ndarray[Any, np.dtype[np.float64]]) -> float | None:

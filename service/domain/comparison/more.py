@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 
+from scipy import special
+
 from service.domain.comparison.evidence import TIE, Evidence
 from service.domain.comparison.records import Claim, More
 from service.kernels.power import smallest_n, t_power
+from service.stats.shared.bounded import Bounded
 
 MOST = 10_000_000
 
@@ -14,29 +17,30 @@ MOST = 10_000_000
 def more_of(
     found: Evidence, delta: float, margin: float | None, alpha: float, power: float
 ) -> tuple[More, ...]:
-    """What would tell, by the noncentral t with the observed spread.
+    """What would tell, by the noncentral t with the observed spread, and by the bounds that know of what was not seen.
 
     For no difference, and for the observed one. Only sizes beyond the present ones are named.
     """
-    if found.se is None or found.units < 1:
+    if found.units < 1 or (found.se is None and found.bounded is None):
         return ()
     asked: list[tuple[Claim, bool, float]] = []
     if margin is not None:
-        asked.append(("no_worse", False, margin))
+        asked.append(("no_worse", False, -margin))
         if delta > -margin and abs(delta) > TIE:
-            asked.append(("no_worse", True, delta + margin))
+            asked.append(("no_worse", True, -margin))
     if abs(delta) > TIE:
-        asked.append(("better", True, delta) if delta > 0 else ("worse", True, -delta))
+        asked.append(("better" if delta > 0 else "worse", True, 0.0))
     told = []
-    for claim, observed, distance in asked:
-        total = _total(found, distance, alpha / 2, power)
+    for claim, observed, against in asked:
+        truth = delta if observed else 0.0
+        total = _total(found, truth, against, alpha / 2, power)
         if total is None or total <= found.units:
             continue
         told.append(
             More(
                 claim=claim,
                 assuming="observed_difference" if observed else "no_difference",
-                truth=delta if observed else 0.0,
+                truth=truth,
                 total=total,
                 more=total - found.units,
                 power=power,
@@ -45,8 +49,15 @@ def more_of(
     return tuple(told)
 
 
-def _total(found: Evidence, distance: float, tail: float, power: float) -> int | None:
-    """The smallest number of units with that power against a difference `distance` beyond the bound."""
+def _total(found: Evidence, truth: float, against: float, tail: float, power: float) -> int | None:
+    """The smallest number of units that shows the truth to lie beyond `against`, with that power."""
+    total = 2 if found.se is None else _by_t(found, abs(truth - against), tail, power)
+    if total is None or found.bounded is None:
+        return total
+    return _by_bounds(found, found.bounded, total, truth, against, tail, power)
+
+
+def _by_t(found: Evidence, distance: float, tail: float, power: float) -> int | None:
     spread = (found.se or 0.0) * math.sqrt(found.units)
     share = found.df / max(found.units - 1, 1)  # of the degrees of freedom that units of one size would have
     least = max(2, math.ceil(math.log2(1 / tail))) if found.unit == "clusters" else 2
@@ -56,3 +67,29 @@ def _total(found: Evidence, distance: float, tail: float, power: float) -> int |
 
     total, _ = smallest_n(power_at, power, least, MOST, lambda _units: 0)
     return total
+
+
+def _by_bounds(
+    found: Evidence, bounded: Bounded, least: int, truth: float, against: float, tail: float, power: float
+) -> int | None:
+    """The smallest number, from `least` on, at which the bounds of such data hold even where their mean falls short.
+
+    Short by as much as it does with chance 1 - power. Where no loss was seen that is the number which rules out
+    those that were not.
+    """
+    spread = (found.se or 0.0) * math.sqrt(found.units)
+    short = math.copysign(float(special.ndtri(power)) * spread, against - truth)
+
+    def shows(units: int) -> bool:
+        mean = truth + short / math.sqrt(units)
+        return bounded.p_of_more(mean, units / found.units, against) < tail
+
+    low, high = least - 1, max(least, 2)
+    while not shows(high):
+        if high >= MOST:
+            return None
+        low, high = high, min(2 * high, MOST)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if shows(middle) else (middle, high)
+    return high

@@ -90,6 +90,17 @@ class Slices(Record):
     )
 
 
+class ScaleTaken(Record):
+    """Between what scores are taken to lie: no item can lose or gain more than from end to end."""
+
+    low: float
+    high: float
+    source: Literal["declared", "binary", "unit", "observed"] = Field(
+        description="`declared`; `binary`: outcomes are 0 and 1; `unit`: all lie between 0 and 1; `observed`: "
+        "the least and the greatest seen. A loss beyond is not covered."
+    )
+
+
 class Comparison(Record):
     """Two arms on the same items: what the interval carries, and no more."""
 
@@ -105,6 +116,9 @@ class Comparison(Record):
     no_worse: bool | None = Field(description="It lies above -margin; null: there is no margin.")
     worse: bool = Field(description="It lies below 0 and the test agrees.")
     binary: bool = Field(description="Every outcome is 0 or 1.")
+    scale: ScaleTaken | None = Field(
+        None, description="Between what scores are taken to lie; null: nothing tells."
+    )
     points: bool = Field(description="Differences are of proportions, and told in percentage points.")
     baseline_mean: float | None
     candidate_mean: float | None

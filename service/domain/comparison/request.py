@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from service.domain.faults import Faults
 from service.stats.shared.common import MAX_ITEMS, Finite, Margin, Request
+from service.stats.shared.score_range import RangeField
 
 Missing = Literal["exclude_pair", "fail"]
 ItemId = Annotated[str, Field(min_length=1, max_length=512)]
@@ -56,6 +57,11 @@ class ComparisonRequest(Request):
     )
     alpha: Annotated[float, Field(ge=1e-6, le=0.5, allow_inf_nan=False)] = Field(
         0.05, description="Two-sided level; each direction is tested at half of it, a proportion."
+    )
+    range: RangeField = Field(
+        None,
+        description="Least and greatest score there can be; null: 0 and 1 where every score lies between them, else "
+        "what both arms span.",
     )
     missing: Missing = Field(
         "exclude_pair",

@@ -10,7 +10,7 @@ from service.domain.comparison.attrition import Attrition
 from service.domain.comparison.claims import Claims, claims_of
 from service.domain.comparison.evidence import TIE, Evidence, weigh
 from service.domain.comparison.pairing import Pairs
-from service.domain.comparison.records import SliceResult, Slices
+from service.domain.comparison.records import ScaleTaken, SliceResult, Slices
 from service.kernels.clusters import codes_of
 from service.kernels.moments import paired_differences
 from service.stats.shared import registry
@@ -19,7 +19,13 @@ from service.stats.shared.slicing import lean, overall, reversal_of, standings
 from service.stats.shared.slicing import weigh as against_margin
 
 
-def slices_of(pairs: Pairs, margin: float | None, alpha: float, missing: Attrition | None = None) -> Slices:
+def slices_of(
+    pairs: Pairs,
+    margin: float | None,
+    alpha: float,
+    scale: ScaleTaken | None,
+    missing: Attrition | None = None,
+) -> Slices:
     """Smallest names first. A slice passes by its interval, and fails by a test of a loss beyond the margin."""
     every_name = sorted({each for each in pairs.slices or () if each is not None})
     names = every_name[:MOST_SLICES]
@@ -27,18 +33,19 @@ def slices_of(pairs: Pairs, margin: float | None, alpha: float, missing: Attriti
     left_out = []
     for name in names:
         part = pairs.of_slice(name)
-        found = weigh(part, margin, alpha)
+        found = weigh(part, margin, alpha, scale)
         if found.tests and part.n > 1:
             told.append((name, part, found))
         else:
             left_out.append(name)
     adjusted = _holm([found.tests[0].p_value for _, _, found in told])
+    limit = None if scale is None else scale.high - scale.low
     claimed = [claims_of(found, margin) for _, _, found in told]
     if missing is not None:
         claimed = [
             missing.of_slice(name).standing(each) for (name, _, _), each in zip(told, claimed, strict=True)
         ]
-    standing = _standings([(part, found) for _, part, found in told], claimed, margin, alpha)
+    standing = _standings([(part, found) for _, part, found in told], claimed, margin, alpha, limit)
     results = tuple(
         _slice(name, part, found, claims, p, alpha, stands)
         for (name, part, found), claims, p, stands in zip(told, claimed, adjusted, standing, strict=True)
@@ -56,7 +63,8 @@ def slices_of(pairs: Pairs, margin: float | None, alpha: float, missing: Attriti
     }
     spans = len(inside) > len({cluster for cluster, _ in inside})
     leans = [
-        lean(_difference(part), _codes(part), by_score=_by_score(part, found)) for _, part, found in told
+        lean(_difference(part), _codes(part), by_score=_by_score(part, found), limit=limit)
+        for _, part, found in told
     ]
     return Slices(
         none_worse=None if outcome is None else outcome == "pass",
@@ -68,18 +76,23 @@ def slices_of(pairs: Pairs, margin: float | None, alpha: float, missing: Attriti
 
 
 def _standings(
-    told: Sequence[tuple[Pairs, Evidence]], claimed: Sequence[Claims], margin: float | None, alpha: float
+    told: Sequence[tuple[Pairs, Evidence]],
+    claimed: Sequence[Claims],
+    margin: float | None,
+    alpha: float,
+    limit: float | None,
 ) -> list[Standing | None]:
     """Of every slice against the margin: shown by the interval that is printed; failing after Holm's correction.
 
-    A loss that the printed interval does not show is not said: of scores that interval may be the bootstrap's.
+    A loss that the printed interval does not show is not said.
     """
     if margin is None:
         return [None] * len(told)
     losses = []
     for (part, found), claims in zip(told, claimed, strict=True):
         score = _by_score(part, found)
-        tested = against_margin(_difference(part), _codes(part), margin, alpha / 2, by_score=score)
+        difference, codes = _difference(part), _codes(part)
+        tested = against_margin(difference, codes, margin, alpha / 2, by_score=score, limit=limit)
         withheld = claims_of(found, margin).worse and not claims.worse
         beyond = not withheld and found.ci.high is not None and found.ci.high < -margin - TIE
         losses.append(tested.p_loss if beyond else None)
@@ -88,7 +101,8 @@ def _standings(
 
 
 def _by_score(part: Pairs, found: Evidence) -> bool:
-    return found.unit == "items" and part.binary and part.clusters is None
+    """Right or wrong, and independent."""
+    return found.bounded is None and part.clusters is None
 
 
 def _difference(part: Pairs) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

@@ -17,12 +17,14 @@ from service.stats.shared import registry
 from service.stats.shared.common import Margin, Request
 from service.stats.shared.plan_use import InOrder, Layout
 from service.stats.shared.registry import StatTest
+from service.stats.shared.score_range import ScoreRange
 
 DATA_FIELDS = frozenset(
     {
         "baseline",
         "candidate",
         "clusters",
+        "range",
         "values",
         "both_correct",
         "only_baseline",
@@ -133,13 +135,14 @@ def _takes_margin(test: StatTest[Any, Any], use: TestUse) -> bool:
 def design_of(
     plan: Plan, use: TestUse, endpoint: Endpoint, population: Population, largest: int | None
 ) -> dict[str, Any]:
-    """What the plan says of a sequential test: its looks, and the scale its bets need.
+    """What the plan says of a sequential test: its looks, and the scale its bets need; of others their range.
 
     `largest` is the size of the population's largest cluster.
     """
-    ordered = ordered_of(registry.find(use.test, use.version))
+    test = registry.find(use.test, use.version)
+    ordered = ordered_of(test)
     if ordered is None:
-        return {}
+        return _range_of(test, use, endpoint)
     looks, spending = None, "obrien_fleming"
     if isinstance(plan.stopping, GroupSequential) and plan.stopping.looks is not None:
         looks = look_units(population, plan.stopping.looks)
@@ -149,6 +152,16 @@ def design_of(
         length = endpoint.bounds.high - endpoint.bounds.low
     clusters = None if population.clusters is None else largest
     return ordered.design(use.parameters, Layout(looks, spending, length, clusters))
+
+
+def _range_of(test: StatTest[Any, Any], use: TestUse, endpoint: Endpoint) -> dict[str, Any]:
+    """The least and greatest value of the endpoint, for a test that needs them."""
+    if test.plan is None or not test.plan.takes_range(lambda name: parameter(use, name)):
+        return {}
+    if endpoint.kind == "binary":
+        return {"range": ScoreRange(low=0.0, high=1.0)}
+    bounds = endpoint.bounds
+    return {} if bounds is None else {"range": ScoreRange(low=bounds.low, high=bounds.high)}
 
 
 def margin_for(sesoi: Margin, endpoint: Endpoint, binary_values: bool) -> Margin:

@@ -169,6 +169,8 @@ class PlanUse:
     """Its answer depends on the differences of items alone: items equal in both arms are alike to it."""
     takes: Literal["values", "runs"] = "values"
     """What it is given of an item: one value, into which replicates collapse, or its runs, each with its judgements."""
+    takes_range: Callable[[Parameter], bool] = lambda _parameter: False
+    """Asked with these parameters it needs the range of the scores: the endpoint's bounds."""
     positive: bool = False
     """It judges endpoints of amounts: those that a plan says are positive."""
     example: Mapping[str, Any] = field(default_factory=dict)

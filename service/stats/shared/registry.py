@@ -55,10 +55,10 @@ class Answer(BaseModel, Generic[A]):
     provenance: Provenance
 
 
-Service = Literal["fourfold", "family", "clustered", "margin", "resampled", "ranked"]
+Service = Literal["fourfold", "family", "clustered", "margin", "resampled", "ranked", "bounded"]
 """What the service itself asks a test for: the difference that a fourfold table from elsewhere shows, to correct the
 p-values of a family, the difference of items in clusters, a difference against a margin, that of scores by resampling,
-or the order of several arms."""
+the order of several arms, or the difference of scores that have a least and a greatest value."""
 
 SERVED_BY: Mapping[Service, str] = {
     "fourfold": "mcnemar",
@@ -67,6 +67,7 @@ SERVED_BY: Mapping[Service, str] = {
     "margin": "equivalence",
     "resampled": "paired-bootstrap",
     "ranked": "leaderboard",
+    "bounded": "bounded-difference",
 }
 """The test for each, which says so itself in `serves`."""
 

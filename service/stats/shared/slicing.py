@@ -3,7 +3,8 @@
 "No slice loses the margin" takes every slice and needs no correction (intersection-union: Berger 1982, Technometrics
 24:295). That some slice does lose more is said after Holm's correction, and so is a claim of a single slice. Right or
 wrong and independent: Tango's score test at the margin, with fewer than 10 discordant items an exact one beside it.
-All else: CR2 t of the clusters' (or the items') differences; below 30 of them sign flips too, and the larger p.
+All else: CR2 t of the clusters' (or the items') differences; below 30 of them sign flips too, and the larger p. Where
+scores have a range, the bounds that know of losses too rare to be seen (`bounded`) beside them, and the larger p.
 Gail and Simon's test takes every slice's z from such p-values of no difference. The difference over its error would do
 for large slices alone: of two slices with 5 clusters each it finds a false change of sides 8 times in 100.
 """
@@ -18,13 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from service.kernels.clusters import cluster_sums, robust_errors
+from service.kernels.clusters import ClusterSums, cluster_sums, robust_errors
 from service.kernels.flip_interval import flip_interval, flip_tail
 from service.kernels.multiplicity import holm
 from service.kernels.paired_exact import SPARSE, exact_p_below
 from service.kernels.reversal import LEAST, of_sides
 from service.kernels.t_distribution import t_tail
 from service.kernels.two_one_sided import by_t, by_tango
+from service.stats.shared.bounded import Bounded
 from service.stats.shared.pairs import floored
 from service.stats.shared.sliced import Reversal, Standing
 
@@ -50,9 +52,18 @@ class Evidence:
 
 
 def weigh(
-    difference: Floats, codes: NDArray[np.int64], margin: float, alpha: float, *, by_score: bool
+    difference: Floats,
+    codes: NDArray[np.int64],
+    margin: float,
+    alpha: float,
+    *,
+    by_score: bool,
+    limit: float | None = None,
 ) -> Evidence:
-    """A slice's differences (n,) in the good direction, by cluster; `by_score` for -1, 0 and 1 of single items."""
+    """A slice's differences (n,) in the good direction, by cluster; `by_score` for -1, 0 and 1 of single items.
+
+    `limit`: the largest difference an item can have; None where scores have no range.
+    """
     n = len(difference)
     if n == 0:
         return Evidence(None, None, None, None, None, "no item is left")
@@ -64,8 +75,11 @@ def weigh(
         why = "a single cluster says nothing of others" if n > 1 else "a single item shows no spread"
         return Evidence(better, None, None, None, None, why)
     error = robust_errors(groups)["cr2"]
+    bounded = None if limit is None else _bounded(difference, codes, groups, limit)
     if error.se <= 1e-12 * float(np.abs(difference).max(initial=0.0)):
-        return Evidence(better, None, None, None, None, FLAT)
+        if bounded is None:
+            return Evidence(better, None, None, None, None, FLAT)
+        return Evidence(better, *bounded.ends(alpha), bounded.p_above(-margin), bounded.p_below(-margin))
     t = by_t(better, error.se, error.df, margin, alpha)
     low: float | None = t.low
     high: float | None = t.high
@@ -76,7 +90,17 @@ def weigh(
         high = None if ends[1] is None else max(t.high, ends[1])
         p = max(p, flip_tail(groups.sums, groups.sizes, -margin))
         p_loss = max(p_loss, flip_tail(-groups.sums, groups.sizes, margin))
+    if bounded is not None:
+        least, most = bounded.ends(alpha)
+        low = None if low is None else min(low, least)
+        high = None if high is None else max(high, most)
+        p, p_loss = max(p, bounded.p_above(-margin)), max(p_loss, bounded.p_below(-margin))
     return Evidence(better, low, high, p, p_loss)
+
+
+def _bounded(difference: Floats, codes: NDArray[np.int64], groups: ClusterSums, limit: float) -> Bounded:
+    """Items that are clusters of their own are independent."""
+    return Bounded(difference, codes if groups.n_clusters < len(difference) else None, limit)
 
 
 def weigh_counts(only_candidate: int, only_baseline: int, n: int, margin: float, alpha: float) -> Evidence:
@@ -100,7 +124,9 @@ class Lean:
     below: float
 
 
-def lean(difference: Floats, codes: NDArray[np.int64], *, by_score: bool) -> Lean | None:
+def lean(
+    difference: Floats, codes: NDArray[np.int64], *, by_score: bool, limit: float | None = None
+) -> Lean | None:
     """Of a slice's differences (n,), weighed as against a margin; None where they do not vary."""
     if len(difference) < 2:
         return None
@@ -122,6 +148,9 @@ def lean(difference: Floats, codes: NDArray[np.int64], *, by_score: bool) -> Lea
         if groups.n_clusters < FEW:
             above = max(above, flip_tail(groups.sums, groups.sizes, 0.0))
             below = max(below, flip_tail(-groups.sums, groups.sizes, 0.0))
+        if limit is not None:
+            bounded = _bounded(difference, codes, groups, limit)
+            above, below = max(above, bounded.p_above(0.0)), max(below, bounded.p_below(0.0))
     return Lean(_normal(above), _normal(below))
 
 

@@ -8,7 +8,7 @@ from service.domain.comparison.records import Comparison
 from service.domain.wording.wording import Shown, lint_wording
 
 CLAIMS = {"better": "Better: ", "no_worse": "No worse: ", "worse": "Worse: ", "cannot_tell": "Cannot tell: "}
-_PRINTED = re.compile(r"interval ([+-]?[\d.e-]+)(?: pp)? to ([+-]?[\d.e-]+)(?: pp)?;")
+_PRINTED = re.compile(r"interval ([+-]?[\d.e+-]+)(?: pp)? to ([+-]?[\d.e+-]+)(?: pp)?;")
 
 
 def check(found: Comparison) -> None:

@@ -1,0 +1,44 @@
+"""Between what the scores of a comparison are taken to lie, and what that leaves open."""
+
+from __future__ import annotations
+
+from service.domain.comparison.pairing import Pairs
+from service.domain.comparison.records import ScaleTaken
+from service.stats.shared.score_range import ScoreRange, lies_in_unit
+
+
+def scale_of(pairs: Pairs, declared: ScoreRange | None) -> ScaleTaken | None:
+    """Declared; else 0 and 1 where every score lies between them; else what both arms' scores span.
+
+    None where nothing tells how far scores can lie apart: all are alike, or none is paired.
+
+    Raises:
+        InvalidData: a score outside the declared range.
+    """
+    columns = {"baseline": pairs.baseline, "candidate": pairs.candidate}
+    if declared is not None:
+        declared.require(columns)
+    if pairs.n and pairs.binary and (declared is None or (declared.low, declared.high) == (0, 1)):
+        return ScaleTaken(low=0.0, high=1.0, source="binary")
+    if declared is not None:
+        return ScaleTaken(low=declared.low, high=declared.high, source="declared")
+    if not pairs.n:
+        return None
+    if lies_in_unit(*columns.values()):
+        return ScaleTaken(low=0.0, high=1.0, source="unit")
+    low = min(float(values.min()) for values in columns.values())
+    high = max(float(values.max()) for values in columns.values())
+    return ScaleTaken(low=low, high=high, source="observed") if low < high else None
+
+
+def scale_text(scale: ScaleTaken | None) -> str:
+    """What was taken, as a sentence with a space before it; nothing to say of right and wrong."""
+    if scale is None or scale.source == "binary":
+        return ""
+    ends = f"{scale.low:.10g} and {scale.high:.10g}"
+    if scale.source == "declared":
+        return f" Scores lie between {ends}, as declared."
+    beyond = "a loss beyond is not covered (--range LOW..HIGH declares what scores can be)."
+    if scale.source == "unit":
+        return f" Every score lies between 0 and 1, taken as the ends of their range: {beyond}"
+    return f" The least and the greatest score seen, {ends}, are taken as the ends of their range: {beyond}"
