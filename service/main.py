@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from service.actions.coverage import Rebuilt
     from service.actions.signer import Signer
     from service.jobs.delivering import Delivering
+    from service.jobs.outgoing import OutgoingProcess
     from service.jobs.runner import Runner
     from service.jobs.witnessing import Witnessing
     from service.publish.http import Outgoing
@@ -178,7 +179,7 @@ def build_runner(settings: Settings) -> Runner:
     from service.wake import Alarm
 
     threads = settings.runner_threads or settings.workers_of_pool + 2
-    database = Database(settings.runner_url, pool_size=threads + 4 + settings.calls_out)
+    database = Database(settings.runner_url, pool_size=threads + 4)
     try:
         wait_for(database, sys.stderr.write)
         schema.require_current(database.engine)
@@ -204,10 +205,42 @@ def build_runner(settings: Settings) -> Runner:
         ),
         alarm=Alarm(settings.runner_socket),
         settings=settings,
-        witnessing=_witnessing(settings, database),
-        delivering=_delivering(settings, database, keyring),
+        outgoing=_outgoing(settings, database),
         tracing=_tracing(settings, "forelock-runner", database),
     )
+
+
+def _outgoing(settings: Settings, database: Database) -> OutgoingProcess:
+    """The process that calls the outside, once there is anything to call it for."""
+    from service.jobs.outgoing import OutgoingProcess
+    from service.store import deliveries
+
+    asks = (
+        _witnessing(settings, database) is not None
+    )  # a setting that cannot be used is told before any job begins
+
+    def is_wanted() -> bool:
+        if asks:
+            return True
+        with database.read() as session:
+            return deliveries.is_due(session, clock.now(session))
+
+    return OutgoingProcess(settings, is_wanted)
+
+
+def run_outgoing() -> None:
+    """Send and ask for as long as the runner is there that started this process."""
+    from service.jobs import outgoing
+    from service.jobs.delivering import SENDERS
+    from service.logs import configure
+
+    configure()
+    settings = outgoing.received_settings()
+    database = Database(settings.runner_url, pool_size=SENDERS + 2)
+    wait_for(database, sys.stderr.write)
+    delivering = _delivering(settings, database, _keyring(settings, private=True))
+    witnessing = _witnessing(settings, database)
+    outgoing.serve([delivering] if witnessing is None else [delivering, witnessing])
 
 
 def _delivering(settings: Settings, database: Database, keyring: Keyring) -> Delivering:
@@ -402,6 +435,8 @@ def _main(arguments: list[str]) -> int:
             serve_api(Settings(), int(descriptor))
         case ["runner"]:
             run_runner(Settings())
+        case ["outgoing"]:
+            run_outgoing()
         case ["prepare" | "runner" as role, given, report]:
             follow_parent(lambda: os._exit(1))
             settings = _prepared(given, int(report), runner=role == "runner")

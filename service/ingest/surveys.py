@@ -25,7 +25,7 @@ from service.ingest.harnesses.files import Files
 from service.ingest.harnesses.limits import shown
 from service.ingest.harnesses.opening import open_files
 from service.ingest.harnesses.rows import Collector, targets
-from service.ingest.harnesses.samples import Reader, Sample, look_up, look_up_id
+from service.ingest.harnesses.samples import Reader, Sample, bounded, look_up, look_up_id
 from service.ingest.table_columns import NO_VALUE, OWN_ARM, WORDS, max_arms, taken
 
 Json = dict[str, Any]
@@ -86,7 +86,7 @@ def survey(files: Files, form: str) -> Json:
     """
     reader = open_files(form, files)
     look = _Look(form)
-    for sample in reader.samples():
+    for sample in bounded(reader.samples()):
         look.at(sample)
     return look.told(reader)
 

@@ -31,7 +31,7 @@ log = logging.getLogger("forelock.deliveries")
 
 LOOK_SECONDS = 2.0
 SENDERS = 4
-"""Deliveries that one runner sends side by side."""
+"""Deliveries that one runner sends side by side; the last of them is for a project that has none under way."""
 LEASE = timedelta(minutes=5)
 """Longer than all calls of one delivery may take together."""
 WAITS = tuple(timedelta(seconds=each) for each in (5, 30, 120, 600, 1800, 3600, 10_800, 21_600, 43_200))
@@ -119,13 +119,13 @@ class Delivering:
                 self._free.release()
         if due is None:
             return False
+        with self._guard:
+            self._busy[due.project_id] += 1
         # Not waited for at the end: a call to the outside may take its time, and what is cut off is sent again.
         threading.Thread(target=self._hold, args=(due,), name="delivery", daemon=True).start()
         return True
 
     def _hold(self, due: Due) -> None:
-        with self._guard:
-            self._busy[due.project_id] += 1
         try:
             self._deliver(due)
         except Exception as error:  # noqa: BLE001 - the lease runs out, and it is sent again
@@ -141,8 +141,10 @@ class Delivering:
                 return None
         with self._guard:
             busy = [project for project, count in self._busy.items() if count]
+            is_last = sum(self._busy.values()) >= SENDERS - 1
         with self._database.write() as session:
-            return deliveries.claim(session, busy=busy, now=clock.now(session), lease=LEASE)
+            now = clock.now(session)
+            return deliveries.claim(session, busy=busy, others_only=is_last, now=now, lease=LEASE)
 
     def _deliver(self, due: Due) -> None:
         if not self._is_ready(due):

@@ -37,8 +37,7 @@ from service.store.jobs import Job
 from service.wake import Alarm
 
 if TYPE_CHECKING:
-    from service.jobs.delivering import Delivering
-    from service.jobs.witnessing import Witnessing
+    from service.jobs.outgoing import OutgoingProcess
     from service.tracing import Tracing
 
 log = logging.getLogger("forelock.runner")
@@ -69,8 +68,7 @@ class Runner:
         alarm: Alarm,
         settings: Settings,
         watch: job_leases.Watch | None = None,
-        witnessing: Witnessing | None = None,
-        delivering: Delivering | None = None,
+        outgoing: OutgoingProcess | None = None,
         tracing: Tracing | None = None,
     ) -> None:
         self._database, self._pool, self._alarm, self._settings = database, pool, alarm, settings
@@ -91,7 +89,7 @@ class Runner:
         self._tidied = time.monotonic()
         self._watch = watch or job_leases.Watch()
         self._tracing = tracing
-        self._outside = {"witness": witnessing, "deliveries": delivering}
+        self._outgoing = outgoing
         rest = self._stopping.wait
         self._no_database = Absence(database.why, "the database answers again", rest)
         self._no_pool = Absence(
@@ -105,10 +103,12 @@ class Runner:
 
     def run(self) -> None:
         """Work until `stop`; a database that is away is waited for."""
-        for name, each in self._outside.items():
-            # Not waited for at the end: a call to the outside may take its time, and whatever it brings is asked again.
-            if each is not None:
-                threading.Thread(target=each.run, args=(self._stopping,), name=name, daemon=True).start()
+        outgoing = None
+        if self._outgoing is not None:
+            outgoing = threading.Thread(
+                target=self._outgoing.run, args=(self._stopping,), name="outgoing", daemon=True
+            )
+            outgoing.start()
         try:
             with ThreadPoolExecutor(self._threads, thread_name_prefix="job") as threads:
                 while not self._stopping.is_set():
@@ -122,6 +122,9 @@ class Runner:
                     if not started and not self._stopping.is_set():
                         self._alarm.wait(self._settings.runner_poll_seconds)
         finally:
+            if outgoing is not None:
+                self._stopping.set()
+                outgoing.join(TICK_SECONDS * 50)
             self.close()
 
     def close(self) -> None:

@@ -46,6 +46,10 @@ CODES: Mapping[str, str] = {
         "请增加题目,或用 `assumptions` 缩小范围。"
     ),
     "MANIFEST_MISMATCH": "计划与题目清单不一致。请修改其中之一。",
+    "MARGIN_DIFFERS": (
+        "检验所用的界限与 SESOI 或陈述中的数值不同。请处处写同一个数值(检验不另设 `margin` 时取 SESOI),或在该检验的 "
+        "`margin_reason` 中说明原因并确认知悉。"
+    ),
     "MISSING_MANIFEST": "锁定之前须提交题目清单。",
     "MISSING_SECTION": "计划缺少必需的部分。请补上。",
     "MULTIPLICITY": "规则与所选的多重比较策略不相容。请修改规则,或换一种策略。",

@@ -87,7 +87,7 @@ def _cost(request: MannWhitneyRequest) -> float:
 SHOWS: shows.Shows = {
     # the shift and the order of runs can point the other way than the difference of means
     "ci": shows.Covers(shows.by_level, around=False),
-    "p_value": shows.PValue(shows.against_zero, fixes=lambda _: False),
+    "p_value": shows.PValue(shows.against_zero, fixes=lambda _: False, lean=("rank_biserial",)),
     **shows.no_meaning(
         "delta", "u", "u_baseline", "z", "common_language", "rank_biserial", "min_attainable_p"
     ),
@@ -113,7 +113,11 @@ def _least_p(extent: Extent, parameter: shows.Parameter) -> Least:
     example={"baseline": [73.0, 75.0, 77.0, 74.0, 76.0], "candidate": [85.0, 87.0, 86.0, 88.0, 84.0]},
     cost=_cost,
     plan=PlanUse(
-        endpoints=frozenset({"continuous"}), shows=SHOWS, least_p=_least_p, pairs=lambda _parameter: False
+        endpoints=frozenset({"continuous"}),
+        shows=SHOWS,
+        effect=lambda _parameter: shows.Effect("shift"),
+        least_p=_least_p,
+        pairs=lambda _parameter: False,
     ),
 )
 def mann_whitney(request: MannWhitneyRequest) -> MannWhitneyAnalysis:

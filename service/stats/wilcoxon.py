@@ -119,7 +119,7 @@ def _cost(request: WilcoxonRequest) -> float:
 SHOWS: shows.Shows = {
     # the pseudo-median and the ranks can point the other way than the difference of means
     "ci": shows.Covers(shows.by_level, around=False),
-    "p_value": shows.PValue(shows.against_zero, fixes=lambda _: False),
+    "p_value": shows.PValue(shows.against_zero, fixes=lambda _: False, lean=("rank_biserial",)),
     **shows.no_meaning("delta", "w_plus", "w_minus", "z", "rank_biserial", "min_attainable_p"),
 }
 
@@ -159,6 +159,7 @@ def _is_exact(method: str, n: int) -> bool:
     plan=PlanUse(
         endpoints=frozenset({"continuous"}),
         shows=SHOWS,
+        effect=lambda _parameter: shows.Effect("ranks"),
         least_p=_least_p,
         simulated=Simulated(_simulated),
         spoken=Spoken("wilcoxon", r"wilcoxon|符号秩", "wilcoxon", frozenset({False}), rank=4),

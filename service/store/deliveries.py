@@ -79,9 +79,13 @@ def is_due(session: Session, now: datetime) -> bool:
     return session.scalar(found) is not None
 
 
-def claim(session: Session, *, busy: Collection[str], now: datetime, lease: timedelta) -> Due | None:
-    """Hold what has waited longest; projects that are being served already come last."""
+def claim(
+    session: Session, *, busy: Collection[str], others_only: bool = False, now: datetime, lease: timedelta
+) -> Due | None:
+    """Hold what has waited longest; projects that are being served already come last, or not at all."""
     due = sa.select(deliveries.c.id).where(_WAITING, deliveries.c.next_at <= now)
+    if others_only:
+        due = due.where(deliveries.c.project_id.not_in(list(busy)))
     first = (
         due.order_by(deliveries.c.project_id.in_(list(busy)), deliveries.c.next_at, deliveries.c.id)
         .limit(1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -21,6 +21,8 @@ OF_RECORDS = ("verdict", "look", "monitor", "unblinding")
 UNFINISHED = ("queued", "running")
 UNFINISHED_SQL = "state IN ('queued', 'running')"
 """The same as the partial index says it."""
+SILENT = timedelta(minutes=1)
+"""How long a job waits, or its lease is over, before a runner counts as silent."""
 RELEASED: dict[str, Any] = {"lease_token": None, "lease_expires_at": None}
 """Columns of a job that nobody holds."""
 
@@ -89,6 +91,20 @@ def any_without_pool(session: Session) -> bool:
     waits = sa.select(jobs.c.id).where(
         jobs.c.state == "queued", jobs.c.error.is_not(None), sa.text(UNFINISHED_SQL)
     )
+    return session.execute(waits.limit(1)).first() is not None
+
+
+def any_without_runner(session: Session, now: datetime) -> bool:
+    """Whether a job of any project waits for a runner, while none holds any: one that is there takes it in seconds."""
+    before = now - SILENT
+    left = sa.or_(
+        sa.and_(jobs.c.state == "queued", jobs.c.created_at < before),
+        sa.and_(jobs.c.state == "running", jobs.c.lease_expires_at < before),
+    )
+    held = sa.select(jobs.c.id).where(
+        jobs.c.state == "running", jobs.c.lease_expires_at > now, sa.text(UNFINISHED_SQL)
+    )
+    waits = sa.select(jobs.c.id).where(left, sa.text(UNFINISHED_SQL), ~held.exists())
     return session.execute(waits.limit(1)).first() is not None
 
 

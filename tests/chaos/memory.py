@@ -72,6 +72,8 @@ def roles(world: World) -> dict[int, str]:
     for pid in descendants(world.serve.pid, children):
         if pid not in found and "spawn_main" in words(pid):
             found[pid] = "Dask worker"
+        elif pid not in found and "service.main outgoing" in words(pid):
+            found[pid] = "outgoing"
         elif pid not in found and "service.main nursery" in words(pid):
             found[pid] = "calculator"
     return found

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import ExitStack
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.errors import ForelockError
-from service.ingest.harnesses import json_slices
+from service.ingest.harnesses import json_slices, limits
+from service.ingest.harnesses.files import Files
 from service.ingest.harnesses.json_values import Members, loads
+from service.ingest.harnesses.samples import bounded
 from tests.ingest.test_hostile_files import header, mapping_for
 from tests.ingest.truth import read
 
@@ -91,6 +94,94 @@ def test_value_reads_as_the_standard_library_reads_it(written):
     found = loads(written.encode(), "")
     assert same(found, json.loads(written))
     assert math.isnan(found) if written == "NaN" else found == json.loads(written)
+
+
+SPACED = st.sampled_from([(", ", ": "), (",", ":"), (" , ", " : ")])
+TEXTS = st.lists(st.sampled_from(['"', "\\", "{", "]", "}", "[", "a", "é", "\n"]), max_size=9).map("".join)
+
+
+@settings(max_examples=150)
+@given(
+    value=st.recursive(
+        TEXTS | st.none(), lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner), max_leaves=12
+    ),
+    separators=SPACED,
+    window=st.integers(1, 9),
+    before=st.sampled_from(["", "  ", "[]"]),
+)
+def test_end_by_arrays_is_the_end_by_brackets(value, separators, window, before):
+    written = json.dumps([value], separators=separators, ensure_ascii=False).encode()
+    document = before.encode() + written + b', "]"}]'
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(json_slices, "_WINDOW", window)
+        ends = []
+        for few in (0, 10**9):
+            patched.setattr(json_slices, "_FEW", few)
+            ends.append(json_slices._end(document, len(before), "the file"))
+            with pytest.raises(ForelockError, match="cut off"):
+                json_slices._end(document[: len(before) + len(written) - 1], len(before), "the file")
+    assert ends == [len(before) + len(written)] * 2
+
+
+@pytest.mark.parametrize("unit", [b"[],", b"{},", b'"",', b"[[{}]],", b'"\\\\\\"",'])
+def test_many_brackets_are_not_looked_at_one_by_one(monkeypatch, unit):
+    """They were, at a microsecond each: half a megabyte in an archive held a process for two minutes."""
+    looked, tokens = [], json_slices._TOKEN
+
+    class Counting:
+        def finditer(self, document, start):
+            for token in tokens.finditer(document, start):
+                looked.append(token.start())
+                yield token
+
+    monkeypatch.setattr(json_slices, "_TOKEN", Counting())
+    document = b"[" + unit * 300_000 + b"1]"
+    assert json_slices.whole(document, "the file") == 0
+    assert len(looked) <= json_slices._FEW + 1
+
+
+def test_object_with_more_members_than_a_run_has_around_its_samples_is_refused(monkeypatch):
+    monkeypatch.setattr(json_slices.limits, "MOST_MEMBERS", 3)
+    keys = [name for name, _, _ in json_slices.members(b'{"a":1,"b":2,"c":3}', 0, "the file")]
+    assert keys == ["a", "b", "c"]
+    with pytest.raises(ForelockError) as caught:
+        list(json_slices.members(b'{"a":1,"b":2,"c":3,"d":4}', 0, "the file"))
+    assert caught.value.problem_code == "import_too_large"
+
+
+def lines_of(tmp_path, content):
+    path = tmp_path / "lines.jsonl"
+    path.write_bytes(content)
+    with ExitStack() as stack:
+        return list(Files.at([path], stack).lines("lines.jsonl"))
+
+
+def test_lines_are_numbered_whatever_blank_ones_stand_between_them(tmp_path):
+    assert lines_of(tmp_path, b"\xef\xbb\xbf\n \t\n{}\n\r\n\n  []\r\n\n1") == [
+        (3, b"{}"),
+        (6, b"[]\r"),
+        (8, b"1"),
+    ]
+    assert lines_of(tmp_path, b"\n" * 3_000_000 + b"1") == [(3_000_001, b"1")]
+    assert lines_of(tmp_path, b" \n ") == []
+
+
+def test_more_lines_and_samples_than_a_run_has_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "MOST_SAMPLES", 3)
+    assert len(lines_of(tmp_path, b"{}\n" * 3)) == len(list(bounded(iter("abc")))) == 3
+    for read_all in (lambda: lines_of(tmp_path, b"{}\n" * 4), lambda: list(bounded(iter("abcd")))):
+        with pytest.raises(ForelockError) as caught:
+            read_all()
+        assert caught.value.problem_code == "import_too_large"
+
+
+@pytest.mark.parametrize("few", [0, 10**9])
+def test_depth_is_refused_however_the_end_is_looked_for(monkeypatch, few):
+    monkeypatch.setattr(json_slices, "_FEW", few)
+    deepest = json_slices._DEEPEST
+    assert json_slices._end(b"[" * deepest + b"]" * deepest + b"[" * 9999, 0, "") == 2 * deepest
+    with pytest.raises(ForelockError, match="too deeply"):
+        json_slices._end(b"[" * (deepest + 1) + b"]" * (deepest + 1), 0, "")
 
 
 def document(tail="}", samples='[{"id": "i0", "epoch": 1, "scores": {"match": {"value": "C"}}}]', head=None):

@@ -7,13 +7,17 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from service.errors import InvalidData
 from service.jobs.pool import PoolUnavailable
 from service.stats.shared import registry
+from service.store import clock, job_leases, tables
+from service.store import jobs as stored
 from tests.pools import InlinePool
 
 from .conftest import Service
@@ -282,3 +286,35 @@ def test_a_job_that_waits_for_a_pool_says_so_and_so_does_readiness(service: Serv
     done = service.client.get(f"/v1/jobs/{job['id']}").json()
     assert (done["state"], done["error"]) == ("succeeded", None)
     assert service.client.get("/health/ready").json()["jobs"] == "ok"
+
+
+def test_readiness_sees_that_nobody_takes_jobs(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    def said() -> str:
+        answer = service.client.get("/health/ready")
+        assert answer.status_code == 200
+        word: str = answer.json()["jobs"]
+        return word
+
+    def expire(by: timedelta) -> None:
+        with service.database.write() as session:
+            ends = clock.now(session) - by
+            held = tables.jobs.c.state == "running"
+            session.execute(sa.update(tables.jobs).where(held).values(lease_expires_at=ends))
+
+    run(service, ASYNC)
+    assert said() == "ok"  # it was queued just now
+    monkeypatch.setattr(stored, "SILENT", timedelta(seconds=-1))  # as if that were long ago
+    assert said() == "wait for a runner"
+    with service.database.write() as session:
+        held = job_leases.claim(session, runner="r", lease_seconds=60, max_attempts=3)
+    assert held is not None
+    assert said() == "ok"
+    waiting = run(service, ASYNC, BODY | {"alpha": 0.01}).json()["id"]
+    assert said() == "ok"  # the runner is at the other one
+    expire(timedelta(seconds=1))
+    assert said() == "wait for a runner"
+    assert service.client.delete(f"/v1/jobs/{waiting}").is_success
+    monkeypatch.undo()
+    assert said() == "ok"  # somebody takes it over soon
+    expire(timedelta(minutes=2))
+    assert said() == "wait for a runner"

@@ -408,3 +408,40 @@ def test_the_runner_sends_beside_its_jobs(service: Service, receiver: Loopback) 
     finally:
         stopping.set()
         thread.join()
+
+
+def test_one_project_never_holds_every_sender(service: Service, receiver: Loopback) -> None:
+    """Whoever keeps calls waiting keeps those of others waiting no longer than their own."""
+    from service.jobs.delivering import SENDERS
+
+    reached, answers = threading.Semaphore(0), threading.Event()
+
+    def reply(_asked: Asked) -> tuple[int, dict[str, str], bytes]:
+        reached.release()
+        assert answers.wait(60)
+        return 204, {}, b""
+
+    receiver.reply = reply
+    for _ in range(SENDERS + 2):
+        webhook(service, receiver, "preregistration.locked")
+    lock(service)
+    sending = sender(service)
+    try:
+        while sending._start():
+            pass
+        assert all(reached.acquire(timeout=30) for _ in range(SENDERS - 1))
+        assert not reached.acquire(blocking=False)
+        other = service.project("other")
+        with service.database.write() as session:
+            now = clock.now(session)
+            session.execute(
+                sa.update(tables.deliveries)
+                .where(tables.deliveries.c.attempts == 0)
+                .values(project_id=other, next_at=now)
+            )
+        assert sending._start()  # another project's
+        assert not sending._start()
+    finally:
+        answers.set()
+        while sum(sending._busy.values()):
+            threading.Event().wait(0.02)

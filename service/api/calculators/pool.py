@@ -12,7 +12,7 @@ import socket
 import struct
 import subprocess
 import sys
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Lock
@@ -53,12 +53,18 @@ class _Calculator:
     busy: bool = False
     """A call was sent, and its outcome has not come."""
 
-    async def call(self, pieces: list[bytes]) -> object:
-        """Send a call and wait for its outcome; `pieces` is empty then."""
+    async def call(self, pieces: list[bytes], niceness: int = 0) -> object:
+        """Send a call and wait for its outcome; `pieces` is empty then.
+
+        A process that is new becomes so much nicer first.
+        """
         loop, begun, self.busy = asyncio.get_running_loop(), False, True
         try:
             if not self.process_id:
                 (self.process_id,) = struct.unpack("!Q", await self._receive(loop, 8))
+                if niceness:
+                    now = os.getpriority(os.PRIO_PROCESS, self.process_id)
+                    os.setpriority(os.PRIO_PROCESS, self.process_id, now + niceness)
             # A body is let go as it is sent: its outcome may take several times its size.
             pieces.reverse()
             while pieces:
@@ -186,10 +192,17 @@ atexit.register(_forks.stop)
 
 
 class Calculators:
-    """At most `most` calculators at work. Projects take turns, so none waits for all of another's calls."""
+    """At most `most` calculators at work. Projects take turns, so none waits for all of another's calls.
 
-    def __init__(self, most: int | None = None) -> None:
-        self._free = most or max(2, os.cpu_count() or 1)
+    What a calculator does cannot be put aside for somebody else: the last one that is free is given to a project that
+    holds none, so that no project ever holds them all.
+    """
+
+    def __init__(self, most: int | None = None, *, niceness: int = 0) -> None:
+        """`niceness` is added to what calculators have: what takes long leaves the processor to the others."""
+        self._free = most or max(3, (os.cpu_count() or 1) + 1)
+        self._niceness = niceness
+        self._held: Counter[str] = Counter()
         self._idle: list[_Calculator] = []
         self._open = False
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
@@ -240,7 +253,7 @@ class Calculators:
         keep = False
         try:
             calculator = self._kept() or await self._another()
-            outcome = await calculator.call(pieces)
+            outcome = await calculator.call(pieces, self._niceness)
             keep = self._open and reusable
             return outcome
         finally:
@@ -248,7 +261,7 @@ class Calculators:
                 self._idle.append(calculator)
             elif calculator is not None:
                 calculator.end()
-            self._leave()
+            self._leave(project)
 
     def _kept(self) -> _Calculator | None:
         while self._idle:
@@ -271,8 +284,8 @@ class Calculators:
         raise Unavailable("nothing more can be computed at the moment: repeat the request shortly")
 
     async def _enter(self, project: str) -> None:
-        if self._free > 0:
-            self._free -= 1
+        if self._may_take(project):
+            self._take(project)
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(project, deque()).append(turn)
@@ -280,20 +293,33 @@ class Calculators:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():  # the turn came at the same moment
-                self._leave()
+                self._leave(project)
             raise
 
-    def _leave(self) -> None:
-        while self._waiting:
-            project, queue = next(iter(self._waiting.items()))
-            turn = queue.popleft()
-            del self._waiting[project]
-            if queue:  # its next turn comes after everybody else's
-                self._waiting[project] = queue
-            if not turn.done():
-                turn.set_result(None)
-                return
+    def _may_take(self, project: str) -> bool:
+        return self._free > (1 if self._held[project] else 0)
+
+    def _take(self, project: str) -> None:
+        self._free -= 1
+        self._held[project] += 1
+
+    def _leave(self, project: str) -> None:
         self._free += 1
+        self._held[project] -= 1
+        if not self._held[project]:
+            del self._held[project]
+        while self._free and (following := self._next()) is not None:
+            turn = self._waiting[following].popleft()
+            queue = self._waiting.pop(following)
+            if queue:  # its next turn comes after everybody else's
+                self._waiting[following] = queue
+            if not turn.done():
+                self._take(following)
+                turn.set_result(None)
+
+    def _next(self) -> str | None:
+        """The project whose turn it is, of those that may take a calculator."""
+        return next((each for each in self._waiting if self._may_take(each)), None)
 
 
 async def _while_connected(request: Request, work: Awaitable[T]) -> T:

@@ -31,6 +31,7 @@ async def beside(services: Services) -> AsyncIterator[None]:
     """Sizes the thread pool, keeps house while the application runs, and once more at its end."""
     to_thread.current_default_thread_limiter().total_tokens = services.settings.pool_size
     services.calculators.open()
+    services.importers.open()
     tasks = [asyncio.create_task(each(services)) for each in (_keep_house, _keep_signing, _write_reads)]
     warm = asyncio.create_task(to_thread.run_sync(_load, services))
     try:
@@ -42,6 +43,7 @@ async def beside(services: Services) -> AsyncIterator[None]:
                 await task
         await warm
         services.calculators.close()
+        services.importers.close()
         await _quietly(services.posting.close)
         await _quietly(services.keys.write_last_use)
         await _quietly(lambda: services.reads.write(everything=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from asyncio import Semaphore
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
@@ -30,6 +31,12 @@ if TYPE_CHECKING:
 
 MOST_POSTS_AT_ONCE = 256
 MOST_SLOW = 2
+IMPORT_NICENESS = 5
+
+
+def importers() -> int:
+    """How many result files one API process reads side by side; of one project one less."""
+    return max(2, os.cpu_count() or 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +59,8 @@ class Services:
     slow: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(MOST_SLOW))
     """Threads for what a page works out in seconds, such as power: those of the database stay free meanwhile."""
     calculators: Calculators = field(default_factory=Calculators)
+    importers: Calculators = field(default_factory=lambda: Calculators(importers(), niceness=IMPORT_NICENESS))
+    """Calculators that read result files: these may take minutes, and nobody else waits for them."""
     room: Room = field(default_factory=Room)
     streams: Turns = field(default_factory=lambda: Turns(MOST_STREAMS))
     waits: Turns = field(default_factory=lambda: Turns(MOST_WAITS))

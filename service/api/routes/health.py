@@ -13,7 +13,7 @@ from service.api.http.shared import services
 from service.errors import Fault, ForelockError, Unavailable
 from service.logs import location
 from service.records import Record
-from service.store import guards, integrity, jobs, schema
+from service.store import clock, guards, integrity, jobs, schema
 
 routes = router("service", prefix="")
 
@@ -27,8 +27,10 @@ class Health(Record):
 class Readiness(Health):
     """The service can work."""
 
-    jobs: Literal["ok", "wait for the worker pool"] = Field(
-        "ok", description="Without a pool jobs wait, and everything else goes on. The runner's log says why."
+    jobs: Literal["ok", "wait for the worker pool", "wait for a runner"] = Field(
+        "ok",
+        description="Without a pool jobs wait, and everything else goes on; the runner's log says why. Without a "
+        "runner, or with one that has fallen silent, they have waited for a minute while nobody works on any.",
     )
 
 
@@ -60,6 +62,7 @@ def get_readiness(request: Request) -> Readiness:
         with database.read() as session:
             altered = len(integrity.standing(session))
             waiting = jobs.any_without_pool(session)
+            silent = jobs.any_without_runner(session, clock.now(session))
         refused = shared.signer.why_refused()
     except ForelockError as error:
         raise Unavailable(error.detail, code="not_ready") from error
@@ -76,4 +79,6 @@ def get_readiness(request: Request) -> Readiness:
         raise Unavailable("stored records were altered", [fault], code="not_ready")
     if refused is not None:
         raise Unavailable(refused, code="ledger_refused")
+    if silent and not waiting:
+        return Readiness(jobs="wait for a runner")
     return Readiness(jobs="wait for the worker pool" if waiting else "ok")

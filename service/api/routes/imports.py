@@ -168,7 +168,7 @@ async def _aside(
 ) -> T:
     """What is read of a file in a process of its own, which may take only so much memory and time."""
     try:
-        return await shared.calculators.run(
+        return await shared.importers.run(
             request, read, upload.path, *given, str(upload.scratch), seconds=SECONDS
         )
     except CalculatorLost:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from fnmatch import fnmatchcase
@@ -15,6 +16,8 @@ from service.ingest.harnesses.archive import Archive
 from service.ingest.harnesses.json_values import Buffer
 from service.ingest.harnesses.limits import too_large, unreadable
 
+_BLANK = re.compile(rb"[ \t\r\n\f\v]*+")
+_PIECE = 1024 * 1024
 _ZIP = (b"PK\3\4", b"PK\5\6")
 _OTHERS = (
     (b"\x1f\x8b", "is compressed by gzip: send it as it was before, or in a zip archive"),
@@ -26,6 +29,17 @@ _OTHERS = (
     (b"\xfe\xff", "is not UTF-8 but UTF-16: save it as UTF-8"),
 )
 """How files begin that no reader takes, and what to do about them."""
+
+
+def _blank(document: Buffer, position: int) -> int:
+    """Where the blank characters end that begin at a position: lines of nothing else cost nothing of their own."""
+    blank = _BLANK.match(document, position)
+    return position if blank is None else blank.end()
+
+
+def _count_lines(document: Buffer, begin: int, end: int) -> int:
+    """How many lines end between two positions."""
+    return sum(document[at : min(at + _PIECE, end)].count(b"\n") for at in range(begin, end, _PIECE))
 
 
 class Files:
@@ -104,14 +118,19 @@ class Files:
     def lines(self, name: str) -> Iterator[tuple[int, bytes]]:
         """The lines of a document that are not blank, with their numbers from 1."""
         document = self.read(name)
-        position, number = 3 if document[:3] == b"\xef\xbb\xbf" else 0, 0
+        position, number, written = 3 if document[:3] == b"\xef\xbb\xbf" else 0, 0, 0
         while position < len(document):
-            number += 1
+            begun = _blank(document, position)
+            number += 1 + _count_lines(document, position, begun)
+            if begun == len(document):
+                return
+            position = begun
             end = document.find(b"\n", position)
             end = len(document) if end < 0 else end
             if end - position > limits.MOST_ENTRY:
                 raise unreadable(f"line {number}", "is too long")
-            line = document[position:end]
-            if line.strip():
-                yield number, line
+            written += 1
+            if written > limits.MOST_SAMPLES:
+                raise too_large("the file has more lines", f"{limits.MOST_SAMPLES:,} lines")
+            yield number, document[position:end]
             position = end + 1

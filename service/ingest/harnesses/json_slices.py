@@ -10,12 +10,16 @@ import codecs
 import json
 import re
 from collections.abc import Iterator
+from itertools import count
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from service.errors import MalformedBody
 from service.ingest.harnesses import limits
 from service.ingest.harnesses.json_values import Buffer, Members, loads
-from service.ingest.harnesses.limits import unreadable
+from service.ingest.harnesses.limits import too_large, unreadable
 
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _TOKEN = re.compile(_STRING + rb'|["{}\[\]]', re.DOTALL)
@@ -31,6 +35,8 @@ _RUN = 64 * 1024
 """Elements that are read together have so many bytes or a little more, and fewer than a window."""
 _MOST_MISSES = 8
 """After so many cuts that were none, elements of the document are not read together any more."""
+_FEW = 2000
+"""Brackets and texts of one value that are looked at one by one."""
 _DEEPEST = 1000
 """As deep as the parsers go, or nearly."""
 _OPENING, _CLOSING = b"{[", b"}]"
@@ -81,7 +87,9 @@ def members(
 def _from_key(
     document: Buffer, position: int, where: str, stop: str | None = None
 ) -> Iterator[tuple[str, int, int]]:
-    while True:
+    for number in count(1):
+        if number > limits.MOST_MEMBERS:
+            raise too_large(f"{where} has an object of more members", f"{limits.MOST_MEMBERS:,} in one")
         key = _KEY.match(document, position)
         if key is None:
             raise _cut_off(where)
@@ -303,7 +311,9 @@ def _end(document: Buffer, start: int, where: str) -> int:
             raise _cut_off(where)
         return scalar.end()
     depth = 0
-    for token in _TOKEN.finditer(document, start):
+    for number, token in enumerate(_TOKEN.finditer(document, start)):
+        if number == _FEW:
+            return _end_by_windows(document, start, where)
         first = document[token.start()]
         if first in _OPENING:
             depth += 1
@@ -316,6 +326,43 @@ def _end(document: Buffer, start: int, where: str) -> int:
         elif token.end() - token.start() == 1:  # a quote that nothing closes
             break
     raise _cut_off(where)
+
+
+def _end_by_windows(document: Buffer, start: int, where: str) -> int:
+    """The same of a value of many brackets, by arrays: as many of them cost what as many letters do."""
+    depth, inside, escaping = 0, 0, 0
+    for begin in range(start, len(document), _WINDOW):
+        piece = np.frombuffer(document[begin : begin + _WINDOW], dtype=np.uint8)
+        quotes, escaping = _closing_quotes(piece, escaping)
+        is_inside = np.cumsum(quotes, dtype=np.int32) + inside & 1
+        opening = (piece == ord("{")) | (piece == ord("["))
+        closing = (piece == ord("}")) | (piece == ord("]"))
+        step = opening.astype(np.int8) - closing.astype(np.int8)
+        step[is_inside == 1] = 0
+        levels = depth + np.cumsum(step, dtype=np.int32)
+        ends = np.flatnonzero((levels == 0) & (step != 0))
+        if levels[: ends[0] + 1 if len(ends) else len(levels)].max() > _DEEPEST:
+            raise unreadable(where, "is nested too deeply")
+        if len(ends):
+            return begin + int(ends[0]) + 1
+        depth, inside = int(levels[-1]), int(is_inside[-1])
+    raise _cut_off(where)
+
+
+def _closing_quotes(piece: NDArray[np.uint8], escaping: int) -> tuple[NDArray[np.bool_], int]:
+    """Which bytes of a piece are quotes that nothing escapes, shape (n,); and whether its last byte escapes the next.
+
+    `escaping` is 1 where the byte before the piece escapes its first.
+    """
+    quotes, slashes = piece == ord('"'), piece == ord("\\")
+    if not escaping and not slashes.any():
+        return quotes, 0
+    at = np.arange(len(piece), dtype=np.int32)
+    before = np.maximum.accumulate(np.where(slashes, -1 - escaping, at))  # the last byte that is no backslash
+    escapes = slashes & ((at - before) % 2 == 1)
+    quotes[1:] &= ~escapes[:-1]
+    quotes[0] &= not escaping
+    return quotes, int(escapes[-1])
 
 
 def _after(document: Buffer, position: int, where: str) -> int:

@@ -10,6 +10,10 @@ MOST_INFLATED = 2048 * MIB
 MOST_ENTRY = 256 * MIB
 """Bytes of one entry, or of one line."""
 MOST_ENTRIES = 200_000
+MOST_SAMPLES = 2_000_000
+"""Samples of a run, of whatever arm, and lines of a file of them."""
+MOST_MEMBERS = 100_000
+"""Members of an object that are looked for one by one: those that stand around a run's samples."""
 MOST_DIRECTORY = 48 * MIB
 """Bytes of an archive's list of entries: it is read before they can be counted."""
 MOST_RATIO = 200

@@ -17,7 +17,7 @@ from service.domain.results.batches import NO_TIME
 from service.errors import Fault, InvalidData, TooLarge
 from service.ingest.columns import MAX_REPLICATE, MAX_TEXT, microseconds, text_fault
 from service.ingest.harnesses.limits import shown, unmapped
-from service.ingest.harnesses.samples import Measured, Reader, Sample, finder, id_finder, look_up
+from service.ingest.harnesses.samples import Measured, Reader, Sample, bounded, finder, id_finder, look_up
 from service.ingest.harnesses.undecided import UNDECIDED
 
 STATUS = {"ok": 0, "error": 1, "missing": 2}
@@ -116,7 +116,7 @@ class Collector:
                 "import the finished log: forelock import",
             )
         run_arm = self._arm_of(reader.run, "the file") if reader.run is not None else None
-        for sample in reader.samples():
+        for sample in bounded(reader.samples()):
             self._take(
                 sample,
                 run_arm if reader.run is not None else self._arm_of(sample.fields, sample.where),

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from service.domain.canonical import canonical
 from service.errors import InvalidData
+from service.ingest.harnesses import limits
 
 
 class Measured(NamedTuple):
@@ -56,6 +57,18 @@ class Reader(ABC):
     @abstractmethod
     def samples(self) -> Iterator[Sample]:
         """Every sample, once."""
+
+
+def bounded(samples: Iterator[Sample]) -> Iterator[Sample]:
+    """As many samples as one import may have, of whatever arm.
+
+    Raises:
+        TooLarge: there are more.
+    """
+    for number, sample in enumerate(samples, start=1):
+        if number > limits.MOST_SAMPLES:
+            raise limits.too_large("the run has more samples", f"{limits.MOST_SAMPLES:,} samples")
+        yield sample
 
 
 def look_up(fields: Any, path: str) -> Any:

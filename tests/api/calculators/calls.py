@@ -50,3 +50,8 @@ def surroundings(_body):
         "memory": resource.getrlimit(resource.RLIMIT_DATA)[0],
         "settings": [name for name in os.environ if name.startswith("FORELOCK_")],
     }
+
+
+def niceness(_body):
+    """This process's."""
+    return os.getpriority(os.PRIO_PROCESS, 0)

@@ -127,6 +127,74 @@ def test_projects_take_turns():
     run(check)
 
 
+@pytest.mark.parametrize(("most", "share"), [(1, 1), (2, 1), (3, 2), (5, 4)])
+def test_one_project_never_holds_all_calculators(most, share):
+    async def check():
+        calculators, inside = Calculators(most), []
+
+        async def hold(project, until):
+            await calculators._enter(project)
+            inside.append(project)
+            await until.wait()
+            inside.remove(project)
+            calculators._leave(project)
+
+        until = asyncio.Event()
+        crowd = [asyncio.ensure_future(hold("crowd", until)) for _ in range(10)]
+        await asyncio.sleep(0.01)
+        assert inside == ["crowd"] * share
+        if most > 1:
+            others = asyncio.Event()
+            other = [asyncio.ensure_future(hold("other", others)) for _ in range(2)]
+            await asyncio.sleep(0.01)
+            assert inside.count("other") == 1
+            others.set()
+            await asyncio.gather(*other)
+            assert inside == ["crowd"] * share
+        until.set()
+        await asyncio.gather(*crowd)
+        assert (calculators._free, dict(calculators._held), calculators._waiting) == (most, {}, {})
+
+    asyncio.run(check())
+
+
+def test_a_turn_that_is_given_up_is_nobodys():
+    async def check():
+        calculators = Calculators(2)
+        await calculators._enter("one")
+        waiting = [asyncio.ensure_future(calculators._enter("one")) for _ in range(3)]
+        await asyncio.sleep(0)
+        waiting[0].cancel()
+        calculators._leave("one")  # the second has its turn, and gives it up at the same moment
+        waiting[1].cancel()
+        await asyncio.sleep(0.01)
+        assert waiting[2].done()
+        assert not waiting[2].cancelled()
+        calculators._leave("one")
+        assert (calculators._free, dict(calculators._held)) == (2, {})
+
+    asyncio.run(check())
+
+
+def test_what_reads_files_is_nicer_than_what_answers_at_once():
+    async def check(calculators):
+        nicer = Calculators(1, niceness=3)
+        for each in (calculators, nicer):
+            assert await each.run(Caller(), calls.pow_slowly, body=[b"4"], seconds=10) == 4
+            each.close()
+        plain, nice = [
+            (await each.run(Caller(), calls.niceness, seconds=10)) for each in (calculators, nicer)
+        ]
+        assert nice == min(plain + 3, 19)
+
+    run(check)
+
+
+def test_files_are_read_apart_from_all_else(app):
+    shared = app.state.services
+    assert shared.importers is not shared.calculators
+
+
 def test_a_calculator_that_is_killed_at_work_is_replaced():
     async def check(calculators):
         with pytest.raises(CalculatorLost):

@@ -20,7 +20,13 @@ TESTS = [
     {"id": "s", "test": "paired-bootstrap", "version": 1, "parameters": {"comparison": "strict"}},
     {"id": "d", "test": "paired-difference", "version": 1},
     {"id": "e", "test": "equivalence", "version": 1},
-    {"id": "e5", "test": "equivalence", "version": 1, "parameters": {"margin": {"value": 5, "unit": "pp"}}},
+    {
+        "id": "e5",
+        "test": "equivalence",
+        "version": 1,
+        "parameters": {"margin": {"value": 5, "unit": "pp"}},
+        "margin_reason": "as in the pilot",
+    },
 ]
 
 

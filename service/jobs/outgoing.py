@@ -1,0 +1,153 @@
+"""The process that calls the outside: what strangers answer is read there, and never in the one that judges.
+
+The runner starts it when there is something to send, or witnesses to ask, and ends it when it falls silent: an answer
+that it cannot be done with costs this process, and no verdict. Its rows have leases, so that nothing is lost with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import resource
+import select
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from threading import Event
+from typing import Protocol
+
+from pydantic import SecretStr
+
+from service.config import Settings
+from service.errors import Unavailable
+
+log = logging.getLogger("forelock.outgoing")
+
+LOOK_SECONDS = 2.0
+BEAT_SECONDS = 1.0
+SILENT_SECONDS = 60.0
+"""A process that says nothing for so long is ended: it says every second that it is there, whatever it waits for."""
+MOST_MEMORY = 2**30
+"""Bytes of data that the process may have."""
+COMMAND = (sys.executable, "-m", "service.main", "outgoing")
+
+
+class Sender(Protocol):
+    """Deliveries or witnesses."""
+
+    def run(self, stopping: Event) -> None:
+        """Go on until told to stop."""
+
+
+class OutgoingProcess:
+    """The runner's end: starts the process, listens to it, and ends it."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        is_wanted: Callable[[], bool],
+        *,
+        command: Sequence[str] = COMMAND,
+        look_seconds: float = LOOK_SECONDS,
+        silent_seconds: float = SILENT_SECONDS,
+    ) -> None:
+        """`is_wanted` tells whether there is anything to call the outside for; it may raise `Unavailable`."""
+        self._told = json.dumps(_plain(settings)).encode()
+        self._is_wanted, self._command = is_wanted, list(command)
+        self._look_seconds, self._silent_seconds = look_seconds, silent_seconds
+        self._process: subprocess.Popen[bytes] | None = None
+        self._line: socket.socket | None = None
+        self._heard = 0.0
+
+    def run(self, stopping: Event) -> None:
+        """Go on until told to stop; a database that is away is waited for."""
+        try:
+            while not stopping.is_set():
+                self._look()
+                stopping.wait(self._look_seconds)
+        finally:
+            self._end()
+
+    def _look(self) -> None:
+        if self._process is not None:
+            self._listen(self._process)
+        if self._process is None:
+            with contextlib.suppress(Unavailable):
+                if self._is_wanted():
+                    self._start()
+
+    def _start(self) -> None:
+        self._line, its = socket.socketpair()
+        with its:
+            self._process = subprocess.Popen(  # noqa: S603 - our own module
+                self._command, stdin=its.fileno(), start_new_session=True
+            )
+        self._heard = time.monotonic()
+        self._line.settimeout(self._silent_seconds)
+        with contextlib.suppress(OSError):  # it has ended, which is seen
+            self._line.sendall(self._told + b"\n")
+        self._line.setblocking(False)
+
+    def _listen(self, process: subprocess.Popen[bytes]) -> None:
+        with contextlib.suppress(OSError):
+            if self._line is not None and self._line.recv(65536):
+                self._heard = time.monotonic()
+        if process.poll() is not None:
+            log.warning("the process that calls the outside ended with status %s", process.returncode)
+            self._end()
+        elif time.monotonic() - self._heard > self._silent_seconds:
+            log.error("the process that calls the outside has fallen silent; it is ended, and started again")
+            self._end()
+
+    def _end(self) -> None:
+        if self._process is not None:
+            process, self._process = self._process, None
+            process.kill()  # what is cut off is sent again under the same id
+            process.wait()
+        if self._line is not None:
+            self._line.close()
+            self._line = None
+
+
+def received_settings() -> Settings:
+    """In the process: the settings that the runner tells, which no environment has."""
+    return Settings(**json.loads(_line(sys.stdin.fileno())))
+
+
+def serve(senders: Sequence[Sender]) -> None:
+    """In the process: send and ask, and say every second that it is there; returns once the runner is gone."""
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
+    stopping = Event()
+    for each in senders:
+        threading.Thread(target=each.run, args=(stopping,), name=type(each).__name__, daemon=True).start()
+    runner = sys.stdin.fileno()
+    with contextlib.suppress(OSError):
+        while not select.select([runner], [], [], BEAT_SECONDS)[0]:
+            os.write(runner, b".")
+    stopping.set()
+
+
+def _line(descriptor: int) -> bytes:
+    """What comes up to a line feed, and not a byte more: what follows is somebody else's to see."""
+    line = bytearray()
+    while not line.endswith(b"\n") and (byte := os.read(descriptor, 1)):
+        line += byte
+    return bytes(line)
+
+
+def _plain(settings: Settings) -> dict[str, object]:
+    values = ((name, getattr(settings, name)) for name in Settings.model_fields)
+    return {
+        name: value.get_secret_value()
+        if isinstance(value, SecretStr)
+        else value
+        if isinstance(value, bool | int | float | None)
+        else str(value)
+        for name, value in values
+    }
