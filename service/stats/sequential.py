@@ -155,7 +155,7 @@ SHOWS: shows.Shows = {
     "delta": shows.Estimate(),
     "ci": shows.Covers(_one_side, around=False),
     # what was won stays won when the difference turns, and rows may follow the look that ends a design
-    "p_value": shows.PValue(shows.against_zero, fixes=lambda _: False),
+    "p_value": shows.PValue(shows.against_zero, fixes=lambda _: False, lean=("delta",)),
     "equivalent": shows.Finding((shows.INSIDE,), _one_side),
     **shows.no_meaning("alpha", "delta_median_unbiased", "margin"),
     **shows.no_meaning(*(f"e_process.{name}" for name in ("e_value", "log_e", "log_e_max", "threshold"))),

@@ -119,7 +119,7 @@ def _cost(request: WilcoxonRequest) -> float:
 SHOWS: shows.Shows = {
     # the pseudo-median and the ranks can point the other way than the difference of means
     "ci": shows.Covers(shows.by_level, around=False),
-    "p_value": shows.PValue(shows.against_zero, fixes=lambda _: False),
+    "p_value": shows.PValue(shows.against_zero, fixes=lambda _: False, lean=("rank_biserial",)),
     **shows.no_meaning("delta", "w_plus", "w_minus", "z", "rank_biserial", "min_attainable_p"),
 }
 
@@ -136,9 +136,13 @@ def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Floats | No
     if path != ("p_value",):
         return None
     method = asked.parameter("method")
-    exact = _is_exact(method, units.sums.shape[1])
-    step = 0.5 if method == "corrected" else 0.0
-    return simulated.signed_rank_p(units.sums, asked.parameter("alternative"), exact=exact, step=step)
+    return simulated.signed_rank_p(
+        units.sums,
+        asked.parameter("alternative"),
+        exact_up_to={"exact": units.sums.shape[1], "auto": EXACT_BY_DEFAULT}.get(method, -1),
+        step=0.5 if method == "corrected" else 0.0,
+        zeros_ranked=asked.parameter("zero_method") != "wilcox",
+    )
 
 
 def _is_exact(method: str, n: int) -> bool:
@@ -159,6 +163,7 @@ def _is_exact(method: str, n: int) -> bool:
     plan=PlanUse(
         endpoints=frozenset({"continuous"}),
         shows=SHOWS,
+        effect=lambda _parameter: shows.Effect("ranks"),
         least_p=_least_p,
         simulated=Simulated(_simulated),
         spoken=Spoken("wilcoxon", r"wilcoxon|符号秩", "wilcoxon", frozenset({False}), rank=4),

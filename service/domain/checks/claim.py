@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from service.domain.checks.margins import as_reasoned, margin_findings
 from service.domain.checks.mending import mended
 from service.domain.plans.findings import Finding, error, warning
 from service.domain.plans.plan import Endpoint, Plan
 from service.domain.rules.claims.assertion import OPPOSITE, States, states
 from service.domain.rules.claims.claim import WANTED, Gap, Target
-from service.domain.rules.claims.clauses import Reader, meaning_of
+from service.domain.rules.claims.clauses import Reader, denying, effect_of, meaning_of
 from service.domain.rules.claims.words import claimed, quantity
 from service.domain.rules.rule import All, AnyOf, Clause, Comparison, Excludes, Is, Not, Rule
 from service.domain.rules.settings import Setting
@@ -29,13 +30,20 @@ def claim_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
         return
     if any(setting.shape(clause) in (None, "other") for clause in setting.clauses):
         return
+    margins = tuple(margin_findings(plan, setting))
+    yield from margins
+    if any(each.severity == "error" for each in margins):
+        plan, setting = as_reasoned(plan, setting)
+    assert setting.rule is not None and setting.endpoint is not None  # noqa: S101, PT018 - looked at above
     target, held = Target.of(plan, setting.hypothesis), states(setting.rule, Reader.of(plan, setting))
     gap = first_gap(target, held)
     path = f"{setting.path}.rule"
+    if gap == "bound" and any(each.severity == "error" for each in margins):
+        return  # the margin is what it lacks
     if gap is not None:
         absent = absences(setting, setting.rule)
-        why = _why(setting, target, gap)
-        if absent and gap != "size":
+        why = _why(plan, setting, target, gap)
+        if absent and gap not in ("size", "opposite"):
             named = ", ".join(f"`{clause}`" for clause in absent)
             yield error(
                 "ABSENCE_OF_EVIDENCE", path, f"{why}. {named}: {ABSENCE}. {_way_out(plan, setting, gap)}"
@@ -90,7 +98,7 @@ def asserts_claim(plan: Plan, setting: Setting) -> bool:
 def first_gap(target: Target, held: States) -> Gap | None:
     """What some state in which the rule holds lacks; None when the claim follows in all of them."""
     gaps = {target.gap(each) for each in held}
-    return next((gap for gap in ("bound", "direction", "size") if gap in gaps), None)
+    return next((gap for gap in ("bound", "opposite", "direction", "size") if gap in gaps), None)
 
 
 def absences(setting: Setting, rule: Rule, *, denied: bool = False) -> tuple[Clause, ...]:
@@ -154,13 +162,33 @@ def _is_absence(setting: Setting, clause: Clause, *, denied: bool) -> bool:
             return False
 
 
-def _why(setting: Setting, target: Target, gap: Gap) -> str:
+def _opposite(plan: Plan, setting: Setting, target: Target) -> str:
+    """Which clauses let the rule hold on data that show the opposite, and why no other clause helps."""
+    hypothesis, endpoint, reader = setting.hypothesis, setting.endpoint, Reader.of(plan, setting)
+    assert endpoint is not None  # noqa: S101 - callers have one
+    blamed = denying(setting, target, reader)
+    named = ", ".join(f"`{each}`" for each in blamed) or "a test in it"
+    says = claimed(target, hypothesis, endpoint)
+    says = f"the claim is {says}, and the rule can hold where {named} shows the opposite"
+    uses = [use for each in blamed if (use := setting.use_of(each)) is not None]
+    if uses and not any(effect_of(use).of_means for use in uses):
+        side = "greater" if target.good == 1 else "less"
+        return (
+            f"{says}: it takes either side and is not about the means, so that `delta` does not tell which. A test "
+            f"whose `alternative` is '{side}' takes one"
+        )
+    return says
+
+
+def _why(plan: Plan, setting: Setting, target: Target, gap: Gap) -> str:
     hypothesis, endpoint = setting.hypothesis, setting.endpoint
     assert endpoint is not None  # noqa: S101 - callers have one
     if gap == "size":
         size = quantity(endpoint, target.good * (target.size or Fraction(0)))
         unreached = "the rule can hold where the observed difference does not reach it"
         return f"the statement says at least {size}, and {unreached}"
+    if gap == "opposite":
+        return _opposite(plan, setting, target)
     if gap == "direction":
         worse = "not above" if target.good == 1 else "not below"
         return (

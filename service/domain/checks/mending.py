@@ -15,7 +15,8 @@ from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Endpoint, Plan, TestUse
 from service.domain.rules.claims.assertion import states
 from service.domain.rules.claims.claim import WANTED, Gap, Target
-from service.domain.rules.claims.clauses import Reader, explicit_margin, weighs_clusters
+from service.domain.rules.claims.clauses import Reader, denying, weighs_clusters
+from service.domain.rules.claims.margins import own_margin
 from service.domain.rules.claims.words import quantity, written
 from service.domain.rules.feeding import parameter, takes_clusters
 from service.domain.rules.grammar import parse
@@ -24,7 +25,7 @@ from service.domain.rules.settings import Setting, registered, settings
 from service.errors import InvalidData
 from service.stats.shared import registry
 from service.stats.shared.registry import StatTest
-from service.stats.shared.shows import Bounds, Covers, PValue
+from service.stats.shared.shows import ABOVE_ZERO, Bounds, Covers, PValue
 from service.stats.shared.shows import Finding as Found
 
 
@@ -91,14 +92,35 @@ def _candidates(plan: Plan, setting: Setting, gap: Gap) -> Iterator[tuple[str, T
     sized = target.size is not None
     least = target.good * (target.size or Fraction(0))
     estimate = f"{'>' if target.good == 1 else '<'}{'=' if sized else ''} {quantity(endpoint, least) if sized else 0}"
+    sided = _sided(plan, setting, target)
     estimates = ["delta", *(f"{name}.delta" for name in _by_cluster(setting))]
     if gap != "bound":
-        yield from ((f"{each} {estimate}", None) for each in estimates)
+        yield from ((f"{each} {estimate}", None) for each in estimates if gap != "opposite")
+        yield from ((clause, None) for clause in sided)
+        yield from ((f"{clause} and {each} {estimate}", None) for clause in sided for each in estimates)
         return
     for bound, test in _bounds(plan, setting, target):
         yield bound, test
         if sized:
             yield from ((f"{bound} and {each} {estimate}", test) for each in estimates)
+        yield from ((f"{bound} and {clause}", test) for clause in sided)
+
+
+def _sided(plan: Plan, setting: Setting, target: Target) -> list[str]:
+    """The intervals of tests whose side the observed difference does not tell, on the side of the claim."""
+    wanted = WANTED[target.claim] or ABOVE_ZERO
+    if target.good == -1:
+        wanted = tuple(((-1 if side == 1 else 1), -k) for side, k in wanted)
+    reader, margin = Reader.of(plan, setting), target.margin or Fraction(0)
+    blamed = {each.field.test for each in denying(setting, target, reader)}
+    assert setting.endpoint is not None  # noqa: S101 - callers have one
+    each_test = [
+        next(_intervals_of(use.use, use.test, wanted, margin, setting.endpoint), None)
+        for name, use in setting.uses.items()
+        if name in blamed
+    ]
+    clauses = [each for each in each_test if each is not None]
+    return [" and ".join(clauses)] if clauses else []
 
 
 def _by_cluster(setting: Setting) -> Iterator[str]:
@@ -118,7 +140,7 @@ def _bounds(plan: Plan, setting: Setting, target: Target) -> Iterator[tuple[str,
     for use, test in fit:
         yield from ((clause, None) for clause in _tests_of(use, test, wanted))
     for use, test in fit:
-        margin = explicit_margin(use) or target.sesoi
+        margin = own_margin(use, target.sesoi) or target.margin
         if margin is not None:
             yield from ((clause, None) for clause in _intervals_of(use, test, wanted, margin, endpoint))
     taken = {use.id for use in uses}

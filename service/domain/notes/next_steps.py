@@ -283,10 +283,10 @@ def _exact_size(plan_text: str, name: str, size: int, discordance: float, truth:
 
 def _margin(found: HypothesisVerdict, facts: Facts) -> tuple[float | None, float | None]:
     """The margin that equivalence was or could be shown within, and the level of its tests."""
-    if facts.margin is not None and abs(facts.margin.low + facts.margin.high) <= 1e-12:
-        level = facts.margin.level
-        alpha = facts.margin.alpha if level is None else (1 - level) / 2
-        return facts.margin.high, alpha
+    shown = facts.margin
+    ends = (None, None) if shown is None else (shown.low, shown.high)
+    if shown is not None and None not in ends and abs((ends[0] or 0.0) + (ends[1] or 0.0)) <= 1e-12:
+        return shown.high, shown.alpha if shown.level is None else (1 - shown.level) / 2
     fallback = facts.fallback
     if fallback is not None:
         share = 1.0

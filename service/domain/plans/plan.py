@@ -203,6 +203,11 @@ class TestUse(StrictRecord):
         default_factory=dict,
         description="Settings of the test, as its page lists them; what is left out has the default there.",
     )
+    margin_reason: Paragraph | None = Field(
+        None,
+        description="Why its margin is not the SESOI, or not the number that a statement names. Every sentence of the "
+        "verdict repeats it.",
+    )
 
 
 class Threshold(StrictRecord):

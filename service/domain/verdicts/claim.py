@@ -5,7 +5,7 @@ Lint sees to that before the lock; plans locked by earlier versions are seen to 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -14,15 +14,16 @@ from typing import Literal, cast
 from service.domain.plans.plan import Hypothesis, Plan
 from service.domain.rules.claims.assertion import Facts, Limit, States, states_seen
 from service.domain.rules.claims.claim import TIE, Gap, Target
-from service.domain.rules.claims.clauses import Reader, weighs_clusters
+from service.domain.rules.claims.clauses import Reader, meaning_of, weighs_clusters
 from service.domain.rules.claims.words import claimed, quantity
 from service.domain.rules.fields import observe
 from service.domain.rules.grammar import parse
-from service.domain.rules.rule import Clause, Excludes, Rule
+from service.domain.rules.rule import Clause, Comparison, Excludes, Rule
 from service.domain.rules.settings import Setting, settings
 from service.domain.rules.truth import Ends, Truth
 from service.domain.verdicts.analyses import JsonObject
 from service.domain.verdicts.records import HypothesisVerdict
+from service.stats.shared.shows import PValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,8 @@ def shortfall(
     observed = _own_estimate(setting, delta, answers)
     sides = _sides(setting, answers)
     missed = lacking(target, setting.rule, Reader.of(plan, setting), truths, observed, sides)
+    if missed == "opposite":
+        return Shortfall("not_supported", "what it tests shows the opposite of the claim")
     if missed == "size":
         size = quantity(endpoint, target.good * (target.size or Fraction(0)))
         return Shortfall(
@@ -86,7 +89,7 @@ def lacking(
 ) -> Gap | None:
     """What a rule that holds lacks for its claim, from the truths of its clauses and the observed difference.
 
-    `sides` tells of intervals that exclude a value whether they lie above (1) or below it (-1).
+    `sides` tells of intervals that exclude a value, and of two-sided tests, whether they lie above (1) or below (-1).
     """
     facts = _known(rule, reader, truths, observed, sides)
     missed = target.missed(observed, facts)
@@ -107,9 +110,12 @@ def _known(
 ) -> Facts:
     """What all clauses that hold show together; a way that the observed values rule out is dropped."""
 
+    # by field: under a `not` it is the turned clause that is looked at
+    leans = {clause.field: side for clause, side in sides.items() if not isinstance(clause, Excludes)}
+
     def seen(clause: Clause) -> States:
         ways = reader(clause)
-        side = sides.get(clause)
+        side = sides.get(clause) if isinstance(clause, Excludes) else leans.get(clause.field)
         if len(ways) > 1 and side is not None:
             ways = tuple(way for way in ways if all(each.side == side for each in way.shown))
         near = [way for way in ways if not _far(way, observed)]
@@ -127,7 +133,20 @@ def _far(facts: Facts, observed: Fraction) -> bool:
 
 
 def _sides(setting: Setting, answers: Mapping[str, JsonObject]) -> dict[Clause, int | None]:
-    return {each: _side_of(each, answers) for each in setting.clauses if isinstance(each, Excludes)}
+    intervals = {each: _side_of(each, answers) for each in setting.clauses if isinstance(each, Excludes)}
+    return intervals | dict(_leans(setting, answers))
+
+
+def _leans(setting: Setting, answers: Mapping[str, JsonObject]) -> Iterator[tuple[Clause, int | None]]:
+    """On which side of 0 a two-sided p-value is small, where the observed difference does not tell."""
+    for clause in setting.clauses:
+        use = setting.use_of(clause)
+        if use is None or not isinstance(clause, Comparison):
+            continue
+        meaning = meaning_of(use, clause.field.path)[0]
+        if isinstance(meaning, PValue) and meaning.lean is not None:
+            value = observe(answers.get(use.use.id, {}), meaning.lean).value
+            yield clause, (value > 0) - (value < 0) or None if isinstance(value, int | float) else None
 
 
 def _side_of(clause: Excludes, answers: Mapping[str, JsonObject]) -> int | None:

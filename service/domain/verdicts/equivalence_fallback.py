@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from service.domain.plans.plan import Hypothesis
+from service.domain.plans.plan import Hypothesis, Plan
+from service.domain.rules.claims.margins import explicit_margin, sesoi_of
 from service.domain.rules.fields import analysis_of, observe
 from service.domain.verdicts.analyses import Analyses, JsonObject
 from service.domain.verdicts.family import Family, largest_tost_p
@@ -15,8 +16,11 @@ from service.domain.verdicts.parts import EquivalenceFallback, Span
 NO_P = "it has no p-value, which the family's policy needs to correct it"
 
 
+WIDER = "its margin is wider than the SESOI, and the plan gives no reason"
+
+
 def equivalence_fallback(
-    hypothesis: Hypothesis, analyses: Analyses, family: Family
+    plan: Plan, hypothesis: Hypothesis, analyses: Analyses, family: Family
 ) -> EquivalenceFallback | None:
     """The fallback of a hypothesis; None where it names none, or nothing was computed.
 
@@ -37,7 +41,7 @@ def equivalence_fallback(
     adjusted = None
     if corrected and p is not None and family.policy != "none":
         adjusted = family.adjust(hypothesis.id, p, family.policy, "equivalence")
-    reason = uncovered or (NO_P if corrected and p is None else None)
+    reason = _wider(plan, hypothesis) or uncovered or (NO_P if corrected and p is None else None)
     seen = observe(answer, ("equivalent",))
     found = seen.value if isinstance(seen.value, bool) else None
     return EquivalenceFallback(
@@ -53,6 +57,14 @@ def equivalence_fallback(
         way=way,
         answers={each: dict(answer) for each, answer in answers if each is not None},
     )
+
+
+def _wider(plan: Plan, hypothesis: Hypothesis) -> str | None:
+    """Why a margin of its own decides nothing; None where it does, or the SESOI stands in."""
+    use, sesoi = plan.test(hypothesis.equivalence or ""), sesoi_of(plan, hypothesis.endpoint)
+    if use is None or sesoi is None or use.margin_reason is not None:
+        return None
+    return WIDER if (explicit_margin(use) or sesoi) > sesoi else None
 
 
 def found_equivalent(fallback: EquivalenceFallback) -> bool:

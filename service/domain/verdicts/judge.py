@@ -178,7 +178,7 @@ def _judge(
         found = _Read(None, None, {}, analyses.answers.get(hypothesis.id, {}), broken, None)
     paired, judged = found.paired, found.judged
     delta = paired.delta if paired else None
-    fallback = None if violation else equivalence_fallback(hypothesis, analyses, family)
+    fallback = None if violation else equivalence_fallback(plan, hypothesis, analyses, family)
     outcome = _outcome(hypothesis, found.truth, violation, fallback)
     short = None
     if found.truth and outcome != "invalid":

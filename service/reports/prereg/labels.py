@@ -164,6 +164,7 @@ FIELDS: Mapping[str, Mapping[str, Label]] = MappingProxyType(
             "version": Label("Version", "版本", "number"),
             "endpoint": Label("Endpoint", "端点", "token"),
             "parameters": Label("Parameters", "参数", "json"),
+            "margin_reason": Label("Why the margin differs", "界限不同的原因", "text"),
         },
         "thresholds": {
             "value": Label("Value", "取值", "number"),

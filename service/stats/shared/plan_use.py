@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from scipy import special
 
-from service.stats.shared.shows import Parameter, Shows
+from service.stats.shared.shows import Effect, Parameter, Shows, of_means
 
 if TYPE_CHECKING:
     from service.stats.shared.cells import CellFields
@@ -149,6 +149,8 @@ class PlanUse:
     endpoints: frozenset[Literal["binary", "continuous"]]
     clusters: Literal["never", "required", "when_planned"] = "never"
     shows: Shows = field(default_factory=dict)
+    effect: Callable[[Parameter], Effect] = of_means
+    """What its interval and p-value are about."""
     least_p: Callable[[Extent, Parameter], Least | None] | None = None
     """The least p that so much data can give: the test's own p on data as extreme as can be."""
     cells: CellFields | None = None

@@ -67,11 +67,13 @@ class Covers:
 class PValue:
     """Small where the data reject that the effect lies outside these bounds: one of several ways.
 
-    `fixes`: the observed difference then lies inside them too.
+    `fixes`: the observed difference then lies inside them too. `lean`: the field of the analysis whose sign tells
+    which of several ways it is; without one it is that of the observed difference.
     """
 
     ways: Callable[[Parameter], tuple[Bounds, ...]]
     fixes: Callable[[Parameter], bool] = lambda _: True
+    lean: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,30 @@ class Finding:
 
     ways: tuple[Bounds, ...]
     error: Callable[[Parameter], float]
+
+
+EffectKind = Literal["means", "cluster_means", "ranks", "shift", "quantiles", "quantile_of_differences"]
+"""What a test's numbers are about: means, the mean of the clusters' means, ranks of items' differences, the order of
+two independent arms, quantiles of the arms, or a quantile of items' differences."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """The effect that a test's interval and p-value speak of. The means can say the opposite of any other."""
+
+    kind: EffectKind = "means"
+    q: float | None = None
+    """Which quantile, a proportion."""
+
+    @property
+    def of_means(self) -> bool:
+        """The difference of means, or a multiple of it."""
+        return self.kind == "means"
+
+
+def of_means(_parameter: Parameter) -> Effect:
+    """The effect of most tests."""
+    return Effect()
 
 
 Meaning = Nothing | Estimate | Signed | Covers | PValue | Share | Finding

@@ -38,7 +38,9 @@ class Shown:
     at: Fraction
     error: float
     margin: Fraction | None = None
-    """The margin that the plan gives the test which shows it."""
+    """The margin that the plan gives the test which shows it, where that counts instead of the SESOI."""
+    of: str | None = None
+    """The test, where its effect is not the difference of means; None: the difference of means."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +51,30 @@ class Facts:
     high: Limit | None = None
     shown: frozenset[Shown] = frozenset()
     asks: frozenset[Side] = frozenset()
+    may: frozenset[Shown] = frozenset()
+    """What one of several joined states shows, and not all of them."""
 
     @property
     def impossible(self) -> bool:
-        """True when no difference lies within the limits."""
+        """True when no difference lies within the limits, or one test of another effect shows it on both sides."""
+        if any(self._denied(each) for each in self.shown if each.of is not None):
+            return True
         if self.low is None or self.high is None:
             return False
         gap = self.high.at - self.low.at
         return gap < 0 or (gap == 0 and (self.low.strict or self.high.strict))
 
+    def _denied(self, one: Shown) -> bool:
+        """True when the same test shows the opposite."""
+        return any(
+            other.of == one.of and other.side == -one.side and one.side * (one.at - other.at) >= 0
+            for other in self.shown
+        )
+
     @property
     def says_something(self) -> bool:
         """False when nothing is known of the difference."""
-        return self != Facts()
+        return replace(self, may=frozenset()) != Facts()
 
     def meet(self, other: Facts) -> Facts:
         """Both hold."""
@@ -70,6 +83,7 @@ class Facts:
             high=_tightest(self.high, other.high, -1),
             shown=self.shown | other.shown,
             asks=self.asks | other.asks,
+            may=self.may | other.may,
         )
 
     def join(self, other: Facts) -> Facts:
@@ -79,16 +93,22 @@ class Facts:
             high=_loosest(self.high, other.high, -1),
             shown=self.shown & other.shown,
             asks=self.asks | other.asks if self.asks and other.asks else frozenset(),
+            may=self.may | other.may | (self.shown ^ other.shown),
         )
 
     def turned(self) -> Facts:
         """The same of baseline minus candidate."""
         sides: dict[Side, Side] = {1: -1, -1: 1}
+        shown, may = (
+            frozenset(replace(each, side=sides[each.side], at=-each.at) for each in known)
+            for known in (self.shown, self.may)
+        )
         return Facts(
             low=None if self.high is None else replace(self.high, at=-self.high.at),
             high=None if self.low is None else replace(self.low, at=-self.low.at),
-            shown=frozenset(replace(each, side=sides[each.side], at=-each.at) for each in self.shown),
+            shown=shown,
             asks=frozenset(sides[each] for each in self.asks),
+            may=may,
         )
 
 

@@ -8,12 +8,13 @@ from fractions import Fraction
 from typing import Literal
 
 from service.domain.plans.plan import Claim, Endpoint, Hypothesis, Plan
-from service.domain.rules.claims.assertion import Facts
-from service.domain.rules.claims.size import stated_size
+from service.domain.rules.claims.assertion import Facts, Shown
+from service.domain.rules.claims.margins import sesoi_of, stated_number
 from service.stats.shared.shows import ABOVE_LOWER, ABOVE_UPPER, INSIDE, Bounds, Side
 
-Gap = Literal["bound", "direction", "size"]
-"""What a state lacks: a bound of the true effect, the direction of the observed difference, or its size."""
+Gap = Literal["opposite", "bound", "direction", "size"]
+"""What a state lacks: a bound of the true effect, the direction of the observed difference, or its size.
+`opposite`: it lacks nothing and shows the opposite of the claim as well, of an effect other than that of the means."""
 
 WANTED: dict[Claim, Bounds] = {
     "superiority": (),
@@ -32,20 +33,37 @@ class Target:
     good: Side
     sesoi: Fraction | None
     size: Fraction | None
-    """Named by the statement."""
+    """Named by the statement: the least difference of a claim of more."""
+    loss: Fraction | None = None
+    """Named by the statement: the margin of a claim of no more than that."""
 
     @classmethod
     def of(cls, plan: Plan, hypothesis: Hypothesis) -> Target:
         """Of one hypothesis."""
-        endpoint, sesoi = plan.endpoint(hypothesis.endpoint), (plan.sesoi or {}).get(hypothesis.endpoint)
-        sized = hypothesis.claim in ("superiority", "minimum_effect") and endpoint is not None
-        binary = endpoint is not None and endpoint.kind == "binary"
+        endpoint, sesoi = plan.endpoint(hypothesis.endpoint), sesoi_of(plan, hypothesis.endpoint)
+        stated = stated_number(hypothesis, endpoint, sesoi)
+        sized = hypothesis.claim in ("superiority", "minimum_effect")
         return cls(
             hypothesis.claim,
             good_direction(endpoint),
-            None if sesoi is None else sesoi.exact(),
-            stated_size(hypothesis.statement, binary=binary) if sized else None,
+            sesoi,
+            stated if sized else None,
+            None if sized else stated,
         )
+
+    @property
+    def margin(self) -> Fraction | None:
+        """What the claim is held against: the SESOI, or the number of the statement where that asks for more."""
+        return self._strictest(self.sesoi)
+
+    def _held_to(self, shown: Shown) -> Fraction | None:
+        """The margin of what shows a bound: the test's own in place of the SESOI, never in that of the statement."""
+        return self._strictest(self.sesoi if shown.margin is None else shown.margin)
+
+    def _strictest(self, margin: Fraction | None) -> Fraction | None:
+        stated = self.size if self.claim == "minimum_effect" else self.loss
+        known = [each for each in (margin, stated) if each is not None]
+        return (max if self.claim == "minimum_effect" else min)(known, default=None)
 
     def gap(self, facts: Facts) -> Gap | None:
         """What the facts of one state lack for the claim; None when it follows."""
@@ -57,11 +75,13 @@ class Target:
             return "direction"
         if self.size is not None and (low is None or low.at < self.size):
             return "size"
-        return None
+        return "opposite" if self.denied_by(facts) else None
 
     def missed(self, delta: Fraction, facts: Facts) -> Gap | None:
         """What an observed difference (candidate minus baseline) lacks, among facts that show the bounds."""
         mine, known = self.good * delta, facts if self.good == 1 else facts.turned()
+        if self.denied_by(facts):
+            return "opposite"
         if self.claim in ("superiority", "minimum_effect"):
             if mine <= 0:
                 return "direction"
@@ -72,6 +92,26 @@ class Target:
                 return "direction"
         return None
 
+    def denied_by(self, facts: Facts) -> frozenset[Shown]:
+        """What in the facts shows, or may show, the opposite of the claim."""
+        mine = facts if self.good == 1 else facts.turned()
+        against = Facts(shown=frozenset(self._against(mine)))
+        return (against if self.good == 1 else against.turned()).shown
+
+    def _against(self, mine: Facts) -> Iterator[Shown]:
+        for each in mine.shown | mine.may:
+            margin = self._held_to(each)
+            match self.claim:
+                case "superiority":
+                    denied = each.side == -1 and each.at <= (self.size or 0)
+                case "minimum_effect":
+                    denied = each.side == -1 and each.at <= max(margin or 0, self.size or 0)
+                case _:
+                    sides = {side for side, _ in WANTED[self.claim]}
+                    denied = margin is not None and -each.side in sides and each.side * each.at >= margin
+            if denied:
+                yield each
+
     def shows_size(self, facts: Facts) -> bool:
         """True when the effect itself is shown to reach the size that the statement names."""
         mine = facts if self.good == 1 else facts.turned()
@@ -80,7 +120,7 @@ class Target:
     def _showing(self, mine: Facts, side: Side, k: int) -> Iterator[Fraction | None]:
         """The margins of what shows a bound at or inside `k` margins: the test's own where it has one."""
         for each in mine.shown:
-            margin = self.sesoi if each.margin is None else each.margin
+            margin = self._held_to(each)
             needed = each.at >= 0 if margin is None else side * each.at >= side * k * margin
             if each.side == side and (needed or (margin is None and k < 1)):
                 yield margin

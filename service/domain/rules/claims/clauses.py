@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
-from service.domain.plans.plan import Plan, TestUse
-from service.domain.rules.claims.assertion import Facts, Limit, Shown, States
+from service.domain.plans.plan import Plan
+from service.domain.rules.claims.assertion import Facts, Limit, Shown, States, states
+from service.domain.rules.claims.claim import Target
+from service.domain.rules.claims.margins import explicit_margin, own_margin, sesoi_of
 from service.domain.rules.feeding import parameter
-from service.domain.rules.rule import Clause, Comparison, Excludes, Is, Within
+from service.domain.rules.rule import Clause, Comparison, Excludes, Is, Not, Within
 from service.domain.rules.settings import Setting, Use
-from service.stats.shared.common import Margin
 from service.stats.shared.shows import (
     Bounds,
     Covers,
+    Effect,
     Estimate,
     Finding,
     Meaning,
@@ -47,8 +50,7 @@ class Reader:
     @classmethod
     def of(cls, plan: Plan, setting: Setting) -> Reader:
         """The reader of a hypothesis' rule."""
-        sesoi = (plan.sesoi or {}).get(setting.hypothesis.endpoint)
-        return cls(setting.uses, None if sesoi is None else sesoi.exact())
+        return cls(setting.uses, sesoi_of(plan, setting.hypothesis.endpoint))
 
     def __call__(self, clause: Clause) -> States:
         """The states in which the clause holds; a single empty one where it asserts nothing."""
@@ -70,10 +72,9 @@ def meaning_of(use: Use, path: tuple[str, ...]) -> tuple[Meaning | None, str | N
     return meaning_at(shows, path), None
 
 
-def explicit_margin(use: TestUse) -> Fraction | None:
-    """The margin that the plan gives the test; None where the SESOI stands in."""
-    given: Any = use.parameters.get("margin")
-    return None if given is None else Margin.model_validate(given).exact()
+def effect_of(use: Use) -> Effect:
+    """What the interval and the p-value of a plan's test are about."""
+    return Effect() if use.test.plan is None else use.test.plan.effect(partial(parameter, use.use))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +151,10 @@ class _Clause:
             return NOTHING
         ways = meaning.ways(self._parameter)
         error = float(below.at) / len(ways)
-        fixes = meaning.fixes(self._parameter)
-        return self._ways(ways, error, fixes=fixes) if error < LEAST_ERROR else NOTHING
+        if error >= LEAST_ERROR:
+            return NOTHING
+        found = self._ways(ways, error, fixes=meaning.fixes(self._parameter))
+        return tuple(map(_along, found)) if len(ways) > 1 and self._of is None else found
 
     def _share(self, meaning: Share) -> States:
         above, below = _limits(self.clause)
@@ -189,8 +192,22 @@ class _Clause:
             )
         return tuple(found)
 
+    @property
+    def _of(self) -> str | None:
+        return None if effect_of(self.use).of_means else self.use.use.id
+
     def _shown(self, side: Side, at: Fraction, error: float) -> Shown:
-        return Shown(side, at, error, explicit_margin(self.use.use))
+        return Shown(side, at, error, own_margin(self.use.use, self.sesoi), self._of)
+
+
+def _along(way: Facts) -> Facts:
+    """A way of a two-sided test of the means with the side of 0 on which the observed difference lies.
+
+    The verdict sees to the odd plan whose rows went on past the look that ended the test.
+    """
+    sides = {each.side for each in way.shown if each.at == 0}
+    low, high = (Limit(ZERO, strict=False) if sides == {side} else None for side in (1, -1))
+    return way.meet(Facts(low=low, high=high))
 
 
 def _estimate(clause: Clause) -> States:
@@ -238,3 +255,12 @@ def weighs_clusters(use: Use, clause: Clause) -> bool:
     if declared is not None:
         return declared == CLUSTER_WEIGHTED
     return parameter(use.use, "method") == "durkalski"
+
+
+def denying(setting: Setting, target: Target, reader: Reader) -> list[Clause]:
+    """The clauses that can show the opposite of the claim, as they stand or under a `not`."""
+    return [
+        clause
+        for clause in setting.clauses
+        if any(target.denied_by(each) for rule in (clause, Not(part=clause)) for each in states(rule, reader))
+    ]

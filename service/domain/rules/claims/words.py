@@ -23,7 +23,7 @@ def written(value: Fraction) -> str:
 
 def claimed(target: Target, hypothesis: Hypothesis, endpoint: Endpoint) -> str:
     """What the claim says of the true difference."""
-    margin = "the margin" if target.sesoi is None else quantity(endpoint, target.sesoi)
+    margin = "the margin" if target.margin is None else quantity(endpoint, target.margin)
     return {
         "superiority": f"that '{hypothesis.candidate}' is better",
         "minimum_effect": f"an effect beyond {margin}",

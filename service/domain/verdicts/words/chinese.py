@@ -10,11 +10,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from service.domain.plans.plan import Plan
+from service.domain.verdicts.equivalence_fallback import WIDER
 from service.domain.verdicts.reading import IntervalRead
 from service.domain.verdicts.records import HypothesisVerdict
 from service.domain.verdicts.validity import Mark, flags
 from service.domain.verdicts.words.chinese_reasons import reason_zh
-from service.domain.verdicts.words.facts import ComparedP, Facts, RatioShown, facts_of, fallback_case
+from service.domain.verdicts.words.facts import (
+    ComparedP,
+    Facts,
+    OtherMargin,
+    RatioShown,
+    TestedEffect,
+    facts_of,
+    fallback_case,
+)
 from service.domain.verdicts.words.numbers import percentage, points, probability, score, times
 from service.domain.verdicts.words.order import Language, told
 from service.domain.verdicts.words.slices import slices_zh
@@ -49,6 +58,21 @@ def _estimate(delta: float, found: HypothesisVerdict, facts: Facts) -> str:
         f"在 {found.population} 上,{found.candidate} 与 {found.baseline} 的 {found.endpoint} 之差为 "
         f"{amount(delta, facts)}(n = {found.n}{_items(found, facts)})。"
     )
+
+
+def _effect(tested: TestedEffect, facts: Facts) -> str:
+    q = 0.5 if tested.effect.q is None else tested.effect.q
+    quantile = "中位数" if q == 0.5 else f" {q:g} 分位数"
+    what = {
+        "means": "均值",
+        "cluster_means": "各聚类均值的平均(各聚类权重相同)",
+        "ranks": "各题目之差的秩及其伪中位数",
+        "shift": "两臂取值的大小次序及其位移",
+        "quantiles": f"两臂的{quantile}",
+        "quantile_of_differences": f"各题目之差的{quantile}",
+    }[tested.effect.kind]
+    value = "" if tested.value is None else f"({amount(tested.value, facts)})"
+    return f"`{tested.test}` 所说的是{what}{value},而不是各题目的均值之差。"
 
 
 def _ratio(shown: RatioShown, found: HypothesisVerdict) -> str:
@@ -156,9 +180,21 @@ def _margin(facts: Facts) -> str:
     by = f"{shown.by} 的{'' if shown.level is None else f' {percentage(shown.level)} '}区间"
     if shown.alpha is not None:
         by = f"{shown.by}(alpha = {shown.alpha:g})"
+    if shown.low is None:
+        return f"因此 {by} 拒绝了不低于 {amount(shown.high, facts)} 的差异。"
+    if shown.high is None:
+        return f"因此 {by} 拒绝了不高于 {amount(shown.low, facts)} 的差异。"
     if abs(shown.low + shown.high) <= 1e-12:
         return f"因此 {by} 拒绝了超出 {margin_text(shown.high, facts)} 的差异。"
     return f"因此 {by} 拒绝了 {amount(shown.low, facts)} 至 {amount(shown.high, facts)} 以外的差异。"
+
+
+def _other_margin(other: OtherMargin, facts: Facts) -> str:
+    numbers = [] if other.sesoi is None else [f" SESOI 为 {margin_text(other.sesoi, facts)}"]
+    numbers += [] if other.stated is None else [f"陈述所称为 {margin_text(other.stated, facts)}"]
+    reason = " ".join((other.reason or "").split()).rstrip(".。")
+    why = f"计划说明的原因:{reason}" if reason else "计划没有说明原因"
+    return f"{other.test} 的界限为 {margin_text(other.margin, facts)},而{','.join(numbers)}({why})。"
 
 
 def _fallback(found: HypothesisVerdict, read: IntervalRead | None, facts: Facts) -> Iterator[str]:
@@ -193,10 +229,9 @@ def _fallback(found: HypothesisVerdict, read: IntervalRead | None, facts: Facts)
             else:
                 yield f"{read.of} 来自另一种方法,所以它单独看不出结论。"
     elif case == "uncovered":
-        yield (
-            f"{fallback.test} {at}拒绝了{beyond}{filled},但未对其他假设作校正({reason_zh(fallback.reason)}),"
-            "因此不作为结论。"
-        )
+        reason = reason_zh(fallback.reason)
+        but = reason if fallback.reason == WIDER else f"未对其他假设作校正({reason})"
+        yield f"{fallback.test} {at}拒绝了{beyond}{filled},但{but},因此不作为结论。"
     elif case == "corrected away" and adjusted is not None:
         yield f"{fallback.test} 单独{at}拒绝{beyond}{filled}(p = {own}),但{over}后不拒绝(p = {adjusted})。"
     elif case == "not shown":
@@ -231,11 +266,13 @@ _CHINESE = Language(
     outcome=_outcome,
     void="其子句与检验留存在案,但不据此作出任何结论。",
     estimate=_estimate,
+    effect=_effect,
     ratio=_ratio,
     compared=_compared,
     interval=_interval,
     disagreement=_disagreement,
     margin=_margin,
+    other_margin=_other_margin,
     unshown=_unshown,
     fallback=_fallback,
     slices=_slices,

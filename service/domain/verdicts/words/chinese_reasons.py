@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from service.domain.verdicts.equivalence_fallback import NO_P
+from service.domain.verdicts.equivalence_fallback import NO_P, WIDER
 from service.stats.shared.certainty import BEYOND, DRAWN, FLAT, POINT
 from service.stats.shared.looks import CONTINUES, UNVARIED
 from service.stats.shared.orders import EMPTY
@@ -25,6 +25,7 @@ _WHOLE = {
     "no item is left to compare": "没有可供比较的题目",
     "no item is left: every pair has a result that is not ok": "没有可供比较的题目:每一对都有不正常的结果",
     # of the claim
+    "what it tests shows the opposite of the claim": "其检验所显示的与主张相反",
     "the observed difference does not go the way of the claim": "观察到的差异方向与主张不符",
     # of what was drawn or does not vary
     DRAWN: "该值由抽样得到,与阈值相距不足四个蒙特卡罗标准误:请增加抽样次数(`n_resamples`)以判断在哪一侧",
@@ -113,6 +114,7 @@ _WHOLE = {
     "the e-process bets on bounded differences and counts no items": "e 过程对有界差异下注,不对题目计数",
     "infinite: less than 1e-30 may be spent, so this look cannot stop": "无穷:可用的错误率不足 1e-30,这次查看不能停止",
     # of the family
+    WIDER: "其界限比 SESOI 宽,而计划没有说明原因",
     NO_P: "它没有 p 值,而多重比较校正需要 p 值",
     "the test gave no analysis": "检验没有给出分析",
 }

@@ -6,13 +6,22 @@ import math
 from collections.abc import Iterator, Sequence
 
 from service.domain.plans.plan import Plan
+from service.domain.verdicts.equivalence_fallback import WIDER
 from service.domain.verdicts.family import CLOSED, members
 from service.domain.verdicts.joint import SharedSigns
 from service.domain.verdicts.parts import EquivalenceFallback
 from service.domain.verdicts.reading import IntervalRead
 from service.domain.verdicts.records import HypothesisVerdict
 from service.domain.verdicts.validity import Mark, flags
-from service.domain.verdicts.words.facts import ComparedP, Facts, RatioShown, facts_of, fallback_case
+from service.domain.verdicts.words.facts import (
+    ComparedP,
+    Facts,
+    OtherMargin,
+    RatioShown,
+    TestedEffect,
+    facts_of,
+    fallback_case,
+)
 from service.domain.verdicts.words.numbers import percentage, points, probability, score, times
 from service.domain.verdicts.words.order import Language, told
 from service.domain.verdicts.words.slices import slices_en
@@ -53,6 +62,21 @@ def _estimate(delta: float, found: HypothesisVerdict, facts: Facts) -> str:
         f"{found.candidate} minus {found.baseline} in {found.endpoint} on {found.population} is "
         f"{amount(delta, facts)} (n = {found.n}{_items(found, facts)})."
     )
+
+
+def _effect(tested: TestedEffect, facts: Facts) -> str:
+    q = 0.5 if tested.effect.q is None else tested.effect.q
+    quantile = "median" if q == 0.5 else f"{q:g} quantile"
+    what = {
+        "means": "the means",
+        "cluster_means": "the mean of the clusters' means, which weighs clusters alike",
+        "ranks": "the ranks of the items' differences and their pseudo-median",
+        "shift": "the order of the two arms' values and their shift",
+        "quantiles": f"the {quantile}s of the arms",
+        "quantile_of_differences": f"the {quantile} of the items' differences",
+    }[tested.effect.kind]
+    value = "" if tested.value is None else f" ({amount(tested.value, facts)})"
+    return f"`{tested.test}` is about {what}{value}, not about the difference of means over items."
 
 
 def _ratio(shown: RatioShown, found: HypothesisVerdict) -> str:
@@ -188,10 +212,28 @@ def _margin(facts: Facts) -> str:
     )
     if shown.alpha is not None:
         by = f"{shown.by} at alpha = {shown.alpha:g}"
+    if shown.low is None:
+        return f"So differences of {amount(shown.high, facts)} or more are rejected, by {by}."
+    if shown.high is None:
+        return f"So differences of {amount(shown.low, facts)} or less are rejected, by {by}."
     if abs(shown.low + shown.high) <= 1e-12:
         return f"So differences beyond {margin_text(shown.high, facts)} are rejected, by {by}."
     outside = f"{amount(shown.low, facts)} to {amount(shown.high, facts)}"
     return f"So differences outside {outside} are rejected, by {by}."
+
+
+def _other_margin(other: OtherMargin, facts: Facts) -> str:
+    numbers = [] if other.sesoi is None else [f"the SESOI is {margin_text(other.sesoi, facts)}"]
+    numbers += [] if other.stated is None else [f"the statement says {margin_text(other.stated, facts)}"]
+    why = (
+        "the plan gives no reason" if other.reason is None else f"the plan's reason: {_quoted(other.reason)}"
+    )
+    return f"The margin of {other.test} is {margin_text(other.margin, facts)}, while {' and '.join(numbers)} ({why})."
+
+
+def _quoted(reason: str) -> str:
+    """A reason of the plan inside a sentence: on one line, without its own full stop."""
+    return " ".join(reason.split()).rstrip(".")
 
 
 def _fallback(found: HypothesisVerdict, read: IntervalRead | None, facts: Facts) -> Iterator[str]:
@@ -226,9 +268,11 @@ def _fallback(found: HypothesisVerdict, read: IntervalRead | None, facts: Facts)
             else:
                 yield f"The interval {read.of} comes from another method, which is why it cannot tell by itself."
     elif case == "uncovered":
+        uncorrected = "" if fallback.reason == WIDER else "uncorrected for the other hypotheses "
+        reason = fallback.reason if fallback.reason == WIDER else f"({fallback.reason})"
         yield (
-            f"{fallback.test} rejects {beyond} at alpha = {fallback.alpha:g}{filled}, but uncorrected for the other "
-            f"hypotheses ({fallback.reason}), so it decides nothing."
+            f"{fallback.test} rejects {beyond} at alpha = {fallback.alpha:g}{filled}, but {uncorrected}{reason}, so it "
+            "decides nothing."
         )
     elif case == "corrected away" and adjusted is not None:
         yield (
@@ -279,11 +323,13 @@ _ENGLISH = Language(
     outcome=_outcome,
     void="Its clauses and tests stand on record, and no outcome rests on them.",
     estimate=_estimate,
+    effect=_effect,
     ratio=_ratio,
     compared=_compared,
     interval=_interval,
     disagreement=_disagreement,
     margin=_margin,
+    other_margin=_other_margin,
     unshown=_unshown,
     fallback=_fallback,
     slices=_slices,

@@ -8,9 +8,12 @@ from typing import Any, Literal
 
 from service.domain.plans.plan import Plan
 from service.domain.rules.claims.claim import good_direction
+from service.domain.rules.claims.clauses import CLUSTER_WEIGHTED, effect_of, weighs_clusters
+from service.domain.rules.claims.margins import margins_of
 from service.domain.rules.fields import EFFECT_FIELDS, beyond_resamples
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import Comparison, Is, Within, quantities
+from service.domain.rules.settings import settings
 from service.domain.verdicts.claim import size_unshown
 from service.domain.verdicts.equivalence_fallback import found_equivalent
 from service.domain.verdicts.family import asks_small_p
@@ -18,7 +21,7 @@ from service.domain.verdicts.parts import EquivalenceFallback, FamilyP, Span
 from service.domain.verdicts.reading import INTERVALS, IntervalRead, read_interval
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict
 from service.domain.verdicts.worst_case import Way
-from service.stats.shared.shows import Side
+from service.stats.shared.shows import Effect, Side
 
 Why = Literal["corrected", "sides", "levels", "methods"]
 """Why an interval and a test disagree about 0."""
@@ -42,10 +45,12 @@ class ComparedP:
 
 @dataclass(frozen=True, slots=True)
 class ShownMargin:
-    """Differences that a true rule of equivalence rejects: those not between `low` and `high`."""
+    """Differences that a true rule rejects: those not between `low` and `high`."""
 
-    low: float
-    high: float
+    low: float | None
+    """None: differences are rejected above alone."""
+    high: float | None
+    """None: differences are rejected below alone."""
     by: str
     level: float | None
     """Of the interval that lies between them."""
@@ -66,6 +71,32 @@ class RatioShown:
     n: int | None
     apart: tuple[float, ...]
     """1 and thresholds: what a printed ratio must not cross."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherMargin:
+    """A margin of a test that is not the SESOI, or not the number of the statement; all in the endpoint's unit."""
+
+    test: str
+    margin: float
+    sesoi: float | None
+    """Where it is not this."""
+    stated: float | None
+    """Where it is not this, which the statement names."""
+    reason: str | None
+    """As the plan gives it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TestedEffect:
+    """What a test of the rule is about, where that is not the difference of means that a verdict leads with."""
+
+    __test__ = False
+
+    test: str
+    effect: Effect
+    value: float | None
+    """As the test estimates it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +124,8 @@ class Facts:
     ratios: tuple[RatioShown, ...] = ()
     good: Side = 1
     """-1 where less is better."""
+    effects: tuple[TestedEffect, ...] = ()
+    other_margins: tuple[OtherMargin, ...] = ()
 
     def favoured_by(self, way: Way) -> Literal["candidate", "baseline"]:
         """The arm that results are taken for where they raise the difference (`up`) or lower it."""
@@ -128,21 +161,64 @@ def facts_of(plan: Plan, found: HypothesisVerdict, read: IntervalRead | None) ->
     fallback = found.fallback or _earlier_fallback(plan, found)
     decided = found.outcome == "equivalent" and not found.rule_holds and fallback is not None
     size = 1 if member is None else member.size
+    margins = tuple(_other_margins(plan, found))
     return Facts(
         binary=endpoint is not None and endpoint.kind == "binary",
         p_values=compared,
         policy=policy,
         uncorrected=size if member is not None and policy is None and size > 1 else 0,
         size=size,
-        margin=_margin(found, own) if found.rule_holds and found.outcome == "equivalent" else None,
+        margin=_margin_of(found, own, good_direction(endpoint)),
         fallback=fallback if found.rule_holds is False and found.outcome != "invalid" else None,
         decided=decided,
         unshown=size_unshown(plan, found),
         disagree=_disagreement(found, own_p, read),
-        apart=tuple(dict.fromkeys(_apart(found, read, fallback, others))),
+        apart=tuple(dict.fromkeys([*_apart(found, read, fallback, others), *_limits(margins)])),
         ratios=tuple(_ratios(plan, found, clauses)),
         good=good_direction(endpoint),
+        effects=tuple(_effects(plan, found)),
+        other_margins=margins,
     )
+
+
+def _limits(margins: tuple[OtherMargin, ...]) -> Iterator[float]:
+    for each in margins:
+        yield from (
+            sign * value for value in (each.margin, each.sesoi, each.stated) if value for sign in (-1, 1)
+        )
+
+
+def _other_margins(plan: Plan, found: HypothesisVerdict) -> Iterator[OtherMargin]:
+    """Of the tests that the rule, or the equivalence test beside it, rests on."""
+    setting = next((each for each in settings(plan) if each.hypothesis.id == found.id), None)
+    for each in () if setting is None else margins_of(plan, setting):
+        if each.differs and not each.use.beside:
+            yield OtherMargin(
+                each.use.use.id,
+                float(each.value),
+                float(each.sesoi) if each.from_sesoi and each.sesoi is not None else None,
+                float(each.stated) if each.from_statement and each.stated is not None else None,
+                each.reason,
+            )
+
+
+def _effects(plan: Plan, found: HypothesisVerdict) -> Iterator[TestedEffect]:
+    """Of the tests on the hypothesis' own endpoint, in order of mention."""
+    setting = next((each for each in settings(plan) if each.hypothesis.id == found.id), None)
+    named = () if setting is None else setting.clauses
+    effects: dict[str, TestedEffect] = {}
+    for clause in named:
+        use = setting.use_of(clause) if setting is not None else None
+        if use is None or use.beside or use.use.id in effects:
+            continue
+        analysis, effect = _analysis(found, use.use.id), effect_of(use)
+        if weighs_clusters(use, clause):
+            estimates = analysis.get("estimates")
+            own = estimates.get(CLUSTER_WEIGHTED) if isinstance(estimates, Mapping) else analysis.get("delta")
+            effects[use.use.id] = TestedEffect(use.use.id, Effect("cluster_means"), _number(own))
+        elif not effect.of_means:
+            effects[use.use.id] = TestedEffect(use.use.id, effect, _number(analysis.get("delta")))
+    yield from effects.values()
 
 
 def _ratios(
@@ -189,6 +265,45 @@ def _compared(found: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]]
             threshold=float(clause.value.exact()),
             holds=each.holds,
         )
+
+
+def _margin_of(
+    found: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]], good: Side
+) -> ShownMargin | None:
+    """What a true rule of a claim with a margin rejects."""
+    if not found.rule_holds or found.outcome not in ("supported", "equivalent"):
+        return None
+    if found.claim == "equivalence":
+        return _margin(found, clauses)
+    return _one_sided(found, clauses, good)
+
+
+def _one_sided(
+    found: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]], good: Side
+) -> ShownMargin | None:
+    """The margin of a test that shows no loss, or an effect beyond it. Intervals name theirs in the rule."""
+    field, side = {"non_inferiority": ("noninferior", -good), "minimum_effect": ("minimum_effect", good)}.get(
+        found.claim, ("", 0)
+    )
+    for clause, each in clauses:
+        analysis, path = _analysis(found, clause.field.test), clause.field.path
+        margin, test = _number(analysis.get("margin")), clause.field.test
+        if each.holds is not True or margin is None or test is None or not field:
+            continue
+        by = None
+        if isinstance(clause, Is) and clause.value and path in ((field,), ("equivalent",)):
+            by = _alpha(analysis)
+        elif asks_small_p(clause) and isinstance(clause, Comparison) and "p_lower" in analysis:
+            by = float(clause.value.exact())
+        if by is not None:
+            limit = side * margin
+            # of larger values better, what is rejected lies below the limit
+            return (
+                ShownMargin(limit, None, test, None, by)
+                if good == 1
+                else ShownMargin(None, limit, test, None, by)
+            )
+    return None
 
 
 def _margin(found: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]]) -> ShownMargin | None:

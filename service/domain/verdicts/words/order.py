@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from service.domain.verdicts.reading import IntervalRead
 from service.domain.verdicts.records import HypothesisVerdict
-from service.domain.verdicts.words.facts import ComparedP, Facts, RatioShown
+from service.domain.verdicts.words.facts import ComparedP, Facts, OtherMargin, RatioShown, TestedEffect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,11 +18,15 @@ class Language:
     void: str
     """Said of results that were judged and do not count."""
     estimate: Callable[[float, HypothesisVerdict, Facts], str]
+    effect: Callable[[TestedEffect, Facts], str]
+    """What a test of the rule is about, where that is not the estimate."""
     ratio: Callable[[RatioShown, HypothesisVerdict], str]
     compared: Callable[[ComparedP, HypothesisVerdict, Facts], str]
     interval: Callable[[IntervalRead, HypothesisVerdict, Facts], str]
     disagreement: Callable[[Facts, IntervalRead], str]
     margin: Callable[[Facts], str]
+    other_margin: Callable[[OtherMargin, Facts], str]
+    """A margin that is not the SESOI, or not the number of the statement."""
     unshown: Callable[[float, Facts], str]
     """The size in the statement that the rule does not test."""
     fallback: Callable[[HypothesisVerdict, IntervalRead | None, Facts], Iterator[str]]
@@ -40,6 +44,7 @@ def told(words: Language, found: HypothesisVerdict, read: IntervalRead | None, f
         return
     if found.delta is not None:
         yield words.estimate(found.delta, found, facts)
+        yield from (words.effect(each, facts) for each in facts.effects)
         yield from (words.ratio(each, found) for each in facts.ratios)
     for each in facts.p_values:
         yield words.compared(each, found, facts)
@@ -49,6 +54,7 @@ def told(words: Language, found: HypothesisVerdict, read: IntervalRead | None, f
         yield words.disagreement(facts, read)
     if facts.margin is not None:
         yield words.margin(facts)
+    yield from (words.other_margin(each, facts) for each in facts.other_margins)
     if facts.unshown is not None:
         yield words.unshown(facts.unshown, facts)
     yield from words.fallback(found, read, facts)

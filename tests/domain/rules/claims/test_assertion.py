@@ -24,7 +24,14 @@ TESTS = [
     {"id": "b", "test": "paired-bootstrap", "version": 1},
     {"id": "s", "test": "paired-bootstrap", "version": 1, "parameters": {"comparison": "strict"}},
     {"id": "e", "test": "equivalence", "version": 1},
-    {"id": "e5", "test": "equivalence", "version": 1, "parameters": {"margin": {"value": 5, "unit": "pp"}}},
+    {
+        "id": "e5",
+        "test": "equivalence",
+        "version": 1,
+        "parameters": {"margin": {"value": 5, "unit": "pp"}},
+        "margin_reason": "as in the pilot",
+    },
+    {"id": "e9", "test": "equivalence", "version": 1, "parameters": {"margin": {"value": 9, "unit": "pp"}}},
     {"id": "t", "test": "t-test", "version": 1},
     {"id": "w", "test": "wilcoxon", "version": 1},
 ]
@@ -107,6 +114,7 @@ def test_what_is_known_of_the_observed_difference_from_below(rule, lows):
         ("e.p_value < 0.04", {(1, "-0.02", 0.04, None), (-1, "0.02", 0.04, None)}),
         ("e.equivalent is true", {(1, "-0.02", 0.05, None), (-1, "0.02", 0.05, None)}),
         ("e5.equivalent is true", {(1, "-0.05", 0.05, "0.05"), (-1, "0.05", 0.05, "0.05")}),
+        ("e9.equivalent is true", {(1, "-0.09", 0.05, None), (-1, "0.09", 0.05, None)}),
         ("e5.ci.low > -5 pp", {(1, "-0.05", 0.05, "0.05")}),
         ("e.minimum_effect is true", {(1, "0.02", 0.05, None)}),
         ("e.equivalent is false", set()),

@@ -40,12 +40,19 @@ CODES: Mapping[str, str] = {
     "JUDGE_NOT_AUDITED": (
         "该指标由模型评分而无人核对,其错误会缩小差异,看起来像等价。请加入人工标注的次要指标,或确认知悉。"
     ),
+    "LEVEL_UNKNOWN": (
+        "无法算出主张为假时规则成立的概率,因此没有依据表明它守住 alpha。请改用可以模拟的检验,或确认知悉。"
+    ),
     "LEVEL_EXCEEDED": "没有真实差异时,规则成立的概率高于其 alpha。请收紧条件、增加题目,或确认知悉。",
     "LOW_POWER": (
         "检验功效低:真实差异恰为最小关注效应量时(等价与非劣:没有差异时),规则也常常不成立。"
         "请增加题目,或用 `assumptions` 缩小范围。"
     ),
     "MANIFEST_MISMATCH": "计划与题目清单不一致。请修改其中之一。",
+    "MARGIN_DIFFERS": (
+        "检验所用的界限与 SESOI 或陈述中的数值不同。请处处写同一个数值(检验不另设 `margin` 时取 SESOI),或在该检验的 "
+        "`margin_reason` 中说明原因并确认知悉。"
+    ),
     "MISSING_MANIFEST": "锁定之前须提交题目清单。",
     "MISSING_SECTION": "计划缺少必需的部分。请补上。",
     "MULTIPLICITY": "规则与所选的多重比较策略不相容。请修改规则,或换一种策略。",

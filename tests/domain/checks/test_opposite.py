@@ -1,0 +1,66 @@
+"""No plan that lints is supported, or found equivalent, by data that show the opposite of what it says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from service.stats.shared import registry
+from tests.domain.checks.opposite_worlds import KINDS, REASON, VARIED, draw, judge, lintable, opposite, worlds
+
+CHEAP = {name for name in VARIED if "n_resamples" not in registry.find(name).request.model_fields} | {
+    "equivalence"
+}
+
+
+def search(seed: int, plans: int, most: int, *, drawn_tests: bool = True) -> dict[str, set[str]]:
+    """Look at so many plans that lint, in so many worlds; what took part, and which outcomes there were."""
+    rng = np.random.default_rng(seed)
+    seen: dict[str, set[str]] = {"kinds": set(), "tests": set(), "outcomes": set(), "claims": set()}
+    looked = verdicts = claimed = 0
+    while looked < plans:
+        drawn = lintable(draw(rng))
+        if drawn is None or not (drawn_tests or {each["test"] for each in drawn.changes["tests"]} <= CHEAP):
+            continue
+        looked += 1
+        seen["kinds"].add(drawn.kind)
+        seen["claims"].add(drawn.claim)
+        seen["tests"] |= {each["test"] for each in drawn.changes["tests"]}
+        every = list(worlds(rng, drawn))
+        for at in rng.permutation(len(every))[:most]:
+            baseline, candidate = every[at]
+            verdict = judge(drawn, baseline, candidate, rng)
+            verdicts += 1
+            seen["outcomes"].add(verdict.outcome)
+            if verdict.outcome not in ("supported", "equivalent"):
+                continue
+            claimed += 1
+            delta = float(verdict.delta or 0.0)
+            if (
+                "weighs clusters alike" in verdict.sentence
+            ):  # the effect that the plan's test names, and the sentence
+                delta = next(
+                    float(answer["analysis"]["estimates"]["cluster_weighted"])  # type: ignore[index, call-overload, arg-type]
+                    for answer in verdict.analyses.values()
+                    if "estimates" in (answer.get("analysis") or {})  # type: ignore[operator]
+                )
+            why = opposite(drawn, verdict, delta)
+            assert why is None, (why, drawn.changes, verdict.sentence)
+            if any("margin_reason" in each and each["id"] in verdict.rule for each in drawn.changes["tests"]):
+                assert REASON in verdict.sentence or "The margin of" not in verdict.sentence
+    print(f"{looked} plans that lint, {verdicts} verdicts, {claimed} of them supported or equivalent")
+    return seen
+
+
+def test_no_plan_that_lints_is_supported_by_data_that_show_the_opposite():
+    assert "supported" in search(26, 16, 6, drawn_tests=False)["outcomes"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_none_of_hundreds_is():
+    seen = search(2027, 240, 20)
+    assert seen["kinds"] == set(KINDS)
+    assert seen["tests"] == set(VARIED)
+    assert seen["claims"] == {"superiority", "minimum_effect", "non_inferiority", "equivalence"}
+    assert seen["outcomes"] >= {"supported", "equivalent", "not_supported", "inconclusive"}

@@ -1,0 +1,146 @@
+"""A two-sided clause about ranks or quantiles carries its own direction: the means do not tell it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from service.domain.checks.claim import claim_findings
+from service.domain.plans.population import Manifest
+from service.domain.rules.settings import settings
+from service.domain.verdicts.words.chinese import sentence_zh
+from service.domain.verdicts.words.facts import interval_of
+from tests.domain import sample
+
+N = 200
+BASE = np.random.default_rng(1).normal(0.5, 0.1, N)
+MOST_LOSE = np.where(np.arange(N) < 160, -0.3, 1.25) + np.random.default_rng(2).normal(0, 0.01, N)
+MOST_LOSE += 0.008 - MOST_LOSE.mean()
+"""Four of five items are worse, and the mean is a little better."""
+TESTS = {
+    "wilcoxon": {},
+    "mann-whitney": {},
+    "quantile-difference": {"n_resamples": 1000, "seed": 1},
+}
+ABOUT = {
+    "wilcoxon": ("the ranks of the items' differences and their pseudo-median", "各题目之差的秩及其伪中位数"),
+    "mann-whitney": ("the order of the two arms' values and their shift", "两臂取值的大小次序及其位移"),
+    "quantile-difference": ("the medians of the arms", "两臂的中位数"),
+}
+
+
+def scores(rule, test, parameters=None, **more):
+    return {
+        "populations.0.n": N,
+        "endpoints.0": {"id": "accuracy", "kind": "continuous", "role": "primary"},
+        "sesoi": {"accuracy": {"value": 0.02, "unit": "score"}},
+        "hypotheses.0.statement": "C2 scores higher than C1",
+        "hypotheses.0.rule": rule,
+        "tests": [
+            {
+                "id": "w",
+                "test": test,
+                "version": 1,
+                "parameters": {**TESTS.get(test, {}), **(parameters or {})},
+            },
+            {"id": "t", "test": "t-test", "version": 1, "parameters": {"method": "paired"}},
+        ],
+        **more,
+    }
+
+
+def said(changes):
+    plan = sample.plan(changes)
+    (setting,) = settings(plan)
+    return [each for each in claim_findings(plan, setting) if each.severity == "error"]
+
+
+def judged(changes, difference=MOST_LOSE):
+    return sample.verdict_of(changes, sample.outcomes(BASE, BASE + difference)).hypotheses[0]
+
+
+@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("clause", ["w.p_value < 0.05", "w.ci excludes 0", "not w.p_value >= 0.05"])
+def test_the_sign_of_the_means_is_no_direction_of_ranks_and_quantiles(test, clause):
+    changes = scores(f"delta > 0 and {clause}", test)
+    (finding,) = said(changes)
+    assert finding.code == "CLAIM_NOT_ASSERTED"
+    assert "shows the opposite: it takes either side and is not about the means" in finding.message
+    assert "add the clause `w.ci.low > 0`" in finding.message
+    verdict = judged(changes)
+    assert verdict.delta > 0
+    assert verdict.analyses["w"]["analysis"]["ci"]["high"] < 0
+    assert verdict.rule_holds
+    assert verdict.outcome == "not_supported"
+    assert "holds, but what it tests shows the opposite of the claim" in verdict.sentence
+    plan = sample.plan(changes)
+    assert "其检验所显示的与主张相反" in sentence_zh(plan, verdict, interval_of(plan, verdict))
+
+
+@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize(
+    ("rule", "parameters"),
+    [
+        ("delta > 0 and w.p_value < 0.05 and w.ci.low > 0", {}),
+        ("delta > 0 and w.ci.low > 0", {}),
+        ("delta > 0 and w.p_value < 0.05", {"alternative": "greater"}),
+        ("delta > 0 and w.ci excludes 0 and w.ci.low > 0", {}),
+    ],
+)
+def test_a_clause_with_its_own_direction_is_taken_and_names_its_effect(test, rule, parameters):
+    changes = scores(rule, test, parameters)
+    assert said(changes) == []
+    verdict = judged(changes, -MOST_LOSE + 0.2)
+    assert verdict.outcome == "supported"
+    english, chinese = ABOUT[test]
+    plan = sample.plan(changes)
+    assert f"`w` is about {english} (+" in verdict.sentence
+    assert "not about the difference of means over items" in verdict.sentence
+    assert f"`w` 所说的是{chinese}" in sentence_zh(plan, verdict, interval_of(plan, verdict))
+
+
+@pytest.mark.parametrize(
+    ("rule", "parameters", "better"),
+    [
+        ("delta > 0 and w.p_value < 0.05", {"alternative": "less"}, "higher"),
+        ("delta > 0 and w.ci.high < 0", {}, "higher"),
+        ("delta < 0 and w.p_value < 0.05", {}, "lower"),
+        ("delta > 0 and (t.p_value < 0.05 or w.p_value < 0.05)", {}, "higher"),
+        ("delta > 0 and t.p_value < 0.05 and not (w.ci.low > 0 or w.p_value > 0.05)", {}, "higher"),
+    ],
+)
+def test_what_can_show_the_opposite_is_refused_in_any_form(rule, parameters, better):
+    assert said(scores(rule, "wilcoxon", parameters, **{"endpoints.0.better": better}))
+
+
+def test_tests_of_the_means_take_their_direction_from_the_difference():
+    assert said(scores("delta > 0 and t.p_value < 0.05", "wilcoxon")) == []
+    assert said(scores("delta > 0 and t.p_value < 0.9", "wilcoxon")) == []
+
+
+def test_a_margin_is_denied_by_ranks_too():
+    changes = {"hypotheses.0.claim": "non_inferiority"}
+    rule = "t.ci.low > -0.02 and w.ci.high < -0.02"
+    assert "shows the opposite" in said(scores(rule, "wilcoxon", **changes))[0].message
+    assert said(scores("t.ci.low > -0.02 and w.ci.high < 0", "wilcoxon", **changes)) == []
+
+
+def test_a_verdict_by_clusters_says_that_it_weighs_them_alike():
+    sizes = (12, 6, 4, 3, 2, 2, 2, 1)
+    labels = [f"c{at}" for at, size in enumerate(sizes) for _ in range(size)]
+    candidate = np.array([0.0 if label == "c0" else 1.0 for label in labels])
+    changes = {
+        "populations.0.independence": None,
+        "populations.0.clusters": {"key": "c", "n": len(sizes)},
+        "hypotheses.0.rule": "c.estimates.cluster_weighted > 0 and c.p_value < 0.5",
+        "tests": [
+            {"id": "c", "test": "clustered-mcnemar", "version": 1, "parameters": {"method": "durkalski"}}
+        ],
+    }
+    items = {"one": Manifest.create([str(at) for at in range(len(labels))], labels)}
+    baseline = 1 - candidate
+    verdict = sample.verdict_of(changes, sample.outcomes(baseline, candidate), manifests=items).hypotheses[0]
+    assert (
+        "`c` is about the mean of the clusters' means, which weighs clusters alike (+75.00 pp)"
+        in verdict.sentence
+    )
