@@ -187,3 +187,12 @@ def _migrate(url: str) -> None:
         schema.upgrade(database.engine)
     finally:
         database.dispose()
+
+
+@pytest.fixture(scope="session")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A directory with a service, for the commands of the pages; tests that use it are of one xdist group."""
+    from tests.desk import serving  # its modules are for few
+
+    with serving(tmp_path_factory.mktemp("desk")) as directory:
+        yield directory

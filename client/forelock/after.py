@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from forelock.connection import Json
+from forelock.connection import Json, header
 from forelock.outside import OutsideCalls
 from forelock.paths import record
 
@@ -51,5 +51,5 @@ class AfterCalls(OutsideCalls):
         return self._job(path, timeout, json=dict(request))
 
     def _job(self, path: str, timeout: float, **arguments: Any) -> Json:
-        location = self._send("POST", path, **arguments).headers["Location"]
+        location = header(self._send("POST", path, **arguments), "Location")
         return self._job_result(location, self._clock() + timeout)

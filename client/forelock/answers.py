@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from html import escape
-from typing import Any
+from typing import Any, NoReturn
+
+from forelock.problem import AnswerLacks
 
 MOST_ROWS, MOST_DEPTH = 50, 3
 
 
 class Answer(dict[str, Any]):
-    """A JSON object that the service answered."""
+    """A JSON object that the service answered. A member that is not there is a fault of whoever answered."""
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise AnswerLacks(name)
 
     def _repr_html_(self) -> str:
         """HTML for notebooks; every text is escaped."""

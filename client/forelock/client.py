@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, BinaryIO, Literal, Protocol
 
 from forelock.after import AfterCalls
-from forelock.connection import LONGEST_POLL, Json, read_object
+from forelock.connection import LONGEST_POLL, Json, header, objects, read_object
+from forelock.incoming import read_text
 from forelock.paths import part, record
 from forelock.problem import ForelockProblem, VerdictTimeout
 from forelock.results import OnDuplicate, Results
@@ -49,7 +50,7 @@ class Client(AfterCalls):
         response = self._send("POST", f"/v1/tests/{part(name)}", json=dict(request))
         if response.status_code != 202:
             return read_object(response)
-        location = response.headers["Location"]
+        location = header(response, "Location")
         return self._job_result(location, self._clock() + timeout)
 
     def compare(self, request: Mapping[str, Any]) -> Json:
@@ -102,7 +103,7 @@ class Client(AfterCalls):
     def document(self, preregistration_id: str, name: str, *, language: Literal["en", "zh"] = "en") -> str:
         """A record's document in Markdown: `prereg`, `deviations` or `evidence`."""
         path = f"{record(preregistration_id)}/{part(name)}.md"
-        return self._send("GET", path, params={} if language == "en" else {"lang": language}).text
+        return read_text(self._send("GET", path, params={} if language == "en" else {"lang": language}))
 
     def report(
         self, preregistration_id: str, form: ReportForm = "md", *, language: Literal["en", "zh"] = "en"
@@ -118,8 +119,7 @@ class Client(AfterCalls):
 
     def stamps(self, preregistration_id: str) -> list[Json]:
         """What outside witnesses gave for the lock and the verdict."""
-        found: list[Json] = self._json("GET", f"{record(preregistration_id)}/stamps")["items"]
-        return found
+        return objects(self._json("GET", f"{record(preregistration_id)}/stamps")["items"])
 
     def evidence(self, preregistration_id: str) -> Json:
         """The five pieces of evidence of a record, scored."""
@@ -138,8 +138,7 @@ class Client(AfterCalls):
 
     def lint(self, preregistration_id: str) -> list[Json]:
         """The gaps of a plan, and what its rule cannot show."""
-        findings: list[Json] = self._json("POST", f"{record(preregistration_id)}/lint")["findings"]
-        return findings
+        return objects(self._json("POST", f"{record(preregistration_id)}/lint")["findings"])
 
     def power(self, preregistration_id: str, pilots: Iterable[Mapping[str, Any]] = ()) -> Json:
         """The whole lint report: findings, the power of every rule, and what pilot columns say, if any are sent."""
@@ -183,8 +182,7 @@ class Client(AfterCalls):
 
     def versions(self, preregistration_id: str) -> list[Json]:
         """Every version of a locked plan, the first one first."""
-        found: list[Json] = self._json("GET", f"{record(preregistration_id)}/versions")["items"]
-        return found
+        return objects(self._json("GET", f"{record(preregistration_id)}/versions")["items"])
 
     def close_early(self, preregistration_id: str, reason: str, deviation: int) -> Json:
         """Close the collection before the planned n, under a filed deviation of kind `n`; answers the record."""
@@ -371,17 +369,18 @@ class Client(AfterCalls):
 
     def checkpoint(self) -> str:
         """The ledger's newest checkpoint, a signed note. Nothing is verified here: see `forelock.transparency`."""
-        return self._send("GET", "/v1/ledger/checkpoint").text
+        return read_text(self._send("GET", "/v1/ledger/checkpoint"))
 
     def ledger_keys(self) -> list[Json]:
         """Who signs the ledger, oldest first: `vkey`, and the `handover` from the one before. Nothing is verified."""
         answer = self._json("GET", "/.well-known/forelock-keys.json")
-        return list(answer["signers"])
+        return objects(answer["signers"])
 
     def consistency(self, first: int, second: int) -> list[str]:
         """What is to prove that the ledger of `second` entries goes on from that of `first`, in hexadecimal."""
         answer = self._json("GET", "/v1/ledger/consistency", params={"from": str(first), "to": str(second)})
-        return [str(each) for each in answer.get("hashes") or ()]
+        hashes = answer.get("hashes")
+        return [str(each) for each in hashes] if isinstance(hashes, list) else []
 
     # Keys
 

@@ -9,14 +9,16 @@ from typing import Any, BinaryIO, Self
 
 import httpx
 
-from forelock import settings
-from forelock.answers import Answer
+from forelock import incoming, settings
 from forelock.problem import ForelockProblem, JobTimeout, Unreachable
 
 Json = dict[str, Any]
 RETRIED = frozenset({429, 502, 503, 504})
 LONGEST_PAUSE = 30.0
 LONGEST_POLL = 5.0
+MOST_PAGES = 100_000
+MAX_DOWNLOAD = 2**32
+"""Bytes of a bundle."""
 
 
 class Connection:
@@ -46,12 +48,17 @@ class Connection:
         self._clock = clock
         self.on_wait: Callable[[str, float | None], object] = lambda _what, _share: None
         """Told what a call waits for, and how far it is where that is known: 1 when it is over."""
+        self.answered = False
+        """Whether a service has answered anything that was taken."""
         try:
             self._http = httpx.Client(
                 base_url=self.url,
                 timeout=timeout,
                 transport=transport,
-                headers={"Authorization": f"Bearer {key}"} if key else {},
+                headers={
+                    "Accept-Encoding": incoming.ENCODINGS,
+                    **({"Authorization": f"Bearer {key}"} if key else {}),
+                },
             )
         except httpx.InvalidURL as error:
             raise Unreachable(f"'{self.url}' is no address: {error}") from error
@@ -67,16 +74,20 @@ class Connection:
         self._http.close()
 
     def _etag(self, record: str) -> str:
-        return self._send("GET", record).headers["ETag"]
+        return header(self._send("GET", record), "ETag")
 
     def _pages(self, path: str, parameters: Mapping[str, str] | None = None) -> Iterator[Json]:
         query = dict(parameters or {})
-        while True:
+        for _ in range(MOST_PAGES):
             page = self._json("GET", path, params=query)
-            yield from page["items"]
-            if not page.get("next_cursor"):
+            yield from objects(page["items"])
+            cursor = page.get("next_cursor")
+            if not cursor:
                 return
-            query["cursor"] = page["next_cursor"]
+            if not isinstance(cursor, str) or cursor == query.get("cursor"):
+                raise not_forelock("leads from a page to itself")
+            query["cursor"] = cursor
+        raise not_forelock(f"goes on for more than {MOST_PAGES} pages")
 
     def _job_result(self, location: str, deadline: float) -> Json:
         pause = 0.05
@@ -85,10 +96,13 @@ class Connection:
             if job["state"] not in ("queued", "running"):
                 self.on_wait("job", 1.0)
             if job["state"] == "succeeded":
-                return Answer(job["result"])
+                return objects([job["result"]])[0]
             if job["state"] in ("failed", "cancelled"):
-                raise ForelockProblem.from_document(job.get("error") or {"code": f"job_{job['state']}"})
-            self.on_wait("job", job.get("progress"))
+                error = job.get("error")
+                named = error if isinstance(error, dict) and error else {"code": f"job_{job['state']}"}
+                raise ForelockProblem.from_document(named)
+            progress = job.get("progress")
+            self.on_wait("job", progress if isinstance(progress, float | int) else None)
             if self._clock() + pause > deadline:
                 raise JobTimeout(f"job {job['id']} is still {job['state']}")
             self._sleep(pause)
@@ -96,14 +110,14 @@ class Connection:
 
     def _download(self, path: str, file: BinaryIO, parameters: Mapping[str, list[str]]) -> int:
         """Write an answer to a file as it comes; it may be larger than memory."""
+        written = 0
         try:
             with self._http.stream("GET", path, params=dict(parameters)) as response:
                 if not response.is_success:
-                    response.read()
-                    raise ForelockProblem.from_response(response)
-                for piece in response.iter_bytes():
-                    file.write(piece)
-                return response.num_bytes_downloaded
+                    raise incoming.read_problem(incoming.read(response, self._clock))
+                for piece in incoming.pieces(response, MAX_DOWNLOAD, self._clock):
+                    written += file.write(piece)
+                return written
         except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
             raise Unreachable(f"'{self.url}' is no address: {error}") from error
         except httpx.TransportError as error:
@@ -125,7 +139,8 @@ class Connection:
         for attempt in range(1, self._attempts + 1):
             last = attempt == self._attempts
             try:
-                response = self._http.request(method, path, headers=sent, **arguments)
+                with self._http.stream(method, path, headers=sent, **arguments) as unread:
+                    response = incoming.read(unread, self._clock)
             except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
                 raise Unreachable(f"'{self.url}' is no address: {error}") from error
             except httpx.TransportError as error:
@@ -134,8 +149,9 @@ class Connection:
                 self._sleep(_backoff(attempt))
                 continue
             if response.is_success:
+                self.answered = True
                 return response
-            problem = ForelockProblem.from_response(response)
+            problem = incoming.read_problem(response)
             again = response.status_code in RETRIED or problem.code == "idempotency_in_flight"
             if last or not again:
                 raise problem
@@ -152,7 +168,7 @@ def _pause(response: httpx.Response, attempt: int) -> float:
         else:
             now = parsedate_to_datetime(response.headers["Date"])
             wait = (parsedate_to_datetime(said) - now).total_seconds()
-    except (KeyError, ValueError):
+    except (KeyError, ValueError, TypeError, OverflowError):
         return _backoff(attempt)
     return min(max(wait, 0.0), LONGEST_PAUSE)
 
@@ -161,12 +177,28 @@ def _backoff(attempt: int) -> float:
     return min(0.2 * 2.0 ** (attempt - 1), LONGEST_PAUSE)
 
 
+def not_forelock(what: str, status: int = 200) -> ForelockProblem:
+    """An answer that no service gives."""
+    return ForelockProblem(status, "not_forelock", f"the answer {what}")
+
+
+def header(response: httpx.Response, name: str) -> str:
+    """A header that an answer has to have."""
+    if name not in response.headers:
+        raise not_forelock(f"has no header {name}", response.status_code)
+    return str(response.headers[name])
+
+
+def objects(values: Any) -> list[Json]:
+    """A list of JSON objects, as an answer has to hold them."""
+    if not isinstance(values, list) or not all(isinstance(each, dict) for each in values):
+        raise not_forelock("holds something else where a list of objects stands")
+    return values
+
+
 def read_object(response: httpx.Response) -> Json:
     """The JSON object that an answer holds."""
-    try:
-        document = response.json()
-    except ValueError:
-        document = None
+    document = incoming.read_document(response.content)
     if not isinstance(document, dict):
-        raise ForelockProblem(response.status_code, "not_forelock", "the answer is not a JSON object")
-    return Answer(document)
+        raise not_forelock("is not a JSON object", response.status_code)
+    return document

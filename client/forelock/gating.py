@@ -232,6 +232,7 @@ def _require_told(opened: Opened, section: Json, asked: Asked, *, wide: bool) ->
             others = outcome_columns(survey, item_id)
             ways = [by_metric(asked, each) for each in others]
             arms = [name for name in others if not survey["measures"][name]["texts"]]
+            arms.sort(key=lambda name: not survey["measures"][name]["binary"])  # a margin has one scale
             if opened.alone and "arm" not in section and len(arms) > 1:
                 pair = ",".join(arms[:2])
                 ways = [Way(f"--arms {shlex.quote(pair)}", replace(asked, arms=pair)), *ways]

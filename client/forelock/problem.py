@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import httpx
+from typing import Any
 
 
 class ForelockError(Exception):
@@ -44,6 +41,10 @@ class Fault:
         return f"{self.path}: {self.message}" if self.path else self.message
 
 
+MOST_FAULTS = 100
+"""Of one refusal; a service names twenty."""
+
+
 class ForelockProblem(ForelockError):
     """The service refused (RFC 9457): its status, stable code, sentence and faulty fields."""
 
@@ -67,25 +68,25 @@ class ForelockProblem(ForelockError):
         cls, document: Mapping[str, Any], status: int = 0, request_id: str | None = None
     ) -> ForelockProblem:
         """A problem from its JSON members."""
+        errors, said = document.get("errors"), document.get("status")
         faults = tuple(
             Fault(str(error.get("path", "")), str(error.get("message", "")), str(error.get("fix", "")))
-            for error in document.get("errors") or ()
+            for error in (errors[:MOST_FAULTS] if isinstance(errors, list) else ())
+            if isinstance(error, dict)
         )
         return cls(
-            int(document.get("status") or status),
+            said if type(said) is int and said else status,
             str(document.get("code") or f"http_{status}"),
             str(document.get("detail") or document.get("title") or "the service gave no reason"),
             faults,
             request_id,
         )
 
-    @classmethod
-    def from_response(cls, response: httpx.Response) -> ForelockProblem:
-        """A problem from any refusal, a proxy's HTML page included."""
-        try:
-            document = response.json()
-        except ValueError:
-            document = None
-        if not isinstance(document, dict):
-            document = {"detail": f"{response.reason_phrase or 'refused'}, and not by a Forelock service"}
-        return cls.from_document(document, response.status_code, response.headers.get("X-Request-ID"))
+
+class AnswerLacks(ForelockProblem, KeyError):
+    """An answer has no such member: it is not one of a Forelock service, or of another version."""
+
+    def __init__(self, name: object) -> None:
+        super().__init__(200, "not_forelock", f"the service's answer has no '{name}'")
+
+    __str__ = Exception.__str__  # that of KeyError shows a repr

@@ -112,6 +112,8 @@ def observed(clause: Json, *, points: bool) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Mapping):
+        if value.get("low") is None and value.get("high") is None:
+            return "not defined"
         return f"[{_number(value.get('low'), points)}, {_number(value.get('high'), points)}]"
     return _number(value, points)
 

@@ -13,9 +13,11 @@ from service.actions.manifests import facts_of
 from service.domain.deviations.as_run import Rows
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration
+from service.domain.power.procedure.procedure import sign_of
 from service.domain.power.records import RulePower
 from service.domain.power.rule import rule_powers
 from service.domain.recent import Recent
+from service.domain.rules.settings import Setting, settings
 from service.domain.verdicts.arm_summaries import ArmSummary, arm_summaries
 from service.domain.verdicts.locked_order import curve_request, curve_test
 from service.domain.verdicts.outcomes import collapse
@@ -52,7 +54,19 @@ def of_plan(session: Session, record: Preregistration, language: Language) -> Sp
 def of_powers(plan: Plan, powers: Sequence[RulePower], language: Language) -> Spec:
     """The power of a plan's rules as it was worked out."""
     found = [(power.model_dump(mode="json"), _is_binary(plan, power.hypothesis)) for power in powers]
-    return power_of_rules(found, subtitle=plan.title or "", language=language)
+    margins = {each.hypothesis.id: _margins(plan, each) for each in settings(plan)}
+    return power_of_rules(found, margins=margins, subtitle=plan.title or "", language=language)
+
+
+def _margins(plan: Plan, setting: Setting) -> tuple[float, ...]:
+    """The differences, candidate minus baseline, that a claim sets apart; of non-inferiority the loss allowed."""
+    margin = sesoi_of(plan, setting.hypothesis.endpoint)
+    if margin is None:
+        return ()
+    if setting.hypothesis.claim == "equivalence":
+        return (-margin, margin)
+    sign = sign_of(plan, setting)
+    return (-sign * margin if setting.hypothesis.claim == "non_inferiority" else sign * margin,)
 
 
 def of_verdict(

@@ -24,6 +24,7 @@ OF_RELEASES = 2.0
 LEAST_P = 1e-4
 WORDS = frozenset(
     {"sentence", "reason", "multiplicity", "text", "message", "warnings", "reading_of", "reference"}
+    | {"bounds", "reasons", "undecided"}  # of numbers that are compared themselves, and of clauses' truth
 )
 """Members that hold words: another version may say the same otherwise."""
 UNCOMPARED = frozenset({"versions", "provenance", "title", "statement", "voided_batches"})

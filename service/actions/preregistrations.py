@@ -19,7 +19,16 @@ from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
 from service.domain.plans.preregistration import Preregistration
-from service.domain.power.pilot import PilotEstimates, PowerPilot, pasteable, require_few, with_pilot
+from service.domain.power.level import levels
+from service.domain.power.level_records import RuleLevel
+from service.domain.power.pilot import (
+    PilotEstimates,
+    PowerPilot,
+    differences_of,
+    pasteable,
+    require_few,
+    with_pilot,
+)
 from service.domain.power.records import RulePower
 from service.domain.power.rule import rule_powers
 from service.domain.results import sealing
@@ -131,14 +140,15 @@ def findings(record: Preregistration, facts: Mapping[str, ManifestFacts]) -> tup
 
 def power_by_pilot(
     record: Preregistration, facts: Mapping[str, ManifestFacts], pilots: Sequence[PowerPilot]
-) -> tuple[tuple[RulePower, ...], tuple[PilotEstimates, ...], dict[str, Any] | None]:
-    """The power of the rules under what pilot data say; these, and the section of the plan that says it.
+) -> tuple[tuple[RulePower, ...], tuple[RuleLevel, ...], tuple[PilotEstimates, ...], dict[str, Any] | None]:
+    """Power and level of the rules under what pilot data say; these, and the section of the plan that says it.
 
     Nothing is stored.
     """
     require_few(pilots)
     plan, found = with_pilot(record.plan, pilots)
-    return rule_powers(plan, facts), found, pasteable(plan)
+    shaped = levels(record.plan, facts, differences_of(pilots, found))
+    return rule_powers(plan, facts), shaped, found, pasteable(plan)
 
 
 def lock(

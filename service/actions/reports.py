@@ -32,6 +32,7 @@ SHOWN: tuple[Kind, ...] = (
 def of_verdict(session: Session, record: Preregistration, verdict: Verdict) -> Report:
     """The report of a judged record. Where its rows are gone or too many, it says so by leaving their numbers out."""
     filed = deviations.every(session, record.id)
+    decided = deviations.decisions(session, record.id, [each.number for each in filed])
     return report_of(
         record.plan,
         verdict,
@@ -40,7 +41,8 @@ def of_verdict(session: Session, record: Preregistration, verdict: Verdict) -> R
         said=evidence.in_words(session, record, verdict),
         card=evidence.card(session, record),
         summaries=_summaries(session, record, verdict),
-        deviations=list(zip(filed, evidence.standings(session, record), strict=True)),
+        deviations=[(each, decided[each.number]) for each in filed],
+        findings=record.lint or (),
         consequences=effects_on_verdict(session, record),
         happened=[(each.receipt, each.created_at) for each in ledger.entries(session, record.id, *SHOWN)],
     )

@@ -35,6 +35,10 @@ MOST_FLIPS = 1e7
 WHOLE_UP_TO = 40
 """Up to that many units sign patterns are counted in whole numbers."""
 
+MOST_PATTERNS = 400
+"""Patterns of tied ranks whose exact distributions are worked out, half a millisecond each."""
+
+UNTIED = 0.5
 QUANTILE_SLACK = 1e-12
 
 
@@ -142,9 +146,21 @@ def robust(method: str, sums: Floats, sizes: Ints) -> tuple[Floats, Floats, floa
     return delta, np.sqrt(variance) / n, df
 
 
-def t_interval(delta: Floats, se: Floats, df: float, level: float) -> Pair:
+def unpaired(before: Floats, after: Floats, *, pooled: bool) -> tuple[Floats, Floats, Floats]:
+    """Difference of the means of two arms (T, n), its standard error and degrees of freedom: Welch's, or pooled."""
+    n = before.shape[1]
+    first, second = before.var(axis=1, ddof=1) / n, after.var(axis=1, ddof=1) / n
+    total = first + second
+    squares = (first**2 + second**2) / (n - 1)
+    df = np.full(len(total), 2.0 * n - 2)
+    if not pooled:
+        df = np.where(squares > 0, total**2 / np.where(squares > 0, squares, 1.0), 2.0 * n - 2)
+    return after.mean(axis=1) - before.mean(axis=1), np.sqrt(total), df
+
+
+def t_interval(delta: Floats, se: Floats, df: Floats | float, level: float) -> Pair:
     """delta plus and minus t standard errors; NaN without spread."""
-    half = np.where(se > 0, float(special.stdtrit(df, 0.5 + level / 2)) * se, np.nan)
+    half = np.where(se > 0, np.asarray(special.stdtrit(df, 0.5 + level / 2)) * se, np.nan)
     return delta - half, delta + half
 
 
@@ -204,21 +220,78 @@ class SharedResamples:
         return np.asarray(np.minimum(index, reached.shape[1] - 1)[:, None], dtype=np.int64)
 
 
-def signed_rank_p(differences: Floats, alternative: Alternative, *, exact: bool, step: float) -> Floats:
-    """p of Wilcoxon's test for differences (T, n) without ties or zeros."""
-    n = differences.shape[1]
-    rank = np.argsort(np.argsort(np.abs(differences), axis=1), axis=1) + 1
+def signed_rank_p(
+    differences: Floats,
+    alternative: Alternative,
+    *,
+    exact_up_to: int,
+    step: float,
+    zeros_ranked: bool = False,
+) -> Floats:
+    """p of Wilcoxon's test for differences (T, n): zeros dropped (before ranking or after it), ties by midranks.
+
+    Rows of up to `exact_up_to` differences that are not 0 by the distribution of their own ranks, others by the normal
+    one. Of more than `MOST_PATTERNS` patterns of tied ranks the rest is normal too, with the continuity correction.
+    """
+    rank = ranks.midranks_of_rows(np.abs(differences))
+    other = differences != 0
+    if not zeros_ranked:
+        rank = rank - (~other).sum(axis=1, keepdims=True)
+    rank = np.where(other, rank, 0.0)
     plus = (rank * (differences > 0)).sum(axis=1)
-    if exact:
-        chances = ranks.sign_sums(2 * np.arange(1, n + 1))
-        tails = np.array([ranks.tail_probabilities(chances, 2 * w) for w in range(n * (n + 1) // 2 + 1)])
-        worse, better = tails[plus].T
-        both = np.minimum(1.0, 2 * np.minimum(worse, better))
-        return np.asarray({"greater": better, "less": worse, "two-sided": both}[alternative])
-    total = n * (n + 1) / 2
-    sd = math.sqrt(n * (n + 1) * (2 * n + 1) / 6) / 2
-    distance = plus - total / 2
+    half, sd = rank.sum(axis=1) / 2, np.sqrt((rank**2).sum(axis=1)) / 2
+    p = _normal_rank_p(plus - half, sd, step, alternative)
+    rows = np.flatnonzero(other.sum(axis=1) <= exact_up_to)
+    if len(rows):
+        doubled = np.sort(np.rint(2 * rank[rows]).astype(np.int64), axis=1)
+        patterns, back = np.unique(doubled, axis=0, return_inverse=True)
+        p[rows] = _normal_rank_p(plus[rows] - half[rows], sd[rows], max(step, 0.5), alternative)
+        for at, pattern in enumerate(patterns[:MOST_PATTERNS]):
+            alike = rows[back.reshape(-1) == at]
+            chances = ranks.sign_sums(pattern[pattern > 0])
+            worse, better = np.cumsum(chances), np.cumsum(chances[::-1])[::-1]
+            reached = np.rint(2 * plus[alike]).astype(np.int64)
+            p[alike] = _one_or_both(better[reached], worse[reached], alternative)
+    return p
+
+
+def rank_sum_p(
+    before: Floats, after: Floats, alternative: Alternative, *, exact_up_to: int, step: float
+) -> Floats:
+    """p of the Mann-Whitney test of two arms (T, n) of one size; exact where so few values do not tie.
+
+    Tied rows of an exact test are normal with the continuity correction.
+    """
+    n = before.shape[1]
+    total = 2 * n
+    rank = ranks.midranks_of_rows(np.concatenate([before, after], axis=1))
+    u = rank[:, n:].sum(axis=1) - n * (n + 1) / 2
+    tied = 12 * (total * (total + 1) * (2 * total + 1) / 6 - (rank**2).sum(axis=1))
+    spread = n * n / 12 * (total + 1 - tied / (total * (total - 1)))
+    sd = np.sqrt(np.maximum(spread, 0.0))
+    if total > exact_up_to:
+        return _normal_rank_p(u - n * n / 2, sd, step, alternative)
+    p = _normal_rank_p(u - n * n / 2, sd, 0.5, alternative)
+    rows = np.flatnonzero(np.abs(tied) < UNTIED)
+    if len(rows):
+        chances = ranks.subset_sums(np.arange(1, total + 1), n)[n * (n + 1) // 2 :]
+        worse, better = np.cumsum(chances), np.cumsum(chances[::-1])[::-1]
+        reached = np.rint(u[rows]).astype(np.int64)
+        p[rows] = _one_or_both(better[reached], worse[reached], alternative)
+    return p
+
+
+def _normal_rank_p(distance: Floats, sd: Floats, step: float, alternative: Alternative) -> Floats:
+    """1 where no rank has a sign."""
+    spread = np.where(sd > 0, sd, 1.0)
     if alternative == "two-sided":
-        return np.asarray(np.minimum(1.0, 2 * special.ndtr(-np.maximum(np.abs(distance) - step, 0) / sd)))
-    z = (distance - step if alternative == "greater" else distance + step) / sd
-    return np.asarray(special.ndtr(-z if alternative == "greater" else z))
+        p = np.minimum(1.0, 2 * special.ndtr(-np.maximum(np.abs(distance) - step, 0) / spread))
+    else:
+        z = (distance - step if alternative == "greater" else distance + step) / spread
+        p = special.ndtr(-z if alternative == "greater" else z)
+    return np.asarray(np.where(sd > 0, p, 1.0))
+
+
+def _one_or_both(better: Floats, worse: Floats, alternative: Alternative) -> Floats:
+    both = np.minimum(1.0, 2 * np.minimum(worse, better))
+    return np.asarray({"greater": better, "less": worse, "two-sided": both}[alternative])

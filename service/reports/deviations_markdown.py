@@ -12,7 +12,7 @@ from types import MappingProxyType
 from service.domain.deviations.consequences import Consequences
 from service.domain.deviations.deviation import Decision, Deviation, standing
 from service.reports.prereg.labels import Language
-from service.reports.prereg.text import code, json_span, written
+from service.reports.prereg.text import code, json_span, sentence, written
 
 _WORDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -80,7 +80,7 @@ def print_deviations(
     words = _Words(language)
     parts = [f"# {words['title']}", f"{words['plan']}{words.colon}`{plan_sha256}`"]
     if marks:
-        parts.append("\n".join(f"- **!** {written(each[words.column])}" for each in marks))
+        parts.append("\n".join(f"- **!** {sentence(each[words.column])}" for each in marks))
     if not deviations:
         parts.append(words["none"])
     parts += ["\n".join(_deviation(each, decisions.get(each.number, ()), words)) for each in deviations]
@@ -160,8 +160,8 @@ def _doubts(found: Consequences, words: _Words) -> Iterator[str]:
             then = words.value(point.outcome_then)
             yield f"- {point.hypothesis}{words.colon}{point.items} {words['tipping']} → {then}"
         else:
-            yield f"- {point.hypothesis}{words.colon}{words['unsettled']} ({written(point.reason or '?')})"
+            yield f"- {point.hypothesis}{words.colon}{words['unsettled']} ({sentence(point.reason or '?')})"
     for number in found.not_computed:
-        yield f"- {words['deviation']} {number.deviation}{words.colon}{written(number.reason)}"
+        yield f"- {words['deviation']} {number.deviation}{words.colon}{sentence(number.reason)}"
     for reason in found.reasons:
-        yield f"- {written(reason)}"
+        yield f"- {sentence(reason)}"

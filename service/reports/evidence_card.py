@@ -9,7 +9,7 @@ from service.domain.evidence.record import EvidenceCard, HypothesisCard
 from service.domain.notes.notes import Words
 from service.domain.power.lead import size_of
 from service.reports.prereg.labels import Language
-from service.reports.prereg.text import written
+from service.reports.prereg.text import sentence, written
 
 LEAST_SHOWN = 0.005
 _MARKS = {True: "✓", False: "✗", None: "?"}
@@ -26,7 +26,7 @@ def print_card(card: EvidenceCard, language: Language = "en") -> str:
     if card.hypotheses:
         parts.append("\n".join(line for each in card.hypotheses for line in _hypothesis(each, chinese)))
     if card.marks:
-        parts.append("\n".join(f"- **!** {written(_said(each, chinese))}" for each in card.marks))
+        parts.append("\n".join(f"- **!** {sentence(_said(each, chinese))}" for each in card.marks))
     parts.append(_said(card.limits, chinese))
     return "\n\n".join(parts) + "\n"
 

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from pydantic import Field
 from scipy import special
 
-from service.kernels import bootstrap_intervals
+from service.kernels import bootstrap_intervals, ranks
 from service.kernels import independent_bootstrap as bootstrap
 from service.kernels.bootstrap_intervals import bca_level, bca_tail
 from service.kernels.distributions import BootstrapDistribution
 from service.kernels.moments import moments
 from service.kernels.streams import block_count
 from service.stats.shared import certainty, shows
-from service.stats.shared.certainty import Range
+from service.stats.shared.certainty import SIGNS, Range, open_up
 from service.stats.shared.common import Alternative, Analysis, Interval, StatWarning
 from service.stats.shared.fields import Alpha, DirectionTested, DrawCount, Level, PlainSeed
 from service.stats.shared.pairs import floored
@@ -34,10 +34,12 @@ from service.stats.shared.samples import (
     how_obtained,
     type_one_error_at,
 )
-from service.stats.shared.sentences import amount, decision, disagreement, level_text
+from service.stats.shared.sentences import amount, bound_text, decision, disagreement, level_text
 from service.stats.shared.skewness import skewed
-from service.stats.shared.warnings import MC_UNRESOLVED
+from service.stats.shared.warnings import BEYOND_ZERO, MC_UNRESOLVED
 
+MOST_RANKS = 5 * 10**7
+"""Steps of counting how often ranks are as uneven; more of them are never other than rare."""
 RAISED_UP_TO = 8
 """An unresolved Monte-Carlo p is drawn again with up to this many times the resamples asked for."""
 
@@ -188,12 +190,17 @@ def _analysis(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDif
         p_value = floored(raw_p, "p_value", bounds)
         if raw_p < least:
             p_value = floored(sides * least, "p_value", bounds)
-            bounds["p_value"] = f"< {p_value:.1e}"
+            bounds["p_value"] = bound_text(p_value)
     within: dict[str, Range] = {}
     undecided: dict[str, str] = {}
     if isinstance(distribution, bootstrap.Drawn) and ci is not None:
         within, undecided = _drawn_within(request, distribution, delta, constants)
     warnings = list(told)
+    chance = None if p_value is None else _chance_of_ranks(request, delta)
+    if p_value is not None and chance is not None and chance >= SIGNS:
+        seen = 0.0 if "p_value" in bounds else p_value
+        within["p_value"] = open_up(seen, chance, within.get("p_value"))
+        warnings.append(BEYOND_ZERO())
     if p_value is not None and p_se and abs(p_value - request.alpha) <= 3 * p_se:
         warnings.append(MC_UNRESOLVED(p=p_value, se=p_se, alpha=request.alpha))
     return BootstrapDifferenceAnalysis(
@@ -218,7 +225,13 @@ def _analysis(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDif
         warnings=tuple(warnings),
         resampling=how_obtained(distribution, request.seed),
         sentence=_sentence(
-            request, delta, ci, p_value, bounds.get("p_value"), distribution.error is not None
+            request,
+            delta,
+            ci,
+            p_value,
+            bounds.get("p_value"),
+            distribution.error is not None,
+            None if chance is None or chance < SIGNS else within["p_value"][1],
         ),
     )
 
@@ -263,7 +276,8 @@ def bootstrap_difference(request: BootstrapDifferenceRequest) -> BootstrapDiffer
     Edge cases:
         Values that share a small unit, or few values: exact, no seed.
         No spread in either arm: ci and p are null, warning CONSTANT_DATA.
-        0 beyond every resample: p is a bound, the least probability a resample has.
+        0 beyond every resample: p is a bound, the least probability a resample has. Rules take it for no smaller than
+            the chance of such ranks alone, in `within`: warning BEYOND_ZERO.
         Below 20 runs in an arm: warning BOOTSTRAP_FEW_RUNS with the type I error to expect.
         Skewed runs in an arm: warning SKEWED below 25 times the squared skewness.
         p within three Monte-Carlo SE of alpha: draws are raised up to eightfold, then MC_UNRESOLVED.
@@ -318,6 +332,34 @@ def _drawn_within(
     return within, undecided
 
 
+def _chance_of_ranks(request: BootstrapDifferenceRequest, delta: float) -> float | None:
+    """Where no resample is on the other side of 0: the chance of ranks so uneven, if labels fell by chance.
+
+    None where one can be, where the other direction is asked, or where the ranks are too many to be other than rare.
+    """
+    first, second = request.arrays()
+    side = "greater" if delta > 0 else "less"
+    if delta == 0 or request.alternative not in (side, "two-sided"):
+        return None
+    least, most = (
+        (second.min() - first.max(), second.max() - first.min())
+        if delta > 0
+        else (first.min() - second.max(), first.max() - second.min())
+    )
+    # the percentiles look at 0, and the basic interval at twice the difference
+    reached = most >= 2 * abs(delta) if request.method == "basic" else least <= 0
+    smaller, n = min(first.size, second.size), first.size + second.size
+    sides = 2 if request.alternative == "two-sided" else 1
+    if least > 0:  # every run of one arm is beyond every run of the other
+        return sides / math.comb(n, smaller)
+    if reached or smaller * n**3 > MOST_RANKS:
+        return None
+    doubled = np.round(2 * ranks.midranks(np.concatenate([first, second]))[0]).astype(np.int64)
+    part = doubled[: first.size] if first.size == smaller else doubled[first.size :]
+    tails = ranks.tail_probabilities(ranks.subset_sums(doubled, smaller), int(part.sum()))
+    return sides * min(tails)
+
+
 def warnings_of(samples: Sequence[NDArray[np.float64]]) -> tuple[StatWarning, ...]:
     """BOOTSTRAP_FEW_RUNS; and SKEWED for the first arm with too few runs, as each is resampled on its own."""
     smaller = min(map(len, samples))
@@ -344,6 +386,7 @@ def _sentence(
     p: float | None,
     bound: str | None,
     exact: bool,
+    most: float | None,
 ) -> str:
     show = partial(amount, binary=False)
     start = f"The candidate's mean differs from the baseline's by {show(delta)}"
@@ -354,6 +397,10 @@ def _sentence(
     return (
         f"{start} ({level_text(request.level)} {request.method} bootstrap CI {show(ci.low or 0)} to "
         f"{show(ci.high or 0)}, {'exact' if exact else 'drawn'}); {request.alternative}, "
-        + decision(p, request.alpha, "equal means are", bound=bound)
-        + disagreement(ci, p, request.alpha, request.alternative)
+        + decision(p, request.alpha, "equal means are", bound=bound, most=most)
+        + (
+            ""
+            if most is not None and p < request.alpha <= most
+            else disagreement(ci, p, request.alpha, request.alternative)
+        )
     )

@@ -9,7 +9,6 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from service.errors import InvalidData
 from service.kernels.clusters import codes_of
 from service.kernels.moments import paired_differences
 from service.stats.shared import shows
@@ -21,7 +20,7 @@ from service.stats.shared.fields import Alpha, ClusterCount, DirectionTested, It
 from service.stats.shared.pairs import floored
 from service.stats.shared.plan_use import Extent, Least, PlanUse, least_of_signs
 from service.stats.shared.registry import stat_test
-from service.stats.shared.score_range import RANGE_TAKEN, UNIT, RangeField, ScoreRange, lies_in_unit
+from service.stats.shared.score_range import RANGE_TAKEN, UNIT, RangeField, ScoreRange, require_range
 from service.stats.shared.sentences import amount, decision, disagreement, level_text
 from service.stats.shared.warnings import define
 
@@ -54,15 +53,7 @@ class BoundedDifferenceRequest(PairedItems):
         baseline, candidate = self.arrays()
         for name, column in (("baseline", baseline), ("candidate", candidate)):
             require_size(column, name)
-        if self.range is not None:
-            self.range.require({"baseline": baseline, "candidate": candidate})
-        elif not lies_in_unit(baseline, candidate):
-            raise InvalidData.field(
-                "range",
-                "is not declared, and scores lie outside 0 to 1",
-                "send the least and the greatest score there can be as {'low': …, 'high': …}; in a plan, as the "
-                "endpoint's bounds",
-            )
+        require_range(self.range, baseline, candidate)
         return self
 
     @property

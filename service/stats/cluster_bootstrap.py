@@ -114,6 +114,7 @@ def _analysis(request: ClusterBootstrapRequest, found: BootstrapDistribution) ->
     if read["bootstrap_se"] <= ROUNDING * float(np.abs(pairs.difference).max()):
         resampling.flat(read, differs=delta != 0)
         warnings += [NOTHING_VARIES(unit="cluster")] if n_discordant else []
+    warnings += resampling.dominated(read, weighted)
     if units.standard_error():
         warnings += lopsided_clusters(units.linearized(), pairs.groups.sizes)
     ci, n, g = read["ci"], len(pairs.difference), pairs.groups.n_clusters
@@ -138,7 +139,7 @@ def _analysis(request: ClusterBootstrapRequest, found: BootstrapDistribution) ->
         sentence=(
             f"The candidate differs from the baseline by {show(delta)} ({request.estimand}; "
             f"{interval}, n = {n} in {g} clusters); bootstrap {request.alternative}, "
-            + resampling.decided(read, request.alpha)
+            + resampling.decided(read, request.alpha, warnings)
         ),
     )
 
@@ -207,6 +208,8 @@ def cluster_bootstrap(request: ClusterBootstrapRequest) -> ClusterBootstrapAnaly
         Skewed sums of clusters: warning SKEWED. A p that inversion cannot tell from alpha: ERROR_UNRESOLVED.
         Clusters that do not vary: the interval is the single point delta, and no rule may rest on it or on
             p (`undecided`). Drawn numbers: `within` gives four Monte-Carlo standard errors to either side.
+        One cluster with more than 15 % of the items, and twice an equal share: rules take p for no smaller than that of
+            the clusters' signs, in `within`: warning LOPSIDED_RESAMPLES.
         No resample reaches 2 delta: p is given as a bound, never 0. Rules take it for no smaller than the chance
             of such signs of clusters alone, in `within`: warning BEYOND_RESAMPLES.
         convention `seed`: default_rng(42), 2000 draws, np.percentile, p = count / B.

@@ -313,8 +313,9 @@ def clustered_mcnemar(request: ClusteredMcNemarRequest) -> ClusteredMcNemarAnaly
         least = min(1.0, 2.0 ** -(facts.n_nonzero - (request.alternative == "two-sided")))
         least = floored(least, "min_attainable_p", bounds)
         if facts.n_nonzero and least >= request.alpha:
-            what = f"flipping {facts.n_nonzero} clusters"
-            warnings.append(FLOOR_ABOVE_ALPHA(what=what, least=least, alpha=request.alpha, more="clusters"))
+            noun = "items" if groups.n_clusters == len(baseline) else "clusters"  # each its own cluster
+            what = f"flipping {facts.n_nonzero} {noun}"
+            warnings.append(FLOOR_ABOVE_ALPHA(what=what, least=least, alpha=request.alpha, more=noun))
     else:
         reasons["min_attainable_p"] = "the method is asymptotic: the clusters set no least p"
     if not binary:

@@ -21,7 +21,7 @@ from service.stats.shared.ecs_strict import Strict, floored, strict_scores, z_di
 from service.stats.shared.fields import Level
 from service.stats.shared.pairs import P_FLOOR
 from service.stats.shared.registry import stat_test
-from service.stats.shared.sentences import level_text
+from service.stats.shared.sentences import bound_text, level_text
 from service.stats.shared.warnings import define
 
 MAX_TESTS = 100_000
@@ -239,7 +239,7 @@ def ecs(request: ECSRequest) -> ECSAnalysis:
         studies=studies,
         caricature=caricature,
         strict=strict,
-        bounds=dict.fromkeys(floored(strict), f"< {P_FLOOR:g}") if strict else {},
+        bounds=dict.fromkeys(floored(strict), bound_text(P_FLOOR)) if strict else {},
         warnings=tuple(warnings),
         sentence=_sentence(found.ccc if found else None, ci, rows.n, empty=empty),
     )

@@ -14,6 +14,7 @@ from scipy import special
 
 from service.errors import InvalidData
 from service.kernels import ranks
+from service.kernels import simulated_pairs as simulated
 from service.stats.shared import shows
 from service.stats.shared.common import Alternative, Analysis, Interval
 from service.stats.shared.fields import Alpha, DirectionTested, Level
@@ -23,6 +24,7 @@ from service.stats.shared.rank_tests import Method, MethodUsed, Ordered, normal_
 from service.stats.shared.registry import stat_test
 from service.stats.shared.samples import TwoSamples
 from service.stats.shared.sentences import amount, decision, disagreement, level_text
+from service.stats.shared.simulated import Asked, Simulated, Units, Value
 from service.stats.shared.warnings import FLOOR_ABOVE_ALPHA, define
 
 METHODS = "the interval is that of ranks without ties, the p-value is by the method named and allows for ties"
@@ -106,6 +108,19 @@ def _least_p(extent: Extent, parameter: shows.Parameter) -> Least:
     return least_of_normal(parameter, n * n / 2 / math.sqrt(spread), n, unit, by)
 
 
+def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Value | None:
+    """Where both arms are drawn."""
+    if path != ("p_value",) or units.arms is None:
+        return None
+    method = asked.parameter("method")
+    return simulated.rank_sum_p(
+        *units.arms,
+        asked.parameter("alternative"),
+        exact_up_to={"exact": EXACT_AT_MOST, "auto": EXACT_BY_DEFAULT}.get(method, -1),
+        step=0.5 if method == "corrected" else 0.0,
+    )
+
+
 @stat_test(
     name="mann-whitney",
     version=1,
@@ -118,6 +133,7 @@ def _least_p(extent: Extent, parameter: shows.Parameter) -> Least:
         effect=lambda _parameter: shows.Effect("shift"),
         least_p=_least_p,
         pairs=lambda _parameter: False,
+        simulated=Simulated(_simulated),
     ),
 )
 def mann_whitney(request: MannWhitneyRequest) -> MannWhitneyAnalysis:

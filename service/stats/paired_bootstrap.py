@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -11,6 +11,7 @@ from pydantic import Field
 
 from service.errors import InvalidData
 from service.kernels.bootstrap_draws import Draws, seed_cluster_means, seed_means
+from service.kernels.clusters import ClusterSums
 from service.kernels.distributions import BootstrapDistribution
 from service.kernels.metric_bootstrap import MetricDraws, seed_differences
 from service.stats.shared import resampling, shows
@@ -119,6 +120,8 @@ def _analysis(request: PairedBootstrapRequest, found: BootstrapDistribution) -> 
         warnings += (
             [NOTHING_VARIES(unit="item" if arms.codes is None else "cluster")] if arms.n_discordant else []
         )
+    if request.scores and arms.codes is not None:
+        warnings += resampling.dominated(read, ClusterSums(arms.difference_sums, arms.sizes))
     warnings += arms.skewed()
     if arms.counts is None:
         read["reasons"]["counts"] = "the outcomes are not right or wrong"
@@ -135,7 +138,7 @@ def _analysis(request: PairedBootstrapRequest, found: BootstrapDistribution) -> 
         n_discordant=arms.n_discordant,
         counts=arms.counts,
         warnings=tuple(warnings),
-        sentence=_sentence(request, arms, read),
+        sentence=_sentence(request, arms, read, warnings),
     )
 
 
@@ -266,7 +269,9 @@ def _literal(request: PairedBootstrapRequest, arms: Arms) -> Draws:
     return seed_means(arms.difference, draws, seed)
 
 
-def _sentence(request: PairedBootstrapRequest, arms: Arms, read: Mapping[str, Any]) -> str:
+def _sentence(
+    request: PairedBootstrapRequest, arms: Arms, read: Mapping[str, Any], warnings: Iterable[StatWarning]
+) -> str:
     show, ci = arms.show, read["ci"]
     interval = (
         f"{level_text(request.level)} {ci.method} bootstrap CI {show(ci.low)} to {show(ci.high)}"
@@ -277,5 +282,5 @@ def _sentence(request: PairedBootstrapRequest, arms: Arms, read: Mapping[str, An
     return (
         f"The candidate differs from the baseline by {show(arms.delta)}{arms.named} ({interval}, n = {arms.n}"
         f"{clusters}, {arms.n_discordant} discordant); bootstrap {request.alternative}, "
-        + resampling.decided(read, request.alpha)
+        + resampling.decided(read, request.alpha, warnings)
     )

@@ -15,7 +15,7 @@ from service.kernels.clusters import codes_of
 from service.kernels.moments import difference_noise
 from service.kernels.quantile_bootstrap import order_ranks, resampled_quantiles, signs_p
 from service.stats.shared import shows
-from service.stats.shared.certainty import FLAT, of_quantile, of_share
+from service.stats.shared.certainty import FLAT, SIGNS, chance_of_signs, of_quantile, of_share, open_up
 from service.stats.shared.clustering import NO_CLUSTERS, PairedItems, cluster_warnings
 from service.stats.shared.columns import require_size
 from service.stats.shared.common import Alternative, Analysis, Interval, Resampling, StatWarning
@@ -26,7 +26,7 @@ from service.stats.shared.registry import stat_test
 from service.stats.shared.resampling import DEFAULT_DRAWS, first_seed
 from service.stats.shared.sentences import amount, decision, level_text
 from service.stats.shared.simulated import Asked, Effort, Simulated, Units, Value
-from service.stats.shared.warnings import define
+from service.stats.shared.warnings import BEYOND_ZERO, define
 
 Of = Literal["arms", "differences"]
 FEW = 5
@@ -208,6 +208,8 @@ def quantile_difference(request: QuantileDifferenceRequest) -> QuantileDifferenc
     Edge cases:
         Too few items for an order statistic that far out: that end is unbounded (`infinite`).
         Differences of 0 count on both sides, so that ties make the exact test keep its level and no more.
+        No resample on the other side of 0: rules take p for no smaller than the chance of such signs of items or
+            clusters alone, in `within`: warning BEYOND_ZERO.
         Resamples that do not vary: warning QUANTILE_FLAT, and no rule may rest on interval or p (`undecided`).
         Fewer than 5 items beyond the quantile: FEW_FOR_QUANTILE. Few clusters: FEW_CLUSTERS, CAUTION.
         Drawn numbers: `within` gives four Monte-Carlo standard errors to either side.
@@ -259,11 +261,11 @@ def quantile_difference(request: QuantileDifferenceRequest) -> QuantileDifferenc
         bounds=bounds,
         within=dict(found.within),
         undecided=dict.fromkeys(("ci", "p_value"), FLAT) if found.flat else {},
-        warnings=tuple(_warnings(request, codes, flat=found.flat)),
+        warnings=(*_warnings(request, codes, flat=found.flat), *([BEYOND_ZERO()] if found.beyond else [])),
         resampling=Resampling(exact=True)
         if request.exact
         else Resampling.drawn(request.n_resamples or DEFAULT_DRAWS, first_seed(request.seed)),
-        sentence=_sentence(request, delta, ci, p, bounds, units, flat=found.flat),
+        sentence=_sentence(request, delta, ci, p, bounds, units, found),
     )
 
 
@@ -275,6 +277,8 @@ class _Found:
     high: float | None
     p: float
     flat: bool = False
+    beyond: bool = False
+    """No resample is on the other side of 0, and signs so uneven are not rare."""
     within: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
@@ -317,9 +321,30 @@ def _drawn(
         _p((ranges[0][0], ranges[1][0]), request.alternative),
         _p((ranges[0][1], ranges[1][1]), request.alternative),
     )
-    return _Found(
-        end(tail), end(1 - tail), min(_p(shares, request.alternative), 1.0), flat, {} if flat else within
+    p = min(_p(shares, request.alternative), 1.0)
+    chance = _signs(
+        down,
+        draws - up,
+        np.bincount(codes, weights=after - before).astype(np.float64),
+        noise,
+        request.alternative,
     )
+    beyond = chance is not None and chance >= SIGNS and not flat
+    if chance is not None and beyond:
+        within["p_value"] = open_up(p, chance, within["p_value"])
+    return _Found(end(tail), end(1 - tail), p, flat, beyond, {} if flat else within)
+
+
+def _signs(down: int, up: int, sums: NDArray[np.float64], noise: float, alternative: str) -> float | None:
+    """The chance of the units' signs alone where no resample (`down` of them, or `up`) is on the other side of 0."""
+    if bool(down) == bool(up):
+        return None
+    side = "less" if down else "greater"
+    if alternative not in (side, "two-sided"):
+        return None
+    gained, lost = int((sums > noise).sum()), int((sums < -noise).sum())
+    most = gained if side == "greater" else lost
+    return float(chance_of_signs(most, gained + lost)) * (2 if alternative == "two-sided" else 1)
 
 
 def _warnings(
@@ -342,9 +367,9 @@ def _sentence(
     p: float,
     bounds: dict[str, str],
     units: int,
-    *,
-    flat: bool,
+    found: _Found,
 ) -> str:
+    most = 1.0 if found.flat else found.within["p_value"][1] if found.beyond else None
     named = "median" if request.q == 0.5 else f"{request.q:g} quantile"
     says = (
         f"The {named} of the items' differences is {amount(delta, binary=False)}"
@@ -357,9 +382,9 @@ def _sentence(
     how = "order-statistic" if request.exact else "bootstrap"
     interval = (
         "no interval: no resample moves it"
-        if flat
+        if found.flat
         else f"{level_text(request.level)} {how} CI {low} to {high}"
     )
     return f"{says} ({interval}, {where}); {request.alternative}, " + decision(
-        p, request.alpha, "a difference of 0 is", bound=bounds.get("p_value"), most=1.0 if flat else None
+        p, request.alpha, "a difference of 0 is", bound=bounds.get("p_value"), most=most
     )

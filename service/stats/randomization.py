@@ -189,7 +189,8 @@ def _analysis(request: RandomizationRequest, drawn: Drawn) -> RandomizationAnaly
     if swappable == 0:
         warnings.append(NO_DISCORDANT())
     elif least >= request.alpha:
-        warnings.append(_floor(found, swappable, least, request.alpha))
+        noun = "items" if arms.codes is None else "clusters"
+        warnings.append(_floor(found, swappable, least, request.alpha, noun))
     warnings += cluster_warnings(arms.sizes)
     warnings += arms.skewed()
     if arms.largest_share > LARGE_SHARE:
@@ -377,9 +378,9 @@ def _least(found: _Found, swappable: int, request: RandomizationRequest) -> floa
     return float(min(1.0, 2.0 ** -(swappable - (request.alternative == "two-sided"))))
 
 
-def _floor(found: _Found, swappable: int, least: float, alpha: float) -> StatWarning:
+def _floor(found: _Found, swappable: int, least: float, alpha: float, noun: str) -> StatWarning:
     """What sets the floor: the draws, or the units."""
-    what, more = f"swapping {swappable} units", "items or clusters"
+    what, more = f"swapping {swappable} {noun}", noun
     if found.n_resamples is not None:
         what, more = f"counting {found.n_resamples} draws", "draws"
     return FLOOR_ABOVE_ALPHA(what=what, least=least, alpha=alpha, more=more)

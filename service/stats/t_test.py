@@ -103,9 +103,13 @@ SHOWS: shows.Shows = {
 
 
 def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Value | None:
-    if asked.parameter("method") != "paired":
+    df: NDArray[np.float64] | float
+    if asked.parameter("method") == "paired":
+        delta, se, df = simulated.robust("cr1", units.sums, units.sizes)
+    elif units.arms is not None:
+        delta, se, df = simulated.unpaired(*units.arms, pooled=asked.parameter("method") == "student")
+    else:
         return None
-    delta, se, df = simulated.robust("cr1", units.sums, units.sizes)
     if path == ("ci",):
         return simulated.t_interval(delta, se, df, asked.level)
     if path == ("p_value",):

@@ -136,9 +136,13 @@ def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Floats | No
     if path != ("p_value",):
         return None
     method = asked.parameter("method")
-    exact = _is_exact(method, units.sums.shape[1])
-    step = 0.5 if method == "corrected" else 0.0
-    return simulated.signed_rank_p(units.sums, asked.parameter("alternative"), exact=exact, step=step)
+    return simulated.signed_rank_p(
+        units.sums,
+        asked.parameter("alternative"),
+        exact_up_to={"exact": units.sums.shape[1], "auto": EXACT_BY_DEFAULT}.get(method, -1),
+        step=0.5 if method == "corrected" else 0.0,
+        zeros_ranked=asked.parameter("zero_method") != "wilcox",
+    )
 
 
 def _is_exact(method: str, n: int) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,13 +10,14 @@ from urllib.parse import urlencode
 from fastapi import Request
 from fastapi.routing import APIRoute
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from service.api.http.shared import services
 from service.domain.access import Key, Scope
 from service.errors import ForelockError, Unauthorized
-from service.web.words.chinese_findings import told
+from service.reports.chinese_findings import told
+from service.reports.quoting import pieces
 from service.web.words.speech import COOKIE, LANGUAGES, Say, language_of, worded
 
 HERE = Path(__file__).parent
@@ -55,7 +55,10 @@ _TEMPLATES = Environment(
 
 def _quoted(text: str) -> Markup:
     """Escape the text, and set what stands between backticks as code."""
-    return Markup(re.sub("(`{1,2})([^`]+)\\1", r"<code>\2</code>", str(escape(text))))  # noqa: S704  # escaped first
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if is_code else Markup("{}").format(part)
+        for part, is_code in pieces(text)
+    )
 
 
 _TEMPLATES.filters["quoted"] = _quoted

@@ -285,7 +285,7 @@ def _threshold(clause: ClauseVerdict, say: Say) -> str:
 
 
 def _observed(value: float | Span | bool | None, say: Say, *, points: bool) -> str:
-    if value is None:
+    if value is None or (isinstance(value, Span) and value.low is None and value.high is None):
         return say("undefined")
     if isinstance(value, bool):
         return say("true") if value else say("false")

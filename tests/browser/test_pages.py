@@ -123,3 +123,32 @@ def test_the_keyboard_reaches_the_content_first(visit):
     page = visit()
     page.keyboard.press("Tab")
     assert page.get_by_role("link", name="To the content").bounding_box()["x"] >= 0
+
+
+CELLS = """[...document.querySelectorAll('main table')].flatMap(table => {
+  const heads = [...table.tHead.rows[0].cells];
+  return [...table.tBodies[0].rows].flatMap(row => [...row.cells].map((cell, at) => ({
+    head: heads[at].innerText, ink: getComputedStyle(cell).backgroundColor,
+    left: textLeft(cell) - textLeft(heads[at]), top: textTop(cell) - textTop(row.cells[0]),
+  })));
+})"""
+PLACES = """
+function boxOf(cell) {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  return range.getClientRects()[0];
+}
+function textLeft(cell) { return boxOf(cell).left; }
+function textTop(cell) { return boxOf(cell).top; }
+"""
+
+
+def test_the_columns_of_the_list_stand_below_their_heads_and_none_is_shaded(visit, address):
+    page = visit(java_script_enabled=True)
+    page.goto(f"{address}/preregistrations")
+    cells = page.evaluate(f"(() => {{ {PLACES} return {CELLS} }})()")
+    assert {"Title", "State", "Outcome", "Created"} == {cell["head"] for cell in cells}
+    for cell in cells:
+        assert cell["ink"] == "rgba(0, 0, 0, 0)", cell
+        if cell["head"] != "Outcome":  # labels with a border of their own
+            assert (abs(cell["left"]) < 1, abs(cell["top"]) < 2) == (True, True), cell

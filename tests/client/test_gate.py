@@ -470,3 +470,20 @@ def test_a_folder_is_read_without_what_is_hidden_in_it(shell):
     Path("none").mkdir()
     Path("none/.DS_Store").touch()
     assert shell("gate", "none", "cand")[2] == "forelock: none: holds no file\n"
+
+
+def test_gate_takes_the_range_of_scores_and_says_what_it_took(shell):
+    for name, gain in (("base.csv", 0.0), ("cand.csv", 1.0)):
+        rows = "".join(f"q{at},{3 + gain * (at % 3 == 0)}\n" for at in range(60))
+        Path(name).write_text("item_id,value\n" + rows)
+    status, output, errors = shell("gate", "base.csv", "cand.csv", "--range", "1..5")
+    assert (status, errors) == (0, "")
+    assert "Scores lie between 1 and 5, as declared." in " ".join(output.split())
+    assert "--range LOW..HIGH" in " ".join(shell("gate", "base.csv", "cand.csv")[1].split())
+    status, _, errors = shell("gate", "base.csv", "cand.csv", "--range", "1..3")
+    assert status == 1
+    assert "candidate holds 4" in errors
+    for word in ("5..1", "1-5", "a..b", "1..2..3", "nan..1"):
+        status, _, errors = shell("gate", "base.csv", "cand.csv", "--range", word)
+        assert status == 2
+        assert "write the least and the greatest score there can be, as 1..5" in errors

@@ -85,7 +85,18 @@ def hostile(text: str) -> Report:
     found["hypotheses"][0]["slices"] = SLICES | {
         "slices": [each | {"slice": text} for each in SLICES["slices"]]
     }
-    found["deviations"] = [{"number": 1, "title": text, "reason": text, "standing": "accept"}]
+    found["deviations"] = [
+        {
+            "number": 1,
+            "title": text,
+            "reason": text,
+            "standing": "accept",
+            "classification": "reject",
+            "rule": {"ruleset": 1, "id": "otherwise", "says": "Nobody knows."},
+            "decided_by": text,
+        }
+    ]
+    found["warnings"] = [{"code": "CAUTION", "path": "", "says": {"en": text, "zh": text}}]
     return Report.model_validate_json(json.dumps(found))
 
 
@@ -98,6 +109,8 @@ class Elements(HTMLParser):
         self.feed(html)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "code" and not attrs:  # what a sentence quotes, and nothing that does anything
+            return
         self.found.append((tag, tuple(name for name, _ in attrs)))
 
 

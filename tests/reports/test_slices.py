@@ -35,7 +35,8 @@ def report(**changes: Any) -> Report:
 def typst(found: Report, language: Language) -> str:
     """What the PDF shows of the slices."""
     told = pdf_content(found, language)["hypotheses"][0]["slices"]
-    return " ".join([*told["head"], *(cell for row in told["rows"] for cell in row), told["line"]])
+    line = "".join(piece["text"] for piece in told["line"])
+    return " ".join([*told["head"], *(cell for row in told["rows"] for cell in row), line])
 
 
 FORMS = {

@@ -34,7 +34,8 @@ The band is where a share would lie in 99.9% of such simulations if the nominal 
 `within` the band; `cautious`, when the test errs less often than it may, as exact tests of few counts must; or
 `liberal`, when it errs more often. Beside a liberal one stands the [warning](warnings.md) that the service gives on
 such data, or, where it gives none, a note below the table. Every data set has a seed of its own, so the numbers are
-the same on every run.
+the same on every run. How often a loss of the margin is called *no worse* where losses are rare stands on
+[a page of its own](rare-losses.md).
 """
 
 

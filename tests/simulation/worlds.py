@@ -215,17 +215,6 @@ def documents(n: int) -> Draw:
     return draw
 
 
-def rare_losses(n: int) -> Draw:
-    """Scores from 0 to 1: one item in ten is lost outright, some gain a half, the rest tie."""
-
-    def draw(rng: np.random.Generator, effect: float) -> Body:
-        kind = rng.choice(3, n, p=[0.1, 0.2 + 2 * effect, 0.7 - 2 * effect])
-        baseline = np.choose(kind, [1.0, 0.5, 0.5])
-        return columns(baseline, np.choose(kind, [0.0, 1.0, 0.5]))
-
-    return draw
-
-
 def columns(baseline: np.ndarray, candidate: np.ndarray) -> Body:
     """Two columns as JSON has them."""
     return {"baseline": baseline.tolist(), "candidate": candidate.tolist()}
@@ -453,12 +442,6 @@ WORLDS = {
             "costs-20-clusters", "Costs of 200 items in 20 clusters",
             "The same in 20 clusters, to which 0.3 of the variance on the log scale belongs.",
             amounts(200, 20), 0.7,
-        ),
-        World(
-            "rare-losses", "Rare losses, 20 items",
-            "20 items with scores from 0 to 1: a tenth of them is lost outright, a fifth gains a half, the rest tie; "
-            "with an effect more of them gain.",
-            rare_losses(20), 0.1,
         ),
     )
 }  # fmt: skip

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import combinations_with_replacement, product
+from itertools import combinations, combinations_with_replacement, product
 from math import comb
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from service.stats.shared.cell_bootstrap import FEW
 from service.stats.shared.certainty import SIGNS
+from service.stats.shared.sentences import bound_text
 from tests.stats.oracle import analyse, ask, codes
 
 
@@ -164,3 +166,116 @@ def test_a_sentence_rejects_by_a_bound_only_where_the_signs_alone_would():
     assert "leaves open" in few.sentence
     assert many.within["p_value"][1] < 0.05
     assert "so a difference of zero is rejected" in many.sentence
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+@pytest.mark.parametrize("of", ["arms", "differences"])
+def test_quantiles_of_few_items_reject_nothing_that_signs_do_not(n, of):
+    """Two items said p = 2.0e-04, rejected: no resample of them is on the other side of 0."""
+    baseline = [1.0, 2.0, 0.5, 2.5, 7.1][:n]
+    body = {
+        "baseline": baseline,
+        "candidate": [each + 2 + at / 7 for at, each in enumerate(baseline)],
+        "of": of,
+    }
+    if of == "differences":
+        body["clusters"] = list(range(n))
+    answer = ask("quantile-difference", body)
+    found = answer.analysis
+    assert found.within["p_value"][1] == pytest.approx(2 * 0.5**n)
+    exact = analyse("quantile-difference", {**body, "of": "differences", "clusters": None})
+    assert found.within["p_value"][1] == pytest.approx(exact.p_value)  # the sign test's
+    assert "BEYOND_ZERO" in codes(answer)
+    assert "leaves open" in found.sentence
+    turned = analyse("quantile-difference", body, alternative="less")
+    assert turned.p_value > 0.9
+    assert turned.within["p_value"][1] <= 1
+
+
+def test_quantiles_of_many_items_keep_their_p():
+    rng = np.random.default_rng(4)
+    baseline = rng.normal(size=40)
+    body = {"baseline": baseline.tolist(), "candidate": (baseline + rng.uniform(1, 2, 40)).tolist()}
+    answer = ask("quantile-difference", body)
+    assert "BEYOND_ZERO" not in codes(answer)
+    assert "is rejected" in answer.analysis.sentence
+
+
+@pytest.mark.parametrize("method", ["percentile", "basic"])
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_runs_that_do_not_overlap_are_no_rarer_than_their_labels(method, alternative):
+    """Three runs against three, all above: labels alone do that in 2 of 20 ways, where p was .0027."""
+    body = {"baseline": [1.0, 2.0, 0.5], "candidate": [3.3, 5.1, 4.4]}
+    answer = ask("bootstrap-difference", {**body, "method": method, "alternative": alternative})
+    found = answer.analysis
+    mann = stats.mannwhitneyu(
+        body["candidate"], body["baseline"], alternative=alternative, method="exact"
+    ).pvalue
+    if alternative == "less":
+        assert "BEYOND_ZERO" not in codes(answer)
+        return
+    assert found.within["p_value"] == (0.0, pytest.approx(mann))
+    assert "BEYOND_ZERO" in codes(answer)
+    assert ("leaves open" in found.sentence) == (found.p_value < 0.05 <= mann)
+
+
+def test_runs_beyond_the_basic_interval_that_overlap_go_by_their_ranks():
+    body = {"baseline": [0.0, 0.0, 0.0, 5.0], "candidate": [10.0, 10.0, 10.0, 0.5], "method": "basic"}
+    found = analyse("bootstrap-difference", body)
+    every = list(combinations(range(8), 4))
+    ranks = stats.rankdata(body["baseline"] + body["candidate"])
+    sums = np.array([ranks[list(each)].sum() for each in every])
+    assert found.within["p_value"][1] == pytest.approx(2 * np.mean(sums <= ranks[:4].sum()))
+
+
+@pytest.mark.parametrize("more", [{"method": "studentized"}, {"convention": "seed"}])
+def test_a_drawn_p_beyond_the_resamples_is_not_called_a_rejection(more):
+    """Five items were rejected at p = 1.0e-04 in the sentence, while `within` told rules of up to .0625."""
+    body = {"baseline": [1.0, 2.0, 0.5, 2.5, 7.1], "candidate": [3.3, 5.1, 4.4, 7.7, 12.6], **more}
+    found = analyse("paired-bootstrap", body, alternative="two-sided")
+    assert found.within["p_value"][1] == pytest.approx(0.0625)
+    assert "leaves open whether" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("p", "told"),
+    [
+        (0.125, "< 0.125"), (1 / 27, "< 0.0371"), (0.25 * (1 + 1e-15), "< 0.25"), (2.3283064e-18, "< 2.33e-18"),
+        (1e-300, "< 1e-300"), (0.0004999, "< 0.0005"), (1.0, "< 1"),
+    ],
+)  # fmt: skip
+def test_a_bound_is_told_in_three_digits_and_stays_one(p, told):
+    """`p < 1.2e-01` of .125 and `p < 0.037` of 1/27 were below what they bound."""
+    assert bound_text(p) == told
+    assert float(told[2:]) >= p * (1 - 1e-12)
+
+
+def lopsided(rng, g=10, share=0.4, shift=0.0):
+    """Clusters of which the first holds so much, without a difference but for `shift`, as a request."""
+    sizes = np.full(g, 6)
+    sizes[0] = round(share / (1 - share) * 6 * (g - 1))
+    labels = np.repeat(np.arange(g), sizes)
+    change = rng.normal(shift, 0.6, g)[labels] + rng.normal(0, 0.8, len(labels))
+    return {"baseline": [0.0] * len(labels), "candidate": change.tolist(), "clusters": labels.tolist()}
+
+
+@pytest.mark.parametrize("name", ["cluster-bootstrap", "paired-bootstrap"])
+@pytest.mark.parametrize("alternative", ["greater", "less", "two-sided"])
+def test_one_dominant_cluster_leaves_p_no_smaller_than_the_signs_of_clusters(name, alternative):
+    rng = np.random.default_rng(12)
+    body = lopsided(rng, shift=0.6)
+    answer = ask(name, {**body, "alternative": alternative})
+    labels, change = np.array(body["clusters"]), np.array(body["candidate"])
+    sums = np.array([change[labels == each].sum() for each in range(10)])
+    flipped = np.array([sums @ np.array(signs) for signs in product((1, -1), repeat=10)])
+    at_least, at_most = (flipped >= sums.sum() - 1e-9).mean(), (flipped <= sums.sum() + 1e-9).mean()
+    signs = {"greater": at_least, "less": at_most, "two-sided": 2 * min(at_least, at_most)}[alternative]
+    found = answer.analysis
+    assert "LOPSIDED_RESAMPLES" in codes(answer)
+    most = found.within.get("p_value", (0.0, found.p_value))[1]
+    assert most >= max(signs, found.p_value) - 1e-9
+    if found.p_value < signs and answer.provenance.exact:
+        assert most == pytest.approx(signs)
+    even = ask(name, {**lopsided(rng, share=0.1), "alternative": alternative})
+    assert "LOPSIDED_RESAMPLES" not in codes(even)
+    assert "LOPSIDED_RESAMPLES" not in codes(ask(name, lopsided(rng, g=4, share=0.25)))

@@ -37,7 +37,7 @@ def test_seed4_example_is_exact():
     assert ends(answer.analysis.ci) == pytest.approx([9.2, 12.8])
     # no resample reaches 0: the p-value is a bound, the least atom on two sides
     assert answer.analysis.p_value == pytest.approx(2 / 5**10)
-    assert answer.analysis.bounds["p_value"] == "< 2.0e-07"
+    assert answer.analysis.bounds["p_value"] == "< 2.05e-07"
 
 
 @pytest.mark.parametrize("n", [3, 5, 10, 19, 20, 40])

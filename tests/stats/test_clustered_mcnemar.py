@@ -307,3 +307,22 @@ CASES = Cases(
     simulated=simulated,
     varied={"method": ["sign_flip", "obuchowski", "yang", "eliasziw_donner", "cr1_t", "cr2_t", "cv3_t"]},
 )
+
+
+@pytest.mark.parametrize(("size", "noun"), [(1, "items"), (2, "clusters")])
+def test_a_floor_names_what_is_flipped(size, noun):
+    n = 5 * size
+    body = {"baseline": [0.0] * n, "candidate": [1.0 + 0.1 * i for i in range(n)],
+            "clusters": [i // size for i in range(n)], "method": "sign_flip"}  # fmt: skip
+    (floor,) = [each for each in ask("clustered-mcnemar", body).warnings if each.code == "FLOOR_ABOVE_ALPHA"]
+    assert f"flipping 5 {noun} can give" in floor.message
+    assert floor.message.endswith(f"plan more {noun}.")
+
+
+def test_skewed_clusters_of_one_item_are_skewed_items():
+    n = 60
+    body = {"baseline": [0.0] * n, "candidate": [0.1 * (i % 3) for i in range(n - 1)] + [40.0],
+            "clusters": list(range(n)), "method": "cr2_t"}  # fmt: skip
+    (skewed,) = [each for each in ask("clustered-mcnemar", body).warnings if each.code == "SKEWED"]
+    assert skewed.message.startswith(f"The {n} items are skewed")
+    assert "cluster" not in skewed.message

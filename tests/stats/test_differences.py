@@ -91,6 +91,23 @@ def test_scipy_exact_mann_whitney_does_not_see_ties():
     assert abs(theirs - right) > 0.01
 
 
+def test_scipy_corrects_mann_whitney_for_continuity():
+    rng = np.random.default_rng(1)
+    baseline, candidate = rng.normal(size=80), rng.normal(0.3, 1, 80)
+    body = {"baseline": baseline.tolist(), "candidate": candidate.tolist()}
+    plain, corrected = (
+        analyse("mann-whitney", body, method=each).p_value for each in ("asymptotic", "corrected")
+    )
+    theirs = stats.mannwhitneyu(candidate, baseline, method="asymptotic")
+    assert theirs.pvalue == pytest.approx(corrected, rel=1e-12)
+    assert stats.mannwhitneyu(
+        candidate, baseline, method="asymptotic", use_continuity=False
+    ).pvalue == pytest.approx(plain, rel=1e-12)
+    assert (f"{theirs.pvalue:.4f}", f"{plain:.4f}") == ("0.0955", "0.0952")
+    signed = analyse("wilcoxon", body, method="asymptotic").p_value
+    assert stats.wilcoxon(candidate, baseline, method="asymptotic").pvalue == pytest.approx(signed, rel=1e-12)
+
+
 def test_scipy_bootstrap_gives_nan_where_nothing_varies():
     theirs = stats.bootstrap((np.ones(5),), np.mean, method="BCa", n_resamples=99).confidence_interval
     assert math.isnan(theirs.low)

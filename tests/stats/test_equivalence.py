@@ -16,6 +16,7 @@ from statsmodels.stats.weightstats import ttost_ind, ttost_paired
 from service.errors import InvalidData
 from service.kernels.paired_bootstrap import BinaryPairs
 from service.kernels.two_one_sided import by_tango
+from service.stats.shared import registry
 from tests.simulation import reads
 from tests.simulation.reads import BINARY, CLUSTERED, RUNS, predicted, size
 from tests.simulation.rows import Batch
@@ -356,6 +357,52 @@ def test_extreme_p_is_a_bound():
 PP, SCORE = {"value": 10, "unit": "pp"}, {"value": 0.5, "unit": "score"}
 
 
+def test_bounded_scores_know_of_losses_too_rare_to_be_seen():
+    margin = {"value": 0.05, "unit": "score"}
+    six = {"baseline": [0.5] * 6, "candidate": [0.5] * 5 + [1.0], "margin": margin}
+    by_t, bounded = (analyse("equivalence", six, method=each) for each in ("t", "bounded"))
+    assert by_t.noninferior is False or by_t.ci.low > -0.05
+    assert bounded.noninferior is False
+    assert bounded.ci.low < -0.3
+    # nothing differs: all of them could be lost but for chance alpha; 59 items at .05
+    for n, shown in ((58, False), (59, True)):
+        alike = {"baseline": [0.5] * n, "candidate": [0.5] * n, "margin": margin}
+        told = analyse("equivalence", alike, method="bounded")
+        assert told.equivalent is shown
+        assert told.p_lower == told.p_upper == pytest.approx(0.95**n, rel=1e-9)
+        assert analyse("equivalence", alike, method="t").equivalent is None
+
+
+def test_bounded_is_the_interval_of_bounded_difference():
+    rng = np.random.default_rng(4)
+    baseline = rng.integers(1, 6, 90).astype(float)
+    body = {
+        "baseline": baseline.tolist(),
+        "candidate": np.clip(baseline + rng.integers(-1, 2, 90), 1, 5).tolist(),
+    }
+    for clusters in (None, [k // 9 for k in range(90)]):
+        both = {**body, "clusters": clusters, "range": {"low": 1, "high": 5}}
+        told = analyse("equivalence", both, method="bounded", margin=SCORE, alpha=0.025)
+        ends = analyse("bounded-difference", both, level=0.95).ci
+        assert (told.ci.low, told.ci.high) == pytest.approx((ends.low, ends.high), rel=1e-9)
+        assert told.equivalent is bool(ends.low > -0.5 and ends.high < 0.5)
+        assert (told.p_lower < 0.025) is (ends.low > -0.5)
+
+
+def test_a_range_is_asked_for_and_belongs_to_bounded_alone():
+    body = {"baseline": [1.0, 4.0, 3.0], "candidate": [2.0, 4.0, 5.0], "margin": SCORE}
+    with pytest.raises(InvalidData, match="lie outside 0 to 1"):
+        analyse("equivalence", body, method="bounded")
+    with pytest.raises(InvalidData, match="does not go with method 't'"):
+        analyse("equivalence", body, method="t", range={"low": 1, "high": 5})
+
+
+def test_a_request_without_a_range_has_the_bytes_it_had():
+    request = registry.find("equivalence").request.model_validate({"both_correct": 1, "only_baseline": 0,
+        "only_candidate": 1, "both_wrong": 0, "margin": PP})  # fmt: skip
+    assert b"range" not in request.json_bytes()
+
+
 def simulated() -> Iterator[Batch]:
     """What is drawn where the truth is known."""
     at_margin = partial(size, test="equivalence")
@@ -384,6 +431,7 @@ CASES = Cases(
         *bodies_of_tables(margin=MARGIN),
         *bodies_of_pairs(margin=MARGIN),
         *bodies_of_pairs(margin={"value": 0.01, "unit": "score"}, method="t"),
+        *bodies_of_pairs(margin={"value": 0.01, "unit": "score"}, method="bounded"),
     ],
     growing=[
         lambda k: {
@@ -393,10 +441,14 @@ CASES = Cases(
         },
         lambda k: {**scores(2000 * k), "method": "t", "margin": {"value": 1, "unit": "score"}},
         lambda k: {**pairs(2000 * k), "margin": {"value": 1, "unit": "pp"}},
+        lambda k: {**pairs(2000 * k), "margin": {"value": 1, "unit": "pp"}, "method": "bounded"},
     ],
     mirrored={
-        "binary": [{"method": each, "margin": PP} for each in ("tango", "t", "bootstrap_ci")],
-        "paired scores": [{"method": "t", "margin": SCORE}],
+        "binary": [{"method": each, "margin": PP} for each in ("tango", "t", "bootstrap_ci", "bounded")],
+        "paired scores": [
+            {"method": "t", "margin": SCORE},
+            {"method": "bounded", "margin": SCORE, "range": {"low": -16, "high": 16}},
+        ],
         "runs": [
             {"method": "t", "design": "independent", "margin": SCORE},
             {"method": "t", "design": "independent", "variance": "student", "margin": SCORE},
@@ -405,8 +457,10 @@ CASES = Cases(
             {"method": "t", "margin": PP},
             {"method": "t", "cluster_variance": "cv3", "margin": PP},
             {"method": "bootstrap_ci", "margin": PP},
+            {"method": "bounded", "margin": PP, "range": {"low": -16, "high": 16}},
         ],
     },
     simulated=simulated,
     varied={"method": ["tango", "bootstrap_ci", "t"]},
+    shown={"method": ["tango", "bootstrap_ci", "t", "bounded"]},
 )

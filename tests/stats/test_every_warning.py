@@ -76,6 +76,17 @@ def labelled(n, sign=1.0):
     return {"candidate": {"people": people, "judge": judge, "unlabelled": judge * 3}}
 
 
+def one_large(size):
+    """Seven clusters of three items, and one of so many."""
+    labels = [0] * size + [1 + at // 3 for at in range(21)]
+    outcomes = [float(at % 2) for at in range(len(labels))]
+    return {
+        "baseline": outcomes,
+        "candidate": [float(at % 3 == 0) for at in range(len(labels))],
+        "clusters": labels,
+    }
+
+
 MIXED = [(0, 1), (1, 0), (1, 1), (1, 1)]
 EVEN_30 = grouped(MIXED * 30 + [(0, 1)] * 30, 30)
 SIZES = [5, 21, 30, 4, 17, 26, 9, 12, 28, 8, 19, 23, 6, 15, 27, 11, 21]
@@ -215,6 +226,12 @@ CASES = {
     ),
     "NEVER_RAN": ("multiple-comparisons", {"p_values": [0.01, None]}, {"p_values": [0.01, 0.2]}),
     "BEYOND_RESAMPLES": ("paired-bootstrap", table_of(0, 0, 9, 6), table_of(0, 0, 7, 8)),
+    "BEYOND_ZERO": (
+        "bootstrap-difference",
+        {"baseline": [1.0, 2.0, 3.0], "candidate": [4.0, 5.0, 7.0]},
+        {"baseline": [1.0, 2.0, 4.0], "candidate": [4.0, 5.0, 7.0]},
+    ),
+    "LOPSIDED_RESAMPLES": ("cluster-bootstrap", one_large(8), one_large(7)),
     "NOTHING_VARIES": ("paired-bootstrap", table_of(0, 0, 30, 0), table_of(1, 0, 30, 0)),
     "NO_DIFFERENCES": ("wilcoxon", scores([0.0, 0.0]), scores([0.0, 1.0])),
     "NO_DISCORDANT": ("mcnemar", table_of(5, 0, 0, 5), table_of(5, 0, 1, 5)),

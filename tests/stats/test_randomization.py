@@ -447,3 +447,15 @@ CASES = Cases(
     simulated=simulated,
     varied={"n_resamples": [200]},
 )
+
+
+@pytest.mark.parametrize(
+    ("clusters", "noun"), [(None, "items"), ([0, 0, 1, 1, 2, 2, 3, 3, 4, 4], "clusters")]
+)
+def test_a_floor_names_what_is_swapped(clusters, noun):
+    n = 5 if clusters is None else 10
+    body = {"metric": "mean", "baseline": [0.0] * n, "candidate": [1.0 + i for i in range(n)]}
+    answer = ask(NAME, body | ({} if clusters is None else {"clusters": clusters}))
+    (floor,) = [each for each in answer.warnings if each.code == "FLOOR_ABOVE_ALPHA"]
+    assert f"swapping 5 {noun} can give" in floor.message
+    assert floor.message.endswith(f"plan more {noun}.")

@@ -10,6 +10,12 @@ from tools.pages import pictures
 ROOT = Path(__file__).parents[2]
 
 
+def test_the_files_to_compare_are_those_of_the_shipped_evaluation(tmp_path: Path) -> None:
+    pictures.write_arms(tmp_path)
+    for made in sorted(tmp_path.iterdir()):
+        assert (pictures.FILES / made.name).read_bytes() == made.read_bytes()
+
+
 def test_the_terminal_in_the_readme_shows_what_the_command_prints(monkeypatch) -> None:
     for name in ("FORELOCK_URL", "FORELOCK_API_KEY"):
         monkeypatch.delenv(name, raising=False)
@@ -19,4 +25,5 @@ def test_the_terminal_in_the_readme_shows_what_the_command_prints(monkeypatch) -
     assert words == ["$ forelock " + " ".join(pictures.COMMAND), *filter(None, printed)]
     assert printed[0].startswith("Cannot tell: bm25.csv differs from words.csv")
     assert len(drawn) < 10_000
+    assert pictures.PAGE.read_text("utf-8") == pictures.page_with(printed)
     assert "(docs/pictures/gate.svg)" in (ROOT / "README.md").read_text("utf-8")

@@ -10,7 +10,7 @@ from string import Formatter
 import pytest
 
 from service.domain.lint.lint import lint
-from service.web.words.chinese_findings import CODES, MESSAGES, pattern_of, told
+from service.reports.chinese_findings import CODES, MESSAGES, pattern_of, told
 from tests.domain.sample import findings, manifest, plan
 
 DOMAIN = Path(__file__).resolve().parents[2] / "service" / "domain"

@@ -1,4 +1,4 @@
-"""Writes `docs/pictures/gate.svg`: a gate on the shipped evaluation, as a terminal shows it."""
+"""Writes `examples/gate`, two files to compare, and `docs/pictures/gate.svg`: their gate, as a terminal shows it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import contextlib
 import csv
 import io
 import os
-import tempfile
 from html import escape
 from pathlib import Path
 
 from forelock.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "gate.md"
 PICTURE = ROOT / "docs" / "pictures" / "gate.svg"
+FILES = ROOT / "examples" / "gate"
 COMMAND = ("gate", "words.csv", "bm25.csv", "--margin", "2pp", "--cluster", "module")
 LINES = 12
 """Of the answer; the numbers below it are for those who ask."""
@@ -22,25 +23,23 @@ _WIDTH, _HEIGHT, _LEFT, _TOP = 8.43, 20, 16, 46
 
 def answer() -> list[str]:
     """The first lines that the command prints: the answer and its interval."""
-    with tempfile.TemporaryDirectory() as directory:
-        _write_arms(Path(directory))
-        here, printed = Path.cwd(), io.StringIO()
-        columns = os.environ.get("COLUMNS")
-        os.environ["COLUMNS"] = "96"
-        os.chdir(directory)
-        try:
-            with contextlib.redirect_stdout(printed):
-                main(COMMAND)
-        finally:
-            os.chdir(here)
-            if columns is None:
-                del os.environ["COLUMNS"]
-            else:
-                os.environ["COLUMNS"] = columns
+    here, printed = Path.cwd(), io.StringIO()
+    columns = os.environ.get("COLUMNS")
+    os.environ["COLUMNS"] = "96"
+    os.chdir(FILES)
+    try:
+        with contextlib.redirect_stdout(printed):
+            main(COMMAND)
+    finally:
+        os.chdir(here)
+        if columns is None:
+            del os.environ["COLUMNS"]
+        else:
+            os.environ["COLUMNS"] = columns
     return printed.getvalue().rstrip().splitlines()[:LINES]
 
 
-def _write_arms(directory: Path) -> None:
+def write_arms(directory: Path) -> None:
     """Two of the systems of the shipped evaluation, as a harness would leave them."""
     place = ROOT / "examples" / "stdlib_retrieval" / "stdlib"
     with (place / "items.csv").open(encoding="utf-8", newline="") as file:
@@ -49,9 +48,25 @@ def _write_arms(directory: Path) -> None:
         rows = list(csv.DictReader(file))
     for arm in ("words", "bm25"):
         with (directory / f"{arm}.csv").open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file)
+            writer = csv.writer(file, lineterminator="\n")
             writer.writerow(("item_id", "value", "module"))
             writer.writerows((row["item_id"], row[f"{arm}.hit"], module[row["item_id"]]) for row in rows)
+    with (directory / "systems.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        systems = ("words", "char_ngrams", "bm25")
+        writer.writerow(("item_id", *systems, "cluster"))
+        writer.writerows(
+            (row["item_id"], *(row[f"{each}.hit"] for each in systems), module[row["item_id"]])
+            for row in rows
+        )
+
+
+def page_with(lines: list[str]) -> str:
+    """The page of the gate, with what its first command prints."""
+    before, command, after = PAGE.read_text("utf-8").partition(
+        f"forelock {' '.join(COMMAND)}\n```\n\n```text\n"
+    )
+    return before + command + "\n".join(lines) + after[after.index("\n```") :]
 
 
 def picture(lines: list[str]) -> str:
@@ -77,5 +92,8 @@ def picture(lines: list[str]) -> str:
 
 
 if __name__ == "__main__":
+    FILES.mkdir(exist_ok=True)
+    write_arms(FILES)
     PICTURE.parent.mkdir(exist_ok=True)
     PICTURE.write_text(picture(answer()), "utf-8")
+    PAGE.write_text(page_with(answer()), "utf-8")

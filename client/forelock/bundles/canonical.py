@@ -4,33 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from typing import Any, NoReturn
 
 from forelock.bundles.faults import Broken
+from forelock.counting import count_values
 
 MAX_VALUES = 500_000
 """Of one text. A value takes up to 200 bytes of memory, however few it has in the text, so they are counted before."""
 _STRING = json.JSONEncoder(ensure_ascii=False).encode
-_MARKS = re.compile(rb'"(?:[^"\\]++|\\.)*+"|([,\[{])', re.DOTALL)
-
-
-def count_values(data: bytes, most: int) -> int:
-    """At least how many values a JSON text has, without reading them; counting ends beyond `most`.
-
-    Example:
-        >>> count_values(b'{"a":[1,0.5,"b,c"]}', 100)
-        4
-    """
-    marks = sum(data.count(each) for each in (b",", b"[", b"{"))
-    if marks < most:  # those within strings are counted too, which is quick, and enough for most texts
-        return marks
-    count = 0
-    for found in _MARKS.finditer(data):
-        count += found[1] is not None
-        if count > most:
-            break
-    return count
 
 
 def read(data: bytes, what: str, *, most: int = MAX_VALUES) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 from forelock.bundles import canonical
 from forelock.bundles.container import Reader
 from forelock.bundles.faults import Broken
+from forelock.counting import count_values
 from forelock.transparency import merkle
 from forelock.transparency.encoding import MAX_SIZE, base64_bytes
 from forelock.transparency.faults import TransparencyFault
@@ -121,4 +122,4 @@ def _entry(index: int, leaf: bytes, where: str) -> Entry:
         raise Broken(f"{where} is of a version that this program does not know")
     if not isinstance(salt, str) or not SALT.fullmatch(salt):
         raise Broken(f"{where} has no salt")
-    return Entry(index, kind, body, 4 * len(leaf) + 200 * canonical.count_values(leaf, MAX_VALUES))
+    return Entry(index, kind, body, 4 * len(leaf) + 200 * count_values(leaf, MAX_VALUES))

@@ -5,19 +5,22 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forelock import settings
 from forelock.local import Local, asked_here
-from forelock.problem import FileFault, ForelockProblem
+from forelock.problem import FileFault, ForelockError, ForelockProblem
 from forelock.text import json_text, mask, plain
 from forelock.waiting import Waiting
 
 if TYPE_CHECKING:
     from forelock.client import Client
 
+UNREADABLE = (KeyError, TypeError, AttributeError, ValueError, IndexError, RecursionError, ArithmeticError)
+"""What reading a value of another type raises."""
 Handler = Callable[[argparse.Namespace, "Client"], int]
 AnyHandler = Callable[[argparse.Namespace, "Client | Local"], int]
 
@@ -90,12 +93,25 @@ def _with_client(options: argparse.Namespace, handler: Handler) -> int:
         client.on_wait = waiting
         try:
             return handler(options, client)
+        except UNREADABLE as error:
+            raise _unreadable(client, error) from error
         except ForelockProblem as problem:
             if key is None and problem.code == "unauthorized":
                 tell("no API key was given: set FORELOCK_API_KEY, or name the key's file with --key-file")
             raise
         finally:
             waiting.close()
+
+
+def _unreadable(client: Client, error: Exception) -> ForelockError:
+    """What to say where a command met something else in an answer than a service puts there, such as another type."""
+    if isinstance(error, ForelockError) or not client.answered:
+        raise error
+    at = traceback.extract_tb(error.__traceback__)[-1]
+    return ForelockError(
+        f"{client.url} does not answer as a Forelock service of this version does "
+        f"({type(error).__name__} in {Path(at.filename).name}, line {at.lineno})"
+    )
 
 
 def group(commands: Any, name: str, summary: str) -> Any:

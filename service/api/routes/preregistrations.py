@@ -301,18 +301,20 @@ def lint_preregistration(
 
     Errors block the lock; warnings are acknowledged there by code. A locked plan answers what lint said at its lock.
     `power` tells what the rules can show with the planned items, and `levels` how often they hold where their
-    claims are false, before there is any result. Power rests on the plan's `assumptions`, or, with `pilot` in the
-    body, on what these columns say; they are not stored, and must not be results of the plan.
+    claims are false, before there is any result; of scores that is the worst over shapes that their differences may
+    have. Power rests on the plan's `assumptions`, or, with `pilot` in the body, on what these columns say, and so does
+    the shape of scores where a pilot has 50 pairs or more; they are not stored, and must not be results of the plan.
     """
     with shared.database.read() as session:
         record = preregistrations.get(session, caller.project_id, prereg_id)
         facts = facts_of(session, record)
-    found, told = list(actions.findings(record, facts)), list(levels(record.plan, facts))
+    found = list(actions.findings(record, facts))
     if body.pilot is None:
-        return answer(LintReport(findings=found, power=list(rule_powers(record.plan, facts)), levels=told))
-    power, pilot, assumptions = actions.power_by_pilot(record, facts, body.pilot)
+        known = list(levels(record.plan, facts))
+        return answer(LintReport(findings=found, power=list(rule_powers(record.plan, facts)), levels=known))
+    power, shaped, pilot, assumptions = actions.power_by_pilot(record, facts, body.pilot)
     report = LintReport(
-        findings=found, power=list(power), levels=told, pilot=list(pilot), assumptions=assumptions
+        findings=found, power=list(power), levels=list(shaped), pilot=list(pilot), assumptions=assumptions
     )
     return answer(report)
 

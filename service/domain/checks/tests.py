@@ -142,7 +142,7 @@ def _range(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
         return
     if plan_use.takes_range(lambda name: parameter(use.use, name)):
         yield error(
-            "TEST_ENDPOINT",
+            "BOUNDS",
             where,
             f"'{use.test.name}' needs the least and the greatest score of '{endpoint.id}': declare them as its "
             "`bounds`, or name another test",

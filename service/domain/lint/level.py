@@ -9,8 +9,10 @@ from functools import partial
 from service.domain.plans.findings import Finding, warning
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
+from service.domain.power.hypothesis_numbers import NOT_READY
 from service.domain.power.level import level_of
-from service.domain.power.level_records import SLACK, SURE, RuleLevel, exceeds
+from service.domain.power.level_records import SLACK, SURE, RuleLevel, exceeds, limit_of
+from service.domain.power.shapes import WORDS
 from service.domain.rules.claims.clauses import meaning_of
 from service.domain.rules.feeding import parameter
 from service.domain.rules.rule import Clause, Comparison
@@ -26,10 +28,10 @@ def level_findings(
     found = {each.hypothesis.id: level_of(plan, facts, each) for each in looked_up}
     for setting in looked_up:
         level = found[setting.hypothesis.id]
-        if level.level is not None and exceeds(level.level, level.standard_error, level.alpha):
+        if level.level is not None and exceeds(level.level, level.standard_error, limit_of(level.alpha)):
             yield warning("LEVEL_EXCEEDED", f"{setting.path}.rule", _exceeded(level, level.level))
         elif (unknown := _not_told(level)) is not None:
-            yield from (
+            above = [
                 warning(
                     "LEVEL_EXCEEDED",
                     f"{setting.path}.rule",
@@ -37,7 +39,10 @@ def level_findings(
                     f"not worked out: {unknown}. Ask for a p below {alpha:g}, or acknowledge it",
                 )
                 for clause, alpha in _above_alpha(setting)
-            )
+            ]
+            yield from above
+            if not above and level.reason != NOT_READY:
+                yield warning("LEVEL_UNKNOWN", f"{setting.path}.rule", _unknown(unknown))
     family = [each for each in looked_up if each.hypothesis.id in members(plan)]
     levels = [found[each.hypothesis.id] for each in family]
     yield from _family(plan, levels)
@@ -64,6 +69,13 @@ def _above_alpha(setting: Setting) -> Iterator[tuple[Clause, float]]:
                 yield clause, alpha
 
 
+def _unknown(why: str) -> str:
+    return (
+        f"how often the rule holds where its claim is false is not worked out: {why}. Nothing shows that it keeps its "
+        "alpha; ask a test whose numbers can be simulated, or acknowledge it"
+    )
+
+
 def _exceeded(level: RuleLevel, chance: float) -> str:
     if level.ratio is not None:
         return (
@@ -75,16 +87,35 @@ def _exceeded(level: RuleLevel, chance: float) -> str:
     where = (
         f"{level.discordance:.3g} of items discordant"
         if level.discordance is not None
-        else f"an SD of {level.spread:g}"
+        else f"an SD of {level.spread:.3g}"
     )
     at = "no true difference" if not level.truth else f"a true difference of {_size(level)}"
     error = "" if level.standard_error is None else f" (simulated, SE {level.standard_error:.2g})"
     clusters = "" if level.icc is None else f" and items of a cluster correlated by {level.icc:g}"
-    return (
-        f"where the claim is false the rule holds with a chance of up to {chance:.2g}{error}, above its alpha of "
-        f"{level.alpha:g}: at {at}, {where}{clusters}. Ask a stricter threshold, a one-sided test of the claim or an "
-        "interval that keeps its level, or acknowledge it"
+    world = "" if level.world is None else f", {WORDS[level.world][0]}"
+    normal = (level.worlds or {}).get("normal")
+    beside = (
+        ""
+        if normal is None or level.world == "normal"
+        else f" With normal differences it is about {normal:.2g}."
     )
+    way_out = "Ask a stricter threshold, a one-sided test of the claim or an interval that keeps its level"
+    if level.world is not None:
+        way_out = (
+            "More items bring tests of means nearer to it, and no number of them does for medians and ranks. Ask a "
+            "stricter threshold or plan more"
+        )
+    return (
+        f"where the claim is false the rule holds with a chance of up to {chance:.2g}{error}, above {_limit(level)}: "
+        f"at {at}, {where}{clusters}{world}.{beside} {way_out}, or acknowledge it"
+    )
+
+
+def _limit(level: RuleLevel) -> str:
+    limit = limit_of(level.alpha)
+    if limit == level.alpha:
+        return f"its alpha of {level.alpha:g}"
+    return f"{limit:g} (its tests are set to an alpha of {level.alpha:g})"
 
 
 def _size(level: RuleLevel) -> str:

@@ -21,6 +21,7 @@ from service.domain.power.hypothesis_numbers import NOT_READY, ready, worked_out
 from service.domain.power.least_p import size_of
 from service.domain.power.level_records import RuleLevel
 from service.domain.power.search import MOST_ITEMS
+from service.domain.power.shapes import shape_of_pilot
 from service.domain.power.simulated_level import fixed_level, sequential_level
 from service.domain.power.worlds import KNOWN, plausible
 from service.domain.rules.claims.assertion import states
@@ -45,24 +46,43 @@ FEW_ITEMS = 30
 
 MOST_HYPOTHESES = 20
 
+NO_PILOTS: Mapping[str, tuple[float, ...]] = {}
 Chance = Callable[[float], "float | None"]
 
 
-def level_of(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> RuleLevel:
-    """The level of one hypothesis' rule; null beside a reason where it is not worked out."""
+def level_of(
+    plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting, pilot: tuple[float, ...] | None = None
+) -> RuleLevel:
+    """The level of one hypothesis' rule; null beside a reason where it is not worked out.
+
+    `pilot`: differences of its items, whose shape is taken in the place of those that are plausible.
+    """
     name = setting.hypothesis.id
     if setting.index >= MOST_HYPOTHESES:
         why = f"levels are worked out for the first {MOST_HYPOTHESES} hypotheses of a plan"
         return RuleLevel(hypothesis=name, level=None, reason=why)
-    return worked_out(_level, plan, facts, {name}, name)
+    return worked_out(_level, plan, facts, {name}, name, pilot)
 
 
-def levels(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[RuleLevel, ...]:
-    """Of every hypothesis, in the plan's order."""
-    return tuple(level_of(plan, facts, setting) for setting in settings(plan))
+def levels(
+    plan: Plan,
+    facts: Mapping[str, ManifestFacts],
+    pilots: Mapping[str, tuple[float, ...]] = NO_PILOTS,
+) -> tuple[RuleLevel, ...]:
+    """Of every hypothesis, in the plan's order; `pilots` are differences of a pilot's items, by hypothesis."""
+    return tuple(
+        level_of(plan, facts, setting, pilots.get(setting.hypothesis.id)) for setting in settings(plan)
+    )
 
 
-def _level(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> RuleLevel:
+def _level(
+    plan: Plan,
+    facts: Mapping[str, ManifestFacts],
+    setting: Setting,
+    pilot: tuple[float, ...] | None = None,
+) -> RuleLevel:
+    shape = None if pilot is None else shape_of_pilot(pilot)
+    shapes = None if shape is None else (shape,)
     base = RuleLevel(hypothesis=setting.hypothesis.id, level=None, alpha=stated_alpha(setting))
     endpoint, population = setting.endpoint, setting.population
     if endpoint is None or population is None or not ready(plan, setting):
@@ -73,14 +93,11 @@ def _level(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> 
     if not truths:
         return base.model_copy(update={"reason": "the claim needs a margin: give the endpoint a SESOI"})
     size, sesoi = size_of(population, facts), (plan.sesoi or {}).get(endpoint.id)
-    if endpoint.kind == "binary" and endpoint.collapsed_kind != "binary":
-        why = "a mean of replicates is neither right or wrong nor a free score: not simulated"
-        return base.model_copy(update={"reason": why})
     if plan.stopping is not None and plan.stopping.kind != "fixed_n":
-        return sequential_level(base, plan, facts, setting, truths)
+        return sequential_level(base, plan, facts, setting, truths, shapes)
     if endpoint.collapsed_kind == "binary" and population.clusters is None:
         return _exact(base, EnumeratedRule(setting, sesoi), size.n, truths)
-    return fixed_level(base, setting, sesoi, size, facts.get(population.id), truths)
+    return fixed_level(base, setting, sesoi, size, facts.get(population.id), truths, shapes)
 
 
 def _of_several(

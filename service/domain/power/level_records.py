@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from service.domain.power.records import absent
+from service.domain.power.shapes import ShapeName
 from service.records import Record
 
 SLACK = 1.1
@@ -19,6 +20,17 @@ SURE = 3
 def exceeds(level: float, standard_error: float | None, alpha: float) -> bool:
     """More than a tenth above alpha, simulation error aside."""
     return level - SURE * (standard_error or 0.0) > SLACK * alpha
+
+
+USUAL, LARGEST_USUAL = 0.05, 0.1
+
+
+def limit_of(alpha: float) -> float:
+    """What a level is held against: the alpha that the rule's tests are set to, or .05 where that is above .1.
+
+    A test that is set to an alpha of .4 does what it says, and what it says is no evidence.
+    """
+    return alpha if alpha <= LARGEST_USUAL + 1e-12 else USUAL
 
 
 class RuleLevel(Record):
@@ -55,3 +67,11 @@ class RuleLevel(Record):
         description="The endpoint whose part it is, where the rule speaks of several.",
     )
     icc: float | None = Field(None, description="Correlation of items of a cluster at which it is reached.")
+    world: ShapeName | None = Field(
+        None, exclude_if=absent, description="The shape of the differences of scores at which it is reached."
+    )
+    worlds: dict[str, float] | None = Field(
+        None,
+        exclude_if=absent,
+        description="The level by shape; roughly, from fewer data sets, but where it is greatest.",
+    )

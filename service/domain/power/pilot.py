@@ -26,7 +26,9 @@ from service.stats.shared.common import MAX_ITEMS, Finite
 LEVEL = 0.8
 """Of the one-sided bounds that stand in for estimates of spread: small pilots underestimate it."""
 
-LEAST_PAIRS = 5
+LEAST_PAIRS, LEAST_FOR_SHAPE = 5, 50
+"""Pairs of a pilot, and of one whose differences show their shape: fewer often hold none of what is rare."""
+
 Values = Annotated[tuple[Finite | None, ...], Field(min_length=1, max_length=MAX_ITEMS)]
 Floats = NDArray[np.float64]
 
@@ -101,6 +103,21 @@ def with_pilot(plan: Plan, pilots: Sequence[PowerPilot]) -> tuple[Plan, tuple[Pi
         for name in one.hypotheses:
             each_own[name] = each_own.get(name, Assumed()).model_copy(update=_assumed(one, plan))
     return _with(plan, stated.model_copy(update={"hypotheses": each_own})), found
+
+
+def differences_of(
+    pilots: Sequence[PowerPilot], found: Sequence[PilotEstimates]
+) -> dict[str, tuple[float, ...]]:
+    """The differences of scores by hypothesis, in whose shape levels are told, of pilots that are large enough."""
+    shapes: dict[str, tuple[float, ...]] = {}
+    for pilot, each in zip(pilots, found, strict=True):
+        if each.discordance is None and each.n_pairs >= LEAST_FOR_SHAPE:
+            pairs = zip(pilot.baseline, pilot.candidate, strict=True)
+            told = tuple(
+                after - before for before, after in pairs if before is not None and after is not None
+            )
+            shapes |= dict.fromkeys(each.hypotheses, told)
+    return shapes
 
 
 def _with(plan: Plan, assumptions: Assumptions) -> Plan:

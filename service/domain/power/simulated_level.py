@@ -1,9 +1,16 @@
-"""How often a rule holds on simulated data where its claim only just fails: clusters, scores, and looks."""
+"""How often a rule holds on simulated data where its claim only just fails: clusters, scores, and looks.
+
+Scores are simulated over shapes (`shapes`). All worlds are drawn at once with few data sets each; the two in which the
+rule holds most often are drawn anew with many, so that the level that is told is not the luckiest of several.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -13,17 +20,23 @@ from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
 from service.domain.power.enumerated.truth_sets import TRUE, Sets, combine_sets
 from service.domain.power.least_p import Size
-from service.domain.power.level_records import SLACK, RuleLevel, exceeds
-from service.domain.power.procedure.data import World, draw
+from service.domain.power.level_records import RuleLevel
+from service.domain.power.procedure.cost import of_test
+from service.domain.power.procedure.data import Block, Side, World, draw
 from service.domain.power.procedure.fields import NOT_SIMULATED, SimulatedSets
 from service.domain.power.procedure.procedure import Group, Procedure
 from service.domain.power.procedure.sequential import SequentialEvidence
 from service.domain.power.search import MOST_ITEMS
-from service.domain.rules.rule import Clause
-from service.domain.rules.settings import Setting
+from service.domain.power.shapes import Centre, Shape, by_mean, every_shape
+from service.domain.rules.claims.assertion import states
+from service.domain.rules.claims.clauses import Reader, effect_of, meaning_of
+from service.domain.rules.feeding import parameter
+from service.domain.rules.rule import Clause, Comparison, Excludes
+from service.domain.rules.settings import Setting, Use
 from service.domain.verdicts.worst_case import extremes
-from service.kernels.simulated_pairs import SharedResamples, draw_binary, draw_continuous
+from service.kernels.simulated_pairs import SharedResamples, draw_binary
 from service.stats.shared.common import Margin
+from service.stats.shared.shows import Effect, PValue, Share
 from service.stats.shared.simulated import Units
 
 ICCS = (0.05, 0.2)
@@ -33,15 +46,36 @@ SPREADS = (2.0, 10.0)
 SHARES = (0.05, 0.3)
 DATA_SETS, MOST_VALUES, FEWEST_SETS = 2000, 500_000, 100
 FEW_UNITS, MORE = 30, 5
-"""Up to that many units a level that may lie above alpha is told more closely, by so many times the data sets."""
+"""Up to that many units a level is told more closely, by so many times the data sets."""
+
+FIRST_SETS, FEWEST_FIRST, FEWEST_SECOND = 500, 60, 400
+FIRST_COST, SECOND_COST = 0.35e9, 0.6e9
+"""Data sets of a world in the first round and of those drawn anew, and nanoseconds of all of them together."""
+
+ANEW, MOST_ANEW = 2, 4
+"""Worlds that are drawn anew: the worst two, and up to four where the others still seem worse."""
 
 LOOKED_AT = 4000
 """Data sets of plans with looks: their tests are cheap, and their levels close to alpha."""
+
+OF_ITEMS = 0.5
+"""SD of the baseline's items in units of that of the differences, for tests that see two arms."""
 
 SEED = 20_270_102
 NOTHING_TO_DRAW = "it is simulated from a SESOI and at least two units"
 
 Truths = tuple[float, ...]
+Shapes = tuple[Shape, ...] | None
+"""None: all of those that are plausible."""
+
+
+@dataclass(frozen=True)
+class Null:
+    """A world in which the claim only just fails."""
+
+    world: World
+    shape: Shape | None = None
+    """Of the differences of scores, in place: its centre is the truth."""
 
 
 def fixed_level(
@@ -51,6 +85,7 @@ def fixed_level(
     size: Size,
     known: ManifestFacts | None,
     truths: Truths,
+    shapes: Shapes = None,
 ) -> RuleLevel:
     """Of a rule that is read once, from all units."""
     clustered = setting.population is not None and setting.population.clusters is not None
@@ -65,25 +100,37 @@ def fixed_level(
     if n_sets < FEWEST_SETS:
         return base.model_copy(update={"reason": "too many units to simulate at lint"})
     binary = setting.endpoint is not None and setting.endpoint.collapsed_kind == "binary"
+    nulls = tuple(_nulls(setting, float(sesoi.exact()), truths, shapes, binary=binary, clustered=clustered))
     shared: dict[str, SharedResamples] = {}
+    arms = not binary and not clustered and any(not pairs(use) for use in setting.uses.values())
 
-    def held(world: World, stream: int) -> float | None:
-        generator, won = np.random.default_rng([SEED, stream] if stream else SEED), None
-        if binary:
-            won = draw_binary(generator, n_sets, sizes, world.shares()[:2], world.icc)
+    def held(null: Null, each_sets: int, stream: int) -> float | None:
+        generator, won, sides = np.random.default_rng([SEED, stream] if stream else SEED), None, None
+        if null.shape is None:
+            won = draw_binary(generator, each_sets, sizes, null.world.shares()[:2], null.world.icc)
             sums = (won[0] - won[1]).astype(np.float64)
         else:
-            sums = draw_continuous(generator, n_sets, sizes, world.truth, world.scale, world.icc)
-        sets = SimulatedSets(setting, sesoi, Units(sizes, sums, won, clustered, SEED, shared))
-        return _held(setting, sets.truths)
+            sums = null.shape.draw_sums(generator, each_sets, sizes, null.world.icc)
+            if arms:
+                before = generator.standard_normal(sums.shape) * null.shape.sd * OF_ITEMS
+                sides = before, before + sums
+        units = Units(sizes, sums, won, clustered, SEED, shared, sides)
+        return _held(setting, SimulatedSets(setting, sesoi, units).truths)
 
-    worlds = _worlds(float(sesoi.exact()), truths, binary=binary, clustered=clustered)
-    more = MORE if len(sizes) <= FEW_UNITS else 0
-    return _greatest(base, worlds, held, n_sets, more, binary=binary, clustered=clustered)
+    cost = sum(of_test(use, len(sizes), binary=binary) for use in setting.uses.values()) + 100 * len(sizes)
+    first = int(np.clip(FIRST_COST / (len(nulls) * cost), FEWEST_FIRST, FIRST_SETS))
+    most = n_sets * (MORE if len(sizes) <= FEW_UNITS else 1)
+    second = int(np.clip(SECOND_COST / (ANEW * cost), min(FEWEST_SECOND, most), most))
+    return _greatest(base, nulls, held, (first, second), binary=binary, clustered=clustered)
 
 
 def sequential_level(
-    base: RuleLevel, plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting, truths: Truths
+    base: RuleLevel,
+    plan: Plan,
+    facts: Mapping[str, ManifestFacts],
+    setting: Setting,
+    truths: Truths,
+    shapes: Shapes = None,
 ) -> RuleLevel:
     """Of a rule that is read at looks, or after every unit, up to where its tests end."""
     (group,) = Procedure.of(plan, facts, (setting.hypothesis.id,)).groups
@@ -94,68 +141,138 @@ def sequential_level(
         return base.model_copy(update={"reason": f"levels are simulated up to {MOST_ITEMS} units"})
     n_sets = max(min(LOOKED_AT, MOST_VALUES // len(group.sizes)), FEWEST_SETS)
 
-    def held(world: World, _stream: int) -> float | None:
-        evidence = _drawn(group, setting, plan, world, n_sets)
+    def held(null: Null, each_sets: int, stream: int) -> float | None:
+        evidence = _drawn(group, setting, plan, null, each_sets, stream)
         evidence.stop = np.minimum(evidence.ended, len(order.looks) - 1)
         return _held(setting, lambda clause: evidence.truths(clause, evidence.sides[0]))
 
     scale = float(sesoi.exact())
-    worlds = _worlds(scale, truths, binary=group.binary, clustered=group.clustered)
-    return _greatest(base, worlds, held, n_sets, 0, binary=group.binary, clustered=group.clustered)
+    nulls = tuple(_nulls(setting, scale, truths, shapes, binary=group.binary, clustered=group.clustered))
+    first = max(min(FIRST_SETS, 2 * n_sets // len(nulls)), FEWEST_FIRST)
+    return _greatest(base, nulls, held, (first, n_sets), binary=group.binary, clustered=group.clustered)
 
 
-def _drawn(group: Group, setting: Setting, plan: Plan, world: World, n_sets: int) -> SequentialEvidence:
+def _drawn(
+    group: Group, setting: Setting, plan: Plan, null: Null, n_sets: int, stream: int
+) -> SequentialEvidence:
     """Complete data sets: nothing has to be filled in."""
     assert group.order is not None  # noqa: S101 - callers have one
-    block = draw(
-        np.random.default_rng(SEED),
-        n_sets,
-        group.sizes,
-        world,
-        policy=plan.missing,
-        binary=group.binary,
-        ends=None if setting.endpoint is None else extremes(setting.endpoint),
-    )
+    generator = np.random.default_rng([SEED, stream] if stream else SEED)
+    if null.shape is None:
+        ends = None if setting.endpoint is None else extremes(setting.endpoint)
+        block = draw(
+            generator, n_sets, group.sizes, null.world, policy=plan.missing, binary=group.binary, ends=ends
+        )
+    else:
+        side = Side(null.shape.draw_sums(generator, n_sets, group.sizes, null.world.icc), None)
+        block = Block(group.sizes, side, side, np.arange(len(group.sizes)))
     return SequentialEvidence(setting, group.sesoi, block, (block.down,), group.order)
 
 
-def _worlds(unit: float, truths: Truths, *, binary: bool, clustered: bool) -> Iterator[World]:
-    scales = [max(each, 2 * unit) for each in SHARES] if binary else [each * unit for each in SPREADS]
-    for scale, icc, truth in product(scales, ICCS if clustered else (0.0,), truths):
-        yield World(truth, scale, icc)
+def _nulls(
+    setting: Setting, unit: float, truths: Truths, shapes: Shapes, *, binary: bool, clustered: bool
+) -> Iterator[Null]:
+    iccs = ICCS if clustered else (0.0,)
+    if binary:
+        for share, icc, truth in product([max(each, 2 * unit) for each in SHARES], iccs, truths):
+            yield Null(World(truth, share, icc))
+        return
+    ends = None if setting.endpoint is None else extremes(setting.endpoint)
+    span = None if ends is None else ends.high - ends.low
+    centre = centre_of(setting, unit)
+    # of ranks and quantiles a single value that many items share has no place where a claim only just fails
+    chosen: Sequence[Shape] = shapes or every_shape()
+    spreads = SPREADS[:1] if truths == (0.0,) and _only_signs(setting) else SPREADS
+    if centre is not by_mean:
+        chosen = [
+            shape for shape in chosen if (shape.smooth and not shape.tied) or truths == (centre(shape),)
+        ]
+    for shape, spread, icc, truth in product(chosen or every_shape()[:1], spreads, iccs, truths):
+        placed = shape.at(truth, spread * unit, span, centre)
+        yield Null(World(truth, placed.sd, icc), placed)
+
+
+def centre_of(setting: Setting, unit: float) -> Centre:
+    """Where a shape lies by the effect that the rule shows: the mean, unless all of it is about one other effect."""
+    assert setting.rule is not None  # noqa: S101 - callers have one
+    reader = Reader(setting.uses, Fraction(repr(unit)))
+    tests = {each.of for way in states(setting.rule, reader) for each in way.shown}
+    effects = {Effect() if name is None else effect_of(setting.uses[name]) for name in tests}
+    effect = next(iter(effects)) if len(effects) == 1 else Effect()
+    match effect.kind:
+        case "ranks":
+            return lambda shape: shape.pseudo_median
+        case "shift":
+            return lambda shape: shape.shift(OF_ITEMS)
+        case "quantile_of_differences":
+            return partial(_quantile, q=effect.q or 0.5)
+        case _:
+            return by_mean
+
+
+def _quantile(shape: Shape, q: float) -> float:
+    return shape.quantile(q)
+
+
+def _only_signs(setting: Setting) -> bool:
+    """True where nothing in the rule has a size, so that the spread of scores does not matter."""
+    for clause in setting.clauses:
+        use = setting.uses.get(clause.field.test or "")
+        if use is not None and isinstance(meaning_of(use, clause.field.path)[0], PValue | Share):
+            continue
+        if not isinstance(clause, Comparison | Excludes) or clause.value.exact() != 0:
+            return False
+    return True
+
+
+def pairs(use: Use) -> bool:
+    """Whether a test sees the differences of items, rather than two arms."""
+    return use.test.plan is None or use.test.plan.pairs(partial(parameter, use.use))
 
 
 def _greatest(
     base: RuleLevel,
-    worlds: Iterator[World],
-    held: Callable[[World, int], float | None],
-    n_sets: int,
-    more: int,
+    nulls: Sequence[Null],
+    held: Callable[[Null, int, int], float | None],
+    sets: tuple[int, int],
     *,
     binary: bool,
     clustered: bool,
 ) -> RuleLevel:
-    """`more`: how often as many data sets are drawn anew where the first leave open whether alpha is exceeded."""
-    found: list[tuple[float, World]] = []
-    for world in worlds:
-        level = held(world, 0)
+    """All worlds with few data sets, and the worst anew with many."""
+    first, second = sets
+    values: list[float] = []
+    for null in nulls:
+        level = held(null, first, 0)
         if level is None:
             return base.model_copy(update={"reason": NOT_SIMULATED})
-        found.append((level, world))
-    level, world = max(found, key=lambda each: each[0])
-    if level > SLACK * base.alpha and not exceeds(level, _error(level, n_sets), base.alpha):
-        again = [each for stream in range(1, more + 1) if (each := held(world, stream)) is not None]
-        if again:
-            level, n_sets = sum(again) / len(again), n_sets * len(again)
+        values.append(level)
+    anew: dict[int, float] = {}
+    # until none that was seen with few data sets alone lies above the worst
+    while len(anew) < min(MOST_ANEW, len(values)):
+        rest = [index for index in range(len(values)) if index not in anew]
+        at = max(rest, key=values.__getitem__)
+        if len(anew) >= ANEW and values[at] <= max(anew.values()):
+            break
+        anew[at] = values[at] = held(nulls[at], second, 1 + len(anew)) or 0.0
+    at = max(anew, key=anew.__getitem__)
+    level = anew[at]
+    null = nulls[at]
+    by_world: dict[str, float] = {}
+    for each, value in zip(nulls, values, strict=True):
+        if each.shape is not None:
+            by_world[each.shape.name] = max(by_world.get(each.shape.name, 0.0), value)
     return base.model_copy(
         update={
             "level": level,
             "method": "simulated",
-            "standard_error": _error(level, n_sets),
-            "discordance": world.scale if binary else None,
-            "spread": None if binary else world.scale,
-            "icc": world.icc if clustered else None,
-            "truth": world.truth,
+            "standard_error": _error(level, second),
+            "discordance": null.world.scale if binary else None,
+            "spread": None if binary else null.world.scale,
+            "icc": null.world.icc if clustered else None,
+            "truth": null.world.truth,
+            "world": None if null.shape is None else null.shape.name,
+            "worlds": {name: round(each, 4) for name, each in by_world.items()} or None,
         }
     )
 

@@ -36,6 +36,7 @@ from service.domain.verdicts.members import asks_small_p, is_secondary, members,
 from service.domain.verdicts.parts import FamilyP
 from service.kernels import multiplicity
 from service.stats.shared.pairs import floored
+from service.stats.shared.sentences import bound_text
 
 __all__ = [
     "CLOSED",
@@ -171,7 +172,7 @@ class Family:
         if self.policy == "none" or not self.corrects(hypothesis) or not isinstance(seen.value, float | int):
             return seen
         adjusted = self.adjust(hypothesis, float(seen.value), self.policy)
-        bound = None if seen.bound is None else f"< {adjusted:g}"
+        bound = None if seen.bound is None else bound_text(adjusted)
         if not seen.corners and self.corners is None:
             return replace(seen, value=adjusted, bound=bound)
         # an adjusted p grows with every p of its family

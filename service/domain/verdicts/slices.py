@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from service.domain.plans.plan import Hypothesis, Plan
+from service.domain.plans.plan import Endpoint, Hypothesis, Plan
 from service.domain.plans.slices import Slices
 from service.domain.verdicts.members import is_secondary
 from service.domain.verdicts.outcomes import Paired
 from service.domain.verdicts.parts import Span
-from service.domain.verdicts.worst_case import Way
+from service.domain.verdicts.worst_case import Way, extremes
 from service.kernels.clusters import codes_of
 from service.kernels.moments import paired_differences
 from service.records import Record
@@ -114,6 +114,7 @@ def by_slice(
     binary = paired.endpoint.collapsed_kind == "binary" and is_binary(paired.baseline, paired.candidate)
     clusters = None if paired.population.clusters is None else paired.manifest.clusters
     score = binary and clusters is None
+    limit = _limit(paired.endpoint)
     kept = paired.kept.tolist()
     of_item = np.array(list(compress(labels or (), kept)), dtype=object)
     of_cluster = None if clusters is None else codes_of(list(compress(clusters, kept)))
@@ -122,10 +123,12 @@ def by_slice(
         inside = of_item == name
         # numbered anew: a number that only another slice has would be a cluster without items
         codes = codes_of(of_cluster[inside].tolist() if of_cluster is not None else range(int(inside.sum())))
-        each, leaning = _weighed(_differences(paired, inside) * good, codes, margin, asked.alpha, score)
+        each, leaning = _weighed(
+            _differences(paired, inside) * good, codes, margin, asked.alpha, score, limit
+        )
         if favoured is not None:
             best = _differences(favoured, inside) * good
-            other, towards = _weighed(best, codes, margin, asked.alpha, score)
+            other, towards = _weighed(best, codes, margin, asked.alpha, score, limit)
             each, leaning = _both(each, other), _lean(leaning, towards)
         found.append(each)
         leans.append(leaning)
@@ -155,12 +158,23 @@ def _differences(paired: Paired, inside: NDArray[np.bool_]) -> NDArray[np.float6
 
 
 def _weighed(
-    difference: NDArray[np.float64], codes: NDArray[np.int64], margin: float, alpha: float, score: bool
+    difference: NDArray[np.float64],
+    codes: NDArray[np.int64],
+    margin: float,
+    alpha: float,
+    score: bool,
+    limit: float | None,
 ) -> tuple[Evidence, Lean | None]:
     return (
-        weigh(difference, codes, margin, alpha, by_score=score),
-        lean(difference, codes, by_score=score),
+        weigh(difference, codes, margin, alpha, by_score=score, limit=limit),
+        lean(difference, codes, by_score=score, limit=limit),
     )
+
+
+def _limit(endpoint: Endpoint) -> float | None:
+    """The largest difference an item can have; None where the endpoint declares no bounds."""
+    ends = extremes(endpoint)
+    return None if ends is None else ends.high - ends.low
 
 
 def _both(against: Evidence, best: Evidence) -> Evidence:

@@ -29,6 +29,14 @@ def error_rate(analysis: Mapping[str, Any], *, subtitle: str = "", language: Lan
         "type": "quantitative",
         "axis": {"title": say("size", language), "grid": False, "tickMinStep": 1},
     }
+    words: Spec = {
+        "data": {"values": [{}]},
+        "mark": {"type": "text", "align": "right", "baseline": "bottom", "dy": -3, "fontSize": 11},
+        "encoding": {
+            "y": {"datum": alpha, "type": "quantitative"}, "x": {"value": style.WIDTH},
+            "text": {"value": f"alpha {alpha:g}"},
+        },
+    }  # fmt: skip
     return style.figure(
         say("error_rate", language),
         subtitle or style.label(analysis.get("test", "")),
@@ -39,14 +47,6 @@ def error_rate(analysis: Mapping[str, Any], *, subtitle: str = "", language: Lan
             "layer": [
                 style.ruler("y", alpha, dash=(5, 3), color=style.VERMILION),
                 {
-                    "data": {"values": [{}]},
-                    "mark": {"type": "text", "align": "right", "baseline": "bottom", "dy": -3, "fontSize": 11},
-                    "encoding": {
-                        "y": {"datum": alpha, "type": "quantitative"}, "x": {"value": style.WIDTH},
-                        "text": {"value": f"alpha {alpha:g}"},
-                    },
-                },
-                {
                     "transform": [{"filter": "datum.low !== null"}],
                     "mark": {"type": "rule", "strokeWidth": 2, "color": style.BLUE},
                     "encoding": {"x": x, "y": {"field": "low", **y}, "y2": {"field": "high"}},
@@ -56,6 +56,8 @@ def error_rate(analysis: Mapping[str, Any], *, subtitle: str = "", language: Lan
                     "mark": {"type": "point", "filled": True, "size": 70, "color": style.BLUE, "opacity": 1},
                     "encoding": {"x": x, "y": {"field": "rate", **y}},
                 },
+                {**words, "mark": words["mark"] | style.HALO},
+                words,
             ],
         },
     )  # fmt: skip

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import copy
-import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
-from service.reports.charts.style import INK, PAPER, WIDTH, Spec
+from service.reports.charts.style import HALO, INK, WIDTH, Spec, letters
 
 MOST = 350
 """Pixels of the whole picture."""
@@ -16,8 +15,6 @@ ROWS, CURVE, TABLE = 310, 258, 240
 LINE, SUBLINE, TITLE = 46, 48, 34
 """Widths of a line of text in letters: of an axis, of what stands below a title, of a title."""
 _NAME, _TOLD = 9, 16
-_HALO = {"color": PAPER, "stroke": PAPER, "strokeWidth": 4, "strokeJoin": "round"}
-"""Behind a name, so that lines do not run through it."""
 
 
 def narrowed(spec: Spec) -> Spec:
@@ -43,11 +40,11 @@ def folded(text: str, most: int) -> list[str]:
     """The text as lines of at most so many letters, a Chinese one counted twice."""
     lines, line = [], ""
     for word in _words(text):
-        if line and _wide(line + word.rstrip()) > most:
+        if line and letters(line + word.rstrip()) > most:
             lines.append(line.rstrip())
             line = ""
         for char in word:
-            if _wide(line + char) > most and char != " ":
+            if letters(line + char) > most and char != " ":
                 lines.append(line.rstrip())
                 line = ""
             line += char
@@ -59,18 +56,22 @@ def _words(text: str) -> Iterator[str]:
     word = ""
     for char in text:
         word += char
-        if char == " " or _wide(char) == 2:
+        if char == " " or letters(char) == 2:
             yield word
             word = ""
     yield word
 
 
-def _wide(text: str) -> int:
-    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
-
-
 def _codes(panel: Spec) -> list[Spec]:
     return [each["encoding"] for each in panel.get("layer") or [panel]]
+
+
+def _one_column(codes: list[Spec]) -> None:
+    """Names of a legend below one another, whatever was asked for beside a wide picture."""
+    for code in codes:
+        for way in code.values():
+            if isinstance(way, dict) and isinstance(way.get("legend"), dict):
+                way["legend"]["columns"] = 1
 
 
 def _named(panel: Spec) -> Spec | None:
@@ -84,6 +85,7 @@ def _fit(panel: Spec, rows: list[dict[str, Any]], room: int) -> None:
     if isinstance(panel.get("title"), dict) and "description" not in panel:
         panel["title"]["text"] = folded(panel["title"]["text"], TITLE + 6)
     codes, named = _codes(panel), _named(panel)
+    _one_column(codes)
     if panel.get("mark", {}).get("type") == "text":
         _sentences(panel)
     elif named is None:
@@ -120,7 +122,7 @@ def _name_above(panel: Spec, named: Spec, rows: list[dict[str, Any]]) -> None:
         if code.get("x", {}).get("type") == "ordinal":
             code["x"]["scale"] = {"range": [width // 3, width]}
         if code.get("x") == {"value": width} and each["mark"]["type"] == "text" and "field" in code["text"]:
-            longest = max((_wide(f"{row[field]}  {row[code['text']['field']]}") for row in rows), default=0)
+            longest = max((letters(f"{row[field]}  {row[code['text']['field']]}") for row in rows), default=0)
             told = _TOLD if longest > LINE * width // ROWS else 0
             each["mark"] |= {
                 "align": "left" if told else "right",
@@ -142,7 +144,7 @@ def _name_above(panel: Spec, named: Spec, rows: list[dict[str, Any]]) -> None:
     }  # fmt: skip
     kept = [each for each in panel["layer"] if all(each is not text for text in texts)]
     for each in (*texts, names):
-        kept += [{**each, "mark": each["mark"] | _HALO}, each]
+        kept += [{**each, "mark": each["mark"] | HALO}, each]
     panel["layer"] = kept
     panel["height"] = {"step": panel["height"]["step"] + _TOLD + 2 * told}
 

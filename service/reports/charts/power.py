@@ -15,13 +15,29 @@ _PERCENT = {"labelExpr": "format(100 * datum.value, '~g')", "values": [0, 0.2, 0
 
 
 def power_of_rules(
-    found: Sequence[tuple[Mapping[str, Any], bool]], *, subtitle: str = "", language: Language = "en"
+    found: Sequence[tuple[Mapping[str, Any], bool]],
+    *,
+    margins: Mapping[str, Sequence[float]] | None = None,
+    subtitle: str = "",
+    language: Language = "en",
 ) -> Spec:
-    """The power of every rule as lint tells it, each with whether its endpoint is binary: nothing follows from data."""
+    """The power of every rule as lint tells it, each with whether its endpoint is binary: nothing follows from data.
+
+    `margins` are the differences, with their sign, that each hypothesis' claim sets apart; without them the SESOI is.
+    """
+    shown = [each for each in found[:MOST_HYPOTHESES] if rule_rows(each[0], language)]
+    # One scale, and so one legend, for all panels: Vega-Lite lays legends of the same fields over one another.
+    names = list(dict.fromkeys(row["series"] for power, _ in shown for row in rule_rows(power, language)))
     panels = [
-        _rule(power, Unit(binary), language, named=len(found) > 1)
-        for power, binary in found[:MOST_HYPOTHESES]
-        if rule_rows(power, language)
+        _rule(
+            power,
+            Unit(binary),
+            language,
+            names,
+            (margins or {}).get(power["hypothesis"]),
+            named=len(found) > 1,
+        )
+        for power, binary in shown
     ]
     reasons = [
         f"{power['hypothesis']}: {power['reason']}"
@@ -70,32 +86,50 @@ def power_of_test(analysis: Mapping[str, Any], *, subtitle: str = "", language: 
     )
 
 
-def _rule(power: Mapping[str, Any], unit: Unit, language: Language, *, named: bool) -> Spec:
+def _rule(
+    power: Mapping[str, Any],
+    unit: Unit,
+    language: Language,
+    names: Sequence[str],
+    margins: Sequence[float] | None,
+    *,
+    named: bool,
+) -> Spec:
     rows = rule_rows(power, language)
-    names = list(dict.fromkeys(row["series"] for row in rows))
     ratio = any("ratio" in each for each in power.get("power") or ())
     axis = unit.axis(language, "true_ratio" if ratio else "truth")
     axis |= {"title": f"{say('truth', language)} (pp)"} if unit.binary else {}
     x = {"field": "truth", "type": "quantitative", "axis": axis, "scale": {"zero": True, "nice": False}}
     found = _curves(rows, x, names, float(power.get("target_power", 0.8)), say("chance", language), language)
     sesoi = power.get("sesoi")
-    if sesoi is not None:
-        side = (
-            -1.0 if sum(1 if row["truth"] > 0 else -1 if row["truth"] < 0 else 0 for row in rows) < 0 else 1.0
-        )
-        found["layer"] += [
-            style.ruler("x", side * sesoi, dash=(5, 3), color=style.VERMILION),
-            {
-                "data": {"values": [{}]},
-                "mark": {"type": "text", "align": "left", "dx": 5, "baseline": "bottom", "fontSize": 11},
-                "encoding": {
-                    "x": {"datum": side * sesoi, "type": "quantitative"}, "y": {"value": 210},
-                    "text": {"value": "SESOI"},
-                },
-            },
-        ]  # fmt: skip
-    title = {"title": {"text": style.label(power["hypothesis"]), "fontSize": 13}} if named else {}
+    if margins is None and sesoi is not None:
+        below = sum(1 if row["truth"] > 0 else -1 if row["truth"] < 0 else 0 for row in rows) < 0
+        margins = (-sesoi if below else sesoi,)
+    drawn = () if ratio else margins or ()
+    middle = sum(style.spread([0.0, *drawn, *(row["truth"] for row in rows)])) / 2
+    for at in drawn:
+        line = style.ruler("x", at, dash=(5, 3), color=style.VERMILION)
+        found["layer"] += [line, *_margin(at, unit, language, leftward=at > middle)]
+    title = (
+        {"title": {"text": style.label(power["hypothesis"]), "fontSize": 13, "offset": 20}} if named else {}
+    )
     return {**title, **found}
+
+
+def _margin(at: float, unit: Unit, language: Language, *, leftward: bool) -> tuple[Spec, Spec]:
+    """What the dashed line is, on a ground that keeps curves from running through it."""
+    words: Spec = {
+        "data": {"values": [{}]},
+        "mark": {
+            "type": "text", "align": "right" if leftward else "left", "dx": -5 if leftward else 5, "baseline": "top",
+            "fontSize": 11,
+        },
+        "encoding": {
+            "x": {"datum": at, "type": "quantitative"}, "y": {"value": 4},
+            "text": {"value": f"{say('sesoi_short', language)} {unit.amount(at)}"},
+        },
+    }  # fmt: skip
+    return {**words, "mark": words["mark"] | style.HALO}, words
 
 
 def _curves(
@@ -106,7 +140,9 @@ def _curves(
     }  # fmt: skip
     legend: Spec = {
         "title": None,
-        "legend": {"symbolStrokeWidth": 0, "columns": 2} if len(names) > 1 else None,
+        "legend": {"symbolStrokeWidth": 0, "columns": style.legend_columns(names)}
+        if len(names) > 1
+        else None,
     }
     by = {"field": "series", "type": "nominal", **legend}
     color, dash, shape = (

@@ -29,6 +29,10 @@ INK, SOFT, GRID, PAPER = "#1b1e22", "#575d66", "#dfe2e6", "#ffffff"
 """The stylesheet of the pages turns exactly these over in the dark."""
 _DARK = {INK: "#e7e9ec", SOFT: "#a8b0b9", GRID: "#3a4048", PAPER: "#14171a", BLUE: "#56b4e9"}
 
+LETTER, SYMBOL = 6.6, 36
+"""Pixels of a letter of a legend, and of its symbol with the room around it."""
+HALO = {"color": PAPER, "stroke": PAPER, "strokeWidth": 4, "strokeJoin": "round"}
+"""Behind words, so that lines do not run through them."""
 WIDTH = 460
 """Of the plotting area, in pixels: with labels it fits the width of a printed page."""
 
@@ -127,7 +131,20 @@ def scale_of(names: Sequence[str], what: Literal["color", "dash", "shape"]) -> S
         "shape": SHAPES,
     }
     pool = pools[what]
-    return {"domain": list(names), "range": [pool[at % len(pool)] for at in range(len(names))]}
+    # Beyond six names colours come again, each time with another line and another shape.
+    places = [at if what == "color" else at + at // len(pool) for at in range(len(names))]
+    return {"domain": list(names), "range": [pool[at % len(pool)] for at in places]}
+
+
+def legend_columns(names: Sequence[str], width: int = WIDTH) -> int:
+    """Two columns of a legend where both fit below the picture, else one."""
+    longest = max((letters(name) for name in names), default=0)
+    return 2 if 2 * (longest * LETTER + SYMBOL) <= width else 1
+
+
+def letters(text: str) -> int:
+    """How wide a text is in letters, a Chinese one counted twice."""
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def spread(found: Sequence[float | None], *, pad: float = 0.06) -> tuple[float, float]:

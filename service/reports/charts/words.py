@@ -25,6 +25,7 @@ _WORDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "read": ("interval the verdict reads", "结论所依据的区间"),
         "other": ("other intervals", "其他区间"),
         "sesoi": ("smallest effect of interest (SESOI)", "最小关注效应 (SESOI)"),
+        "sesoi_short": ("SESOI", "SESOI"),
         "zero": ("no difference", "无差异"),
         "items": ("items", "题目数"),
         "effect": ("difference so far", "当前差异"),

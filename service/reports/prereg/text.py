@@ -12,6 +12,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any
 
+from service.reports.quoting import pieces
+
 _SPECIAL = re.compile(r"[\\`*\[\]$]|~~|<(?=[A-Za-z/!?])|&(?=#?\w{1,40};)|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 """What Markdown could take for its own; `_` within a word is none of that."""
 _AT_LINE_START = re.compile(r"^(?:([-+=>#|:~])|(\d{1,9})([.)]))")
@@ -33,6 +35,18 @@ def paragraph(text: str) -> str:
     """The text as one line that stands alone: it begins no heading, list or table. Does not read back exactly."""
     line = " ".join(text.split())
     return _AT_LINE_START.sub(_guarded, written(line)) if line else ""
+
+
+def sentence(text: str) -> str:
+    """A sentence of ours on one line: what it quotes between backticks is code, the rest renders as itself."""
+    line = " ".join(text.split())
+    return _AT_LINE_START.sub(
+        _guarded,
+        "".join(
+            code(part.strip()) if is_code and part.strip() else _SPECIAL.sub(r"\\\g<0>", part)
+            for part, is_code in pieces(line)
+        ),
+    )
 
 
 def _guarded(found: re.Match[str]) -> str:

@@ -8,17 +8,19 @@ from typing import Any
 from pydantic import AwareDatetime, Field
 
 from service.domain.deviations.consequences import Consequences
-from service.domain.deviations.deviation import Deviation
-from service.domain.deviations.rules import Classification
+from service.domain.deviations.deviation import Decision, Deviation, standing
+from service.domain.deviations.rules import Classification, RuleApplied
 from service.domain.evidence.record import EvidenceCard
 from service.domain.ledger import Kind, Receipt
 from service.domain.notes.notes import HypothesisSentences, Words
+from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
 from service.domain.verdicts.arm_summaries import ArmSummary
 from service.domain.verdicts.parts import absent
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict, Outcome, Role, Verdict
 from service.domain.verdicts.slices import SlicesFound
 from service.records import Record
+from service.reports.chinese_findings import told
 
 STATISTICS = ("statistic", "t", "z", "u", "w_plus", "df")
 EFFECTS = ("cohens_d", "hedges_g", "cohens_dz", "cohens_g", "rank_biserial", "odds_ratio")
@@ -33,6 +35,14 @@ class Interval(Record):
     method: str
 
 
+class Estimate(Record):
+    """An estimate beside the difference, with an interval of its own, such as a ratio of means."""
+
+    name: str = Field(description="Such as `ratio` or `odds_ratio`.")
+    value: float
+    ci: Interval
+
+
 class TestFound(Record):
     """What one statistical test of the plan found."""
 
@@ -43,8 +53,13 @@ class TestFound(Record):
     endpoint: str | None = Field(
         None,
         exclude_if=absent,
-        description="The endpoint that it reads, where that is not the hypothesis': its numbers are in the sentence "
-        "alone. Not present otherwise.",
+        description="The endpoint that it reads, where that is not the hypothesis': its difference is in the unit of "
+        "that one. Not present otherwise.",
+    )
+    binary: bool | None = Field(
+        None,
+        exclude_if=absent,
+        description="Beside `endpoint`: its differences are proportions. Not present otherwise.",
     )
     delta: float | None
     ci: Interval | None
@@ -52,6 +67,9 @@ class TestFound(Record):
     p_bound: str | None = Field(description="Where p lies below what can be computed, such as `< 1e-300`.")
     statistics: dict[str, float] = Field(description="Such as `t` and `df`.")
     effects: dict[str, float] = Field(description="Such as `cohens_d`.")
+    estimates: tuple[Estimate, ...] = Field(
+        (), description="What it estimates beside the difference, with intervals."
+    )
     sentence: str
 
 
@@ -85,13 +103,24 @@ class HypothesisReport(Record):
     )
 
 
+class Acknowledged(Record):
+    """A warning of lint that the lock acknowledged."""
+
+    code: str
+    path: str = Field(description="Where in the plan; empty for the whole of it.")
+    says: Words
+
+
 class DeviationLine(Record):
     """A deviation, and what stands about it."""
 
     number: int
     title: str
     reason: str
-    standing: Classification
+    standing: Classification = Field(description="What counts: the latest decision, else the rule's.")
+    rule: RuleApplied | None = Field(None, description="The rule that classified it.")
+    classification: Classification | None = Field(None, description="What that rule decided.")
+    decided_by: str | None = Field(None, description="Who decided about it after that; null: nobody.")
 
 
 class Effect(Record):
@@ -137,6 +166,7 @@ class Report(Record):
     multiplicity: str
     marks: tuple[Words, ...] = Field(description="What stands against it, for good.")
     hypotheses: tuple[HypothesisReport, ...]
+    warnings: tuple[Acknowledged, ...] = Field((), description="Warnings that the lock acknowledged.")
     deviations: tuple[DeviationLine, ...]
     effects: tuple[Effect, ...]
     evidence: tuple[EvidenceLine, ...]
@@ -156,7 +186,8 @@ def report_of(
     said: Sequence[HypothesisSentences],
     card: EvidenceCard,
     summaries: Mapping[str, Sequence[ArmSummary]],
-    deviations: Sequence[tuple[Deviation, Classification]],
+    deviations: Sequence[tuple[Deviation, tuple[Decision, ...]]],
+    findings: Sequence[Finding] = (),
     consequences: Consequences | None,
     happened: Sequence[tuple[Receipt, AwareDatetime]],
 ) -> Report:
@@ -175,11 +206,18 @@ def report_of(
             _hypothesis(plan, each, words.get(each.id), summaries.get(each.id, ()))
             for each in verdict.hypotheses
         ),
+        warnings=tuple(_acknowledged(each) for each in findings if each.severity == "warning"),
         deviations=tuple(
             DeviationLine(
-                number=each.number, title=each.filing.title, reason=each.filing.reason, standing=standing
+                number=each.number,
+                title=each.filing.title,
+                reason=each.filing.reason,
+                standing=standing(each, decisions),
+                rule=each.rule,
+                classification=each.classification,
+                decided_by=decisions[-1].reviewer if decisions else None,
             )
-            for each, standing in deviations
+            for each, decisions in deviations
         ),
         effects=tuple(_effects(consequences)) if consequences is not None else (),
         evidence=tuple(EvidenceLine(title=each.title, score=each.score) for each in card.pieces),
@@ -192,6 +230,12 @@ def report_of(
         limits=card.limits,
         versions=verdict.versions,
     )
+
+
+def _acknowledged(finding: Finding) -> Acknowledged:
+    chinese = told(finding.code, finding.message, "zh")
+    zh = " ".join(filter(None, (chinese.text, chinese.english)))
+    return Acknowledged(code=finding.code, path=finding.path, says=Words(en=finding.message, zh=zh))
 
 
 def _hypothesis(
@@ -218,38 +262,44 @@ def _hypothesis(
 
 def _tests(plan: Plan, judged: HypothesisVerdict) -> Iterator[TestFound]:
     for name, answer in judged.analyses.items():
-        if plan.reads(name, judged.endpoint) != judged.endpoint:  # another unit: its sentence says it
-            test, analysis = str(answer.get("test", "")), answer.get("analysis")
-            said = analysis.get("sentence") if isinstance(analysis, Mapping) else answer.get("reason")
-            yield TestFound(
-                id=name,
-                test=test,
-                endpoint=plan.reads(name, judged.endpoint),
-                delta=None,
-                ci=None,
-                p_value=None,
-                p_bound=None,
-                statistics={},
-                effects={},
-                sentence=str(said or ""),
-            )
-            continue
+        read = plan.reads(name, judged.endpoint)
+        endpoint = None if read == judged.endpoint else plan.endpoint(read)
         analysis = answer.get("analysis")
         found: Mapping[str, Any] = analysis if isinstance(analysis, Mapping) else {}
-        ci, bounds = found.get("ci"), found.get("bounds")
+        bounds = found.get("bounds")
         yield TestFound(
             id=name,
             test=str(answer.get("test", "")),
+            endpoint=None if read == judged.endpoint else read,
+            binary=None if read == judged.endpoint else endpoint is not None and endpoint.kind == "binary",
             delta=_number(found.get("delta")),
-            ci=Interval(low=ci.get("low"), high=ci.get("high"), level=ci["level"], method=str(ci["method"]))
-            if isinstance(ci, Mapping) and "level" in ci and "method" in ci
-            else None,
+            ci=_interval(found.get("ci")),
             p_value=_number(found.get("p_value")),
             p_bound=bounds.get("p_value") if isinstance(bounds, Mapping) else None,
             statistics=_numbers(found, STATISTICS),
             effects=_numbers(found, EFFECTS),
+            estimates=tuple(_estimates(found)),
             sentence=str(found.get("sentence") or answer.get("reason") or ""),
         )
+
+
+def _interval(ci: object) -> Interval | None:
+    """An interval that is one: without any end nothing is said of where the value lies."""
+    if not (isinstance(ci, Mapping) and "level" in ci and "method" in ci):
+        return None
+    if ci.get("low") is None and ci.get("high") is None:
+        return None
+    return Interval(low=ci.get("low"), high=ci.get("high"), level=ci["level"], method=str(ci["method"]))
+
+
+def _estimates(found: Mapping[str, Any]) -> Iterator[Estimate]:
+    """Members that are a value with an interval of its own."""
+    for name, member in found.items():
+        if not isinstance(member, Mapping):
+            continue
+        value, ci = member.get("value", member.get("estimate")), _interval(member.get("ci"))
+        if ci is not None and isinstance(value, int | float) and not isinstance(value, bool):
+            yield Estimate(name=name, value=float(value), ci=ci)
 
 
 def _numbers(found: Mapping[str, Any], names: Sequence[str]) -> dict[str, float]:

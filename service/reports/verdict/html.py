@@ -8,6 +8,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from service.reports.prereg.labels import Language
+from service.reports.quoting import pieces
 from service.reports.verdict import words
 from service.reports.verdict.content import Report
 
@@ -18,6 +19,17 @@ _TEMPLATES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+
+
+def _quoted(text: str) -> Markup:
+    """Escape the text, and set what stands between backticks as code."""
+    return Markup().join(  # each piece is escaped by the markup that it is put into
+        Markup("<code>{}</code>").format(part) if is_code else Markup("{}").format(part)
+        for part, is_code in pieces(text)
+    )
+
+
+_TEMPLATES.filters["quoted"] = _quoted
 
 
 def print_html(report: Report, pictures: tuple[str, ...] = (), language: Language = "en") -> str:

@@ -10,17 +10,17 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from service.reports.prereg.labels import Language
+from service.reports.quoting import pieces
 from service.reports.verdict.content import HypothesisReport, Report
 from service.reports.verdict.words import (
     interval_rows,
     outcome_word,
-    p_of,
+    rows_of_tests,
     say,
     slices_line,
     slices_table,
-    span,
+    standing_line,
     statistics_table,
-    value,
 )
 
 _SPECIAL = {
@@ -69,14 +69,32 @@ def escape(text: str) -> str:
     return "".join(shown)
 
 
+def _said(text: str) -> str:
+    """A sentence of ours: what it quotes between backticks is set as code."""
+    return "".join(
+        f"\\texttt{{{escape(part)}}}" if is_code else _edges(part)
+        for part, is_code in pieces(" ".join(text.split()))
+    )
+
+
+def _edges(part: str) -> str:
+    """Text with the blanks around it, which part it from code."""
+    inside = escape(part)
+    return f"{' ' if part[:1] == ' ' else ''}{inside}{' ' if part[-1:] == ' ' and part.strip() else ''}"
+
+
 def print_latex(report: Report, language: Language = "en") -> str:
     """A file that compiles; its tables, figure and sentences can be taken out one by one."""
     body = [f"\\section*{{{escape(say('report', language))}: {escape(report.title)}}}"]
-    body += [line for mark in report.marks for line in (escape(mark.zh if language == "zh" else mark.en), "")]
+    body += [line for mark in report.marks for line in (_said(mark.zh if language == "zh" else mark.en), "")]
     body += list(_summary(report, language))
     body += list(_figure(language))
     for each in report.hypotheses:
         body += list(_hypothesis(each, language))
+    body += list(_listed("acknowledged", [f"`{w.code}` {w.says.zh if language == 'zh' else w.says.en}"
+                                          for w in report.warnings], language))  # fmt: skip
+    body += list(_listed("deviations", [f"{each.number}. {each.title}: {standing_line(each, language)}"
+                                        for each in report.deviations], language))  # fmt: skip
     said = f"{say('plan', language)} \\texttt{{{escape(report.preregistration_id)}}}, SHA-256 "
     digits = [report.plan_sha256[at : at + _BREAK] for at in range(0, len(report.plan_sha256), _BREAK)]
     hash_ = "\\allowbreak{}".join(map(escape, digits))
@@ -91,18 +109,18 @@ def _summary(report: Report, language: Language) -> Iterator[str]:
     head = ("", say("test", language), say("difference", language), say("interval", language), "p", "")
     rows = []
     for each in report.hypotheses:
-        for at, test in enumerate(each.tests):
+        for at, (name, estimate, ends, _, p) in enumerate(rows_of_tests(each, language)):
             cells = (
                 each.id if at == 0 else "",
-                test.id,
-                value(test.delta, binary=each.binary, signed=True),
-                "" if test.ci is None else span(test.ci.low, test.ci.high, binary=each.binary),
-                p_of(test).removeprefix("p ").removeprefix("= "),
+                name,
+                estimate,
+                ends,
+                p.removeprefix("p ").removeprefix("= "),
                 outcome_word(each.outcome, language) if at == 0 else "",
             )
             rows.append(cells)
     yield from _table(head, rows, "llrlll")
-    yield f"\\caption{{{escape(report.title)}. {escape(report.multiplicity)}}}"
+    yield f"\\caption{{{escape(report.title)}. {_said(report.multiplicity)}}}"
     yield from ("\\end{table}", "")
 
 
@@ -118,17 +136,25 @@ def _hypothesis(each: HypothesisReport, language: Language) -> Iterator[str]:
     if each.arms:
         head, rows = statistics_table(each, language)
         yield from _centred(_table(head, rows, f"l{'r' * (len(head) - 1)}"))
-    for what, ends, how in interval_rows(each):
+    for what, ends, how in interval_rows(each, language):
         yield f"{escape(what)}: {escape(ends)} ({escape(how)}).\\\\"
     if each.slices is not None:
         yield from ("", f"\\paragraph{{{escape(say('slices', language))}}}")
         head, rows = slices_table(each, language)
         if rows:
             yield from _centred(_table(head, rows, "lrrllll"))
-        yield escape(slices_line(each, language))
+        yield _said(slices_line(each, language))
     yield ""
-    yield escape(each.sentences.zh if language == "zh" else each.sentences.en)
+    yield _said(each.sentences.zh if language == "zh" else each.sentences.en)
     yield ""
+
+
+def _listed(heading: str, lines: Sequence[str], language: Language) -> Iterator[str]:
+    """A heading with a paragraph per line; nothing where there is no line."""
+    if lines:
+        yield f"\\subsection*{{{escape(say(heading, language))}}}"
+        for line in lines:
+            yield from (_said(line), "")
 
 
 def _centred(lines: Iterator[str]) -> Iterator[str]:

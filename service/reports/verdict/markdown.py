@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from service.reports.prereg.labels import Language
-from service.reports.prereg.text import code, paragraph, written
+from service.reports.prereg.text import code, paragraph, sentence, written
 from service.reports.verdict.content import HypothesisReport, Report
 from service.reports.verdict.words import (
     clause_rows,
@@ -16,7 +16,7 @@ from service.reports.verdict.words import (
     say,
     slices_line,
     slices_table,
-    standing_word,
+    standing_line,
     statistics_of,
     statistics_table,
 )
@@ -27,7 +27,9 @@ def print_markdown(report: Report, language: Language = "en") -> str:
     parts = [f"# {say('report', language)}: {_line(report.title)}"]
     if report.marks:
         parts.append(
-            "\n".join(f"- **!** {_line(each.zh if language == 'zh' else each.en)}" for each in report.marks)
+            "\n".join(
+                f"- **!** {sentence(each.zh if language == 'zh' else each.en)}" for each in report.marks
+            )
         )
     parts += [part for each in report.hypotheses for part in _hypothesis(each, language)]
     parts += _after(report, language)
@@ -43,12 +45,12 @@ def _hypothesis(each: HypothesisReport, language: Language) -> Iterator[str]:
     yield f"### {say('tests', language)}"
     yield (
         "\n".join(
-            f"- {code(test.id)}: {_line(statistics_of(test, language))}\n  - {_line(test.sentence)}"
+            f"- {code(test.id)}: {_line(statistics_of(test, language))}\n  - {sentence(test.sentence)}"
             for test in each.tests
         )
         or "–"
     )
-    rows = interval_rows(each)
+    rows = interval_rows(each, language)
     if rows:
         yield f"### {say('intervals', language)}"
         yield _table(("", say("interval", language), say("method", language)), rows)
@@ -63,24 +65,30 @@ def _hypothesis(each: HypothesisReport, language: Language) -> Iterator[str]:
         yield f"### {say('slices', language)}"
         if sliced:
             yield _table(head, sliced)
-        yield _line(slices_line(each, language))
+        yield sentence(slices_line(each, language))
     yield f"### {say('conclusion', language)}"
     said = each.sentences.zh if language == "zh" else each.sentences.en
-    yield f"**{_line(said)}**"
+    yield sentence(said)
     then = each.next.zh if language == "zh" else each.next.en
     judged = say("judged_on", language).format(n=each.n, planned=each.n_planned)
-    yield " ".join(filter(None, (judged, _line(then), _line(each.reason or ""))))
+    yield " ".join(filter(None, (judged, sentence(then), sentence(each.reason or ""))))
 
 
 def _after(report: Report, language: Language) -> Iterator[str]:
+    if report.warnings:
+        yield f"## {say('acknowledged', language)}"
+        yield "\n".join(
+            f"- {code(each.code)} {sentence(each.says.zh if language == 'zh' else each.says.en)}"
+            for each in report.warnings
+        )
     yield f"## {say('deviations', language)}"
     yield "\n".join(
-        f"{each.number}. {_line(each.title)}: {standing_word(each.standing, language)}"
+        f"{each.number}. {_line(each.title)}: {sentence(standing_line(each, language))}"
         for each in report.deviations
     ) or say("no_deviation", language)
     lines = effect_lines(report, language)
     if lines:
-        yield "\n".join([say("stays", language), "", *(f"- {_line(each)}" for each in lines)])
+        yield "\n".join([say("stays", language), "", *(f"- {sentence(each)}" for each in lines)])
     yield f"## {say('evidence', language)}: {report.evidence_score} / {report.evidence_most}"
     yield "\n".join(
         f"- {_line(each.title.zh if language == 'zh' else each.title.en)}: {'–' if each.score is None else each.score}"

@@ -11,6 +11,7 @@ from typing import Any
 
 from service.reports.charts.draw import FONTS
 from service.reports.prereg.labels import Language
+from service.reports.quoting import pieces
 from service.reports.verdict.content import HypothesisReport, Report
 from service.reports.verdict.words import (
     clause_rows,
@@ -18,11 +19,11 @@ from service.reports.verdict.words import (
     interval_rows,
     kind_word,
     outcome_word,
-    p_of,
+    rows_of_tests,
     say,
     slices_line,
     slices_table,
-    standing_word,
+    standing_line,
     statistics_table,
     value,
 )
@@ -50,31 +51,35 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
         "language": language,
         "title": report.title or "–",
         "about": f"{say('report', language)} · {say('judged', language)} {report.judged_at:%Y-%m-%d %H:%M %Z}",
-        "lead": [f"{each.id}: {each.sentences.zh if zh else each.sentences.en}" for each in report.hypotheses],
-        "marks": [each.zh if zh else each.en for each in report.marks],
+        "lead": [_said(f"{each.id}: {each.sentences.zh if zh else each.sentences.en}") for each in report.hypotheses],
+        "marks": [_said(f"! {each.zh if zh else each.en}") for each in report.marks],
         "hypotheses": [_hypothesis(each, language) for each in report.hypotheses],
         "parts": [
+            *([{
+                "heading": say("acknowledged", language),
+                "lines": [_said(f"`{each.code}` {each.says.zh if zh else each.says.en}") for each in report.warnings],
+            }] if report.warnings else []),
             {
                 "heading": say("deviations", language),
-                "lines": [
-                    f"{each.number}. {each.title}: {standing_word(each.standing, language)}"
+                "lines": [*map(_said, [
+                    f"{each.number}. {each.title}: {standing_line(each, language)}"
                     for each in report.deviations
-                ] + effect_lines(report, language) or [say("no_deviation", language)],
+                ] + effect_lines(report, language) or [say("no_deviation", language)])],
             },
             {
                 "heading": f"{say('evidence', language)}: {report.evidence_score} / {report.evidence_most}",
-                "lines": [
+                "lines": [_said(
                     "  ·  ".join(
                         f"{each.title.zh if zh else each.title.en} {'–' if each.score is None else each.score}"
                         for each in report.evidence
                     )
-                ],
+                )],
             },
             {
                 "heading": say("timeline", language),
                 "lines": [
-                    f"{each.at:%Y-%m-%d %H:%M:%S} {kind_word(each.kind, language)}, {say('leaf', language)} "
-                    f"{each.sequence} {each.leaf_sha256}"
+                    _said(f"{each.at:%Y-%m-%d %H:%M:%S} {kind_word(each.kind, language)}, {say('leaf', language)} "
+                    f"{each.sequence} {each.leaf_sha256}")
                     for each in report.ledger
                 ],
             },
@@ -86,11 +91,7 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
 
 def _hypothesis(each: HypothesisReport, language: Language) -> dict[str, Any]:
     head, rows = statistics_table(each, language) if each.arms else ((), [])
-    ends = {what: (span, how) for what, span, how in interval_rows(each)}
-    tests = []
-    for test in each.tests:
-        span, how = ends.get(f"{each.candidate} − {each.baseline} ({test.id})", ("–", ""))
-        tests.append((test.id, value(test.delta, binary=each.binary, signed=True), span, how, p_of(test)))
+    ends = {what: (span, how) for what, span, how in interval_rows(each, language)}
     arms = [
         (arm.arm, value(arm.mean, binary=each.binary), *ends[arm.arm], "")
         for arm in each.arms
@@ -106,7 +107,8 @@ def _hypothesis(each: HypothesisReport, language: Language) -> dict[str, Any]:
         "tests": {
             "head": (say("test", language), say("difference", language), say("interval", language),
                      say("method", language), "p"),
-            "rows": [*arms, *tests],
+            "rows": [*arms, *rows_of_tests(each, language)],
+            "said": [_said(f"`{test.id}` {test.sentence}") for test in each.tests],
         },
         "rule": each.rule,
         "clauses": {
@@ -114,6 +116,11 @@ def _hypothesis(each: HypothesisReport, language: Language) -> dict[str, Any]:
             "rows": clause_rows(each, language),
         },
         "slices": {"heading": say("slices", language), "head": sliced[0], "rows": sliced[1],
-                   "line": slices_line(each, language)},
-        "note": " ".join(filter(None, (judged, then, each.reason))),
+                   "line": _said(slices_line(each, language))},
+        "note": _said(" ".join(filter(None, (judged, then, each.reason)))),
     }  # fmt: skip
+
+
+def _said(text: str) -> list[dict[str, Any]]:
+    """A sentence of ours in pieces, so that the template sets as code what stands between backticks."""
+    return [{"text": part, "code": is_code} for part, is_code in pieces(text)]

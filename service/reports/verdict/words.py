@@ -12,7 +12,7 @@ from service.domain.rules.rule import Comparison, Excludes, Within
 from service.domain.verdicts.records import ClauseVerdict, Span
 from service.domain.verdicts.words.slices import beside_table
 from service.reports.prereg.labels import Language
-from service.reports.verdict.content import HypothesisReport, Report, TestFound
+from service.reports.verdict.content import DeviationLine, HypothesisReport, Interval, Report, TestFound
 from service.stats.shared.sentences import level_text, p_text
 
 _WORDS: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -44,6 +44,15 @@ _WORDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "rule": ("Decision rule", "判定规则"),
         "deviations": ("Deviations", "偏离"),
         "no_deviation": ("No deviation was filed.", "没有登记任何偏离。"),
+        "acknowledged": ("Warnings on record at the lock", "锁定时记录在案的警告"),
+        "by_rule": ("rule", "规则"),
+        "decided_by": (
+            "decided by {name}, not as the rule said ({word})",
+            "由 {name} 决定,与规则所定({word})不同",
+        ),
+        "confirmed_by": ("decided by {name}", "由 {name} 决定"),
+        "undefined": ("not defined", "未定义"),
+        "ratio": ("ratio of means", "均值之比"),
         "stays": ("The verdict as planned stays as it is.", "按计划得出的结论保持不变。"),
         "planned": ("as planned", "按计划"),
         "as_run": ("as run", "按实际执行"),
@@ -91,6 +100,20 @@ _OUTCOMES: Mapping[str, tuple[str, str]] = MappingProxyType(
         "invalid": ("invalid", "无效"),
     }
 )
+_RULES: Mapping[str, str] = MappingProxyType(
+    {
+        "primary-endpoint-switched": "计划承诺以主端点作判定;换成另一个端点,回答的就是另一个问题。",
+        "comparison-dropped-after-results": "删去比较时已有结果:留下的可能只是结果好的部分。",
+        "hypothesis-reshaped-after-results": "假设、规则或界限变更时已有结果:请重新预注册并重新运行。",
+        "threshold-tuned-on-evaluation-items": "在用于评判的题目上调出的阈值会迎合这些题目。",
+        "threshold-recalibrated-with-sweep": "阈值在另外的数据上选定,当时看不到任何结果,且敏感性扫描覆盖新旧两个取值。",
+        "threshold-without-sweep": "没有覆盖原值与新值的敏感性扫描,就无人知道这一选择的影响。",
+        "aggressive-after-outcomes": "当时可以看到结果,而变更使主张更容易成立。",
+        "conservative-and-blind": "当时看不到任何结果,且变更没有使任何主张更容易成立。",
+        "otherwise": "没有规则能够定论:由作者以外的具名评审者决定。",
+    }
+)
+"""What the rules of deviations say, in Chinese."""
 _STANDINGS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "accept": ("accepted", "接受"),
@@ -135,6 +158,26 @@ def standing_word(standing: str, language: Language) -> str:
     return _STANDINGS[standing][_at(language)]
 
 
+def standing_line(deviation: DeviationLine, language: Language) -> str:
+    """What stands about a deviation, who decided so, and what the rules say of it."""
+    zh = language == "zh"
+    line = standing_word(deviation.standing, language)
+    if deviation.decided_by is not None:
+        other = deviation.classification not in (None, deviation.standing)
+        word = standing_word(deviation.classification or deviation.standing, language)
+        said = say("decided_by" if other else "confirmed_by", language)
+        line += ("({})" if zh else " ({})").format(said.format(name=deviation.decided_by, word=word))
+    rule = deviation.rule
+    if rule is None:
+        return line
+    says = _RULES.get(rule.id, rule.says) if zh else rule.says
+    return (
+        f"{line},{say('by_rule', language)} `{rule.id}`:{says}"
+        if zh
+        else (f"{line}, {say('by_rule', language)} `{rule.id}`: {says}")
+    )
+
+
 def kind_word(kind: str, language: Language) -> str:
     """What happened."""
     return KINDS[kind][_at(language)] if kind in KINDS else kind.replace("_", " ")
@@ -153,8 +196,12 @@ def value(found: float | None, *, binary: bool, signed: bool = False) -> str:
     return f"{found:+.4g}" if signed else f"{found:.4g}"
 
 
-def span(low: float | None, high: float | None, *, binary: bool, signed: bool = True) -> str:
-    """Both ends of an interval."""
+def span(
+    low: float | None, high: float | None, *, binary: bool, signed: bool = True, language: Language = "en"
+) -> str:
+    """Both ends of an interval; one end may be open, and without any there is none."""
+    if low is None and high is None:
+        return say("undefined", language)
     ends = ("−∞" if low is None else value(low, binary=binary, signed=signed),
             "∞" if high is None else value(high, binary=binary, signed=signed))  # fmt: skip
     return f"[{ends[0]}, {ends[1]}]"
@@ -166,18 +213,62 @@ def p_of(test: TestFound) -> str:
 
 
 def statistics_of(test: TestFound, language: Language) -> str:
-    """Statistic, p and effect sizes in one line."""
-    parts = [f"{name} = {each:.4g}" for name, each in test.statistics.items()]
+    """Statistic, p, effect sizes and what else is estimated, in one line."""
+    parts = [f"{estimate_word(each.name, language)} = {each.value:.4g}" for each in test.estimates
+             if each.name not in test.effects]  # fmt: skip
+    parts += [f"{name} = {each:.4g}" for name, each in test.statistics.items()]
     parts += [p_of(test)] if test.p_value is not None else []
     parts += [f"{say(name, language)} = {each:.3g}" for name, each in test.effects.items()]
     return ", ".join(parts)
 
 
+def estimate_word(name: str, language: Language) -> str:
+    """What a test estimates beside the difference."""
+    return say(name, language) if name in _WORDS else name.replace("_", " ")
+
+
+def is_binary(each: HypothesisReport, test: TestFound) -> bool:
+    """Whether differences of a test are proportions: by its own endpoint, where it reads another."""
+    return each.binary if test.binary is None else test.binary
+
+
+def rows_of_tests(each: HypothesisReport, language: Language) -> list[tuple[str, str, str, str, str]]:
+    """Per test: its id, estimate, interval, how that was made, and p. No row says that there is nothing to say.
+
+    A test whose estimate is no difference has that; where neither is defined, its sentence stands for it.
+    """
+    rows = []
+    for test in each.tests:
+        name = test.id if test.endpoint is None else f"{test.id}, {test.endpoint}"
+        own = [
+            (f"{name}: {estimate_word(one.name, language)}", f"{one.value:.4g}",
+             span(one.ci.low, one.ci.high, binary=False, signed=False, language=language), _made(one.ci))
+            for one in test.estimates
+        ]  # fmt: skip
+        binary = is_binary(each, test)
+        if test.delta is not None and (test.ci is not None or not own):
+            ends = (
+                say("undefined", language)
+                if test.ci is None
+                else span(test.ci.low, test.ci.high, binary=binary, language=language)
+            )
+            made = "" if test.ci is None else _made(test.ci)
+            own.insert(0, (name, value(test.delta, binary=binary, signed=True), ends, made))
+        rows += [(*row, p_of(test) if at == 0 else "") for at, row in enumerate(own)]
+        if not own:
+            rows.append((name, say("undefined", language), "", "", p_of(test)))
+    return rows
+
+
+def _made(ci: Interval) -> str:
+    return f"{level_text(ci.level)} {ci.method}"
+
+
 def clause_rows(each: HypothesisReport, language: Language) -> list[tuple[str, str, str, str]]:
     """Every clause; those on another endpoint are in its own unit."""
-    others = {test.id for test in each.tests if test.endpoint is not None}
+    units = {test.id: is_binary(each, test) for test in each.tests}
     return [
-        clause_row(clause, binary=each.binary and clause.text.split(".")[0] not in others, language=language)
+        clause_row(clause, binary=units.get(clause.text.split(".")[0], each.binary), language=language)
         for clause in each.clauses
     ]
 
@@ -192,18 +283,23 @@ def clause_row(clause: ClauseVerdict, *, binary: bool, language: Language) -> tu
         case Comparison() | Excludes():
             threshold = str(planned.value)
         case _:
-            threshold = _observed(clause.threshold, points=False)
+            threshold = _observed(clause.threshold, points=False, language=language)
     truth = say({True: "holds", False: "fails", None: "unknown"}[clause.holds], language)
-    return clause.text, _observed(clause.observed, points=binary and effect), threshold, truth
+    return (
+        clause.text,
+        _observed(clause.observed, points=binary and effect, language=language),
+        threshold,
+        truth,
+    )
 
 
-def _observed(found: Any, *, points: bool) -> str:
+def _observed(found: Any, *, points: bool, language: Language) -> str:
     if found is None:
-        return "–"
+        return say("undefined", language)
     if isinstance(found, bool):
         return "true" if found else "false"
     if isinstance(found, Span):
-        return span(found.low, found.high, binary=points)
+        return span(found.low, found.high, binary=points, language=language)
     return value(found, binary=True, signed=True) if points else f"{found:.4g}"
 
 
@@ -224,23 +320,27 @@ def statistics_table(
     return head, rows
 
 
-def interval_rows(each: HypothesisReport) -> list[tuple[str, str, str]]:
-    """What, interval, and how it was made: of both arms, then of the difference by every test."""
+def interval_rows(each: HypothesisReport, language: Language = "en") -> list[tuple[str, str, str]]:
+    """What, interval, and how it was made: of both arms, then of what every test estimates."""
     rows = [
         (
             arm.arm,
-            span(arm.low, arm.high, binary=each.binary, signed=False),
+            span(arm.low, arm.high, binary=each.binary, signed=False, language=language),
             f"{level_text(arm.level)} {METHODS[arm.method]}",
         )
         for arm in each.arms
         if arm.method is not None
     ]
-    rows += [
-        (f"{each.candidate} − {each.baseline} ({test.id})", span(test.ci.low, test.ci.high, binary=each.binary),
-         f"{level_text(test.ci.level)} {test.ci.method}")
-        for test in each.tests
-        if test.ci is not None and test.delta is not None
-    ]  # fmt: skip
+    for test in each.tests:
+        read = test.id if test.endpoint is None else f"{test.id}, {test.endpoint}"
+        if test.ci is not None and test.delta is not None:
+            ends = span(test.ci.low, test.ci.high, binary=is_binary(each, test), language=language)
+            rows.append((f"{each.candidate} − {each.baseline} ({read})", ends, _made(test.ci)))
+        rows += [
+            (f"{estimate_word(one.name, language)} ({read})",
+             span(one.ci.low, one.ci.high, binary=False, signed=False, language=language), _made(one.ci))
+            for one in test.estimates
+        ]  # fmt: skip
     return rows
 
 
@@ -255,7 +355,7 @@ def slices_table(each: HypothesisReport, language: Language) -> tuple[tuple[str,
             one.slice,
             str(one.n),
             value(one.delta, binary=each.binary, signed=True),
-            "–" if one.ci is None else span(one.ci.low, one.ci.high, binary=each.binary),
+            "–" if one.ci is None else span(one.ci.low, one.ci.high, binary=each.binary, language=language),
             *("–" if p is None else p_text(p, None) for p in (one.p_value, one.p_loss_holm)),
             say(one.outcome, language),
         )

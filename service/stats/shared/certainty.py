@@ -128,6 +128,12 @@ def chance_of_signs(most: ArrayLike, differ: ArrayLike) -> NDArray[np.float64]:
     return np.where(most > 0, tail, 1.0)
 
 
+def open_up(p: float, chance: float, within: Range | None) -> Range:
+    """The range of a p beyond every resample: up to the chance of such signs or ranks, where it is above `SIGNS`."""
+    low, high = within or (p, p)
+    return min(low, p), min(max(high, p, chance), 1.0)
+
+
 def of_wald(n_discordant: int, delta: float, method: str) -> dict[str, str]:
     """What is undecided beside Wald's interval of n binary pairs: itself, where no item differs from another."""
     if n_discordant and abs(delta) < 1:

@@ -110,7 +110,7 @@ def cluster_warnings(sizes: NDArray[np.float64]) -> tuple[StatWarning, ...]:
 
 def lopsided_clusters(residuals: NDArray[np.float64], sizes: NDArray[np.float64]) -> tuple[StatWarning, ...]:
     """SKEWED, of what each cluster adds (G,), where clusters are enough and alike so that nothing else is said."""
-    return () if cluster_warnings(sizes) else skewed(residuals, "clusters")
+    return () if cluster_warnings(sizes) else skewed(residuals, "items" if np.all(sizes == 1) else "clusters")
 
 
 class PairedItems(PairedColumns):

@@ -166,7 +166,7 @@ def equivalence_cells(cells: Cells, path: Path) -> Line | EndLines | None:
 
 def _simulated(units: Units, asked: Asked, path: Path) -> Value | None:
     margin = asked.margin
-    if margin is None or asked.parameter("design") != "paired":
+    if margin is None or asked.parameter("design") != "paired" or asked.parameter("method") == "bounded":
         return None
     if path == ("ci",):
         return _simulated_interval(units, asked)

@@ -20,6 +20,7 @@ from service.kernels.paired_intervals import newcombe_interval, wald_interval
 from service.records import Record
 from service.stats.shared.columns import require_equal_lengths, require_size
 from service.stats.shared.common import Column, Count, Interval, Request
+from service.stats.shared.sentences import bound_text
 from service.stats.shared.warnings import define
 
 Booleans = NDArray[np.bool_]
@@ -263,7 +264,7 @@ def floored(p: float | None, path: str, bounds: dict[str, str], floor: float = P
 def floored(p: float | None, path: str, bounds: dict[str, str], floor: float = P_FLOOR) -> float | None:
     """The p-value, or `floor` with an entry in `bounds` when p lies below what the method resolves."""
     if p is not None and p < floor:
-        bounds[path] = f"< {floor:.3g}"
+        bounds[path] = bound_text(floor)
         return floor
     return p
 

@@ -13,18 +13,20 @@ from pydantic import Field, model_validator
 
 from service.errors import InvalidData
 from service.kernels.bootstrap_draws import Draws
+from service.kernels.clusters import ClusterSums
 from service.kernels.distributions import BootstrapDistribution
 from service.kernels.inversion import SmoothMean, smooth_mean
 from service.kernels.metric_bootstrap import bca_ends, studentized_ends
 from service.kernels.paired_bootstrap import BinaryPairs
 from service.kernels.ratio_bootstrap import Inverted, on_grid, ratio_bootstrap
+from service.kernels.sign_flip import sign_flip
 from service.stats.shared import certainty, shows
 from service.stats.shared.certainty import Range, Support
 from service.stats.shared.common import Alternative, Analysis, Interval, Request, Resampling, StatWarning
 from service.stats.shared.fields import Alpha, DrawCount, DrawSeed, Level
 from service.stats.shared.pairs import P_FLOOR, PairedCounts
-from service.stats.shared.sentences import decision, disagreement
-from service.stats.shared.warnings import BEYOND_RESAMPLES, MC_UNRESOLVED, unresolved
+from service.stats.shared.sentences import bound_text, decision, disagreement
+from service.stats.shared.warnings import BEYOND_RESAMPLES, LOPSIDED_RESAMPLES, MC_UNRESOLVED, unresolved
 
 Method = Literal["percentile", "basic", "bca", "studentized"]
 Comparison = Literal[">=", "strict"]
@@ -40,6 +42,8 @@ METHODS = "the interval is read off the resamples, the p-value off the resamples
 
 NO_SPREAD = "the data have too little spread to correct or studentize an interval"
 
+DOMINANT = 0.15
+"""Share of the items in one cluster, and more than twice an equal one, above which a resampled p is too small."""
 UNTOLD = 1e-9
 """Transforms are accurate to less than this; a tail below it is given as a bound."""
 
@@ -290,7 +294,7 @@ class Reading:
 
     def _told(self, p: float, path: str, bounds: dict[str, str]) -> float:
         if p < self.resolution:
-            bounds[path] = f"< {self.resolution:.3g}"
+            bounds[path] = bound_text(self.resolution)
             return self.resolution
         return p
 
@@ -306,17 +310,32 @@ def flat(fields: dict[str, Any], *, differs: bool) -> None:
     fields["undecided"] = dict.fromkeys(names, certainty.FLAT)
 
 
-def decided(fields: Mapping[str, Any], alpha: float) -> str:
+def dominated(fields: Mapping[str, Any], groups: ClusterSums) -> tuple[StatWarning, ...]:
+    """LOPSIDED_RESAMPLES where one cluster holds much, and p then ranges up to that of the clusters' signs."""
+    share, within = groups.sizes.max() / groups.sizes.sum(), fields["within"]
+    if share <= max(DOMINANT, 2 / groups.n_clusters):
+        return ()
+    flips = sign_flip(groups.sums)
+    tails = {"greater": flips.at_least, "less": flips.at_most, "two-sided": flips.two_sided}
+    side = "greater" if fields["delta"] >= 0 else "less"
+    for name, chance in (("p_value", tails[fields["alternative"]]), ("p_better", tails[side])):
+        if chance > fields[name]:
+            seen = 0.0 if name in fields["bounds"] else fields[name]
+            within[name] = certainty.open_up(seen, chance, within.get(name))
+    return (LOPSIDED_RESAMPLES(share=share),)
+
+
+def decided(fields: Mapping[str, Any], alpha: float, warnings: Iterable[StatWarning]) -> str:
     """What p makes of a difference of zero, and why the interval tells another thing where it does.
 
-    Nothing, where p is of the resamples alone and the chance it stands for may be above alpha.
+    Nothing, where p is of the resamples alone, as some of the warnings say, and the chance it stands for may be above
+    alpha.
     """
-    bound, most = fields["bounds"].get("p_value"), None
+    bound, most, p = fields["bounds"].get("p_value"), None, fields["p_value"]
     if "p_value" in fields["undecided"]:
         most = 1.0
-    elif bound is not None and "p_value" in fields["within"]:
-        most = fields["within"]["p_value"][1]
-    p = fields["p_value"]
+    elif {BEYOND_RESAMPLES.code, LOPSIDED_RESAMPLES.code} & {each.code for each in warnings}:
+        most = fields["within"].get("p_value", (p, p))[1]
     told = decision(p, alpha, "a difference of zero is", bound=bound, most=most)
     if "ci" in fields["undecided"] or (most is not None and p < alpha <= most):
         return told

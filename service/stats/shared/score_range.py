@@ -64,6 +64,19 @@ RangeField = Annotated[
 UNIT = ScoreRange(low=0.0, high=1.0)
 
 
+def require_range(declared: ScoreRange | None, baseline: Floats, candidate: Floats) -> None:
+    """Refuse scores outside the declared range, and outside 0 to 1 where none is."""
+    if declared is not None:
+        declared.require({"baseline": baseline, "candidate": candidate})
+    elif not lies_in_unit(baseline, candidate):
+        raise InvalidData.field(
+            "range",
+            "is not declared, and scores lie outside 0 to 1",
+            "send the least and the greatest score there can be as {'low': …, 'high': …}; in a plan, as the "
+            "endpoint's bounds",
+        )
+
+
 def lies_in_unit(*columns: Floats) -> bool:
     """Every score lies between 0 and 1."""
     return all(bool(np.all((values >= 0) & (values <= 1))) for values in columns)

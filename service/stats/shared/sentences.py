@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 from service.stats.shared.common import Interval
@@ -69,6 +69,13 @@ def p_text(p: float, bound: str | None = None, alpha: float | None = None) -> st
             break
         told = f"{p:.{digits}g}"
     return f"p = {told}"
+
+
+def bound_text(p: float) -> str:
+    """That a p-value lies below `p`: `< 0.125`, `< 2.33e-18`. Three digits, rounded up, so that the bound stays one."""
+    # to 12 digits first: a last digit that is rounding does not raise the third
+    told = Context(prec=3, rounding=ROUND_CEILING).create_decimal(Decimal(f"{p:.12g}"))
+    return f"< {float(told):.3g}"
 
 
 def level_text(proportion: float) -> str:

@@ -436,3 +436,17 @@ def test_type_one_error(name):
     ]
     wrong = np.mean([outcome in ("better", "worse") for outcome in outcomes])
     assert wrong <= 0.05 + 3 * (0.05 * 0.95 / 1000) ** 0.5
+
+
+def test_no_warning_of_independent_scores_speaks_of_clusters():
+    for values in ([1.0, 2.0, 3.0, 4.0, 5.0], [0.1 * (i % 3) for i in range(59)] + [40.0]):
+        answer = found(body([0.0] * len(values), values))
+        assert answer.warnings
+        assert not [
+            each.message
+            for each in answer.warnings
+            if "flipping" in each.message and "clusters" in each.message
+        ]
+        assert not [
+            each.message for each in answer.warnings if each.code == "SKEWED" and "clusters" in each.message
+        ]

@@ -11,6 +11,7 @@ import pytest
 from service.domain.lint import lint as service_lint
 from service.domain.lint.level import level_findings
 from service.domain.power.level import level_of, levels
+from service.domain.power.shapes import WORDS
 from service.domain.rules.settings import settings
 from tests.domain import sample
 
@@ -136,7 +137,102 @@ def test_clusters_and_scores_are_simulated_with_their_error():
     paired = [{"id": "t", "test": "t-test", "version": 1, "parameters": {"method": "paired"}}]
     scores = {"endpoints.0.kind": "continuous", "sesoi": {"accuracy": {"value": 0.1, "unit": "score"}}}
     found = level("delta > 0 and t.p_value < 0.05", n=50, **scores, tests=paired)
-    assert abs(found.level - 0.025) < 4 * found.standard_error
+    assert abs(found.worlds["normal"] - 0.025) < 0.03
+    assert found.level == max(found.worlds.values()) > 0.08
+    assert (found.world, found.worlds["rare_gains"] < 0.01) == ("rare_losses", True)
+
+
+SCORES = {"endpoints.0.kind": "continuous", "sesoi": {"accuracy": {"value": 0.1, "unit": "score"}}}
+
+
+def on_scores(rule, test, n, parameters=None, **more):
+    tests = [{"id": "t", "test": test, "version": 1, "parameters": parameters or {}}]
+    made = sample.plan(changes(rule, n=n, **SCORES, **{"tests": tests, **more}))
+    return level_of(made, {}, settings(made)[0]), [
+        each for each in service_lint.lint(made, {}) if each.code.startswith("LEVEL_")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "test", "n", "parameters", "least"),
+    [
+        ("delta > 0 and t.p_value < 0.05", "t-test", 20, {"method": "paired"}, 0.24),
+        ("t.ci.low > 0", "paired-bootstrap", 20, {}, 0.2),
+    ],
+)
+def test_rules_on_scores_are_told_at_the_worst_shape_and_it_is_named(rule, test, n, parameters, least):
+    """Told before: .024 and .04."""
+    found, said = on_scores(rule, test, n, parameters)
+    assert found.level > least
+    assert found.worlds["normal"] < 0.06
+    (asked,) = [each for each in said if each.code == "LEVEL_EXCEEDED"]
+    assert f"with a chance of up to {found.level:.2g}" in asked.message
+    assert WORDS[found.world][0] in asked.message
+    assert "With normal differences it is about" in asked.message
+
+
+@pytest.mark.parametrize(
+    ("rule", "test", "parameters"),
+    [
+        ("delta > 0 and t.p_value < 0.05", "wilcoxon", {"alternative": "greater"}),
+        ("delta > 0 and t.p_value < 0.05", "mann-whitney", {"alternative": "greater"}),
+        ("delta > 0 and t.ci.low > 0", "quantile-difference", {"of": "differences"}),
+    ],
+)
+def test_rules_about_ranks_and_medians_are_told_where_these_do_not_differ(rule, test, parameters):
+    found, said = on_scores(rule, test, 200, parameters)
+    assert found.level < 1.1 * found.alpha + 3 * found.standard_error
+    assert {"normal", "skewed_left", "skewed_right", "heavy"} <= set(found.worlds)
+    assert said == []
+
+
+def test_ranks_beside_a_test_of_means_are_told_where_the_means_do_not_differ():
+    """The ranks then answer for another effect: what is left is the level of the test of means."""
+    rank = {"id": "w", "test": "wilcoxon", "version": 1, "parameters": {"alternative": "greater"}}
+    mean = {"id": "t", "test": "t-test", "version": 1, "parameters": {"method": "paired"}}
+    rule = "delta > 0 and w.p_value < 0.05 or t.ci.low > 0"
+    made = sample.plan(changes(rule, n=200, **SCORES, tests=[rank, mean]))
+    assert level_of(made, {}, settings(made)[0]).level > 0.4
+
+
+def test_a_t_test_of_many_scores_keeps_its_alpha_in_every_shape():
+    found, said = on_scores("delta > 0 and t.p_value < 0.05", "t-test", 1000, {"method": "paired"})
+    assert found.level < 0.055
+    assert said == []
+
+
+def test_a_pilot_stands_in_for_the_shapes():
+    """Even differences of a pilot: no level of rare losses is told."""
+    differences = tuple(np.linspace(-1, 1, 60))
+    made = sample.plan(
+        changes(
+            "delta > 0 and t.p_value < 0.05", n=30, **SCORES,
+            tests=[{"id": "t", "test": "t-test", "version": 1, "parameters": {"method": "paired"}}],
+        )
+    )  # fmt: skip
+    (found,) = levels(made, {}, {"H1": differences})
+    assert (found.world, set(found.worlds)) == ("pilot", {"pilot"})
+    assert abs(found.level - 0.025) < 4 * found.standard_error + 0.005
+    assert levels(made, {})[0].level > 0.2
+
+
+def test_a_level_that_cannot_be_told_is_a_finding():
+    found, said = on_scores("t.ci.low > 0", "paired-bootstrap", 40, {"method": "bca"})
+    assert found.level is None
+    (asked,) = said
+    assert (asked.code, asked.severity, asked.asks) == ("LEVEL_UNKNOWN", "warning", True)
+    assert found.reason in asked.message
+
+
+def test_a_test_with_an_unusual_alpha_is_judged_as_what_it_does():
+    """A level of .2 is what an alpha of .4 says, and no evidence."""
+    loose = [{"id": "m", "test": "mcnemar", "version": 1, "parameters": {"alpha": 0.4}}]
+    made = sample.plan(changes("delta > 0 and m.p_value < 0.4", tests=loose))
+    found = level_of(made, {}, settings(made)[0])
+    assert (found.alpha, 0.15 < found.level <= 0.2) == (0.4, True)
+    (asked,) = [each for each in service_lint.lint(made, {}) if each.code == "LEVEL_EXCEEDED"]
+    assert "above 0.05 (its tests are set to an alpha of 0.4)" in asked.message
+    assert asked.asks
 
 
 def looked_at(rule, method="group_sequential", n=500, parameters=None, **more):
@@ -280,7 +376,11 @@ def test_the_bootstraps_of_few_units_exceed_alpha_and_lint_asks_with_the_number(
         }
     )
     (told,) = levels(plan, {})
-    assert 0.059 < told.level < 0.1
+    if kind == "binary":
+        assert 0.059 < told.level < 0.1
+    else:
+        assert told.level > 0.1
+        assert told.worlds["normal"] > 0.03
     (asked,) = (each for each in service_lint.lint(plan, {}) if each.code == "LEVEL_EXCEEDED")
     assert asked.severity == "warning"
     assert f"with a chance of up to {told.level:.2g}" in asked.message

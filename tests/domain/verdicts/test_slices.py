@@ -18,6 +18,7 @@ from service.domain.plans.population import Manifest
 from service.kernels.paired_exact import exact_p_below
 from service.kernels.reversal import gail_simon
 from service.stats.shared import registry
+from service.stats.shared.bounded import Bounded
 from service.stats.shared.slicing import Lean, lean, overall, reversal_of, standings, weigh
 from tests.domain import sample
 
@@ -69,6 +70,24 @@ def test_every_slice_is_weighed_as_the_equivalence_test_does():
         assert (each.ci.low, each.ci.high) == pytest.approx((expected.ci.low, expected.ci.high))
     holm = multipletests([each.p_value for each in told.slices], method="holm")[1]
     assert [each.p_holm for each in told.slices] == pytest.approx(holm)
+
+
+def test_slices_of_bounded_scores_know_of_losses_too_rare_to_be_seen():
+    part, baseline = np.r_[np.full(2, 0.5), np.zeros(18)], np.full(60, 0.5)
+    candidate = baseline + np.tile(part, 3)
+    scores = {
+        "endpoints.0.kind": "continuous", "sesoi.accuracy": {"value": 0.2, "unit": "score"},
+        "hypotheses.0.rule": "m.p_value < 0.05",
+        "hypotheses.0.statement": "C2 improves accuracy over C1",
+        "tests.0": {"id": "m", "test": "randomization", "version": 1, "parameters": {}},
+        "slices": {"by": "stratum", "no_worse_than": {"value": 0.05, "unit": "score"}},
+    }  # fmt: skip
+    assert found(baseline, candidate, **scores).slices.outcome == "pass"
+    within = found(baseline, candidate, **scores, **{"endpoints.0.bounds": {"low": 0, "high": 1}}).slices
+    assert within.outcome == "cannot_tell"
+    for each in within.slices:
+        assert each.p_value == pytest.approx(Bounded(part, None, 1.0).p_above(-0.05))
+        assert each.ci.low == pytest.approx(Bounded(part, None, 1.0).ends(0.05)[0])
 
 
 def test_one_slice_that_is_not_shown_leaves_the_whole_open():
@@ -243,7 +262,9 @@ def test_a_slice_knows_of_its_own_clusters_alone(layout):
     for each in told.slices:
         inside = strata == each.slice
         difference = candidate[inside].astype(float) - baseline[inside]
-        alone = weigh(difference, np.repeat(np.arange(inside.sum() // 3), 3), 0.1, 0.05, by_score=False)
+        alone = weigh(
+            difference, np.repeat(np.arange(inside.sum() // 3), 3), 0.1, 0.05, by_score=False, limit=1.0
+        )
         assert (each.ci.low, each.ci.high) == pytest.approx((alone.low, alone.high))
         assert (each.p_value, each.p_loss) == pytest.approx((alone.p, alone.p_loss))
 

@@ -56,6 +56,20 @@ POWERS: dict[str, Any] = {
         for at in (0, 2, 4, 6)
     ],
 }
+MANY_POWERS = [
+    {
+        **POWERS,
+        "hypothesis": hypothesis,
+        "power": [
+            {"truth": at / 100, "power": 0.1 + 0.1 * at, "discordance": share, "icc": icc, "others": others}
+            for share in (0.05, 0.1)
+            for others in ("stated", "not_true")
+            for at in (0, 2, 4)
+        ],
+    }
+    for hypothesis, icc in (("H1a", None), ("H1b", 0.05))
+]
+"""Of two hypotheses of a family, eight curves in all."""
 PARETO = [
     {"arm": name, "quality": quality, "cost": cost, "quality_low": quality - 0.02, "quality_high": quality + 0.02,
      "cost_low": None, "cost_high": None}
@@ -112,6 +126,8 @@ def specs(language: Language = "en") -> dict[str, Spec]:
         "cumulative": cumulative(curve, binary=True, language=language),
         "arms": arms(ARMS, binary=True, language=language),
         "power of rules": power_of_rules([(POWERS, True)], language=language),
+        "power of several rules": power_of_rules([(each, True) for each in MANY_POWERS], language=language),
+        "power of non-inferiority": power_of_rules([(POWERS, True)], margins={"H1a": [-0.02]}, language=language),
         "no power": power_of_rules([({"hypothesis": "H1", "reason": "needs a SESOI"}, True)], language=language),
         "power": power_of_test(analysis("power"), language=language),
         "error rate": error_rate(analysis("type-one-error"), language=language),

@@ -60,6 +60,16 @@ def _test(group: Group, use: Use, units: int) -> float:
     return 80 * units
 
 
+def of_test(use: Use, units: int, *, binary: bool) -> float:
+    """Of one test on a data set of so many units that is looked at once."""
+    effort = _effort(use)
+    if effort == "resampled":
+        return RESAMPLED + 150 * units
+    if effort == "swapped":
+        return SWAPPED + (150 if binary else 800) * units
+    return BASE + 200 * units
+
+
 def _effort(use: Use) -> Effort:
     plan = use.test.plan
     if plan is None or plan.simulated is None:

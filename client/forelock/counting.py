@@ -1,0 +1,25 @@
+"""How many values a JSON text has, told before it is parsed: each takes memory, however few bytes it has."""
+
+from __future__ import annotations
+
+import re
+
+_MARKS = re.compile(rb'"(?:[^"\\]++|\\.)*+"|([,\[{])', re.DOTALL)
+
+
+def count_values(data: bytes, most: int) -> int:
+    """As many values as a JSON text has, or some more, without reading them; counting ends beyond `most`.
+
+    Example:
+        >>> count_values(b'{"a":[1,0.5,"b"]}', 100)
+        4
+    """
+    marks = sum(data.count(each) for each in (b",", b"[", b"{"))
+    if marks < most:  # those within strings are counted too, which is quick, and enough for most texts
+        return marks
+    count = 0
+    for found in _MARKS.finditer(data):
+        count += found[1] is not None
+        if count > most:
+            break
+    return count

@@ -1,0 +1,110 @@
+"""Bodies of answers, of which nothing is believed: bounded in bytes and time, decoded, and counted before parsed."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+import httpx
+
+from forelock.answers import Answer
+from forelock.counting import count_values
+from forelock.problem import ForelockProblem, Unreachable
+
+MAX_BYTES = 128 << 20
+"""Of one answer, decoded; a service answers less than 64 MiB."""
+MAX_VALUES = 4_000_000
+"""Of one JSON document: each takes up to 200 bytes of memory, however few it has on the wire."""
+LONGEST = 600.0
+"""Seconds that one answer may take to come, however steadily it does."""
+ENCODINGS = "gzip, identity"
+PIECE = 1 << 20
+_DROPPED = ("content-encoding", "content-length", "transfer-encoding")
+
+
+def pieces(response: httpx.Response, most: int, clock: Callable[[], float]) -> Iterator[bytes]:
+    """The decoded body, piece by piece.
+
+    Raises:
+        Unreachable: it is longer than `most`, does not end in time, or is encoded as nobody asked.
+    """
+    named = response.headers.get("Content-Encoding", "identity").strip().lower()
+    if named not in ("identity", "gzip", ""):
+        raise Unreachable(f"the answer is encoded as nobody asked for: only {ENCODINGS} are read")
+    decoder = zlib.decompressobj(zlib.MAX_WBITS | 16) if named == "gzip" else None
+    deadline, left = clock() + LONGEST, most
+    if response.is_stream_consumed:  # a transport of the caller's own gave it whole
+        yield response.content
+        return
+    for raw in response.iter_raw():
+        for piece in _decoded(raw, decoder):
+            left -= len(piece)
+            if left < 0:
+                raise Unreachable(
+                    f"the answer is longer than {most} bytes, and nothing that a service answers is"
+                )
+            yield piece
+        if clock() > deadline:
+            raise Unreachable(f"the answer did not end within {LONGEST:.0f} s")
+    if decoder is not None and not decoder.eof:
+        raise Unreachable("the answer ends in the middle of its gzip stream")
+
+
+def read(response: httpx.Response, clock: Callable[[], float]) -> httpx.Response:
+    """The same answer with its body in memory.
+
+    Raises:
+        Unreachable: see `pieces`.
+    """
+    content = b"".join(pieces(response, MAX_BYTES, clock))
+    headers = [(name, value) for name, value in response.headers.multi_items() if name not in _DROPPED]
+    return httpx.Response(response.status_code, headers=headers, content=content, request=response.request)
+
+
+def read_text(response: httpx.Response) -> str:
+    """A body as text, whatever encoding it claims to be in."""
+    return response.content.decode(errors="replace")
+
+
+def read_document(content: bytes) -> Any:
+    """A body as JSON, None where it is none: not JSON, too deep, of too many values, or with NaN and infinities."""
+    if count_values(content, MAX_VALUES) > MAX_VALUES:
+        return None
+    try:
+        return json.loads(content.decode(), parse_constant=_refuse, parse_float=_finite, object_hook=Answer)
+    except (ValueError, RecursionError):
+        return None
+
+
+def read_problem(response: httpx.Response) -> ForelockProblem:
+    """A problem from any refusal, a proxy's HTML page included."""
+    document = read_document(response.content)
+    if not isinstance(document, dict):
+        document = {"detail": f"{response.reason_phrase or 'refused'}, and not by a Forelock service"}
+    return ForelockProblem.from_document(document, response.status_code, response.headers.get("X-Request-ID"))
+
+
+def _decoded(raw: bytes, decoder: Any) -> Iterator[bytes]:
+    """What some bytes decode to, at most so much at once: a kilobyte may stand for a megabyte."""
+    if decoder is None:
+        yield raw
+        return
+    try:
+        while raw and not decoder.eof:
+            yield decoder.decompress(raw, PIECE)
+            raw = decoder.unconsumed_tail
+    except zlib.error:
+        raise Unreachable("the answer is no gzip stream, and says that it is one") from None
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if number in (float("inf"), float("-inf")):
+        raise ValueError(digits)
+    return number

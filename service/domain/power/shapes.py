@@ -1,0 +1,254 @@
+"""Shapes that the differences of scores may have: the worlds over which levels of rules on scores are told.
+
+A rule keeps its alpha where scores are normal and may err ten times as often where they are not, so that its level is
+told over all of these and the worst counts. Why each stands here:
+
+- `normal`: what tests of means are made for, and the shape that most plans have in mind.
+- `skewed_left`, `skewed_right`: few items lose (or gain) much, as latencies, lengths and costs do. The median then lies
+  on the other side of the mean: ranks and medians answer for another effect, and t intervals are too short on one side.
+- `heavy`: a few items differ by far more than all others, either way (t with 3 degrees of freedom).
+- `rare_losses`, `rare_gains`: most items tie or move a little one way, one in twenty falls the other way, far. With few
+  items the data often hold none of these, and then tell nothing of what they would have cost.
+- `ties`: on most items the arms answer alike, as with a tool that few tasks need; what is left is normal.
+- `steps`: a scale of a few steps, uneven: ties, and medians that do not move.
+- `bounded`: all or nothing, the ends of a bounded scale, even.
+- `pilot`: the differences of the pilot, where one is sent.
+
+The mean of each is exactly 0 (or the effect that the claim is about is, where it is not the mean), its SD 1. A scale
+with bounds holds every value within them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+Floats = NDArray[np.float64]
+ShapeName = Literal[
+    "normal",
+    "skewed_left",
+    "skewed_right",
+    "heavy",
+    "rare_losses",
+    "rare_gains",
+    "ties",
+    "steps",
+    "bounded",
+    "pilot",
+]
+
+WORDS: dict[ShapeName, tuple[str, str]] = {
+    "normal": ("normal differences", "差异服从正态分布"),
+    "skewed_left": ("differences skewed to the left (a few large losses)", "差异左偏(少数大幅下降)"),
+    "skewed_right": ("differences skewed to the right (a few large gains)", "差异右偏(少数大幅上升)"),
+    "heavy": ("differences with heavy tails", "差异厚尾"),
+    "rare_losses": ("rare large losses among small gains and ties", "小幅上升与持平之中有罕见的大幅下降"),
+    "rare_gains": ("rare large gains among small losses and ties", "小幅下降与持平之中有罕见的大幅上升"),
+    "ties": ("most items tied", "多数题目持平"),
+    "steps": ("differences of a few uneven steps", "差异只有少数几级且不对称"),
+    "bounded": ("differences that are all or nothing", "差异非全即无"),
+    "pilot": ("differences as in the pilot", "差异与试点相同"),
+}
+
+STEPS = 2000
+"""Pieces of equal chance that a shape is made of."""
+
+LEAST_SKEWNESS, ROUNDING, HALVINGS = 1e-3, 1e-12, 55
+COARSE, REACH = 200, 10
+"""Values that stand for all where every two of them are joined, and SDs within which a centre is sought."""
+
+Centre = Callable[["Shape"], float]
+"""Where a shape lies by the effect that a claim is about."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """A distribution by its quantiles: straight lines between them, or as many values of equal chance."""
+
+    name: ShapeName
+    quantiles: Floats
+    """Ascending; `STEPS` + 1 of them where lines join them."""
+    smooth: bool
+    tied: bool = False
+    """What is 0 stays 0 wherever the shape is moved to: items on which the arms answer alike."""
+
+    @property
+    def mean(self) -> float:
+        """Exact."""
+        return float(self._middles.mean())
+
+    @property
+    def sd(self) -> float:
+        """Exact."""
+        low, high = self._ends
+        squares = (low * low + low * high + high * high) / 3
+        return float(np.sqrt(max(squares.mean() - self.mean**2, 0.0)))
+
+    @property
+    def skewness(self) -> float:
+        """Exact: how far a sum of some of these is from normal."""
+        centred = self.moved(-self.mean)
+        low, high = centred._ends
+        cubes = (low + high) * (low * low + high * high) / 4
+        return float(cubes.mean() / centred.sd**3) if centred.sd > 0 else 0.0
+
+    @property
+    def median(self) -> float:
+        """The middle quantile."""
+        return self.quantile(0.5)
+
+    def quantile(self, q: float) -> float:
+        """The value below which a share q lies."""
+        if self.smooth:
+            return float(
+                np.interp(q * (len(self.quantiles) - 1), np.arange(len(self.quantiles)), self.quantiles)
+            )
+        return float(self.quantiles[min(int(q * len(self.quantiles)), len(self.quantiles) - 1)])
+
+    @property
+    def pseudo_median(self) -> float:
+        """The median of the mean of two: what the signed ranks are about."""
+        some = self._some
+        return float(np.median((some[:, None] + some[None, :]) / 2))
+
+    def shift(self, of_items: float) -> float:
+        """The median of a candidate's value less a baseline's of another item, whose SD is `of_items` of this one's."""
+        pairs = special.ndtri((np.arange(COARSE) + 0.5) / COARSE) * of_items * self.sd * np.sqrt(2)
+        return float(np.median(self._some[:, None] + pairs[None, :]))
+
+    @property
+    def _some(self) -> Floats:
+        """A few values in place of all."""
+        return np.asarray(self._middles[:: max(len(self._middles) // COARSE, 1)])
+
+    def moved(self, by: float) -> Shape:
+        """The same with another mean; of one with ties the rest moves by more."""
+        if not self.tied or by == 0:
+            return replace(self, quantiles=self.quantiles + by)
+        away = self.quantiles != 0
+        weights = np.ones(len(self.quantiles))
+        if self.smooth:
+            weights[[0, -1]] = 0.5
+        share = weights[away].sum() / weights.sum()
+        return replace(self, quantiles=np.sort(np.where(away, self.quantiles + by / share, 0.0)))
+
+    def scaled(self, to: float) -> Shape:
+        """The same with another SD; it keeps its place about 0."""
+        return replace(self, quantiles=self.quantiles * (to / self.sd)) if self.sd > 0 else self
+
+    def at(self, truth: float, sd: float, span: float | None, centre: Centre) -> Shape:
+        """With this SD and its centre at the truth; within a span of differences, cut there, it may spread less."""
+        wide = self.scaled(sd if span is None else min(sd, span / 2))
+        if abs(centre(wide) - truth) < ROUNDING * sd and (span is None or abs(wide.quantiles).max() <= span):
+            return wide
+        if span is None and centre is by_mean:
+            return wide.moved(truth - wide.mean)
+        most = 2 * span if span is not None else REACH * sd + abs(truth)
+
+        def cut(by: float) -> Shape:
+            moved = wide.moved(by)
+            return moved if span is None else replace(moved, quantiles=np.clip(moved.quantiles, -span, span))
+
+        low, high = -most, most
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if centre(cut(middle)) < truth else (low, middle)
+        return cut((low + high) / 2)
+
+    def draw(self, generator: np.random.Generator, size: tuple[int, ...]) -> Floats:
+        """Values of that shape."""
+        if not self.smooth:
+            return self.quantiles[generator.integers(0, len(self.quantiles), size)]
+        at = generator.random(size) * (len(self.quantiles) - 1)
+        piece = at.astype(np.intp)
+        start = self.quantiles[piece]
+        return np.asarray(start + (at - piece) * (self.quantiles[piece + 1] - start))
+
+    def draw_sums(
+        self, generator: np.random.Generator, n_sets: int, sizes: NDArray[np.int64], icc: float
+    ) -> Floats:
+        """Sums (T, G) over units of these sizes whose items are so and correlate within a unit by `icc`.
+
+        What units differ by has this shape; what is within one is a sum of independent items, drawn as the gamma (or
+        normal) distribution with the skewness of that sum.
+        """
+        size = (n_sets, len(sizes))
+        if int(sizes.max()) == 1:
+            return self.draw(generator, size)
+        centred, skewness = self.moved(-self.mean), self.skewness
+        between = centred.draw(generator, size) * np.sqrt(icc)
+        if abs(skewness) > LEAST_SKEWNESS:
+            rate = 4 * sizes / skewness**2
+            within = np.sign(skewness) * (generator.standard_gamma(rate, size) - rate) / np.sqrt(rate)
+        else:
+            within = generator.standard_normal(size)
+        return np.asarray(sizes * (self.mean + between + within * self.sd * np.sqrt((1 - icc) / sizes)))
+
+    @property
+    def _ends(self) -> tuple[Floats, Floats]:
+        return (self.quantiles[:-1], self.quantiles[1:]) if self.smooth else (self.quantiles, self.quantiles)
+
+    @property
+    def _middles(self) -> Floats:
+        low, high = self._ends
+        return np.asarray((low + high) / 2)
+
+
+def by_mean(shape: Shape) -> float:
+    """The centre of claims about means."""
+    return shape.mean
+
+
+def _smooth(name: ShapeName, quantile: Callable[[Floats], Floats], *, tied: bool = False) -> Shape:
+    """Cut half a piece before either end, where a quantile may be infinite."""
+    chances = np.clip(np.linspace(0.0, 1.0, STEPS + 1), 0.5 / STEPS, 1 - 0.5 / STEPS)
+    return _standard(Shape(name, np.sort(quantile(chances)), smooth=True, tied=tied))
+
+
+def _stepped(name: ShapeName, values: Sequence[float], shares: Sequence[float]) -> Shape:
+    counts = np.rint(np.array(shares) * STEPS).astype(int)
+    every = np.sort(np.repeat(np.array(values, dtype=np.float64), counts))
+    return _standard(Shape(name, every, smooth=False, tied=0.0 in values))
+
+
+def _standard(shape: Shape) -> Shape:
+    return (shape if abs(shape.mean) < ROUNDING else shape.moved(-shape.mean)).scaled(1.0)
+
+
+@cache
+def every_shape() -> tuple[Shape, ...]:
+    """The shapes of this module's first lines, without the pilot's."""
+
+    def tied(p: Floats) -> Floats:
+        away = np.where(p < 0.1, p / 0.2, np.where(p > 0.9, (p - 0.8) / 0.2, 0.5))
+        return np.asarray(special.ndtri(away))
+
+    return (
+        _smooth("normal", special.ndtri),
+        _smooth("skewed_left", lambda p: -np.exp(-special.ndtri(p))),
+        _smooth("skewed_right", lambda p: np.exp(special.ndtri(p))),
+        _smooth("heavy", lambda p: special.stdtrit(3, p)),
+        _stepped("rare_losses", (-1.0, 0.0, 0.1), (0.05, 0.45, 0.5)),
+        _stepped("rare_gains", (-0.1, 0.0, 1.0), (0.5, 0.45, 0.05)),
+        _smooth("ties", tied, tied=True),
+        _stepped("steps", (-2.0, -1.0, 0.0, 1.0), (0.1, 0.1, 0.5, 0.3)),
+        _stepped("bounded", (-1.0, 1.0), (0.5, 0.5)),
+    )
+
+
+def shape_named(name: ShapeName) -> Shape:
+    """One of `every_shape`."""
+    return next(each for each in every_shape() if each.name == name)
+
+
+def shape_of_pilot(differences: Sequence[float]) -> Shape | None:
+    """Its differences, each as likely as the others; None where they do not vary."""
+    values = np.sort(np.array(differences, dtype=np.float64))
+    shape = Shape("pilot", values, smooth=False, tied=bool((values == 0).any()))
+    return _standard(shape) if len(differences) > 1 and shape.sd > 0 else None

@@ -1,0 +1,187 @@
+"""A verdict's report in every form: warnings, rules of deviations, code as code, and no estimate that is none."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from typing import Any
+
+import pytest
+
+from service.api.examples.made import of_json
+from service.domain.deviations.rules import RULES
+from service.domain.plans.findings import Finding
+from service.reports.prereg.labels import Language
+from service.reports.prereg.text import sentence
+from service.reports.quoting import pieces
+from service.reports.verdict import content, words
+from service.reports.verdict.content import DeviationLine, Report
+from service.reports.verdict.html import print_html
+from service.reports.verdict.latex import escape, print_latex
+from service.reports.verdict.markdown import print_markdown
+from service.reports.verdict.pdf import pdf_content, set_pdf
+
+
+def report(**changes: Any) -> Report:
+    return Report.model_validate(of_json("report") | changes)
+
+
+def texts(value: Any) -> str:
+    """All texts of the PDF's content."""
+    if isinstance(value, dict):
+        return f"`{value['text']}`" if value.get("code") else " ".join(map(texts, value.values()))
+    if isinstance(value, list | tuple):
+        return (
+            "".join(map(texts, value)) + " "
+            if value and isinstance(value[0], dict)
+            else " ".join(map(texts, value))
+        )
+    return str(value)
+
+
+FORMS = {
+    "md": lambda found, language: re.sub(r"\\(.)", r"\1", print_markdown(found, language)),
+    "html": lambda found, language: re.sub(r"</?code>", "`", print_html(found, (), language)),
+    "tex": lambda found, language: re.sub(r"\\texttt\{([^{}]*)\}", r"`\1`", print_latex(found, language)),
+    "pdf": lambda found, language: texts(pdf_content(found, language)),
+}
+LANGUAGES = pytest.mark.parametrize("language", ["en", "zh"])
+EVERY_FORM = pytest.mark.parametrize("form", FORMS)
+
+
+@LANGUAGES
+@EVERY_FORM
+def test_warnings_that_stood_at_the_lock_stand_in_the_report(form: str, language: Language) -> None:
+    finding = Finding(
+        code="LEVEL_EXCEEDED", severity="warning", path="hypotheses[0].rule", message="it errs too often"
+    )
+    warning = content._acknowledged(finding)
+    page = FORMS[form](report(warnings=[warning.model_dump()]), language)
+    assert words.say("acknowledged", language) in page
+    write = escape if form == "tex" else str
+    assert write("LEVEL_EXCEEDED") in page
+    assert write("it errs too often") in page
+    if language == "zh":
+        assert "没有真实差异时" in page
+    assert words.say("acknowledged", language) not in FORMS[form](report(warnings=[]), language)
+
+
+@LANGUAGES
+@EVERY_FORM
+@pytest.mark.parametrize("decided_by", [None, "Reviewer B"])
+def test_a_deviation_stands_with_the_rule_that_rejected_it(
+    form: str, language: Language, decided_by: str | None
+) -> None:
+    rule = next(each for each in RULES if each.id == "primary-endpoint-switched")
+    line = DeviationLine(
+        number=1,
+        title="F1 instead of accuracy",
+        reason="it is finer",
+        standing="reject" if decided_by is None else "accept",
+        rule={"ruleset": 1, "id": rule.id, "says": rule.says},  # type: ignore[arg-type]
+        classification="reject",
+        decided_by=decided_by,
+    )
+    page = FORMS[form](report(deviations=[line.model_dump()]), language)
+    assert rule.id in page
+    assert ("换成另一个端点" if language == "zh" else "another one answers another question") in page
+    assert words.standing_word("reject", language) in page
+    assert decided_by is None or decided_by in page
+
+
+def test_every_rule_of_deviations_is_said_in_chinese() -> None:
+    assert set(words._RULES) == {each.id for each in RULES}
+
+
+@LANGUAGES
+@EVERY_FORM
+def test_what_a_sentence_quotes_is_code_and_no_backtick_is_printed(form: str, language: Language) -> None:
+    found = of_json("report")
+    said = "H1 is not supported: `t.p_value < 0.05` does not hold & <b> [x] 50% *y*"
+    for hypothesis in found["hypotheses"]:
+        hypothesis["sentences"] = hypothesis["next"] = {"en": said, "zh": said}
+        for test in hypothesis["tests"]:
+            test["sentence"] = said
+    found["marks"] = [{"en": said, "zh": said}]
+    found["multiplicity"] = "the policy is `none`"
+    made = Report.model_validate(found)
+    raw = {
+        "md": print_markdown(made, language),
+        "html": print_html(made, (), language),
+        "tex": print_latex(made, language),
+        "pdf": json.dumps(pdf_content(made, language), ensure_ascii=False),
+    }[form]
+    code = {
+        "md": "`t.p_value < 0.05`",
+        "html": "<code>t.p_value &lt; 0.05</code>",
+        "tex": r"\texttt{t.p\_value \textless{} 0.05}",
+        "pdf": '{"text": "t.p_value < 0.05", "code": true}',
+    }[form]
+    assert raw.count(code) >= 2
+    literal = {"md": r"\`", "html": "`", "tex": "textasciigrave", "pdf": "`"}[form]
+    assert literal not in raw
+
+
+def test_pieces_by_definition() -> None:
+    assert pieces("a `b` c") == [("a ", False), ("b", True), (" c", False)]
+    assert pieces("``b``") == [("b", True)]
+    assert pieces("a ` b") == [("a ` b", False)]
+    assert "".join(text for text, _ in pieces("x `y` `z")) == "x y `z"
+    assert sentence("# `a|b` *c*") == r"\# `a|b` \*c\*"
+
+
+def with_tests(*tests: dict[str, Any]) -> Report:
+    found = of_json("report")
+    found["hypotheses"] = found["hypotheses"][:1]
+    found["hypotheses"][0]["tests"] = [
+        {"id": "t", "test": "welch", "delta": None, "ci": None, "p_value": None, "p_bound": None, "statistics": {},
+         "effects": {}, "sentence": "It says so."} | each
+        for each in tests
+    ]  # fmt: skip
+    return Report.model_validate(found)
+
+
+RATIO = {"low": 0.61, "high": 0.93, "level": 0.95, "method": "fieller"}
+
+
+@LANGUAGES
+@EVERY_FORM
+def test_a_ratio_has_its_own_estimate_and_interval(form: str, language: Language) -> None:
+    found = with_tests(
+        {"id": "ratio", "endpoint": "tokens", "binary": False, "delta": -120.0, "p_value": 0.01,
+         "estimates": [{"name": "ratio", "value": 0.75, "ci": RATIO}]},
+    )  # fmt: skip
+    page = FORMS[form](found, language)
+    ends = escape("[0.61, 0.93]") if form == "tex" else "[0.61, 0.93]"
+    assert ends in page
+    assert "0.75" in page
+    assert words.say("ratio", language) in page
+    assert not re.search(r"ratio[^\n]{0,12}–\W*–", page)
+
+
+@LANGUAGES
+def test_no_row_of_tests_is_made_of_dashes(language: Language) -> None:
+    undefined = {"low": None, "high": None, "level": 0.95, "method": "t"}
+    found = with_tests({"id": "gone"}, {"id": "flat", "delta": 0.5, "ci": undefined}, {"id": "half", "delta": 0.5,
+                        "ci": {**undefined, "low": 0.1}})  # fmt: skip
+    rows = words.rows_of_tests(found.hypotheses[0], language)
+    assert [row[0] for row in rows] == ["gone", "flat", "half"]
+    assert not any("–" in cell for row in rows for cell in row)
+    assert rows[0][1] == rows[1][2] == words.say("undefined", language)
+    assert rows[2][2].endswith("∞]")
+
+
+def test_an_interval_without_ends_is_none_and_an_open_end_is_infinite() -> None:
+    assert content._interval({"low": None, "high": None, "level": 0.95, "method": "t"}) is None
+    assert words.span(None, None, binary=False) == "not defined"
+    assert words.span(None, None, binary=False, language="zh") == "未定义"
+    assert words.span(None, 0.1, binary=False) == "[−∞, +0.1]"
+
+
+def test_the_pdf_is_set_with_all_of_it() -> None:
+    found = with_tests({"id": "ratio", "estimates": [{"name": "ratio", "value": 0.75, "ci": RATIO}]})
+    warning = {"code": "CAUTION", "path": "", "says": {"en": "`a` few", "zh": "`a` 少"}}
+    whole = Report.model_validate(found.model_dump() | {"warnings": [warning]})
+    for language in ("en", "zh"):
+        assert io.BytesIO(set_pdf(pdf_content(whole, language), {})).read(5) == b"%PDF-"  # type: ignore[arg-type]
