@@ -19,7 +19,10 @@ PARAMETER = {
 }
 """What OpenAPI says of the header."""
 
-_PREFERENCE = re.compile(r'\s*([!#$%&\'*+\-.^_`|~0-9A-Za-z]+)\s*(?:=\s*("[^"]*"|[^\s;,]*))?\s*(?:;[^,]*)?\s*')
+_PREFERENCE = re.compile(
+    r'\s*+([!#$%&\'*+\-.^_`|~0-9A-Za-z]++)\s*+(?:=\s*+("[^"]*+"|[^\s;,]*+))?\s*+(?:;[^,]*+)?\s*+'
+)
+"""Nothing is given back that was taken: spaces that could belong to several parts were tried in every way."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from service.domain.power.enumerated.rule import MOST_ROWS
 from service.domain.power.lead import NAMES, half_at_most, size_of
 from service.domain.power.records import LeadPower, PowerAt, RulePower
 from service.domain.power.rule import enumerated, power_at_reference
+from service.domain.power.shapes import WORDS
 from service.domain.rules.settings import Setting
 
 CHEAP = 120
@@ -92,6 +93,8 @@ def _where(at: PowerAt) -> str:
     ]
     if at.icc is not None:
         said.append(f"an ICC of {at.icc:g}")
+    if at.shape is not None:
+        said.append(WORDS[at.shape][0])
     if at.missing is not None:
         said.append(f"{at.missing:.0%} of results not ok")
     if at.others == "not_true":

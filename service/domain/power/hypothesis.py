@@ -25,6 +25,7 @@ from service.domain.power.procedure.fields import NOT_SIMULATED
 from service.domain.power.procedure.procedure import Procedure
 from service.domain.power.records import PowerAt
 from service.domain.power.search import MOST_ITEMS, Budget
+from service.domain.power.shapes import ShapeName, every_shape
 from service.domain.power.worlds import KNOWN, LEAST_GAP, Corner, Worlds
 from service.domain.rules.rule import All, FieldName, Is, Not, Rule
 from service.domain.rules.settings import Setting
@@ -102,7 +103,8 @@ class HypothesisPower:
     @property
     def lint_sets(self) -> int:
         """Data sets of what the lock needs."""
-        beside = len(self.own.listed) - 1 + (0 if self.own.goal == self.own.lead[1] else 3)
+        shapes = 0 if self.own.binary else len(every_shape()) - 1
+        beside = shapes + len(self.own.listed) - 1 + (0 if self.own.goal == self.own.lead[1] else 3)
         return self._affordable(LINT_SETS, self.budget.lint / (CORNERS + beside / CURVE_SHARE))
 
     @property
@@ -142,7 +144,7 @@ class HypothesisPower:
         own, world = self.own, self.own.at("reference")
         said = []
         if not own.binary:
-            said.append("differences are normal")
+            said.append("differences are normal, but where another shape is named")
         if own.clustered:
             said.append(f"items of a cluster correlate by {world.icc:g}")
         else:
@@ -180,13 +182,14 @@ class HypothesisPower:
         truth: float | None = None,
         scale: float | None = None,
         n_sets: int | None = None,
+        shape: ShapeName | None = None,
     ) -> PowerAt:
         """One entry of the table, on `lint_sets` data sets unless said otherwise.
 
         Raises:
             OverBudgetError: it would have to be simulated, and the budget is spent.
         """
-        world = self.own.at(corner, truth, scale)
+        world = replace(self.own.at(corner, truth, scale), shape=shape)
         n_sets = self.lint_sets if n_sets is None else n_sets
         alone = len(self.worlds) == 1
         key = (world, corner, others if not alone else None, n_sets)
@@ -225,6 +228,7 @@ class HypothesisPower:
             icc=world.icc if self.own.clustered else None,
             missing=sum(world.missing) / 2 if any(world.missing) else None,
             others=None if not rest else "stated" if stated else others,
+            shape=world.shape,
             truth=world.truth,
             power=None,
         )

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from service.domain.power.shapes import ShapeName
 from service.records import Record
 
 
@@ -49,6 +50,9 @@ class PowerAt(Record):
     others: Literal["stated", "not_true", "at_goal"] | None = Field(
         None,
         description="What is true of the hypotheses this one shares a family or a stopping rule with; null: none.",
+    )
+    shape: ShapeName | None = Field(
+        None, exclude_if=absent, description="Of the differences of scores, where it is not normal."
     )
     truth: float = Field(
         description="True difference: a proportion, or score units; beside `ratio` in units of the baseline's mean."

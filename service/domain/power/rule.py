@@ -28,6 +28,7 @@ from service.domain.power.least_family import LeastFamily
 from service.domain.power.least_p import Size, least_p, size_of
 from service.domain.power.records import EquivalenceReach, LeadPower, LeastP, PowerAt, RulePower
 from service.domain.power.search import MOST_ITEMS, Budget, OverBudgetError
+from service.domain.power.shapes import ShapeName, every_shape
 from service.domain.power.slices import slices_power
 from service.domain.power.worlds import LEAST_GAP, Corner, plausible, worlds_of
 from service.domain.rules.endpoints import other_endpoints, own_part, parts_of
@@ -289,8 +290,12 @@ def _table(power: HypothesisPower, *, whole: bool) -> dict[str, object]:
         """The reference, and the ends of what is left open, at one true difference."""
         cut = nothing.model_copy(update={"truth": truth})
         found = {"reference": within(lambda: power.at("reference", truth=truth, n_sets=n_sets), cut)}
-        if power.stated or found["reference"].power is None:
+        if found["reference"].power is None:
             return found
+        shaped = _over_shapes(power, within, cut)
+        if power.stated:
+            known = sorted([found["reference"], *shaped], key=lambda each: each.power or 0.0)
+            return found | ({"low": known[0], "high": known[-1]} if shaped else {})
         ends = (
             within(lambda: power.at("low", truth=truth, n_sets=n_sets), cut),
             within(lambda: power.at("high", "at_goal", truth=truth, n_sets=n_sets), cut),
@@ -303,7 +308,7 @@ def _table(power: HypothesisPower, *, whole: bool) -> dict[str, object]:
             for scale in (own.scales if power.exact_only else ())
             if abs(truth) <= scale + LEAST_GAP
         ]
-        known = [each for each in (*ends, found["reference"], *inner) if each.power is not None]
+        known = [each for each in (*ends, found["reference"], *inner, *shaped) if each.power is not None]
         known.sort(key=lambda each: each.power or 0.0)
         return found | {"low": known[0], "high": known[-1]}
 
@@ -338,6 +343,22 @@ def _table(power: HypothesisPower, *, whole: bool) -> dict[str, object]:
     if power.budget.cut:
         changes["cut"] = CUT
     return changes
+
+
+def _over_shapes(
+    power: HypothesisPower, within: Callable[[Callable[[], PowerAt], PowerAt], PowerAt], otherwise: PowerAt
+) -> list[PowerAt]:
+    """Of scores: at the least favourable spread, with differences that are not normal."""
+    if power.own.binary:
+        return []
+    found = []
+    for shape in every_shape()[1:]:
+
+        def entry(name: ShapeName = shape.name) -> PowerAt:
+            return power.at("low", truth=otherwise.truth, n_sets=power.curve_sets, shape=name)
+
+        found.append(within(entry, otherwise))
+    return [each for each in found if each.power is not None]
 
 
 def _curve(

@@ -242,6 +242,11 @@ def every_shape() -> tuple[Shape, ...]:
     )
 
 
+def shape_named(name: ShapeName) -> Shape:
+    """One of `every_shape`."""
+    return next(each for each in every_shape() if each.name == name)
+
+
 def shape_of_pilot(differences: Sequence[float]) -> Shape | None:
     """Its differences, each as likely as the others; None where they do not vary."""
     values = np.sort(np.array(differences, dtype=np.float64))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import sys
 import unicodedata
 from collections import Counter
@@ -17,12 +16,12 @@ from service.domain.results.batches import NO_TIME
 from service.errors import Fault, InvalidData, TooLarge
 from service.ingest.columns import MAX_REPLICATE, MAX_TEXT, microseconds, text_fault
 from service.ingest.harnesses.limits import shown, unmapped
+from service.ingest.harnesses.numbers import DECIMAL, mended, numeric
 from service.ingest.harnesses.samples import Measured, Reader, Sample, bounded, finder, id_finder, look_up
 from service.ingest.harnesses.undecided import UNDECIDED
 
 STATUS = {"ok": 0, "error": 1, "missing": 2}
 """Codes of `domain.results.batches.STATUSES`."""
-_DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 Outcome = tuple[float, int]
 """A value, NaN unless the status is ok; and the code of the status."""
 
@@ -89,7 +88,7 @@ class Collector:
         self._find_replicate = finder(self._replicate_path or "")
         self._find_time = None if mapping.observed_at is None else finder(mapping.observed_at)
         self._rows: dict[tuple[str, str], Rows] = {}
-        self._numbers = {target.endpoint: _numeric(target.values) for target in self._targets}
+        self._numbers = {target.endpoint: numeric(target.values) for target in self._targets}
         self._events: Counter[str] = Counter()
         self._faults: dict[tuple[str, str, str], list[Any]] = {}
         self._seen: set[str] = set()
@@ -366,7 +365,7 @@ class Collector:
         said: float | str | None
         if isinstance(value, str):
             said = target.values.get(value)
-            if said is None and isinstance(self._mapping, TableImport) and _DECIMAL.fullmatch(value):
+            if said is None and isinstance(self._mapping, TableImport) and DECIMAL.fullmatch(value):
                 value = float(value)
         elif isinstance(value, bool):
             said = target.values.get("true" if value else "false")
@@ -404,7 +403,7 @@ class Collector:
             )
             fix = 'write what each counts as, such as {"C": 1, "I": 0, "true": 1, "false": 0}'
             if isinstance(self._mapping, TableImport) and isinstance(value, str):
-                fix = _mended(value) or fix
+                fix = mended(value) or fix
         else:
             is_number = type(value) in (int, float)
             message = "have a number that is not finite" if is_number else "have a value that is no number"
@@ -496,18 +495,3 @@ def targets(mapping: Readable, kinds: Mapping[str, str], primary: str | None) ->
             )
         values = {**mapping.VALUES, **(measure.values or {})}
         yield Target(name, mapping.key(measure), line, kinds.get(name) == "binary", values)
-
-
-def _mended(text: str) -> str | None:
-    """What to do with a number that is written as people read it."""
-    plain = text.strip()
-    if plain.endswith("%") and _DECIMAL.fullmatch(plain[:-1].strip()):
-        return "write proportions or scores, without the percent sign"
-    if _DECIMAL.fullmatch(plain.replace(",", ".", 1)):
-        return "write numbers with a point, and without spaces"
-    return None
-
-
-def _numeric(values: Mapping[str, float | str]) -> dict[float, float | str]:
-    """What numbers count as, by their value."""
-    return {float(text): said for text, said in values.items() if _DECIMAL.fullmatch(text)}

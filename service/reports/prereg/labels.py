@@ -232,7 +232,8 @@ _NUMBERING = re.compile(
     rf"^(?:§\s*)?(?:第(?:\d{{1,3}}|{_NUMERAL})(?:章|节|部分|步)|(?:section|step|part)\s+\d{{1,3}}"
     rf"|\((?:\d{{1,3}}|{_NUMERAL}|[a-z])\)|(?:{_NUMERAL}|[ivx]{{1,4}}|[a-z])(?=[、.):])|\d{{1,3}}(?:\.\d{{1,3}}){{0,3}})?[.、):]*\s*"
 )
-_DECORATION = re.compile(r"^[^\w§(]+|[*_`\s:]+$")
+_BEFORE, _AFTER = re.compile(r"[^\w§(]*+"), re.compile(r"[*_`\s:]*+")
+"""What stands around a name and is no part of it; the second is asked of the text backwards."""
 _ALIAS = re.compile(r"[()]")
 
 
@@ -267,7 +268,9 @@ def _named(heading: str) -> tuple[str, str] | None:
 
 
 def _bare(text: str) -> str:
-    return _DECORATION.sub("", text)
+    begin, behind = _BEFORE.match(text), _AFTER.match(text[::-1])
+    bare = text[begin.end() if begin else 0 :]
+    return bare[: max(0, len(bare) - (behind.end() if behind else 0))]
 
 
 @cache

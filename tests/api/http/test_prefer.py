@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from service.api.http.prefer import MOST_WAIT_SECONDS, Preferences, preferences
@@ -32,3 +34,15 @@ def test_what_is_understood_is_honoured_and_the_rest_ignored(headers, wanted):
 def test_what_was_applied_is_said():
     assert preferences(["wait=3, respond-async"]).applied == {"Preference-Applied": "respond-async, wait=3"}
     assert preferences(["handling=strict"]).applied == {}
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["a" + " " * 60_000 + "b", " " * 60_000 + "@", 'a="' + " " * 60_000, "a=" + "x" * 60_000 + " \x01"],
+)
+def test_a_header_of_spaces_is_looked_through_once(value):
+    """Spaces between the parts of a preference were given to each of them in turn: years of work for one header."""
+    began = time.process_time()
+    preferences([value, "wait=3"])
+    assert preferences([f"{value},wait=3"]).wait == 3
+    assert time.process_time() - began < 1

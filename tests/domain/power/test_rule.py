@@ -13,6 +13,7 @@ from service.domain.plans.plan import Plan
 from service.domain.power.procedure.cost import BLOCK, READ
 from service.domain.power.procedure.procedure import Procedure
 from service.domain.power.rule import LINT_BUDGET, TABLE_BUDGET, rule_powers
+from service.domain.power.shapes import WORDS
 from tests.domain.sample import VALUE, manifests, plan
 
 EFFECT = {"value": 4, "unit": "pp"}
@@ -152,6 +153,21 @@ def test_scores_are_told_over_spreads_that_occur():
         (found,) = powers({**scores, **({"endpoints.0.bounds": bounds} if bounds else {})})
         assert found.low.power < 0.35 < 0.75 < found.high.power
         assert found.low.spread >= 0.4
+
+
+@pytest.mark.parametrize("assumed", [{}, {"assumptions": {"sd": 0.2}}])
+def test_the_range_of_power_on_scores_takes_in_shapes_that_are_not_normal(assumed):
+    scores = {
+        "endpoints.0.kind": "continuous", "sesoi": {"accuracy": {"value": 0.05, "unit": "score"}},
+        "populations.0.n": 100, "hypotheses.0.rule": "m.p_value < 0.05 and delta > 0",
+        "hypotheses.0.statement": "C2 beats C1",
+        "tests.0": {"id": "m", "test": "t-test", "version": 1, "parameters": {"method": "paired"}}, **assumed,
+    }  # fmt: skip
+    (found,) = powers(scores)
+    low = found.lead.low
+    assert low.shape is not None
+    assert low.power < found.lead.reference.power <= found.lead.high.power
+    assert WORDS[low.shape][0] in findings(scores)["LOW_POWER"].message
 
 
 def test_one_true_of_three_by_holm_is_told_as_such():

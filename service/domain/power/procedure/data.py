@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.domain.plans.plan import MissingPolicy
+from service.domain.power.shapes import ShapeName, by_mean, shape_named
 from service.domain.verdicts.worst_case import Extremes
 from service.kernels.simulated_pairs import draw_categories, draw_continuous
 
@@ -34,6 +35,8 @@ class World:
     missing: tuple[float, float] = (0.0, 0.0)
     """Shares of the baseline's and of the candidate's results that are not ok, independent of all else."""
     baseline_mean: float | None = None
+    shape: ShapeName | None = None
+    """Of the differences of scores; None: normal."""
 
     @property
     def complete(self) -> float:
@@ -120,7 +123,12 @@ def draw(
         counts = draw_categories(generator, n_sets, sizes, world.shares(), world.icc, falls)
         down = _counted(counts, DOWN)
         return Block(sizes, down, _counted(counts, UP) if filled else down, every)
-    sums = draw_continuous(generator, n_sets, sizes, world.truth, world.scale, world.icc)
+    if world.shape is None:
+        sums = draw_continuous(generator, n_sets, sizes, world.truth, world.scale, world.icc)
+    else:
+        span = None if ends is None else ends.high - ends.low
+        placed = shape_named(world.shape).at(world.truth, world.scale, span, by_mean)
+        sums = placed.draw_sums(generator, n_sets, sizes, world.icc)
     if not filled or ends is None:
         side = Side(sums, None)
         return Block(sizes, side, side, every)

@@ -1,0 +1,237 @@
+"""What one tenant, or nobody with a key, does to another: attacks, and how long the other waited meanwhile.
+
+`python -m tests.chaos.tenants ATTACK URL KEY` is the attacker, a process of its own, for `SECONDS` at most.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from statistics import median
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from benchmarks.servers import Served
+from tests.chaos.stalls import probing
+from tests.journeys.plans import draft, idempotent, items, locked, post, small_plan
+from tests.loopback import serving
+from tests.mlflow_server import FakeMlflow
+
+SECONDS, PAUSE_SECONDS, PATIENCE_SECONDS = 12.0, 2.5, 60.0
+N = 10
+CONNECTIONS, UPLOADS = 300, 4
+ALLOWED = {"FORELOCK_OUTGOING_ALLOW": "127.0.0.1"}
+
+
+@dataclass(frozen=True, slots=True)
+class Waited:
+    """Of the other project, while an attack went on; seconds."""
+
+    attack: str
+    live: float
+    """To the slowest answer of `/health/live`, without what the machine kept the service waiting."""
+    live_failed: int
+    imports: tuple[float, ...]
+    """To the answer of a small import's check."""
+    verdicts: tuple[float, ...]
+    """From the last row of a record to its verdict being begun."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.attack}: live {1e3 * self.live:.0f} ms at most, {self.live_failed} failed; small import "
+            f"{median(self.imports):.2f} s ({max(self.imports):.2f} at most), verdict begun after "
+            f"{median(self.verdicts):.2f} s ({max(self.verdicts):.2f} at most)"
+        )
+
+
+def client_of(url: str, key: str) -> httpx.Client:
+    """A client of a project."""
+    return httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=120)
+
+
+def new_project(served: Served, name: str) -> str:
+    """A project of its own and the secret of its key, which may do everything there."""
+    with served.client() as operator:
+        made = operator.post("/v1/projects", json={"name": name}).raise_for_status().json()
+        scopes = [
+            "tests:run",
+            "plans:write",
+            "plans:lock",
+            "results:write",
+            "read",
+            "deviations:review",
+            "admin",
+        ]
+        body = {"name": name, "kind": "person", "scopes": scopes, "project_id": made["id"]}
+        secret: str = operator.post("/v1/keys", json=body).raise_for_status().json()["secret"]
+    return secret
+
+
+def measured(served: Served, data: Path, attack: str) -> Waited:
+    """Run an attack on a deployment with that data directory while another project works."""
+    attacker, other = (new_project(served, f"{attack} {role}") for role in ("attacker", "other"))
+    with client_of(served.url, other) as client:
+        waiting = [locked(client, small_plan(N)) for _ in range(4)]  # type: ignore[arg-type]
+        for prereg_id in waiting:
+            post(client, prereg_id, "A", items(N), [0] * N)  # type: ignore[arg-type]
+        check_small(client)
+        _begin_verdict(client, data, waiting.pop())  # which starts the pool
+        imports, verdicts = [], []
+        with probing(served) as told, _attacking(attack, served.url, attacker):
+            for prereg_id in waiting:
+                imports.append(check_small(client))
+                verdicts.append(_begin_verdict(client, data, prereg_id))
+                time.sleep(PAUSE_SECONDS)
+    return Waited(attack, told[0]["own"], told[0]["failed"], tuple(imports), tuple(verdicts))
+
+
+def check_small(client: httpx.Client) -> float:
+    """Seconds to what a file of 17 bytes holds."""
+    began = time.perf_counter()
+    answer = client.post("/v1/imports/check?format=csv", content=b"item_id,value\na,1", headers=_FILE)
+    assert answer.status_code == 200, answer.text
+    return time.perf_counter() - began
+
+
+def _begin_verdict(client: httpx.Client, data: Path, prereg_id: str) -> float:
+    """Seconds from a record's last row to a runner that works on its verdict, as the database has it."""
+    assert post(client, prereg_id, "B", items(N), [1] * N).status_code == 201  # type: ignore[arg-type]
+    asked = "SELECT created_at, claimed_at FROM jobs WHERE kind = 'verdict' AND subject = ?"
+    until = time.monotonic() + PATIENCE_SECONDS
+    with contextlib.closing(sqlite3.connect(f"file:{data / 'forelock.db'}?mode=ro", uri=True)) as database:
+        while time.monotonic() < until:
+            row = database.execute(asked, (prereg_id,)).fetchone()
+            if row is not None and row[1] is not None:
+                created, claimed = map(datetime.fromisoformat, row)
+                return (claimed - created).total_seconds()
+            time.sleep(0.05)
+    return PATIENCE_SECONDS
+
+
+@contextmanager
+def _attacking(attack: str, url: str, key: str) -> Iterator[None]:
+    command = [sys.executable, "-m", "tests.chaos.tenants", attack, url, key]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"begun\n"
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+def _begun() -> None:
+    sys.stdout.write("begun\n")
+    sys.stdout.flush()
+
+
+def marks(url: str, key: str) -> None:
+    """An MLflow whose runs' descriptions are a megabyte of our own opening marks."""
+    with serving() as loopback, client_of(url, key) as client:
+        mlflow = FakeMlflow(loopback)
+        client.put("/v1/trackers/mlflow", json={"url": mlflow.url}).raise_for_status()
+        for number in range(4):
+            prereg_id = draft(client, small_plan(N))  # type: ignore[arg-type]
+            opening = f"<!-- forelock {prereg_id} -->"
+            mlflow.add(f"r{number}", tags={"mlflow.note.content": opening * (2**20 // len(opening))})
+            body = {"acknowledge": "all", "mlflow_run": f"r{number}"}
+            headers = idempotent(**{"If-Match": "*"})
+            client.post(
+                f"/v1/preregistrations/{prereg_id}/lock", json=body, headers=headers
+            ).raise_for_status()
+            for arm, value in (("A", 0), ("B", 1)):
+                post(client, prereg_id, arm, items(N), [value] * N)  # type: ignore[arg-type]
+        until = time.monotonic() + SECONDS
+        while len(loopback.requests) < 5 and time.monotonic() < until:  # four locks, and a verdict
+            time.sleep(0.05)
+        _begun()
+        time.sleep(max(0.0, until - time.monotonic()))
+
+
+def uploads(url: str, key: str) -> None:
+    """Archives of half a megabyte that hold a hundred of brackets."""
+    body = io.BytesIO()
+    with zipfile.ZipFile(body, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(1):
+            archive.writestr(f"samples_{number}.jsonl", b"[" + b"[]," * (35 * 2**20) + b"1]")
+    sent = body.getvalue()
+
+    def upload() -> None:
+        until = time.monotonic() + SECONDS
+        with client_of(url, key) as client:
+            while time.monotonic() < until:
+                with contextlib.suppress(httpx.HTTPError):
+                    client.post("/v1/imports/check?format=lm_eval", content=sent, headers=_FILE)
+
+    with ThreadPoolExecutor(UPLOADS) as threads:
+        running = [threads.submit(upload) for _ in range(UPLOADS)]
+        time.sleep(1)
+        _begun()
+        for each in running:
+            each.result()
+
+
+def pipelining(url: str, _key: str) -> None:
+    """Connections without a key that send requests without end and read no answer."""
+    parts = urlsplit(url)
+    many = b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n" * 6000
+    opened: list[socket.socket | None] = [None] * CONNECTIONS
+    until, said = time.monotonic() + SECONDS, False
+    while time.monotonic() < until:
+        for place, connection in enumerate(opened):
+            try:
+                if connection is None:
+                    connection = opened[place] = socket.create_connection(
+                        (str(parts.hostname), parts.port or 80)
+                    )
+                    connection.setblocking(False)
+                connection.send(many)
+            except BlockingIOError:
+                pass
+            except OSError:
+                if connection is not None:
+                    connection.close()
+                opened[place] = None
+        if not said:
+            _begun()
+            said = True
+        time.sleep(0.01)
+
+
+_FILE = {"Content-Type": "application/octet-stream"}
+ATTACKS: dict[str, Callable[[str, str], Any]] = {each.__name__: each for each in (marks, uploads, pipelining)}
+
+
+def main(arguments: list[str]) -> None:
+    """Attack, or print what every attack did to another project."""
+    if arguments:
+        name, url, key = arguments
+        ATTACKS[name](url, key)
+        return
+    from benchmarks.servers import service
+
+    with tempfile.TemporaryDirectory(prefix="fltenants") as directory:
+        data = Path(directory)
+        with service(settings=ALLOWED, data=data) as served:
+            for name in ATTACKS:
+                sys.stdout.write(f"{measured(served, data, name)}\n")
+                sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
