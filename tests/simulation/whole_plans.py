@@ -36,7 +36,13 @@ EXACT = {"id": "m", "test": "mcnemar", "version": 1, "parameters": {"method": "e
 FLIPS = {"id": "f", "test": "clustered-mcnemar", "version": 1, "parameters": {"method": "sign_flip"}}
 CR2 = {"id": "c", "test": "clustered-mcnemar", "version": 1, "parameters": {"method": "cr2_t"}}
 BOOT = {"id": "b", "test": "cluster-bootstrap", "version": 1}
-TANGO = {"id": "e", "test": "equivalence", "version": 1, "parameters": {"margin": {"value": 3, "unit": "pp"}}}
+TANGO = {
+    "id": "e",
+    "test": "equivalence",
+    "version": 1,
+    "parameters": {"margin": {"value": 3, "unit": "pp"}},
+    "margin_reason": "as in the pilot",
+}
 T_TEST = {"id": "t", "test": "t-test", "version": 1, "parameters": {"method": "paired"}}
 ITEM_RULE = "delta >= 2 pp and m.p_value < 0.05"
 

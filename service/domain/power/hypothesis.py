@@ -27,6 +27,7 @@ from service.domain.power.records import PowerAt
 from service.domain.power.search import MOST_ITEMS, Budget
 from service.domain.power.shapes import ShapeName, every_shape
 from service.domain.power.worlds import KNOWN, LEAST_GAP, Corner, Worlds
+from service.domain.rules.claims.margins import fallback_is_wider
 from service.domain.rules.rule import All, FieldName, Is, Not, Rule
 from service.domain.rules.settings import Setting
 from service.domain.verdicts.family import members, places
@@ -313,6 +314,8 @@ class HypothesisPower:
         """The rule is false, and the equivalence test finds equivalence."""
         name, rule = self.setting.hypothesis.equivalence, self.setting.rule
         if name is None or rule is None or name not in self.setting.uses:
+            return None
+        if fallback_is_wider(self.plan, self.setting.hypothesis):
             return None
         shown = Is(field=FieldName(test=name, path=("equivalent",)), value=True)
         return self._exact(All(parts=(Not(part=rule), shown)))

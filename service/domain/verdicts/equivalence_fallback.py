@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from service.domain.plans.plan import Hypothesis, Plan
-from service.domain.rules.claims.margins import explicit_margin, sesoi_of
+from service.domain.rules.claims.margins import fallback_is_wider
 from service.domain.rules.fields import analysis_of, observe
 from service.domain.verdicts.analyses import Analyses, JsonObject
 from service.domain.verdicts.family import Family, largest_tost_p
@@ -41,7 +41,8 @@ def equivalence_fallback(
     adjusted = None
     if corrected and p is not None and family.policy != "none":
         adjusted = family.adjust(hypothesis.id, p, family.policy, "equivalence")
-    reason = _wider(plan, hypothesis) or uncovered or (NO_P if corrected and p is None else None)
+    wider = WIDER if fallback_is_wider(plan, hypothesis) else None
+    reason = wider or uncovered or (NO_P if corrected and p is None else None)
     seen = observe(answer, ("equivalent",))
     found = seen.value if isinstance(seen.value, bool) else None
     return EquivalenceFallback(
@@ -57,14 +58,6 @@ def equivalence_fallback(
         way=way,
         answers={each: dict(answer) for each, answer in answers if each is not None},
     )
-
-
-def _wider(plan: Plan, hypothesis: Hypothesis) -> str | None:
-    """Why a margin of its own decides nothing; None where it does, or the SESOI stands in."""
-    use, sesoi = plan.test(hypothesis.equivalence or ""), sesoi_of(plan, hypothesis.endpoint)
-    if use is None or sesoi is None or use.margin_reason is not None:
-        return None
-    return WIDER if (explicit_margin(use) or sesoi) > sesoi else None
 
 
 def found_equivalent(fallback: EquivalenceFallback) -> bool:

@@ -319,11 +319,15 @@ def opposite(drawn: Drawn, verdict: HypothesisVerdict, delta: float) -> str | No
     """How the data show the opposite of an outcome that was claimed; None where they do not."""
     near, margin = 1e-9, margin_of(drawn, verdict.outcome)
     both = verdict.outcome == "equivalent"
+    # an equivalence test beside the rule speaks of the means, and its sentence says so: ranks are no opposite of that
+    means_alone = both and drawn.claim != "equivalence"
     intervals = []
     for name, answer in verdict.analyses.items():
         plan_test = next(each for each in drawn.changes["tests"] if each["id"] == name)
         analysis = answer.get("analysis")
         ci = analysis.get("ci") if isinstance(analysis, dict) else None
+        if means_alone and plan_test["test"] in ("wilcoxon", "mann-whitney", "quantile-difference"):
+            continue
         if (
             isinstance(ci, dict)
             and "endpoint" not in plan_test

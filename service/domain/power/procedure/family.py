@@ -18,6 +18,7 @@ from service.domain.power.enumerated.truth_sets import Sets
 from service.domain.power.procedure.data import Side
 from service.domain.power.procedure.evidence import Bools, Evidence, Fallback, Floats, alpha_of
 from service.domain.power.procedure.fields import clause_truths
+from service.domain.rules.claims.margins import fallback_is_wider
 from service.domain.rules.rule import Clause, Comparison
 from service.domain.rules.settings import Setting
 from service.domain.verdicts.family import (
@@ -44,6 +45,8 @@ class Shares:
     steps: tuple[Fraction, ...]
     fallbacks: Mapping[str, Fallback | None]
     two_places: frozenset[str]
+    wider: frozenset[str]
+    """Whose equivalence test decides nothing, its margin being wider than the SESOI without a reason."""
     data: Ints
     """Which data each hypothesis sees, (m,): under `max_t` the same are alike, and others independent."""
 
@@ -63,7 +66,8 @@ class Shares:
             if column is not None:
                 p[:, at] = np.where(np.isnan(column), 1.0, column)
         shown = {each.hypothesis.id: evidence[each.hypothesis.id].fallback(steps) for each in chosen}
-        return cls(policy, names, p, steps, shown, two_places(plan), _data(plan, names))
+        wider = frozenset(each.hypothesis.id for each in chosen if fallback_is_wider(plan, each.hypothesis))
+        return cls(policy, names, p, steps, shown, two_places(plan), wider, _data(plan, names))
 
     def truths(self, name: str, clause: Clause, evidence: Evidence, side: Side) -> Sets | None:
         """A clause's truth, on the adjusted p where the policy adjusts it."""
@@ -98,6 +102,8 @@ class Shares:
 
     def equivalent(self, name: str) -> Bools | None:
         """Whether the fallback may say `equivalent` where the rule is false; None where it may not."""
+        if name in self.wider:
+            return None
         own, shared = self.fallbacks.get(name), len(self.names) + len(self.two_places)
         if own is None or name not in self.names or shared == 1:
             return None if own is None else own.holds

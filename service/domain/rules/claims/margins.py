@@ -76,6 +76,14 @@ def sesoi_of(plan: Plan, endpoint_id: str) -> Fraction | None:
     return None if sesoi is None else sesoi.exact()
 
 
+def fallback_is_wider(plan: Plan, hypothesis: Hypothesis) -> bool:
+    """True where the equivalence test beside the rule has a wider margin than the SESOI, without a reason."""
+    use, sesoi = plan.test(hypothesis.equivalence or ""), sesoi_of(plan, hypothesis.endpoint)
+    if use is None or sesoi is None or use.margin_reason is not None:
+        return False
+    return (explicit_margin(use) or sesoi) > sesoi
+
+
 def stated_number(
     hypothesis: Hypothesis, endpoint: Endpoint | None, sesoi: Fraction | None
 ) -> Fraction | None:

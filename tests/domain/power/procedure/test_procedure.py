@@ -20,6 +20,7 @@ TANGO = {
     "test": "equivalence",
     "version": 1,
     "parameters": {"margin": {"value": 12, "unit": "pp"}},
+    "margin_reason": "few items",
 }
 FLIP = {"id": "f", "test": "clustered-mcnemar", "version": 1, "parameters": {"method": "sign_flip"}}
 CR2 = {"id": "c", "test": "clustered-mcnemar", "version": 1, "parameters": {"method": "cr2_t"}}
@@ -27,7 +28,7 @@ BOOT = {"id": "b", "test": "paired-bootstrap", "version": 1, "parameters": {"alt
 TANGO_2 = TANGO | {"parameters": {"margin": {"value": 6, "unit": "pp"}}}
 CLUSTER_TOST = {
     "id": "x", "test": "equivalence", "version": 1,
-    "parameters": {"method": "t", "margin": {"value": 12, "unit": "pp"}},
+    "parameters": {"method": "t", "margin": {"value": 12, "unit": "pp"}}, "margin_reason": "few items",
 }  # fmt: skip
 CLUSTER_BOOT = {
     "id": "b", "test": "cluster-bootstrap", "version": 1, "parameters": {"estimand": "cluster_weighted"}
@@ -89,6 +90,9 @@ CASES = {
     "two clauses on p": many("m.p_value < 0.05 and b.p_value < 0.03", [MCNEMAR, BOOT]),
     "clusters": many("f.p_value < 0.2 and c.ci excludes 0 and delta > 0", [FLIP, CR2], clusters=9),
     "a fallback": many("m.p_value < 0.05", [MCNEMAR, TANGO], policy="none", equivalence="e"),
+    "a wider fallback": many(
+        "m.p_value < 0.05", [MCNEMAR, TANGO | {"margin_reason": None}], policy="none", equivalence="e"
+    ),
     "pairs left out": many("m.p_value < 0.05 and delta > 0", [MCNEMAR], missing="exclude_pair"),
     "clusters with pairs left out": many("c.p_value < 0.1", [CR2], clusters=8, missing="exclude_pair"),
     "the worst case": many("m.p_value < 0.2 and delta > 0", [MCNEMAR], missing="worst_case"),
