@@ -129,6 +129,7 @@ def _least_p(extent: Extent, parameter: shows.Parameter) -> Least | None:
         shows=SHOWS,
         least_p=_least_p,
         takes_range=lambda _parameter: True,
+        keeps_level=lambda _parameter: True,
     ),
     serves=frozenset({"bounded"}),
 )

@@ -343,6 +343,7 @@ SHOWS: shows.Shows = {
         ),
         pairs=lambda parameter: parameter("design") != "independent",
         takes_range=lambda parameter: parameter("method") == "bounded",
+        keeps_level=lambda parameter: parameter("method") == "bounded",
         purpose="equivalence",
     ),
     blocks=BLOCKS,

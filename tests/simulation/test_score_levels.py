@@ -171,10 +171,12 @@ def realised(
     rng, n = np.random.default_rng(seed), changes["populations.0.n"]
     span = 1.0 if "endpoints.0.bounds" in changes else None
     free = {key: value for key, value in changes.items() if key != "endpoints.0.bounds"}
+    # What items differ by in either arm is the shape's own: of the data drawn it would shrink with the losses not seen.
+    items = 0.5 * placed(name, sd, truth, span, effect_of(changes))[0]
     held = 0
     for _ in range(sets):
         d = differences(rng, name, sd, truth, span, n, effect_of(changes))
-        before = rng.standard_normal(n) * d.std() * 0.5 if not paired(changes) else np.zeros(n)
+        before = rng.standard_normal(n) * items if not paired(changes) else np.zeros(n)
         arms = sample.outcomes(before, before + d)
         held += sample.verdict_of(free, arms).hypotheses[0].rule_holds is True
     return held / sets

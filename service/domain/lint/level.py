@@ -18,6 +18,7 @@ from service.domain.rules.feeding import parameter
 from service.domain.rules.rule import Clause, Comparison
 from service.domain.rules.settings import Setting
 from service.domain.verdicts.family import asks_small_p, members, p_clauses
+from service.stats.shared import registry
 from service.stats.shared.shows import PValue, by_alpha
 
 
@@ -29,7 +30,8 @@ def level_findings(
     for setting in looked_up:
         level = found[setting.hypothesis.id]
         if level.level is not None and exceeds(level.level, level.standard_error, limit_of(level.alpha)):
-            yield warning("LEVEL_EXCEEDED", f"{setting.path}.rule", _exceeded(level, level.level))
+            said = _exceeded(level, level.level, _way_out(setting, level))
+            yield warning("LEVEL_EXCEEDED", f"{setting.path}.rule", said)
         elif (unknown := _not_told(level)) is not None:
             above = [
                 warning(
@@ -76,7 +78,21 @@ def _unknown(why: str) -> str:
     )
 
 
-def _exceeded(level: RuleLevel, chance: float) -> str:
+def _way_out(setting: Setting, level: RuleLevel) -> str:
+    """What to do about a level that is too large, which an acknowledgement alone does not mend."""
+    if level.world is None:
+        return "Ask a stricter threshold, a one-sided test of the claim or an interval that keeps its level"
+    clustered = setting.population is not None and setting.population.clusters is not None
+    if setting.endpoint is not None and setting.endpoint.bounds is not None and not clustered:
+        keeps = registry.serving("bounded").name
+        return f"The interval of `{keeps}` keeps its level whatever scores within bounds are like: ask it"
+    return (
+        "More items bring tests of means nearer to it, and no number of them does for medians and ranks. Ask a "
+        "stricter threshold or plan more"
+    )
+
+
+def _exceeded(level: RuleLevel, chance: float, way_out: str) -> str:
     if level.ratio is not None:
         return (
             f"where '{level.endpoint}' is {level.ratio:g} times as much, so that what the rule asks there only just "
@@ -99,12 +115,6 @@ def _exceeded(level: RuleLevel, chance: float) -> str:
         if normal is None or level.world == "normal"
         else f" With normal differences it is about {normal:.2g}."
     )
-    way_out = "Ask a stricter threshold, a one-sided test of the claim or an interval that keeps its level"
-    if level.world is not None:
-        way_out = (
-            "More items bring tests of means nearer to it, and no number of them does for medians and ranks. Ask a "
-            "stricter threshold or plan more"
-        )
     return (
         f"where the claim is false the rule holds with a chance of up to {chance:.2g}{error}, above {_limit(level)}: "
         f"at {at}, {where}{clusters}{world}.{beside} {way_out}, or acknowledge it"

@@ -19,6 +19,7 @@ from service.domain.power.enumerated.region import Region
 from service.domain.power.enumerated.rule import EnumeratedRule
 from service.domain.power.hypothesis_numbers import NOT_READY, ready, worked_out
 from service.domain.power.least_p import size_of
+from service.domain.power.level_bound import bounded_level
 from service.domain.power.level_records import RuleLevel
 from service.domain.power.search import MOST_ITEMS
 from service.domain.power.shapes import shape_of_pilot
@@ -97,7 +98,8 @@ def _level(
         return sequential_level(base, plan, facts, setting, truths, shapes)
     if endpoint.collapsed_kind == "binary" and population.clusters is None:
         return _exact(base, EnumeratedRule(setting, sesoi), size.n, truths)
-    return fixed_level(base, setting, sesoi, size, facts.get(population.id), truths, shapes)
+    level = fixed_level(base, setting, sesoi, size, facts.get(population.id), truths, shapes)
+    return level if level.level is not None else bounded_level(base, plan, setting, truths) or level
 
 
 def _of_several(

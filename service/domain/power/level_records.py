@@ -42,7 +42,9 @@ class RuleLevel(Record):
     )
     alpha: float = Field(0.05, description="What the rule's tests and intervals are set to.")
     standard_error: float | None = Field(None, description="Monte-Carlo standard error; null when computed.")
-    method: Literal["exact", "simulated"] | None = None
+    method: Literal["exact", "simulated", "bound"] | None = Field(
+        None, description="`bound`: the error of a test that keeps its level whatever the scores are like."
+    )
     reason: str | None = Field(None, description="Why the level is null.")
     truth: float | None = Field(
         None, description="True difference at which it is reached: a proportion, or score units."

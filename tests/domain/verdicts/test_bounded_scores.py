@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from service.domain.lint.lint import lint
+from service.domain.power.level import level_of
+from service.domain.rules.settings import settings
 from tests.domain import sample
 
 SCORES = {
@@ -65,3 +68,59 @@ def test_a_plan_without_bounds_is_told_to_declare_them(test):
     assert "declare them as its `bounds`" in told[0].message
     assert "BOUNDS" not in [code for code, _ in sample.codes(plan(test))]
     assert "TEST_PARAMETERS" not in [code for code, _ in sample.codes(plan(test))]
+
+
+def said_of_levels(changes):
+    made = sample.plan(changes)
+    facts = {name: each.facts() for name, each in sample.manifests(made).items()}
+    return {each.code: each.message for each in lint(made, facts) if each.code.startswith("LEVEL")}
+
+
+def level(changes):
+    made = sample.plan(changes)
+    (setting,) = settings(made)
+    return level_of(made, {}, setting)
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_a_rule_by_such_a_test_keeps_its_level_whatever_the_scores_are_like(test):
+    told = level(plan(test))
+    assert (told.level, told.method, told.truth) == (pytest.approx(told.alpha), "bound", -0.2)
+    assert said_of_levels(plan(test)) == {}
+
+
+def test_what_else_the_rule_asks_makes_it_no_likelier_and_another_way_to_hold_leaves_it_unknown():
+    both = plan("bounded-difference", **{"hypotheses.0.rule": "b.ci.low > -0.2 and delta > -0.1"})
+    assert level(both).level == pytest.approx(0.025)
+    either = plan("bounded-difference", **{"hypotheses.0.rule": "b.ci.low > -0.2 or delta > 0.1"})
+    assert level(either).level is None
+    # below a limit that is not the margin the interval may lie where the claim is false
+    short = plan("bounded-difference", **{"hypotheses.0.rule": "b.ci.low > -0.5"})
+    assert level(short).level is None
+
+
+def test_a_two_sided_p_counts_the_side_that_the_rule_keeps():
+    superiority = {
+        "hypotheses.0.claim": "superiority",
+        "hypotheses.0.statement": "C2 is better than C1",
+        "hypotheses.0.rule": "delta > 0 and b.p_value < 0.05",
+    }
+    told = level(plan("bounded-difference", **superiority))
+    assert (told.level, told.method, told.truth) == (pytest.approx(0.025), "bound", 0.0)
+
+
+def test_nothing_is_said_of_clusters_for_which_nothing_is_proven():
+    clusters = {"populations.0.clusters": {"key": "c", "n": 50}, "populations.0.independence": None}
+    assert level(plan("bounded-difference", **clusters)).method != "bound"
+
+
+def test_where_t_errs_too_often_the_test_that_does_not_is_named_and_helps():
+    by_t = plan(
+        "bounded-difference", **{"tests.0.test": "t-test", "tests.0.parameters": {"method": "paired"}}
+    )
+    few = {"populations.0.n": 30}
+    assert "`bounded-difference`" in said_of_levels({**by_t, **few})["LEVEL_EXCEEDED"]
+    assert said_of_levels({**plan("bounded-difference"), **few}) == {}
+    # without bounds, or in clusters, it would be no way out
+    without = said_of_levels({**by_t, **few, "endpoints.0.bounds": None})
+    assert "bounded-difference" not in without["LEVEL_EXCEEDED"]

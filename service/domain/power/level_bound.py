@@ -1,0 +1,54 @@
+"""The level of a rule that asks a test whose error is known whatever the data are like: at most that error.
+
+Some tests keep their level at every n and of every shape (`PlanUse.keeps_level`). A rule can hold only where one of its
+states does, and a state of which such a test shows what is false comes about with at most the test's error: what else
+the state asks can make it rarer alone. So nothing has to be drawn, and nothing assumed of the scores.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from service.domain.plans.plan import Plan
+from service.domain.power.level_records import RuleLevel, exceeds, limit_of
+from service.domain.rules.claims.assertion import Facts, States, states
+from service.domain.rules.claims.clauses import Reader
+from service.domain.rules.feeding import parameter
+from service.domain.rules.rule import Clause
+from service.domain.rules.settings import Setting
+
+
+def bounded_level(
+    base: RuleLevel, plan: Plan, setting: Setting, truths: tuple[float, ...]
+) -> RuleLevel | None:
+    """The greatest bound over the true differences at which the claim only just fails.
+
+    None where it says less than the rule's alpha: the rule asks no such test, or has ways to hold without it.
+    """
+    clustered = setting.population is not None and setting.population.clusters is not None
+    if (
+        setting.rule is None or clustered
+    ):  # what clusters have in common is estimated: nothing is proven of it
+        return None
+    read = Reader.of(plan, setting)
+
+    def known(clause: Clause) -> States:
+        """What the clause says; what it shows only where its test keeps its level."""
+        use = setting.use_of(clause)
+        keeps = use is not None and use.test.plan is not None and use.test.plan.keeps_level
+        found = read(clause)
+        if use is not None and keeps and keeps(partial(parameter, use.use)):
+            return found
+        return tuple(replace(facts, shown=frozenset(), may=frozenset()) for facts in found)
+
+    ways = states(setting.rule, known)
+    level, truth = max((sum(_error(facts, truth) for facts in ways), truth) for truth in truths)
+    if exceeds(level, None, limit_of(base.alpha)):
+        return None
+    return base.model_copy(update={"level": level, "method": "bound", "truth": truth, "reason": None})
+
+
+def _error(facts: Facts, truth: float) -> float:
+    """The chance at most of a state at this true difference: the least error of what it shows and is false."""
+    return min((one.error for one in facts.shown if one.side * (truth - float(one.at)) <= 0), default=1.0)
