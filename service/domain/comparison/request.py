@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from service.domain.faults import Faults
+from service.stats.shared.columns import require_size
 from service.stats.shared.common import MAX_ITEMS, Finite, Margin, Request
 from service.stats.shared.score_range import RangeField
 
@@ -44,6 +46,7 @@ class ArmRows(Request):
                 message = f"has {len(column)} rows where item_ids has {len(self.item_ids)}"
                 faults.add(name, message, "send one entry per row in every column")
         faults.raise_if_any()
+        require_size(np.array([each for each in self.values if each is not None], dtype=np.float64), "values")
         return self
 
 

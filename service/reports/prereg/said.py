@@ -25,7 +25,7 @@ _MARKS = " \t.,:-=*`'<>≥≤±+/\\_~#&×()[]|"
 
 
 def fold(text: str) -> str:
-    """The text with full-width punctuation as in English, so that one pattern reads both; no longer than is looked at."""
+    """The text with full-width punctuation as in English, so that one pattern reads both; as much as is looked at."""
     return _folded(text)[:MAX_PROSE]
 
 
