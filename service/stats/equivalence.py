@@ -137,7 +137,9 @@ class EquivalenceRequest(PairsRequest):
         if self.method == "tango":
             _ = self.table
         if self.method == "bounded":
-            require_range(self.range, *self.arrays)
+            require_range(
+                self.range, *((np.array([0.0, 1.0]),) * 2 if self.baseline is None else self.arrays)
+            )
         elif self.range is not None:
             raise InvalidData.field(
                 "range", f"does not go with method '{self.method}'", "ask for method bounded"
@@ -424,6 +426,11 @@ def _by_bounds(request: EquivalenceRequest, margin: float) -> Evidence:
     codes = None if request.groups is None else request.groups.codes
     scale = UNIT if request.range is None else request.range
     bounded = Bounded(paired_differences(baseline, candidate), codes, scale.length)
+    if request.baseline is None:
+        table = request.table
+        concordant = table.n - table.n_discordant
+        repeats = np.array([table.only_baseline, concordant, table.only_candidate], dtype=np.float64)
+        bounded = Bounded(np.array([-1.0, 0.0, 1.0]), None, scale.length, repeats=repeats)
     low, high = bounded.ends(request.alpha)
     name = "gaffke" if codes is None else "furthest"
     taken = request.range is None and not request.binary

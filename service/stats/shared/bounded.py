@@ -43,6 +43,8 @@ class Bounded:
     codes: NDArray[np.int64] | None
     limit: float
     unseen: Unseen = "items"
+    repeats: Floats | None = None
+    """How many items each difference stands for (n,), without clusters; None: one."""
 
     def ends(self, alpha: float) -> tuple[float, float]:
         """Lower and upper bound of the mean difference, each at level `alpha`; within the limit."""
@@ -66,7 +68,7 @@ class Bounded:
     @property
     def delta(self) -> float:
         """The mean difference of items."""
-        return float(self.difference.mean())
+        return float(np.average(self.difference, weights=self.repeats))
 
     @cached_property
     def design_effect(self) -> float:
@@ -75,11 +77,11 @@ class Bounded:
 
     @cached_property
     def _above(self) -> _Side:
-        return _Side.of(self.difference, self.codes, self.limit, self.unseen)
+        return _Side.of(self.difference, self.repeats, self.codes, self.limit, self.unseen)
 
     @cached_property
     def _below(self) -> _Side:
-        return _Side.of(-self.difference, self.codes, self.limit, self.unseen)
+        return _Side.of(-self.difference, self.repeats, self.codes, self.limit, self.unseen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,10 +97,18 @@ class _Side:
     unseen: Unseen
 
     @classmethod
-    def of(cls, difference: Floats, codes: NDArray[np.int64] | None, limit: float, unseen: Unseen) -> _Side:
+    def of(
+        cls,
+        difference: Floats,
+        repeats: Floats | None,
+        codes: NDArray[np.int64] | None,
+        limit: float,
+        unseen: Unseen,
+    ) -> _Side:
         """Equal values together, and how many items count for one."""
-        values, repeats = np.unique(np.clip(difference, -limit, limit), return_counts=True)
-        counts = repeats.astype(np.float64)
+        values, place = np.unique(np.clip(difference, -limit, limit), return_inverse=True)
+        counts = np.bincount(place, repeats, len(values)).astype(np.float64)
+        values, counts = values[counts > 0], counts[counts > 0]
         if codes is None:
             return cls(values, counts, limit, None, RobustError(0.0, math.inf), 1.0, unseen)
         groups = cluster_sums(difference, codes)
