@@ -425,23 +425,15 @@ def _by_bounds(request: EquivalenceRequest, margin: float) -> Evidence:
     baseline, candidate = request.arrays
     codes = None if request.groups is None else request.groups.codes
     scale = UNIT if request.range is None else request.range
-    bounded = Bounded(paired_differences(baseline, candidate), codes, scale.length)
     if request.baseline is None:
-        table = request.table
-        concordant = table.n - table.n_discordant
-        repeats = np.array([table.only_baseline, concordant, table.only_candidate], dtype=np.float64)
-        bounded = Bounded(np.array([-1.0, 0.0, 1.0]), None, scale.length, repeats=repeats)
+        bounded = Bounded.of_counts(request.table, scale.length)
+    else:
+        bounded = Bounded(paired_differences(baseline, candidate), codes, scale.length)
     low, high = bounded.ends(request.alpha)
     name = "gaffke" if codes is None else "furthest"
     taken = request.range is None and not request.binary
-    return Evidence(
-        name,
-        low,
-        high,
-        bounded.p_above(-margin),
-        bounded.p_below(margin),
-        warnings=(RANGE_TAKEN(),) if taken else (),
-    )
+    tails = bounded.p_above(-margin), bounded.p_below(margin)
+    return Evidence(name, low, high, *tails, warnings=(RANGE_TAKEN(),) if taken else ())
 
 
 def _by_bootstrap(request: EquivalenceRequest, margin: float, drawn: Drawn) -> Evidence:

@@ -130,7 +130,8 @@ def _one(found: Comparison, more: More) -> str:
         if more.assuming == "no_difference"
         else f"the true difference is the observed {_show(found, more.truth)}"
     )
-    count, power = f"{_rounded(more.more)} more {found.unit}", level_text(more.power)
+    unit = found.unit.removesuffix("s") if more.more == 1 else found.unit
+    count, power = f"{_rounded(more.more)} more {unit}", level_text(more.power)
     return f"About {count} would {_CLAIMS[more.claim]} with {power} power if {truth} (no promise)."
 
 

@@ -25,6 +25,7 @@ from service.kernels.clusters import largest as largest_size
 from service.kernels.flip_interval import MOST_CLUSTERS, flip_interval, flip_tail
 from service.kernels.many_flips import low_of_many, tail_of_many
 from service.kernels.t_distribution import t_quantile, t_tail
+from service.stats.shared.pairs import PairedCounts
 
 Floats = NDArray[np.float64]
 Unseen = Literal["items", "clusters"]
@@ -45,6 +46,13 @@ class Bounded:
     unseen: Unseen = "items"
     repeats: Floats | None = None
     """How many items each difference stands for (n,), without clusters; None: one."""
+
+    @classmethod
+    def of_counts(cls, table: PairedCounts, limit: float) -> Bounded:
+        """Of the fourfold table of binary pairs."""
+        alike = table.n - table.n_discordant
+        repeats = np.array([table.only_baseline, alike, table.only_candidate], dtype=np.float64)
+        return cls(np.array([-1.0, 0.0, 1.0]), None, limit, repeats=repeats)
 
     def ends(self, alpha: float) -> tuple[float, float]:
         """Lower and upper bound of the mean difference, each at level `alpha`; within the limit."""
