@@ -195,7 +195,7 @@ def bounded_difference(request: BoundedDifferenceRequest) -> BoundedDifferenceAn
         warnings=_warnings(request, clusters),
         sentence=(
             f"The candidate differs from the baseline by {amount(delta, binary=binary)} "
-            f"({level_text(request.level)} interval {amount(low, binary=binary)} to {amount(high, binary=binary)} for "
+            f"({level_text(request.level)} CI {amount(low, binary=binary)} to {amount(high, binary=binary)} for "
             f"scores from {request.scale.low:g} to {request.scale.high:g}, n = {n}"
             + ("" if clusters is None else f" in {clusters} clusters")
             + f"); {request.alternative}, "

@@ -137,7 +137,9 @@ class EquivalenceRequest(PairsRequest):
         if self.method == "tango":
             _ = self.table
         if self.method == "bounded":
-            require_range(self.range, *self.arrays)
+            require_range(
+                self.range, *((np.array([0.0, 1.0]),) * 2 if self.baseline is None else self.arrays)
+            )
         elif self.range is not None:
             raise InvalidData.field(
                 "range", f"does not go with method '{self.method}'", "ask for method bounded"
@@ -423,18 +425,15 @@ def _by_bounds(request: EquivalenceRequest, margin: float) -> Evidence:
     baseline, candidate = request.arrays
     codes = None if request.groups is None else request.groups.codes
     scale = UNIT if request.range is None else request.range
-    bounded = Bounded(paired_differences(baseline, candidate), codes, scale.length)
+    if request.baseline is None:
+        bounded = Bounded.of_counts(request.table, scale.length)
+    else:
+        bounded = Bounded(paired_differences(baseline, candidate), codes, scale.length)
     low, high = bounded.ends(request.alpha)
     name = "gaffke" if codes is None else "furthest"
     taken = request.range is None and not request.binary
-    return Evidence(
-        name,
-        low,
-        high,
-        bounded.p_above(-margin),
-        bounded.p_below(margin),
-        warnings=(RANGE_TAKEN(),) if taken else (),
-    )
+    tails = bounded.p_above(-margin), bounded.p_below(margin)
+    return Evidence(name, low, high, *tails, warnings=(RANGE_TAKEN(),) if taken else ())
 
 
 def _by_bootstrap(request: EquivalenceRequest, margin: float, drawn: Drawn) -> Evidence:

@@ -464,3 +464,17 @@ CASES = Cases(
     varied={"method": ["tango", "bootstrap_ci", "t"]},
     shown={"method": ["tango", "bootstrap_ci", "t", "bounded"]},
 )
+
+
+@pytest.mark.parametrize("cells", [(1, 0, 0, 0), (0, 0, 1, 0), (50, 2, 7, 41)])
+def test_bounded_answers_counts_as_it_answers_the_items(cells):
+    counts = dict(zip(("both_correct", "only_baseline", "only_candidate", "both_wrong"), cells, strict=True))
+    columns = {
+        "baseline": np.repeat([1.0, 1.0, 0.0, 0.0], cells).tolist(),
+        "candidate": np.repeat([1.0, 0.0, 1.0, 0.0], cells).tolist(),
+    }
+    asked = {"margin": {"value": 5, "unit": "pp"}, "method": "bounded"}
+    by_counts, by_items = (analyse("equivalence", {**data, **asked}) for data in (counts, columns))
+    assert by_counts.ci == by_items.ci
+    assert by_counts.p_value == by_items.p_value
+    assert by_counts.conclusion == by_items.conclusion

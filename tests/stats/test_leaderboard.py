@@ -460,3 +460,9 @@ CASES = Cases(
 
 def test_drawing_in_parts_changes_nothing():
     assert parts_agree(registry.find(NAME).request.model_validate(many(40, 3, n_resamples=1000)).units)
+
+
+def test_no_mean_is_minus_nothing():
+    """The sentence gave the best mean as "-0.0%" of errors, of which there were none."""
+    found = analyse(NAME, body([[0, 0, 0, 0], [0, 1, 0, 1]], better="lower"))
+    assert "the best mean (0.0%)" in found.sentence

@@ -28,10 +28,10 @@ ALTERNATIVES = st.sampled_from(["two-sided", "greater", "less"])
 
 
 COUNTS = ("mcnemar", "paired-difference")
-PAIRS = ("paired-bootstrap", "randomization", "clustered-mcnemar", "cluster-bootstrap")
+PAIRS = ("paired-bootstrap", "randomization", "clustered-mcnemar", "cluster-bootstrap", "bounded-difference")
 SCORES = (
     "wilcoxon", "t-test", "mann-whitney", "bootstrap-difference", "randomization", "paired-bootstrap",
-    "cluster-bootstrap",
+    "cluster-bootstrap", "bounded-difference",
 )  # fmt: skip
 """Tests whose sentences `check_tested` reads, by what they are asked."""
 
@@ -155,6 +155,8 @@ def check_columns(arms, asked, name):
             return
     if "bootstrap" in name and not np.isin(arms, (0, 1)).all():
         body["n_resamples"] = 200
+    if name == "bounded-difference":
+        body["range"] = {"low": min(0.0, float(np.min(arms))), "high": max(1.0, float(np.max(arms)))}
     found = analyse(name, body)
     if "undefined" not in found.sentence:
         check_tested(found.sentence, found, body)

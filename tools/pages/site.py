@@ -19,6 +19,7 @@ SHELVES: dict[str, tuple[str, ...]] = {
     ),
     "Reference": (
         "settings", "errors", "warnings", "reference/plan", "reference/files", "ingest", "performance", "simulations",
+        "rare-losses",
         "chaos", "soak", "map",
     ),
 }  # fmt: skip

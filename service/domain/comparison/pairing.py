@@ -14,6 +14,7 @@ from service.domain.comparison.records import Unpaired
 from service.domain.comparison.request import ArmRows, ComparisonRequest
 from service.domain.faults import Faults
 from service.errors import InvalidData
+from service.stats.shared.score_range import ScoreRange
 
 Floats = NDArray[np.float64]
 SHOWN = 5
@@ -97,6 +98,23 @@ class Everything:
         values = {value for arm in self.arms for of_item in arm.values.values() for value in of_item}
         return (0.0, 1.0) if values <= {0.0, 1.0} else (min(values), max(values))
 
+    def require_zero_worst(self, declared: ScoreRange | None) -> None:
+        """Refuse to count what is missing as 0 where 0 is no score there can be, or scores can be worse.
+
+        Raises:
+            InvalidData: some result is missing, and 0 would not speak against the arm that lacks it.
+        """
+        if all(len(arm.values.get(each, ())) >= arm.runs for arm in self.arms for each in self.item_ids):
+            return
+        least = self.outcomes[0] if declared is None else declared.low
+        if least < 0 or (declared is not None and least > 0):
+            what = "is better than the worst score" if least < 0 else "is no score there can be"
+            raise InvalidData.field(
+                "missing",
+                f"counts what has no result as 0, which {what}: scores begin at {least:.10g}",
+                "leave such items out (exclude_pair), or send the score of a failure as their value",
+            )
+
     def pairs(self, item_ids: Sequence[str], *, fail: bool) -> Pairs:
         """Of these items; an arm that has no result of one has 0.
 
@@ -145,7 +163,7 @@ def pair(request: ComparisonRequest) -> tuple[Pairs, Unpaired, Everything]:
 
     Raises:
         InvalidData: an item twice in an arm (or twice in a run of it), an item in two clusters or slices, or only
-            some items with a cluster.
+            some items with a cluster; or what is missing counts as 0 and scores can be worse.
     """
     faults = Faults()
     before = _by_item(request.baseline, "baseline", faults)
@@ -155,6 +173,8 @@ def pair(request: ComparisonRequest) -> tuple[Pairs, Unpaired, Everything]:
     faults.raise_if_any()
     everything = Everything(every, (before, after), labels["clusters"], labels["slices"])
     fail = request.missing == "fail"
+    if fail:
+        everything.require_zero_worst(request.range)
     pairs = everything.pairs(every if fail else everything.paired, fail=fail)
     kept = set(everything.paired)
     lone = [

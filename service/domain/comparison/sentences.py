@@ -41,10 +41,10 @@ def next_step(found: Comparison) -> str:
     if found.outcome == "no_worse":
         return f"Ship it if a loss within the margin is acceptable; {lock}."
     if "outcome" in found.reasons:
-        return (
-            "Run what has no result, or give both files the same items if the rest was never meant to be run; "
-            "--missing fail counts what is missing as 0."
+        run = (
+            "Run what has no result, or give both files the same items if the rest was never meant to be run"
         )
+        return f"{run}; --missing fail counts what is missing as 0." if _fails_as_0(found) else f"{run}."
     if found.outcome == "worse":
         return "Keep the baseline; look at the items that only the baseline has right."
     if found.ci.low is None:
@@ -58,6 +58,13 @@ def next_step(found: Comparison) -> str:
         "State a margin that you could live with before the next run, and plan its size (forelock resolve); this "
         "answer stays as it is."
     )
+
+
+def _fails_as_0(found: Comparison) -> bool:
+    """Whether 0 is a score there can be, and none is worse."""
+    if found.scale is None:
+        return False
+    return found.scale.low == 0 or (found.scale.source == "observed" and found.scale.low > 0)
 
 
 def _lost(found: Comparison) -> str:
@@ -123,7 +130,8 @@ def _one(found: Comparison, more: More) -> str:
         if more.assuming == "no_difference"
         else f"the true difference is the observed {_show(found, more.truth)}"
     )
-    count, power = f"{_rounded(more.more)} more {found.unit}", level_text(more.power)
+    unit = found.unit.removesuffix("s") if more.more == 1 else found.unit
+    count, power = f"{_rounded(more.more)} more {unit}", level_text(more.power)
     return f"About {count} would {_CLAIMS[more.claim]} with {power} power if {truth} (no promise)."
 
 

@@ -25,6 +25,7 @@ from service.kernels.clusters import largest as largest_size
 from service.kernels.flip_interval import MOST_CLUSTERS, flip_interval, flip_tail
 from service.kernels.many_flips import low_of_many, tail_of_many
 from service.kernels.t_distribution import t_quantile, t_tail
+from service.stats.shared.pairs import PairedCounts
 
 Floats = NDArray[np.float64]
 Unseen = Literal["items", "clusters"]
@@ -43,6 +44,15 @@ class Bounded:
     codes: NDArray[np.int64] | None
     limit: float
     unseen: Unseen = "items"
+    repeats: Floats | None = None
+    """How many items each difference stands for (n,), without clusters; None: one."""
+
+    @classmethod
+    def of_counts(cls, table: PairedCounts, limit: float) -> Bounded:
+        """Of the fourfold table of binary pairs."""
+        alike = table.n - table.n_discordant
+        repeats = np.array([table.only_baseline, alike, table.only_candidate], dtype=np.float64)
+        return cls(np.array([-1.0, 0.0, 1.0]), None, limit, repeats=repeats)
 
     def ends(self, alpha: float) -> tuple[float, float]:
         """Lower and upper bound of the mean difference, each at level `alpha`; within the limit."""
@@ -66,7 +76,7 @@ class Bounded:
     @property
     def delta(self) -> float:
         """The mean difference of items."""
-        return float(self.difference.mean())
+        return float(np.average(self.difference, weights=self.repeats))
 
     @cached_property
     def design_effect(self) -> float:
@@ -75,11 +85,11 @@ class Bounded:
 
     @cached_property
     def _above(self) -> _Side:
-        return _Side.of(self.difference, self.codes, self.limit, self.unseen)
+        return _Side.of(self.difference, self.repeats, self.codes, self.limit, self.unseen)
 
     @cached_property
     def _below(self) -> _Side:
-        return _Side.of(-self.difference, self.codes, self.limit, self.unseen)
+        return _Side.of(-self.difference, self.repeats, self.codes, self.limit, self.unseen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,10 +105,18 @@ class _Side:
     unseen: Unseen
 
     @classmethod
-    def of(cls, difference: Floats, codes: NDArray[np.int64] | None, limit: float, unseen: Unseen) -> _Side:
+    def of(
+        cls,
+        difference: Floats,
+        repeats: Floats | None,
+        codes: NDArray[np.int64] | None,
+        limit: float,
+        unseen: Unseen,
+    ) -> _Side:
         """Equal values together, and how many items count for one."""
-        values, repeats = np.unique(np.clip(difference, -limit, limit), return_counts=True)
-        counts = repeats.astype(np.float64)
+        values, place = np.unique(np.clip(difference, -limit, limit), return_inverse=True)
+        counts = np.bincount(place, repeats, len(values)).astype(np.float64)
+        values, counts = values[counts > 0], counts[counts > 0]
         if codes is None:
             return cls(values, counts, limit, None, RobustError(0.0, math.inf), 1.0, unseen)
         groups = cluster_sums(difference, codes)

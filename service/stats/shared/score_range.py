@@ -14,6 +14,9 @@ from service.stats.shared.warnings import define
 
 Floats = NDArray[np.float64]
 
+MOST_LENGTH = 1e150
+"""Above which squares of differences are no finite numbers."""
+
 RANGE_TAKEN = define(
     "RANGE_TAKEN",
     "info",
@@ -30,7 +33,11 @@ class ScoreRange(Request):
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
-        if not self.low < self.high or self.length > 1e150:
+        if self.length > MOST_LENGTH:
+            raise InvalidData.field(
+                "high", f"is more than {MOST_LENGTH:g} above low", "send scores in a larger unit"
+            )
+        if not self.low < self.high:
             raise InvalidData.field(
                 "high", "is not above low", "send the least score as low, the greatest as high"
             )

@@ -163,7 +163,7 @@ class Standings:
             ranked.append(
                 RankedArm(
                     name=self.names[arm],
-                    mean=float(means[arm]) * self.size * self.sign,
+                    mean=float(means[arm]) * self.size * self.sign + 0.0,  # no -0
                     rank=1 + int(np.count_nonzero(means > means[arm])),
                     rank_low=1 + better,
                     rank_high=k - int(ahead[row].sum()),

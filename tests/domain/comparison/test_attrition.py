@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from forelock.gate_text import exit_code, gate_text
 from service.domain.comparison.compare import compare
 from service.domain.comparison.request import ComparisonRequest
+from service.errors import InvalidData
 from tests.domain.comparison.claims import check
 from tests.domain.comparison.worlds import ARMS, body
 
@@ -158,3 +159,29 @@ def test_scores_are_filled_with_the_outcomes_there_are():
     (warning,) = [each for each in answered(body(before, after)).warnings if each.code == "MISSING_RESULTS"]
     # 8 of 40: the candidate's at the least outcome there is, 1, where the baseline has 5
     assert f"would be {(1 + 1 + 0.5 - 4 + 0) / 5:+.4g}" in warning.message
+
+
+@pytest.mark.parametrize(
+    ("better", "declared", "why"),
+    [
+        (-6.0, None, "better than the worst score: scores begin at -7"),
+        (0.5, {"low": -1, "high": 1}, "better than the worst score: scores begin at -1"),
+        (5.0, {"low": 1, "high": 5}, "no score there can be: scores begin at 1"),
+    ],
+)
+def test_what_is_missing_counts_as_0_only_where_nothing_is_worse(better, declared, why):
+    """A candidate without 8 of 20 log likelihoods was "better", by zeros above every score there was."""
+    before = [-5.0, -6.0, -7.0, -5.0] * 5 if declared is None else [declared["high"] * 0.5 + 0.5] * 20
+    request = body(before, [better] * 12 + [None] * 8, **({} if declared is None else {"range": declared}))
+    with pytest.raises(InvalidData, match=why):
+        answered(request | {"missing": "fail"})
+    left_out = answered(request | {"missing": "exclude_pair"})
+    assert "--missing fail" not in left_out.next
+    complete = body(before, [better] * 20, **({} if declared is None else {"range": declared}))
+    assert answered(complete | {"missing": "fail"}).n == 20
+
+
+def test_scores_too_far_apart_are_called_so():
+    """Said "is not above low" of a range that was taken from the scores."""
+    with pytest.raises(InvalidData, match=r"is more than 1e\+150 above low"):
+        answered(body([0.0, 1e200, 3e200], [1e200, 2e200, 0.0]))

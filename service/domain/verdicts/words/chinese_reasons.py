@@ -207,6 +207,8 @@ _PARTS = {
     r"(\w+): holds several values per item, which are no independent items": r"`\1` 的每个题目有多个值,它们并非独立",
     r"(\w+): '(\w+)' is for outcomes 0 and 1": r"方法 `\2` 只用于 0 和 1 的结果",
     r"(\w+): 'exact' is for at most (\d+) .*": r"`exact` 最多只能用于 \2 个值",
+    r"range: is not declared, and scores lie outside 0 to 1": "没有声明分数的范围 `range`,而分数超出 0 到 1",
+    r"range: is (\S+) to (\S+), and (\w+) holds (\S+)": r"声明的范围是 \1 到 \2,而 `\3` 含有 \4",
     r"bound: is needed for scores": "分数需要给出界 `bound`",
     r"bound: is smaller than a difference sent": "`bound` 小于实际的差异",
     r"size_cap: is needed with clusters": "有聚类时需要给出 `size_cap`",
