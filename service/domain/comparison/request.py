@@ -46,7 +46,6 @@ class ArmRows(Request):
                 message = f"has {len(column)} rows where item_ids has {len(self.item_ids)}"
                 faults.add(name, message, "send one entry per row in every column")
         faults.raise_if_any()
-        require_size(np.array([each for each in self.values if each is not None], dtype=np.float64), "values")
         return self
 
 
@@ -74,3 +73,10 @@ class ComparisonRequest(Request):
     power: Annotated[float, Field(ge=0.5, le=0.999, allow_inf_nan=False)] = Field(
         0.8, description="What `more` plans for, a proportion."
     )
+
+    @model_validator(mode="after")
+    def _computable(self) -> Self:
+        for name, arm in (("baseline", self.baseline), ("candidate", self.candidate)):
+            known = np.array([value for value in arm.values if value is not None], dtype=np.float64)
+            require_size(known, f"{name}.values")
+        return self
