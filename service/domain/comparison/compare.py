@@ -13,6 +13,7 @@ from service.domain.comparison.records import Comparison, ScaleTaken
 from service.domain.comparison.request import ComparisonRequest
 from service.domain.comparison.scale import scale_of, scale_text
 from service.domain.comparison.sentences import STATUS, next_step, sentence
+from service.errors import InvalidData
 from service.stats.shared.common import Margin
 
 
@@ -95,7 +96,10 @@ def _in_points(pairs: Pairs, margin: Margin | None) -> bool:
 def _margin(margin: Margin | None, pairs: Pairs, *, points: bool) -> float | None:
     if margin is None:
         return None
-    return float(margin.exact() if not pairs.n else margin.for_endpoint(binary=points))
+    found = float(margin.exact() if not pairs.n else margin.for_endpoint(binary=points))
+    if found == 0:  # a hundredth of the least number that there is
+        raise InvalidData.field("margin", "is too small to be computed with", "send a larger one")
+    return found
 
 
 def _reasons(pairs: Pairs, found: Evidence, margin: float | None, scale: ScaleTaken | None) -> dict[str, str]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from service.domain.faults import Faults
+from service.stats.shared.columns import require_size
 from service.stats.shared.common import MAX_ITEMS, Finite, Margin, Request
 from service.stats.shared.score_range import RangeField
 
@@ -71,3 +73,10 @@ class ComparisonRequest(Request):
     power: Annotated[float, Field(ge=0.5, le=0.999, allow_inf_nan=False)] = Field(
         0.8, description="What `more` plans for, a proportion."
     )
+
+    @model_validator(mode="after")
+    def _computable(self) -> Self:
+        for name, arm in (("baseline", self.baseline), ("candidate", self.candidate)):
+            known = np.array([value for value in arm.values if value is not None], dtype=np.float64)
+            require_size(known, f"{name}.values")
+        return self

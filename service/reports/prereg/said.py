@@ -25,7 +25,12 @@ _MARKS = " \t.,:-=*`'<>≥≤±+/\\_~#&×()[]|"
 
 
 def fold(text: str) -> str:
-    """The text with full-width punctuation as in English, so that one pattern reads both."""
+    """The text with full-width punctuation as in English, so that one pattern reads both; as much as is looked at."""
+    return _folded(text)[:MAX_PROSE]
+
+
+def _folded(text: str) -> str:
+    """The same of what is looked at, which may become longer: a ligature may stand for eighteen letters."""
     folded = unicodedata.normalize("NFKC", text[:MAX_PROSE]).replace("−", "-").replace("–", "-")
     return " ".join(folded.replace("、", ",").split())
 
@@ -35,9 +40,10 @@ class Said:
 
     def __init__(self, text: str) -> None:
         self.raw = text
-        self._whole = fold(text)
+        whole = _folded(text)
+        self._whole = whole[:MAX_PROSE]
         self._taken = bytearray(len(self._whole))
-        self.beyond = len(text) > MAX_PROSE
+        self.beyond = len(text) > MAX_PROSE or len(whole) > MAX_PROSE
         self._start, self._end = 0, len(self._whole)
 
     @property

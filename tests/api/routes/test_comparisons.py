@@ -30,6 +30,8 @@ def test_the_service_answers_what_the_command_computes(client, path):
     ("path", "change", "named"),
     [
         ("/v1/compare", {"margin": {"value": 2, "unit": "score"}}, "margin"),
+        ("/v1/compare", {"margin": {"value": 5e-324, "unit": "pp"}}, "margin"),
+        ("/v1/compare", {"baseline": {"item_ids": ["a", "b"], "values": [1e308, 1e308]}}, "baseline.values"),
         ("/v1/compare", {"baseline": {"item_ids": ["a", "a"], "values": [1, 0]}}, "baseline.item_ids"),
         ("/v1/compare", {"candidate": {"item_ids": ["a"], "values": ["1"]}}, "candidate.values[0]"),
         ("/v1/resolution", {"clusters": ["a"]}, "clusters"),
