@@ -73,7 +73,7 @@ class Content:
         if not keep:
             self.pieces = []
         call = run(request, reader, self.limit, *arguments, body=pieces, seconds=READ_SECONDS)
-        del pieces
+        del pieces  # this frame lives on until the answer, and would hold the body as long
         try:
             return await call
         except CalculatorLost:

@@ -96,10 +96,10 @@ def _in_points(pairs: Pairs, margin: Margin | None) -> bool:
 def _margin(margin: Margin | None, pairs: Pairs, *, points: bool) -> float | None:
     if margin is None:
         return None
-    found = float(margin.exact() if not pairs.n else margin.for_endpoint(binary=points))
-    if found == 0:  # a hundredth of the least number that there is
+    size = float(margin.exact() if not pairs.n else margin.for_endpoint(binary=points))
+    if size == 0:  # a hundredth of the least number that there is
         raise InvalidData.field("margin", "is too small to be computed with", "send a larger one")
-    return found
+    return size
 
 
 def _reasons(pairs: Pairs, found: Evidence, margin: float | None, scale: ScaleTaken | None) -> dict[str, str]:

@@ -82,8 +82,7 @@ def _way_out(setting: Setting, level: RuleLevel) -> str:
     """What to do about a level that is too large, which an acknowledgement alone does not mend."""
     if level.world is None:
         return "Ask a stricter threshold, a one-sided test of the claim or an interval that keeps its level"
-    clustered = setting.population is not None and setting.population.clusters is not None
-    if setting.endpoint is not None and setting.endpoint.bounds is not None and not clustered:
+    if setting.endpoint is not None and setting.endpoint.bounds is not None and not setting.clustered:
         keeps = registry.serving("bounded").name
         return f"The interval of `{keeps}` keeps its level whatever scores within bounds are like: ask it"
     return (

@@ -130,10 +130,9 @@ def _apart(plan: Plan, setting: Setting) -> str | None:
         return "`max_t` goes by all the differences together, and this plan looks before the end: stop at 'fixed_n'"
     if setting.hypothesis.claim == "equivalence":
         return "`max_t` adjusts claims of a difference, and equivalence is none: leave the hypothesis out of the family"
-    clustered = setting.population is not None and setting.population.clusters is not None
     for name, use in member_uses(setting):
         if use is not None and not flips(use, setting):
-            units = "every cluster, and takes the clusters" if clustered else "every item"
+            units = "every cluster, and takes the clusters" if setting.clustered else "every item"
             return (
                 f"`max_t` goes by mean differences under random signs, and `{name}.p_value` does not: ask a test "
                 f"that gives a sign to {units} (by default these do: {', '.join(sign_tests())})"

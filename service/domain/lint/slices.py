@@ -78,8 +78,7 @@ def _unit(slices: Slices, setting: Setting) -> Iterator[Finding]:
 def _kind(setting: Setting) -> str:
     """How a slice is weighed: `score` for right or wrong on independent items."""
     binary = setting.endpoint is not None and setting.endpoint.collapsed_kind == "binary"
-    clustered = setting.population is not None and setting.population.clusters is not None
-    return "clusters" if clustered else "score" if binary else "items"
+    return "clusters" if setting.clustered else "score" if binary else "items"
 
 
 def _sizes(slices: Slices, setting: Setting, facts: ManifestFacts | None) -> Iterator[Finding]:

@@ -26,10 +26,8 @@ def bounded_level(
 
     None where it says less than the rule's alpha: the rule asks no such test, or has ways to hold without it.
     """
-    clustered = setting.population is not None and setting.population.clusters is not None
-    if (
-        setting.rule is None or clustered
-    ):  # what clusters have in common is estimated: nothing is proven of it
+    # What clusters have in common is estimated: nothing is proven of it.
+    if setting.rule is None or setting.clustered:
         return None
     read = Reader.of(plan, setting)
 
@@ -37,10 +35,10 @@ def bounded_level(
         """What the clause says; what it shows only where its test keeps its level."""
         use = setting.use_of(clause)
         keeps = use is not None and use.test.plan is not None and use.test.plan.keeps_level
-        found = read(clause)
+        facts_of_clause = read(clause)
         if use is not None and keeps and keeps(partial(parameter, use.use)):
-            return found
-        return tuple(replace(facts, shown=frozenset(), may=frozenset()) for facts in found)
+            return facts_of_clause
+        return tuple(replace(facts, shown=frozenset(), may=frozenset()) for facts in facts_of_clause)
 
     ways = states(setting.rule, known)
     level, truth = max((sum(_error(facts, truth) for facts in ways), truth) for truth in truths)

@@ -88,7 +88,7 @@ def fixed_level(
     shapes: Shapes = None,
 ) -> RuleLevel:
     """Of a rule that is read once, from all units."""
-    clustered = setting.population is not None and setting.population.clusters is not None
+    clustered = setting.clustered
     sizes = np.ones(size.n, dtype=np.int64)
     if clustered:
         g = size.n_clusters or 1

@@ -47,6 +47,11 @@ class Setting:
         return f"hypotheses[{self.index}]"
 
     @property
+    def clustered(self) -> bool:
+        """True where the population's items come in clusters."""
+        return self.population is not None and self.population.clusters is not None
+
+    @property
     def clauses(self) -> tuple[Clause, ...]:
         """The rule's clauses; none when it cannot be read."""
         return () if self.rule is None else clauses(self.rule)

@@ -135,8 +135,7 @@ def _why_apart(plan: Plan, family: list[Setting]) -> str | None:
 
 
 def _units(setting: Setting) -> Literal["items", "clusters"]:
-    clustered = setting.population is not None and setting.population.clusters is not None
-    return "clusters" if clustered else "items"
+    return "clusters" if setting.clustered else "items"
 
 
 def _apart(reason: str) -> JointFamily:
