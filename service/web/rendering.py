@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from service.api.http.shared import services
 from service.domain.access import Key, Scope
 from service.errors import ForelockError, Unauthorized
-from service.reports.chinese_findings import told
+from service.reports.findings import translate
 from service.reports.quoting import pieces
 from service.web.words.speech import COOKIE, LANGUAGES, Say, language_of, worded
 
@@ -83,7 +83,7 @@ def html(
     page = _TEMPLATES.get_template(template).render(
         say=Say(language),
         english=Markup(' lang="en"') if language != "en" else "",  # of what is said in English alone
-        finding=lambda code, message: told(code, message, language),
+        finding=lambda code, message: translate(code, message, language),
         places=[] if visitor is None else list(_places(visitor)),
         here=request.url.path,
         visitor=visitor,

@@ -219,7 +219,7 @@ def why_uncorrected(policy: MultiplicityPolicy, places: int) -> str | None:
     """Why a policy does not cover equivalence tests asked where rules are false; None where it does."""
     if policy == "none" or policy in CLOSED or places <= 1:
         return None
-    return f"the policy `{policy}` does not correct it; `holm` and `bonferroni` do"
+    return say("reasons.policy_does_not_correct", policy=policy)
 
 
 def largest_tost_p(answers: Iterable[JsonObject]) -> float | None:
