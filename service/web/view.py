@@ -20,7 +20,7 @@ from service.domain.verdicts.validity import Mark
 from service.domain.verdicts.words.chinese import sentence_zh
 from service.domain.verdicts.words.facts import interval_of
 from service.errors import ForelockError
-from service.store.preregistrations import Line as Listed
+from service.store.plans.preregistrations import Line as Listed
 from service.web.shown import (
     AnalysisView,
     ClauseView,

@@ -10,13 +10,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from service.actions import group_commit
-from service.actions.group_commit import Answer, Lane, Post, Posting, Waiting
-from service.actions.posting import BatchReceipt, Salts, Submission
-from service.actions.results import Prepared
+from service.actions.results import group_commit
+from service.actions.results.group_commit import Answer, Lane, Post, Posting, Waiting
+from service.actions.results.posting import BatchReceipt, Salts, Submission
+from service.actions.results.results import Prepared
 from service.domain.results.batches import PlacedBatch
 from service.errors import InvalidData
-from service.store.idempotency import StoredResponse
+from service.store.database.idempotency import StoredResponse
 
 ANSWER = Answer(StoredResponse(201, {}, b"{}"))
 

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from service.actions import posting
+from service.actions.results import posting
 from service.domain.results import sealing
 from tests.chaos import leaks
 from tests.every_route import OPERATIONS

@@ -18,7 +18,9 @@ from sqlalchemy.orm import Session
 from forelock.cli import main
 from service.domain.canonical import canonical
 from service.domain.results import sealing
-from service.store import batches, ledger, verdicts
+from service.store.ledger import ledger
+from service.store.results import batches
+from service.store.verdicts import verdicts
 from tests.journeys.conftest import Service
 from tests.journeys.plans import draft, locked, post, small_plan
 

@@ -6,10 +6,10 @@ import re
 from functools import cache
 
 from service.domain.verdicts.equivalence_fallback import NO_P, WIDER
-from service.stats.shared.certainty import BEYOND, DRAWN, FLAT, POINT
-from service.stats.shared.looks import CONTINUES, UNVARIED
-from service.stats.shared.orders import EMPTY
-from service.stats.shared.resampling import NO_SPREAD
+from service.stats.shared.data.orders import EMPTY
+from service.stats.shared.declaring.certainty import BEYOND, DRAWN, FLAT, POINT
+from service.stats.shared.methods.looks import CONTINUES, UNVARIED
+from service.stats.shared.methods.resampling import NO_SPREAD
 
 ELSEWHERE = "其原因以英文记录在判定中"
 """Of a reason that has no words here, such as one stored by an earlier version."""
