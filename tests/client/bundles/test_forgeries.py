@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from service.actions.recomputing import recompute
+from service.offline.recomputing import recompute
 
 from forelock.bundles.container import Reader
 from forelock.bundles.findings import Report
