@@ -17,6 +17,13 @@ from service.kernels.numeric.moments import difference_noise, paired_differences
 from service.kernels.numeric.streams import block_count
 from service.kernels.pairs.paired_exact import SPARSE, exact_seconds
 from service.kernels.pairs.two_one_sided import by_tango, independent_error, paired_counts_error, paired_error
+from service.stats.equivalence.cautions import (
+    CLUSTERED_INTERVAL_USED,
+    SEED_BOUNDS,
+    SPARSE_DISCORDANT,
+    SPARSE_SPREAD,
+    SPARSE_UNGUARDED,
+)
 from service.stats.equivalence.in_plans import SIMULATED, equivalence_cells
 from service.stats.equivalence.margins import (
     STATISTICS,
@@ -46,42 +53,11 @@ from service.stats.shared.declaring.plan_use import PlanUse, Resort, Spoken
 from service.stats.shared.declaring.registry import Blocks, Drawn, stat_test
 from service.stats.shared.declaring.seconds import LOOK, scores_seconds, table_seconds
 from service.stats.shared.declaring.sentences import amount, level_text, p_text, within
-from service.stats.shared.declaring.warnings import define
 from service.stats.shared.methods.bounded import Bounded
 from service.stats.shared.methods.drawing import Drawing, of_ratio
 from service.stats.shared.methods.resampling import DEFAULT_DRAWS, exact_paired, exact_ratio, first_seed
 
 Method = Literal["tango", "bootstrap_ci", "t", "bounded"]
-
-SPARSE_SPREAD = 25
-"""Discordant items below which the tests that estimate a spread need a warning."""
-
-SPARSE_DISCORDANT = define(
-    "SPARSE_DISCORDANT",
-    "caution",
-    "Only {n_discordant} discordant items: the score test is asymptotic, so each one-sided p is the larger "
-    "of Tango's and the exact unconditional one.",
-    "Chan & Zhang (1999), Biometrics 55:1202",
-)
-SPARSE_UNGUARDED = define(
-    "SPARSE_UNGUARDED",
-    "serious",
-    "Only {n_discordant} discordant items: below 25 this method claims equivalence too easily (size .06 to .09 "
-    "where .05 is meant, more with fewer items); method tango holds its level.",
-    "Chan & Zhang (1999), Biometrics 55:1202",
-)
-SEED_BOUNDS = define(
-    "SEED_BOUNDS",
-    "serious",
-    "The interval may touch the bounds: on the lattice of a binary difference the margin is attainable, and "
-    "the exact size reaches .12 at n = 500 and .20 at n = 150 where .05 is meant.",
-)
-CLUSTERED_INTERVAL_USED = define(
-    "CLUSTERED_INTERVAL_USED",
-    "info",
-    "The items come in clusters, so a cluster-robust t interval takes the place of Tango's, which assumes "
-    "independent items.",
-)
 
 
 class EquivalenceRequest(PairsRequest):

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from service.offline.recomputing import recompute
 
 from forelock.bundles.container import Reader
 from forelock.bundles.findings import Report
 from forelock.bundles.record import DOCUMENTS
 from forelock.bundles.verifying import Kept, exit_status, verify
 from forelock.transparency.notes import VerifierKey
+from service.offline.recomputing import recompute
 
 from .making import members, packed
 
