@@ -25,6 +25,7 @@ from service.domain.verdicts.worst_case import Way, against, extremes, favoured,
 from service.errors import ForelockError
 from service.kernels.effects.pass_at_k import pass_at_k as any_of_k
 from service.records import Record
+from service.words import say
 
 OK, ERROR, MISSING, NOT_RECEIVED = 0, 1, 2, 255
 LEFT_OUT = 3
@@ -85,7 +86,7 @@ class Outcomes:
         cell = self.cells[batch.population, batch.arm, batch.endpoint]
         column = batch.replicates.astype(np.intp) - 1
         if np.any(cell.statuses[batch.positions, column] != NOT_RECEIVED):
-            raise PlanViolatedError("two batches hold a result for the same item, arm and endpoint")
+            raise PlanViolatedError(say("reasons.two_batches"))
         cell.values[batch.positions, column] = batch.values
         cell.statuses[batch.positions, column] = batch.statuses
         times = batch.observed_at
@@ -99,7 +100,7 @@ class Outcomes:
             return
         lacking = sum(int(np.count_nonzero(cell.statuses == NOT_RECEIVED)) for cell in self.cells.values())
         if lacking:
-            raise PlanViolatedError(f"{lacking} planned results are not in")
+            raise PlanViolatedError(say("reasons.not_in", count=lacking))
 
 
 class StatusCounts(Record):
@@ -169,14 +170,10 @@ def pair_up(
     for arm, cell in zip(arms, cells, strict=True):
         lacking = int(np.count_nonzero(cell.statuses != OK))
         if lacking and plan.missing == "fail":
-            raise PlanViolatedError(
-                f"{lacking} results of arm '{arm}' are not ok, and the plan's missing policy is `fail`"
-            )
+            raise PlanViolatedError(say("reasons.not_ok", count=lacking, arm=arm))
         unseen = int(np.count_nonzero(cell.statuses == NOT_RECEIVED))
         if unseen and plan.missing != "worst_case":  # whoever holds them could have chosen which to post
-            raise PlanViolatedError(
-                f"{unseen} results of arm '{arm}' were never posted, and `exclude_pair` leaves out posted results alone"
-            )
+            raise PlanViolatedError(say("reasons.never_posted", count=unseen, arm=arm))
         _check_values(cell, endpoint, arm)
     baseline, candidate = cells
     usable = np.all(baseline.statuses == OK, axis=1) & np.all(candidate.statuses == OK, axis=1)
@@ -227,9 +224,9 @@ def why_no_worst_case(plan: Plan, hypothesis: Hypothesis) -> str | None:
     """Why the plan does not tell what the worst case of a hypothesis is; None when it does."""
     endpoint = plan.endpoint(hypothesis.endpoint)
     if endpoint is not None and extremes(endpoint) is None:
-        return f"the endpoint '{endpoint.id}' has no bounds, so it has no worst value"
+        return say("reasons.no_bounds", endpoint=endpoint.id)
     if hypothesis.claim != "equivalence" and favoured(plan, hypothesis) is None:
-        return f"the rule of {hypothesis.id} does not say which arm it favours, so neither value is the worst"
+        return say("reasons.no_favoured_arm", hypothesis=hypothesis.id)
     return None
 
 
@@ -239,7 +236,7 @@ def _worst(
     """Both arms with the worst value for what is not ok."""
     ends, why = extremes(endpoint), why_no_worst_case(plan, hypothesis)
     if ends is None or why is not None:
-        raise PlanViolatedError(f"{why}, and the plan's missing policy is `worst_case`")
+        raise PlanViolatedError(say("reasons.no_worst_case", why=str(why)))
     baseline, candidate = cells
     ok = (baseline.statuses == OK, candidate.statuses == OK)
     ways = against(plan, hypothesis) if way is None else (way,)
@@ -253,13 +250,9 @@ def _setting(
     population, endpoint = plan.population(hypothesis.population), plan.endpoint(hypothesis.endpoint)
     manifest = manifests.get(hypothesis.population)
     if population is None or endpoint is None or manifest is None:
-        raise PlanViolatedError(
-            "the plan names a population or an endpoint that it does not describe in full"
-        )
+        raise PlanViolatedError(say("reasons.undescribed"))
     if population.items_sha256 not in (None, manifest.sha256()):
-        raise PlanViolatedError(
-            f"the item manifest of '{population.id}' is not the one the plan is locked to"
-        )
+        raise PlanViolatedError(say("reasons.another_manifest", population=population.id))
     return population, endpoint, manifest
 
 
@@ -299,11 +292,17 @@ def _cell(outcomes: Outcomes, key: tuple[str, str, str], shape: tuple[int, int])
     cell = outcomes.cells.get(key)
     population, arm, endpoint = key
     if cell is None:
-        raise PlanViolatedError(f"there are no results of arm '{arm}' for '{endpoint}' on '{population}'")
+        raise PlanViolatedError(say("reasons.no_results", arm=arm, endpoint=endpoint, population=population))
     if cell.values.shape != shape or cell.statuses.shape != shape:
         raise PlanViolatedError(
-            f"the results of arm '{arm}' for '{endpoint}' on '{population}' are not the planned "
-            f"{shape[0]} items x {shape[1]} replicates"
+            say(
+                "reasons.other_shape",
+                arm=arm,
+                endpoint=endpoint,
+                population=population,
+                items=shape[0],
+                replicates=shape[1],
+            )
         )
     return cell
 
@@ -311,18 +310,14 @@ def _cell(outcomes: Outcomes, key: tuple[str, str, str], shape: tuple[int, int])
 def _check_values(cell: Cell, endpoint: Endpoint, arm: str) -> None:
     values = cell.values[cell.statuses == OK]
     if not np.all(np.isfinite(values)):
-        raise PlanViolatedError(f"arm '{arm}' has an `ok` result without a finite value")
+        raise PlanViolatedError(say("reasons.not_finite", arm=arm))
     if endpoint.kind == "binary" and not np.all((values == 0) | (values == 1)):
-        raise PlanViolatedError(
-            f"arm '{arm}' has values other than 0 and 1 on the binary endpoint '{endpoint.id}'"
-        )
+        raise PlanViolatedError(say("reasons.not_binary", arm=arm, endpoint=endpoint.id))
     if endpoint.positive and not np.all(values > 0):
-        raise PlanViolatedError(
-            f"arm '{arm}' has values that are not above 0 on the positive endpoint '{endpoint.id}'"
-        )
+        raise PlanViolatedError(say("reasons.not_positive", arm=arm, endpoint=endpoint.id))
     ends = endpoint.bounds
     if ends is not None and not np.all((values >= ends.low) & (values <= ends.high)):
-        raise PlanViolatedError(f"arm '{arm}' has values outside the bounds of the endpoint '{endpoint.id}'")
+        raise PlanViolatedError(say("reasons.out_of_bounds", arm=arm, endpoint=endpoint.id))
 
 
 def _counts(cell: Cell) -> StatusCounts:

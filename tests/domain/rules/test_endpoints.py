@@ -13,12 +13,12 @@ from service.domain.power.level import level_of
 from service.domain.power.rule import power_at_reference
 from service.domain.results.batches import ResultBatch, check
 from service.domain.rules.endpoints import other_endpoints, own_part, parts_of
-from service.domain.rules.rule import sentence
+from service.domain.rules.rule import sentence as rule_text
 from service.domain.rules.settings import settings
 from service.domain.verdicts.joint import flips
 from service.domain.verdicts.outcomes import Outcomes
-from service.domain.verdicts.words.chinese import sentence_zh
 from service.domain.verdicts.words.facts import interval_of
+from service.domain.verdicts.words.sentences import sentence
 from service.errors import InvalidData
 from tests.domain.sample import binary, cell, codes, findings, manifest, manifests, plan, verdict_of
 
@@ -69,8 +69,8 @@ def test_the_swap_rule_locks():
     setting = settings(plan(SWAP))[0]
     parts = parts_of(setting)
     assert other_endpoints(setting) == ("usd",)
-    assert sentence(parts.own) == "quality.ci.low > -2 pp"
-    assert sentence(parts.others["usd"]) == "cost.ratio.ci.high < 0.8"
+    assert rule_text(parts.own) == "quality.ci.low > -2 pp"
+    assert rule_text(parts.others["usd"]) == "cost.ratio.ci.high < 0.8"
     assert own_part(plan(SWAP), setting.hypothesis, parts.own).hypotheses[0].rule == "quality.ci.low > -2 pp"
     assert plan(SWAP).endpoints_asked(setting.hypothesis) == ("accuracy", "usd")
 
@@ -136,7 +136,7 @@ def test_sentences_say_how_many_times_as_much_in_both_languages():
     told = f"In usd, C2 costs {ratio['value']:.2f} times as much as C1 (95% interval {low:.2f} to {high:.2f}, n = {N})."
     assert told in found.sentence
     changed = plan({**SWAP, "populations.0.n": N})
-    chinese = sentence_zh(changed, found, interval_of(changed, found))
+    chinese = sentence(changed, found, interval_of(changed, found), language="zh")
     assert f"C2 的花费是 C1 的 {ratio['value']:.2f} 倍(95% 区间 {low:.2f} 至 {high:.2f},n = {N})" in chinese
 
 
