@@ -9,9 +9,9 @@ from forelock.transparency.notes import VerifierKey
 from service.actions.ledger.signer import Signer
 from service.keyring.keyring import SigningKeyFile
 from service.keyring.signer_state import SignerState
-from service.store.ledger import checkpoints, ledger, ledger_signers
 from service.store.database import guards
 from service.store.database.clock import moment
+from service.store.ledger import checkpoints, ledger, ledger_signers
 
 
 class Replica:

@@ -17,9 +17,9 @@ from pathlib import Path
 from service.actions.ledger.signer import STEPS, Signer
 from service.keyring.keyring import SigningKeyFile
 from service.keyring.signer_state import SignerState
-from service.store.ledger import ledger
 from service.store.database.clock import moment
 from service.store.database.engine import Database
+from service.store.ledger import ledger
 
 ALL_STEPS = ("begun", "appended", *STEPS, "given")
 MOST_APPENDS = 40

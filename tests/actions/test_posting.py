@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from service.actions.results.posting import BatchReceipt
 from service.errors import ForelockError, NotFound
-from service.store.results import batches, coverage
 from service.store.jobs import jobs
+from service.store.results import batches, coverage
 from tests.journeys.plans import small_plan
 
 from .conftest import N, World

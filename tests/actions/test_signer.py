@@ -15,8 +15,8 @@ from service.actions.ledger.signer import STEPS, CheckpointRefused, Signer
 from service.domain.ledger import leaf_hash
 from service.errors import Conflict, InvalidData, RecordAltered
 from service.keyring.signer_state import SignerState, SignerStateError
-from service.store.ledger import checkpoints, ledger, ledger_signers
 from service.store.database.clock import moment
+from service.store.ledger import checkpoints, ledger, ledger_signers
 from tests.actions.signed_logs import Copy, Replica, rewrite
 
 

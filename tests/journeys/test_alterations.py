@@ -20,8 +20,8 @@ from service.domain.canonical import canonical
 from service.domain.results import sealing
 from service.domain.results.batches import PlacedBatch
 from service.domain.results.secret_rows import SecretRows
-from service.store.results import batches
 from service.store.ledger import ledger
+from service.store.results import batches
 from service.store.verdicts import verdicts
 from tests.journeys.conftest import Service
 from tests.journeys.plans import draft, locked, post, small_plan

@@ -14,10 +14,10 @@ from service.domain.moment import Moment
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results.filled import Filled
 from service.errors import RecordAltered
-from service.store.projects import audit
-from service.store.results import batches, coverage
 from service.store.database import integrity
 from service.store.plans import preregistrations
+from service.store.projects import audit
+from service.store.results import batches, coverage
 from service.store.results.coverage import Cell
 
 

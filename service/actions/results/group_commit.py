@@ -17,11 +17,11 @@ from threading import Lock
 from service.actions.results.posting import BatchReceipt, Group, GroupReads, Place, Submission
 from service.domain.moment import Moment
 from service.errors import ForelockError, Unavailable
-from service.telemetry.logs import ERRORS, location
 from service.store.database import clock, idempotency
-from service.store.ledger import ledger
 from service.store.database.engine import Database
 from service.store.database.pipeline import reading, together
+from service.store.ledger import ledger
+from service.telemetry.logs import ERRORS, location
 
 MOST_POSTS = 128
 MOST_BYTES = 32 * 2**20

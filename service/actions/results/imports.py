@@ -28,12 +28,12 @@ from service.errors import Fault, InvalidData
 from service.ingest.harnesses.opening import VERSION
 from service.ingest.imports import ImportedFile, ImportedRows
 from service.store.database import clock, idempotency
-from service.store.results import imports
+from service.store.database.engine import Database
+from service.store.database.pipeline import reading, together
 from service.store.ledger import ledger
 from service.store.plans import plan_keys, preregistrations
-from service.store.database.engine import Database
+from service.store.results import imports
 from service.store.results.imports import StoredImport
-from service.store.database.pipeline import reading, together
 
 
 @dataclass(frozen=True, slots=True)

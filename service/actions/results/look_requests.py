@@ -18,9 +18,9 @@ from service.domain.plans.preregistration import Preregistration
 from service.domain.plans.unit_order import ranks
 from service.domain.verdicts import stopping
 from service.errors import Conflict
-from service.store.results import coverage
-from service.store.ledger import ledger
 from service.store.jobs.jobs import Job
+from service.store.ledger import ledger
+from service.store.results import coverage
 
 Taken = dict[str, Any]
 """The body of a ledger entry about a look."""

@@ -27,13 +27,13 @@ from service.domain.results.batches import STATUSES, PlacedBatch, ReceivedBatch
 from service.domain.results.filled import Filled
 from service.errors import Conflict, ForelockError
 from service.records import Record
-from service.store.projects import audit
-from service.store.results import batches, coverage, intakes
-from service.store.ledger import ledger
-from service.store.plans import preregistrations
-from service.store.results.batches import StoredBatch
 from service.store.database.idempotency import Attempt
 from service.store.database.pipeline import Questions, together
+from service.store.ledger import ledger
+from service.store.plans import preregistrations
+from service.store.projects import audit
+from service.store.results import batches, coverage, intakes
+from service.store.results.batches import StoredBatch
 
 Cell = tuple[str, coverage.Cell]
 """A record and one of its cells."""

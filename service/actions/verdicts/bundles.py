@@ -27,9 +27,9 @@ from forelock.transparency.encoding import base64_text
 from forelock.transparency.faults import TransparencyFault
 from forelock.transparency.tlog_proofs import TlogProof
 from forelock.witness import Stamp
+from service.actions.plans.manifests import manifests_of
 from service.actions.verdicts import deviations as deviation_actions
 from service.actions.verdicts import evidence
-from service.actions.plans.manifests import manifests_of
 from service.domain.canonical import canonical
 from service.domain.ledger import KINDS, Kind, Receipt, leaf_hash
 from service.domain.plans.preregistration import Preregistration
@@ -40,14 +40,14 @@ from service.reports.bundle_guide import print_guide
 from service.reports.deviations_markdown import print_deviations
 from service.reports.evidence_card import print_card
 from service.reports.prereg.markdown import print_plan
-from service.store.results import batches
-from service.store.ledger import checkpoints, ledger, ledger_signers, ledger_tree, stamps
-from service.store.verdicts import deviations, verdicts
 from service.store.database import integrity
-from service.store.plans import plan_keys, plans
+from service.store.ledger import checkpoints, ledger, ledger_signers, ledger_tree, stamps
 from service.store.ledger.checkpoints import StoredCheckpoint
 from service.store.ledger.ledger_signers import LogSigner
 from service.store.ledger.stamps import StoredStamp
+from service.store.plans import plan_keys, plans
+from service.store.results import batches
+from service.store.verdicts import deviations, verdicts
 
 LOCKS: tuple[Kind, ...] = ("plan_locked", "plan_amended")
 _SINGLE: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind not in BATCH_KINDS)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from sqlalchemy.orm import Session
 
-from service.actions.results import endings
 from service.actions.delivery.announcements import announce
+from service.actions.results import endings
 from service.actions.results.results import expected_total, manifests_of
 from service.domain.access import Key
 from service.domain.deviations.as_run import Rows, apply, gain_of
@@ -38,11 +38,11 @@ from service.domain.results import sealing
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.stopping import up_to_stop
 from service.errors import Conflict
+from service.store.ledger import ledger
+from service.store.plans import plan_keys, preregistrations
 from service.store.projects import audit, keys
 from service.store.results import batches, coverage
 from service.store.verdicts import deviations, verdicts
-from service.store.ledger import ledger
-from service.store.plans import plan_keys, preregistrations
 
 OPEN: tuple[State, ...] = ("locked", "collecting", "complete", "judged")
 """States in which deviations are filed and decided."""

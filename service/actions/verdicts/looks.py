@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 from sqlalchemy.orm import Session
 
+from service.actions.plans.manifests import manifests_of
 from service.actions.results.coverage import require_covered
 from service.actions.results.look_requests import Taken, enqueue_due, taken
-from service.actions.plans.manifests import manifests_of
 from service.actions.results.results import enqueue_verdict
 from service.actions.verdicts.verdicts import opened
 from service.domain.moment import Moment
@@ -25,9 +25,9 @@ from service.domain.plans.preregistration import Preregistration
 from service.domain.verdicts import stopping
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.sequential_reading import SequentialReading, reading_of
-from service.store.projects import audit
 from service.store.ledger import ledger
 from service.store.plans import preregistrations
+from service.store.projects import audit
 
 Decision = Literal["continue", "stop"]
 

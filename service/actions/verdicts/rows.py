@@ -17,8 +17,8 @@ from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
 from service.domain.results.batches import STATUSES, PlacedBatch
 from service.domain.results.secret_rows import NO_TIME, SecretRows
-from service.store.results import batches
 from service.store.plans import plan_keys
+from service.store.results import batches
 
 Row = dict[str, Any]
 PIECE = 10_000

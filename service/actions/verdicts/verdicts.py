@@ -9,10 +9,10 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from service.actions.results import endings
-from service.actions.verdicts import validity
 from service.actions.delivery.announcements import announce
+from service.actions.results import endings
 from service.actions.results.results import manifests_of
+from service.actions.verdicts import validity
 from service.domain.moment import Moment
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
@@ -24,10 +24,10 @@ from service.domain.verdicts.records import VoidedBatch
 from service.domain.verdicts.stopping import is_sequential, up_to_stop
 from service.domain.verdicts.validity import Mark
 from service.errors import Conflict
-from service.store.projects import audit
-from service.store.results import batches
 from service.store.ledger import ledger
 from service.store.plans import plan_keys, plans, preregistrations
+from service.store.projects import audit
+from service.store.results import batches
 from service.store.verdicts import verdicts
 
 

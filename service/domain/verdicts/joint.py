@@ -24,8 +24,8 @@ from service.domain.rules.settings import Setting, Use, settings
 from service.domain.verdicts.members import members, p_clauses
 from service.domain.verdicts.outcomes import Outcomes, Paired, PlanViolatedError, pair_up
 from service.kernels.numeric.clusters import codes_of
-from service.kernels.randomization.joint_flips import joint_of, step_down
 from service.kernels.numeric.streams import block_count
+from service.kernels.randomization.joint_flips import joint_of, step_down
 from service.records import Record
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.certainty import of_share

@@ -14,12 +14,12 @@ from pydantic import AwareDatetime, Field
 from sqlalchemy.orm import Session
 
 from service.actions.results import results as actions
-from service.actions.verdicts import rows
 from service.actions.results import voids
 from service.actions.results.group_commit import Waiting
 from service.actions.results.posting import ROW_BYTES, BatchReceipt, Submission
 from service.actions.results.progress import missing as missing_rows
 from service.actions.results.progress import progress
+from service.actions.verdicts import rows
 from service.api.calculators import aside
 from service.api.examples import common as examples
 from service.api.http.answers import Page, View, answer, shows
@@ -48,11 +48,11 @@ from service.domain.results.batches import OnDuplicate, ReceivedBatch, fingerpri
 from service.errors import ForelockError, NotFound
 from service.ingest import results as ingest
 from service.records import StrictRecord
-from service.store.results import batches
 from service.store.database import clock
-from service.store.plans import preregistrations
-from service.store.results.batches import BatchView
 from service.store.database.idempotency import StoredResponse
+from service.store.plans import preregistrations
+from service.store.results import batches
+from service.store.results.batches import BatchView
 
 routes = router("results")
 Text = Annotated[str, Field(min_length=1, max_length=512)]
