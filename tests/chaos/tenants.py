@@ -28,8 +28,8 @@ import sqlalchemy as sa
 
 from benchmarks.servers import Served
 from service.domain.access import SCOPES
-from service.store.engine import Database
-from service.store.tables import jobs
+from service.store.database.engine import Database
+from service.store.database.tables import jobs
 from tests.chaos.stalls import probing
 from tests.journeys.plans import draft, idempotent, items, locked, post, small_plan
 from tests.loopback import serving

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from benchmarks.servers import Served, postgres, service
-from service.store.engine import Database
+from service.store.database.engine import Database
 from tests.chaos.tenants import ALLOWED, ATTACKS, measured
 
 LIVE_SECONDS, OTHER_SECONDS = 0.25, 2.0

@@ -15,7 +15,7 @@ from service.api.http.problems import may_answer
 from service.api.http.shared import Services, services
 from service.domain.access import Key, Scope
 from service.errors import Forbidden, InvalidData, PreconditionFailed, PreconditionRequired
-from service.store.engine import Database
+from service.store.database.engine import Database
 
 
 @may_answer(503)

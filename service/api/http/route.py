@@ -23,7 +23,7 @@ from service.api.http.deps import database_of
 from service.api.http.headers import refuse_repeated_headers
 from service.api.http.shared import services
 from service.errors import Blinded, Fault, ForelockError, InvalidData, NotFound
-from service.store.engine import Database
+from service.store.database.engine import Database
 
 E = TypeVar("E", bound=Callable[..., Any])
 R = TypeVar("R", bound=APIRoute)
