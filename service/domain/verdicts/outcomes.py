@@ -19,11 +19,12 @@ from pydantic import Field
 from service.domain.exact_sums import exact_sum
 from service.domain.plans.plan import Endpoint, Hypothesis, Plan, Population
 from service.domain.plans.population import Manifest
-from service.domain.results.batches import NO_TIME, PlacedBatch, expected_cells
+from service.domain.results.batches import PlacedBatch, expected_cells
+from service.domain.results.secret_rows import NO_TIME
 from service.domain.rules.endpoints import on_endpoint, other_endpoints, setting_of
 from service.domain.verdicts.worst_case import Way, against, extremes, favoured, fill
 from service.errors import ForelockError
-from service.kernels.pass_at_k import pass_at_k as any_of_k
+from service.kernels.effects.pass_at_k import pass_at_k as any_of_k
 from service.records import Record
 from service.words import say
 
@@ -83,16 +84,16 @@ class Outcomes:
 
     def place(self, batch: PlacedBatch) -> None:
         """Fill in the rows of a batch; a cell is filled once."""
-        cell = self.cells[batch.population, batch.arm, batch.endpoint]
+        cell, rows = self.cells[batch.head.cell], batch.rows
         column = batch.replicates.astype(np.intp) - 1
         if np.any(cell.statuses[batch.positions, column] != NOT_RECEIVED):
             raise PlanViolatedError(say("reasons.two_batches"))
-        cell.values[batch.positions, column] = batch.values
-        cell.statuses[batch.positions, column] = batch.statuses
-        times = batch.observed_at
+        cell.values[batch.positions, column] = rows.values
+        cell.statuses[batch.positions, column] = rows.statuses
+        times = rows.observed_at
         if times is not None and np.any(known := times != NO_TIME):
             first = int(times[known].min())
-            self.observed[batch.run] = min(first, self.observed.get(batch.run, first))
+            self.observed[batch.head.run] = min(first, self.observed.get(batch.head.run, first))
 
     def require_complete(self) -> None:
         """Refuse to go on while a planned result is not in, whatever the record's state says; closed ones go on."""

@@ -11,7 +11,8 @@ from service.domain.plans.plan import Plan
 from service.domain.power.amounts import amounts_of, beside_words
 from service.domain.power.level import level_of
 from service.domain.power.rule import power_at_reference
-from service.domain.results.batches import ResultBatch, check
+from service.domain.results.batches import ReceivedBatch, place
+from service.domain.results.secret_rows import SecretRows
 from service.domain.rules.endpoints import other_endpoints, own_part, parts_of
 from service.domain.rules.rule import sentence as rule_text
 from service.domain.rules.settings import settings
@@ -162,12 +163,12 @@ def test_missing_results_of_another_endpoint_count_by_the_plans_policy():
 
 def test_amounts_that_are_not_above_zero_are_refused_without_their_values():
     changed = plan(SWAP)
-    batch = ResultBatch(
+    batch = ReceivedBatch(
         "one", "C1", "usd", None, ("item 0", "item 1", "item 2"), np.ones(3, dtype=np.uint16),
-        np.array([0.25, 0.0, -3.0]), np.zeros(3, dtype=np.uint8), None,
+        SecretRows(np.array([0.25, 0.0, -3.0]), np.zeros(3, dtype=np.uint8)),
     )  # fmt: skip
     with pytest.raises(InvalidData) as refusal:
-        check(batch, changed, {"one": manifest(500)})
+        place(batch, changed, {"one": manifest(500)})
     said = [f"{each.path} {each.message}" for each in refusal.value.faults]
     assert len(said) == 2
     assert all("is not above 0" in each for each in said)
