@@ -39,6 +39,11 @@ class Template:
         """What each field can be, by its name."""
         return {name: spec for _, name, spec in self.parts if name is not None and "|" not in spec}
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of its fields."""
+        return frozenset(name for _, name, _ in self.parts if name is not None)
+
     def fill(self, values: Mapping[str, str]) -> str:
         """The text with its values, which are put in as they are, braces and all.
 
