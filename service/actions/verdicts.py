@@ -13,6 +13,7 @@ from service.actions import endings, validity
 from service.actions.announcements import announce
 from service.actions.results import manifests_of
 from service.domain.moment import Moment
+from service.domain.outgoing import Event
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
@@ -132,7 +133,7 @@ def record(
     )
     said = {"plan_sha256": verdict.plan_sha256, "verdict_sha256": verdict_sha256}
     receipt = ledger.append_of(session, found, "verdict", said, moment)
-    announce(session, found, "verdict.published", receipt.sequence, now=moment.now)
+    announce(session, found, Event.JUDGED, receipt.sequence, now=moment.now)
     return {"preregistration_id": found.id}
 
 
