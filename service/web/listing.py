@@ -14,8 +14,10 @@ from service.api.http.shared import services
 from service.domain.plans.preregistration import State
 from service.domain.verdicts.records import HypothesisVerdict
 from service.errors import InvalidData, RecordAltered
-from service.store import clock, integrity, preregistrations, verdicts
-from service.store.verdicts import StoredVerdict
+from service.store.database import clock, integrity
+from service.store.plans import preregistrations
+from service.store.verdicts import verdicts
+from service.store.verdicts.verdicts import StoredVerdict
 from service.web import view
 from service.web.rendering import PageRoute, html
 from service.web.signing import LIST, Visitor

@@ -15,7 +15,7 @@ from service.api.http.deps import ReadSession, require_scope
 from service.api.http.shared import Services, services
 from service.domain.access import Key, Scope
 from service.errors import Forbidden, NotFound, Unauthorized
-from service.store import ended_sessions, keys
+from service.store.projects import ended_sessions, keys
 from service.web import session as sessions
 from service.web.forms import Form, reads_form, refuse_other_sites
 from service.web.rendering import HEADERS, PLACES, PageRoute, by_tls, html

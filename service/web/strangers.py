@@ -13,21 +13,25 @@ from fastapi import APIRouter, Depends, Path, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from service.actions import charts, families, proofs, view_links
-from service.actions.view_links import Opened
+from service.actions.ledger import proofs
+from service.actions.plans import families
+from service.actions.projects import view_links
+from service.actions.projects.view_links import Opened
+from service.actions.verdicts import charts
 from service.api.http.answers import answer
 from service.api.http.deps import ReadSession
 from service.api.http.drawing import pictured
 from service.api.http.shared import Services, services
 from service.api.parsing.markdown import Lang
-from service.api.routes.charts import Hypothesis, known_chart
-from service.api.routes.preregistrations import LockReceipt
-from service.api.routes.verdicts import require_verdict
+from service.api.routes.plans.preregistrations import LockReceipt
+from service.api.routes.verdicts.charts import Hypothesis, known_chart
+from service.api.routes.verdicts.verdicts import require_verdict
 from service.errors import NotFound
 from service.reports.charts.of_verdict import forest_of
 from service.reports.charts.style import Spec
 from service.reports.charts.words import Language
-from service.store import ledger, projects
+from service.store.ledger import ledger
+from service.store.projects import projects
 from service.web import view
 from service.web.record import page_of_record, verdict_of
 from service.web.rendering import PageRoute, html

@@ -182,7 +182,8 @@ def test_a_death_while_asking_loses_nothing(service: Service, tsa: Loopback, aut
     again = Witnessing(service.database, [TimeStampAuthority(tsa.url("/"), outgoing, [authority.root])])
     assert again.step() == 0, "the lease still runs"
     with service.database.write() as session:
-        from service.store import clock, stamps
+        from service.store.database import clock
+        from service.store.ledger import stamps
 
         stamps.end_turn(session, "rfc3161", next_at=clock.now(session))
     assert again.step() == 1

@@ -35,7 +35,7 @@ def main(descriptor: int) -> None:
         os.nice(NICENESS)
     # After the signals: loading takes a second, and Ctrl-C may come within it. Every fork shares what is loaded.
     from service.api.calculators import aside as aside
-    from service.stats.shared import registry
+    from service.stats.shared.declaring import registry
 
     registry.warm_up()
     gc.freeze()
@@ -78,7 +78,7 @@ def _serve(descriptor: int) -> None:
 
 def _outcome(function: Callable[..., Any], body: bytes, arguments: Sequence[Any], seconds: float) -> object:
     """What the function returns, or the error that it raises."""
-    from service.logs import location
+    from service.telemetry.logs import location
 
     allow(seconds)
     try:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, cast
 from anyio import CapacityLimiter
 from fastapi import Request
 
-from service.actions.group_commit import Posting
-from service.actions.jobs import Quota
-from service.actions.results import LockedPlans
-from service.actions.signer import Signer
+from service.actions.ledger.signer import Signer
+from service.actions.results.group_commit import Posting
+from service.actions.results.results import LockedPlans
+from service.actions.verdicts.jobs import Quota
 from service.api.calculators.pool import Calculators
 from service.api.http.authentication import KeyCache
 from service.api.http.following import Following
@@ -26,8 +26,8 @@ from service.api.http.watch import Watch
 from service.config import Settings
 
 if TYPE_CHECKING:
-    from service.keyring import Keyring
-    from service.store.engine import Database
+    from service.keyring.keyring import Keyring
+    from service.store.database.engine import Database
 
 MOST_POSTS_AT_ONCE = 256
 MOST_SLOW = 2

@@ -23,7 +23,7 @@ from service.api.calculators.pool import CalculatorLost, Calculators, _forks
 from service.api.http.room import Room
 from service.app import create_app
 from service.errors import InvalidData, Unavailable
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 from tests.api.calculators import calls
 
 COUNTS = b'{"both_correct": 9, "only_baseline": 1, "only_candidate": 7, "both_wrong": 4}'
