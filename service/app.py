@@ -22,8 +22,9 @@ from service.api.http.housekeeping import beside
 from service.api.http.layers import Layered
 from service.api.http.metrics import Metrics
 from service.api.http.reads import Reads
+from service.api.http.room import Room
 from service.api.http.route import Exact
-from service.api.http.shared import Services
+from service.api.http.shared import UPLOADED_FILES, Services
 from service.api.http.watch import Watch
 from service.api.parsing import faults
 from service.api.routes.calculations import comparisons, jobs, stats
@@ -131,6 +132,7 @@ def create_app(settings: Settings, database: Database, keyring: Keyring) -> Fast
         ),
         signer=signer_of(settings, database, keyring),
         reads=Reads(database),
+        uploads=Room(UPLOADED_FILES * settings.max_import_bytes),
     )
 
     @contextlib.asynccontextmanager

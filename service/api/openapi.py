@@ -61,6 +61,8 @@ _REFERENCE = re.compile(rf"{_REF}schemas/([^\"]+)")
 def document(routes: Iterable[BaseRoute]) -> dict[str, Any]:
     """The document of these routes."""
     found = [route for route in routes if isinstance(route, Route) and route.include_in_schema]
+    for route in found:
+        route.complete()
     result: dict[str, Any] = get_openapi(
         title=TITLE,
         version=library_versions()["forelock-server"],

@@ -1,11 +1,21 @@
-"""A nudge from the API to the runner on the same machine. Losing one costs a poll, never a job."""
+"""A nudge from the API to the runner on the same machine. Losing one costs a poll, never a job.
+
+`python -m service.processes.wake SOCKET` is a health check: it nudges the runner, and ends with status 1 when that has
+not come back to listen for a minute.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
+import sys
 import threading
+import time
 from pathlib import Path
+
+SILENT_SECONDS = 60.0
+"""A runner comes back to its alarm after every nudge; one that did not for this long waits for something else."""
 
 
 class Alarm:
@@ -25,11 +35,17 @@ class Alarm:
             receiver.close()
 
     def wait(self, seconds: float) -> None:
-        """Return on a nudge, or after `seconds`."""
+        """Return on a nudge, or after `seconds`.
+
+        The socket's time says when the runner last came here: one that holds the socket and does nothing more is told
+        by it from one that goes on.
+        """
         if self._socket is None:
             self._idle.wait(seconds)
             self._idle.clear()
             return
+        with contextlib.suppress(OSError):
+            os.utime(self._path)
         self._socket.settimeout(seconds)
         with contextlib.suppress(TimeoutError):
             self._socket.recv(1)
@@ -51,3 +67,20 @@ def nudge(path: Path) -> None:
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
         sender.setblocking(False)
         sender.sendto(b"!", str(path))
+
+
+def goes_on(path: Path, *, now: float) -> bool:
+    """Whether a runner listens here, and came back to listen within `SILENT_SECONDS` of `now`, seconds of the epoch."""
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+            sender.setblocking(False)
+            sender.sendto(b"!", str(path))
+    except BlockingIOError:  # nudges that nobody has taken fill the socket: its time says for how long
+        pass
+    except OSError:
+        return False
+    return now - path.stat().st_mtime <= SILENT_SECONDS
+
+
+if __name__ == "__main__":
+    sys.exit(not goes_on(Path(sys.argv[1]), now=time.time()))

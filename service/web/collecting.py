@@ -15,7 +15,7 @@ from fastapi.sse import format_sse_event
 from starlette.responses import Response
 
 from service.actions.results import progress
-from service.api.http.deps import ReadSession
+from service.api.http.deps import PageSession
 from service.api.http.following import Record, Seen
 from service.api.http.shared import services
 from service.api.http.turns import HeldStream, stream_turn
@@ -43,7 +43,7 @@ streams = APIRouter(include_in_schema=False)
 @routes.get(ONE + "/missing")
 def missing(
     request: Request,
-    session: ReadSession,
+    session: PageSession,
     visitor: Visitor,
     preregistration_id: str,
     arm: str = "",

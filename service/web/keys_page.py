@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from starlette.responses import RedirectResponse, Response
 
 from service.actions.projects import keys as actions
-from service.api.http.deps import ReadSession
+from service.api.http.deps import PageSession
 from service.api.http.shared import services
 from service.api.parsing.models import validate
 from service.api.routes.projects.keys import KeyRequest, made_of
@@ -65,14 +65,14 @@ class Line:
 
 
 @routes.get(PATH)
-def listed(request: Request, session: ReadSession, visitor: Admin, cursor: str | None = None) -> Response:
+def listed(request: Request, session: PageSession, visitor: Admin, cursor: str | None = None) -> Response:
     """The keys, newest first, and the form that makes another."""
     return _page(request, session, visitor, cursor)
 
 
 def _page(
     request: Request,
-    session: ReadSession,
+    session: PageSession,
     visitor: Key,
     cursor: str | None = None,
     made: Key | None = None,

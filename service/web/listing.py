@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from service.api.http.deps import ReadSession
+from service.api.http.deps import PageSession
 from service.api.http.shared import services
 from service.domain.plans.preregistration import State
 from service.domain.verdicts.records import HypothesisVerdict
@@ -31,7 +31,7 @@ routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 @routes.get(LIST)
 def listed(
     request: Request,
-    session: ReadSession,
+    session: PageSession,
     visitor: Visitor,
     q: str = "",
     state: str = "",

@@ -14,7 +14,7 @@ from service.actions.plans.manifests import facts_of
 from service.api.calculators import aside
 from service.api.http.attested import attested
 from service.api.http.body import Content
-from service.api.http.deps import IfMatch, ReadSession
+from service.api.http.deps import IfMatch, PageSession
 from service.api.http.shared import services
 from service.api.routes.plans.preregistrations import linted_draft, lock_draft, refusals_audited
 from service.domain.access import Key
@@ -83,7 +83,7 @@ def _gaps(record: Preregistration, facts: dict[str, ManifestFacts], say: Say) ->
 
 @routes.get(ONE + "/plan.{form}")
 def download(
-    request: Request, session: ReadSession, visitor: Visitor, preregistration_id: str, form: str
+    request: Request, session: PageSession, visitor: Visitor, preregistration_id: str, form: str
 ) -> Response:
     """The plan as a file: `.json` or `.md`."""
     if form not in ("json", "md"):

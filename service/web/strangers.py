@@ -19,7 +19,7 @@ from service.actions.projects import view_links
 from service.actions.projects.view_links import Opened
 from service.actions.verdicts import charts
 from service.api.http.answers import answer
-from service.api.http.deps import ReadSession
+from service.api.http.deps import PageSession
 from service.api.http.drawing import pictured
 from service.api.http.shared import Services, services
 from service.api.parsing.markdown import Lang
@@ -67,7 +67,7 @@ def _opened(request: Request, session: Session, *, turns: float = 1.0) -> Opened
     return found
 
 
-def _from_path(request: Request, session: ReadSession) -> Opened:
+def _from_path(request: Request, session: PageSession) -> Opened:
     return _opened(request, session)
 
 
@@ -76,7 +76,7 @@ Visited = Annotated[Opened, Depends(_from_path)]
 
 @routes.get(SHARED)
 @routes.get(PUBLIC)
-def page(request: Request, session: ReadSession, visited: Visited) -> Response:
+def page(request: Request, session: PageSession, visited: Visited) -> Response:
     """The page of the record, as its project sees it."""
     record, link = visited.record, visited.link
     say, found = Say(language_of(request)), verdict_of(session, record)
@@ -97,7 +97,7 @@ def page(request: Request, session: ReadSession, visited: Visited) -> Response:
 
 @files.get(SHARED + "/verdict.json")
 @files.get(PUBLIC + "/verdict.json")
-def verdict(session: ReadSession, visited: Visited) -> Response:
+def verdict(session: PageSession, visited: Visited) -> Response:
     """The verdict as it is stored; before it is there refused as `GET /v1/preregistrations/{id}/verdict` is."""
     found = require_verdict(session, visited.record)
     return Response(found.text, 200, _NOT_KEPT, "application/json")
@@ -105,7 +105,7 @@ def verdict(session: ReadSession, visited: Visited) -> Response:
 
 @files.get(SHARED + "/receipt.json")
 @files.get(PUBLIC + "/receipt.json")
-def receipt(session: ReadSession, visited: Visited) -> Response:
+def receipt(session: PageSession, visited: Visited) -> Response:
     """The receipt of the plan. An anonymous link leaves out what would tell whose it is: the log's name, the family."""
     last = ledger.entries(session, visited.record.id, "plan_locked", "plan_amended")[-1].receipt
     if visited.anonymous:

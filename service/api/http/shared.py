@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 MOST_POSTS_AT_ONCE = 256
 MOST_SLOW = 2
 IMPORT_NICENESS = 5
+UPLOADED_FILES = 4
+"""So many files of the largest size one API process has on the disk at a time; one project half as many."""
 
 
 def importers() -> int:
@@ -62,6 +64,8 @@ class Services:
     importers: Calculators = field(default_factory=lambda: Calculators(importers(), niceness=IMPORT_NICENESS))
     """Calculators that read result files: these may take minutes, and nobody else waits for them."""
     room: Room = field(default_factory=Room)
+    uploads: Room = field(default_factory=Room)
+    """On the disk, for files that are received or read."""
     streams: Turns = field(default_factory=lambda: Turns(MOST_STREAMS))
     waits: Turns = field(default_factory=lambda: Turns(MOST_WAITS))
     public: PublicAnswers = field(default_factory=PublicAnswers)

@@ -327,6 +327,32 @@ def test_room_is_shared_by_projects():
     asyncio.run(check())
 
 
+class Impatient(Room):
+    """Nobody waits for it."""
+
+    async def take(self, project: str, size: int, *, seconds: float = 0) -> None:
+        await super().take(project, size, seconds=0)
+
+
+def test_files_of_a_project_take_half_of_the_disk_that_files_may_have(app, client):
+    room = Impatient(1000)
+    app.state.services = replace(app.state.services, uploads=room)
+    headers = {"Content-Type": "text/csv"}
+    (project,) = (each["id"] for each in client.get("/v1/projects").json()["items"])
+
+    def check(size: int) -> int:
+        body = b"item_id,value\n" + b"a,1\n" * ((size - 14) // 4)
+        return client.post("/v1/imports/check?format=csv", content=body, headers=headers).status_code
+
+    asyncio.run(room.take("another", 400))
+    asyncio.run(room.take(project, 300))
+    assert check(214) == 503
+    assert check(194) == 200
+    assert check(194) == 200  # the room was given back
+    asyncio.run(room.take("a third", 200))
+    assert check(194) == 503
+
+
 def test_a_project_has_so_many_drafts_and_no_more(app, client):
     shared = app.state.services
     app.state.services = replace(shared, settings=shared.settings.model_copy(update={"project_drafts": 2}))

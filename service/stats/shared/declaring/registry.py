@@ -30,6 +30,9 @@ T = TypeVar("T")
 MOST_SECONDS = 1800.0
 """Longest computation a request may ask for, by its estimate."""
 
+WARMING_SECONDS = 0.08
+"""Examples that are estimated to compute for longer are not computed while the service starts."""
+
 SECTIONS = ("Returns", "Raises", "Edge cases", "Sources", "Example")
 
 
@@ -301,9 +304,14 @@ def serving(service: Service) -> StatTest[Any, Any]:
 
 @cache
 def warm_up() -> None:
-    """Compute every example once: what is made at the first answer then keeps nobody waiting."""
+    """Compute every example once: what is made at the first answer then keeps nobody waiting.
+
+    What takes long to compute takes as long the next time: nothing is gained by computing it here.
+    """
     for test in every():
-        test.answer(test.request.model_validate(dict(test.example)))
+        request = test.request.model_validate(dict(test.example))
+        if test.cost(request) < WARMING_SECONDS:
+            test.answer(request)
 
 
 def find(name: str, version: int | None = None) -> StatTest[Any, Any]:
