@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from service.kernels import inversion, lattice
-from service.kernels.moments import binary_unit
+from service.kernels.moments import binary_unit, norm
 from service.kernels.ratio_moments import ratio_moments
 from service.kernels.returns import LEAST_SAMPLE
 from service.kernels.roots import rising_root
@@ -63,7 +63,7 @@ class Inverted:
         self.estimate = float(sums.sum() / sizes.sum())
         self._residuals = sums - self.estimate * sizes
         self._total = float(sizes.sum())
-        self.spread = math.sqrt(float(self._residuals @ self._residuals)) / self._total
+        self.spread = norm(self._residuals) / self._total
         self._errors: list[float] = []
 
     @property
@@ -280,4 +280,4 @@ def _centre(terms: Floats) -> tuple[float, float]:
     """Centre the terms in place; their total before, and the root of the sum of their squares after."""
     total = float(terms.sum())
     terms -= total / len(terms)
-    return total, math.sqrt(float(terms @ terms))
+    return total, norm(terms)
