@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
 from pathlib import Path
 
 from service.actions import handovers
 from service.actions.signer import Signer, new_origin
-from service.domain.ledger import SALT_BYTES
 from service.errors import InvalidData
 from service.keyring import SigningKeyFile
 from service.signer_state import SignerStateError
@@ -16,7 +14,7 @@ from service.store import checkpoints, ledger, ledger_signers
 
 def rotate(signer: Signer, key_file: Path) -> None:
     """Let a new key sign from here on."""
-    handovers.rotate(signer, SigningKeyFile(key_file), salt=secrets.token_bytes(SALT_BYTES))
+    handovers.rotate(signer, SigningKeyFile(key_file))
 
 
 def resume(signer: Signer, origin: str | None, reason: str | None, known: str | None) -> None:
@@ -25,8 +23,7 @@ def resume(signer: Signer, origin: str | None, reason: str | None, known: str | 
         raise InvalidData(
             "say what happened with --reason: it becomes part of the ledger, where anybody can read it"
         )
-    salt = secrets.token_bytes(SALT_BYTES)
-    handovers.resume(signer, origin=origin or new_origin(), reason=reason, known=known, salt=salt)
+    handovers.resume(signer, origin=origin or new_origin(), reason=reason, known=known)
 
 
 def status(signer: Signer) -> tuple[str, bool]:

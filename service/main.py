@@ -76,7 +76,7 @@ def rebuild_coverage(settings: Settings, prereg_id: str) -> Rebuilt:
         require_answer(database)
         schema.require_current(database.engine)
         with database.write() as session:
-            rebuilt = coverage.rebuild(session, prereg_id, job_id=_id(), now=clock.now(session))
+            rebuilt = coverage.rebuild(session, prereg_id, clock.moment(session))
     nudge(settings.runner_socket)
     return rebuilt
 

@@ -13,6 +13,7 @@ from service.actions.preregistrations import acknowledged, clock_facts, refuse_e
 from service.domain.access import Key
 from service.domain.ledger import Receipt
 from service.domain.lint.lint import lint
+from service.domain.moment import Moment
 from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
@@ -53,9 +54,7 @@ def amend(
     proposed: Proposed,
     reason: str,
     acknowledge: Sequence[str] | str,
-    *,
-    salt: bytes,
-    now: datetime,
+    moment: Moment,
 ) -> tuple[Preregistration, Receipt]:
     """Store the next version. The one before stays on record, and the ledger has which follows which.
 
@@ -75,19 +74,19 @@ def amend(
         plan=proposed.plan,
         findings=proposed.findings,
         acknowledged=read,
-        now=now,
+        now=moment.now,
     )
     facts = {"version": changed.version, "acknowledged": list(read)}
-    audit.record_act(session, caller, "preregistration.amend", record.id, facts, now=now)
+    audit.record_act(session, caller, "preregistration.amend", record.id, facts, now=moment.now)
     said = {
         "version": changed.version,
         "plan_sha256": changed.plan_sha256,
         "prior_sha256": record.plan_sha256,
         "reason": reason,
-        **clock_facts(session, now),
+        **clock_facts(session, moment.now),
     }
-    receipt = ledger.append_of(session, record, "plan_amended", said, salt=salt, now=now)
-    announce(session, changed, "preregistration.amended", receipt.sequence, now=now)
+    receipt = ledger.append_of(session, record, "plan_amended", said, moment)
+    announce(session, changed, "preregistration.amended", receipt.sequence, now=moment.now)
     return changed, receipt
 
 

@@ -30,11 +30,11 @@ from forelock.witness import Stamp
 from service.actions import deviations as deviation_actions
 from service.actions import evidence
 from service.actions.manifests import manifests_of
-from service.actions.verdicts import open_batch
 from service.domain.canonical import canonical
 from service.domain.ledger import KINDS, Kind, Receipt, leaf_hash
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
+from service.domain.results.secret_rows import ROW_BYTES
 from service.errors import Conflict, NotFound, RecordAltered
 from service.reports.bundle_guide import print_guide
 from service.reports.deviations_markdown import print_deviations
@@ -187,14 +187,13 @@ def _add_judged(session: Session, record: Preregistration, writer: Writer) -> No
 
 def _add_rows(session: Session, record: Preregistration, writer: Writer) -> None:
     private, sha256 = plan_keys.released(session, record.id), record.plan_sha256 or ""
-    size = batches.total_rows(session, record.id) * (6 + sealing.ROW_BYTES)
+    size = batches.total_rows(session, record.id) * (6 + ROW_BYTES)
     size += batches.count(session, record.id) * sealing.SALT_BYTES
 
     def blocks() -> Iterator[bytes]:
         for batch in batches.every(session, record.id, include_void=True):
-            open_batch(batch, sha256, private)
-            rows, salt = sealing.open_rows(private, batch.sealed, batch.facts(sha256))
-            yield salt + batch.positions + batch.replicates + rows.to_bytes()
+            placed, salt = sealing.open_batch(batch.sealed, sha256, private)
+            yield salt + batch.sealed.positions + batch.sealed.replicates + placed.rows.to_bytes()
 
     writer.add_stream(ROWS, size, blocks())
 

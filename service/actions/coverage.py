@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 
 import numpy as np
 from sqlalchemy.orm import Session
 
 from service.actions.look_requests import enqueue_due
 from service.actions.results import enqueue_verdict, expected_total
+from service.domain.moment import Moment
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results.filled import Filled
 from service.errors import RecordAltered
@@ -84,7 +84,7 @@ def save(session: Session, record: Preregistration, found: Held, cells: Collecti
         coverage.save(session, record.id, cell, filled.bitmap(), filled.received)
 
 
-def rebuild(session: Session, prereg_id: str, *, job_id: str, now: datetime) -> Rebuilt:
+def rebuild(session: Session, prereg_id: str, moment: Moment) -> Rebuilt:
     """Make the coverage of a record that takes results anew, and complete the record where it turns out to be full.
 
     A record with results that came twice stays open: one of the batches has to be voided first.
@@ -98,10 +98,10 @@ def rebuild(session: Session, prereg_id: str, *, job_id: str, now: datetime) -> 
     integrity.forget(session, kind="coverage", subject=record.id)
     complete = record.state == "collecting" and not found.twice and found.received == expected
     if complete:
-        record = preregistrations.move(session, record, "complete", now)
-        enqueue_verdict(session, record, job_id=job_id, now=now)
+        record = preregistrations.move(session, record, "complete", moment.now)
+        enqueue_verdict(session, record, moment)
     else:
-        enqueue_due(session, record, job_id=job_id, now=now)
+        enqueue_due(session, record, moment)
     audit.record(
         session,
         project_id=project_id,
@@ -109,7 +109,7 @@ def rebuild(session: Session, prereg_id: str, *, job_id: str, now: datetime) -> 
         action="coverage.rebuild",
         subject=record.id,
         facts={"cells": len(differing), "twice": sorted(found.twice)},
-        now=now,
+        now=moment.now,
     )
     return Rebuilt(len(differing), found.received, expected, found.twice, complete)
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from sqlalchemy.orm import Session
 
 from service.actions import endings
 from service.actions.announcements import announce
 from service.actions.results import expected_total, manifests_of
-from service.actions.verdicts import open_batch
 from service.domain.access import Key
 from service.domain.deviations.as_run import Rows, apply, gain_of
 from service.domain.deviations.changes import ExcludedClusters, ExcludedItems
@@ -33,8 +31,10 @@ from service.domain.deviations.direction import measured
 from service.domain.deviations.rules import Facts
 from service.domain.deviations.scope import check, touched
 from service.domain.ledger import Kind, Receipt
+from service.domain.moment import Moment
 from service.domain.plans.preregistration import Preregistration, State
 from service.domain.recent import Recent
+from service.domain.results import sealing
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.stopping import up_to_stop
 from service.errors import Conflict
@@ -87,7 +87,7 @@ def prepare(session: Session, caller: Key, prereg_id: str, filing: Filing) -> Pr
     return Prepared(prereg_id, filing, _measured(session, record, filing))
 
 
-def file(session: Session, caller: Key, prepared: Prepared, *, salt: bytes, now: datetime) -> Filed:
+def file(session: Session, caller: Key, prepared: Prepared, moment: Moment) -> Filed:
     """Store a deviation with the facts of this moment and what the rules make of them."""
     record = preregistrations.get(session, caller.project_id, prepared.preregistration_id, for_update=True)
     record.require(*OPEN, action="filing a deviation")
@@ -110,18 +110,18 @@ def file(session: Session, caller: Key, prepared: Prepared, *, salt: bytes, now:
         directions=directions,
         classification=classification,
         rule=rule,
-        filed_at=now,
+        filed_at=moment.now,
     )
-    deviation = deviations.insert(session, deviation, caller.id, now)
+    deviation = deviations.insert(session, deviation, caller.id, moment.now)
     said = {
         "plan_sha256": record.plan_sha256,
         "deviation": number,
         "deviation_sha256": deviation.sha256(),
         "classification": classification,
     }
-    audit.record_act(session, caller, "deviation.file", record.id, {"deviation": number}, now=now)
-    receipt = ledger.append_of(session, record, "deviation", said, salt=salt, now=now)
-    announce(session, record, "deviation.filed", receipt.sequence, now=now)
+    audit.record_act(session, caller, "deviation.file", record.id, {"deviation": number}, now=moment.now)
+    receipt = ledger.append_of(session, record, "deviation", said, moment)
+    announce(session, record, "deviation.filed", receipt.sequence, now=moment.now)
     return Filed(deviation, receipt)
 
 
@@ -132,9 +132,7 @@ def decide(
     number: int,
     wanted: Decided,
     note: str | None,
-    *,
-    salt: bytes,
-    now: datetime,
+    moment: Moment,
 ) -> tuple[Deviation, tuple[Decision, ...], Receipt]:
     """Decide about a deviation: stricter than what stands, or as another person than its author."""
     record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
@@ -153,10 +151,10 @@ def decide(
         reviewer=caller.name,
         reviewer_key=caller.id,
         gentler=require_may_decide(author, reviewer, standing(deviation, made), wanted, note),
-        decided_at=now,
+        decided_at=moment.now,
     )
-    decision = deviations.decide(session, deviation, decision, caller.id, now)
-    audit.record_act(session, caller, "deviation.decide", record.id, {"deviation": number}, now=now)
+    decision = deviations.decide(session, deviation, decision, caller.id, moment.now)
+    audit.record_act(session, caller, "deviation.decide", record.id, {"deviation": number}, now=moment.now)
     said = {
         "plan_sha256": record.plan_sha256,
         "deviation": number,
@@ -167,7 +165,7 @@ def decide(
     return (
         deviation,
         (*made, decision),
-        ledger.append_of(session, record, "deviation", said, salt=salt, now=now),
+        ledger.append_of(session, record, "deviation", said, moment),
     )
 
 
@@ -202,7 +200,7 @@ def open_rows(session: Session, record: Preregistration) -> Rows:
         raise Conflict(f"the record has {total} results, and a request computes with {MAX_ROWS} at most")
     outcomes = Outcomes.empty(record.plan, closed=endings.closed(session, record))
     for batch in batches.every(session, record.id):
-        outcomes.place(open_batch(batch, record.plan_sha256 or "", private))
+        outcomes.place(sealing.open_batch(batch.sealed, record.plan_sha256 or "", private)[0])
     manifests = manifests_of(session, record)
     outcomes, _ = up_to_stop(record.plan, manifests, outcomes)
     verdict = verdicts.get(session, record.project_id, record.id)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from sqlalchemy.orm import Session
 
 from service.actions.announcements import announce
@@ -12,6 +10,7 @@ from service.actions.results import enqueue_verdict, expected_total
 from service.domain.access import Key
 from service.domain.deviations.changes import SampleSize
 from service.domain.ledger import Receipt
+from service.domain.moment import Moment
 from service.domain.plans.preregistration import Preregistration
 from service.domain.verdicts import stopping
 from service.errors import Conflict, NotFound
@@ -29,10 +28,7 @@ def close(
     record: Preregistration,
     reason: str,
     deviation: int,
-    *,
-    job_id: str,
-    salt: bytes,
-    now: datetime,
+    moment: Moment,
 ) -> tuple[Preregistration, Receipt]:
     """End the collection with what is in, and queue the verdict, which says so for good.
 
@@ -49,10 +45,10 @@ def close(
     _require_filed(session, record, deviation)
     require_covered(session, record, full=False)
     received = sum(count.received for count in coverage.counts(session, record.id))
-    moved = preregistrations.move(session, record, "complete", now)
-    enqueue_verdict(session, moved, job_id=job_id, now=now)
+    moved = preregistrations.move(session, record, "complete", moment.now)
+    enqueue_verdict(session, moved, moment)
     facts = {"deviation": deviation}
-    audit.record_act(session, caller, "preregistration.close", record.id, facts, now=now)
+    audit.record_act(session, caller, "preregistration.close", record.id, facts, now=moment.now)
     said = {
         "plan_sha256": record.plan_sha256,
         "deviation": deviation,
@@ -60,22 +56,22 @@ def close(
         "expected": expected_total(record.plan),
         "reason": reason,
     }
-    receipt = ledger.append_of(session, record, "close", said, salt=salt, now=now)
-    announce(session, moved, "preregistration.closed", receipt.sequence, now=now)
+    receipt = ledger.append_of(session, record, "close", said, moment)
+    announce(session, moved, "preregistration.closed", receipt.sequence, now=moment.now)
     return moved, receipt
 
 
 def withdraw(
-    session: Session, caller: Key, record: Preregistration, reason: str, *, salt: bytes, now: datetime
+    session: Session, caller: Key, record: Preregistration, reason: str, moment: Moment
 ) -> tuple[Preregistration, Receipt]:
     """Withdraw a record: what was locked, and a verdict that is there, stay; rows that nobody read stay sealed."""
     record.require("locked", "collecting", "complete", "judged", action="a withdrawal")
-    moved = preregistrations.move(session, record, "withdrawn", now)
+    moved = preregistrations.move(session, record, "withdrawn", moment.now)
     facts = {"state": record.state}
-    audit.record_act(session, caller, "preregistration.withdraw", record.id, facts, now=now)
+    audit.record_act(session, caller, "preregistration.withdraw", record.id, facts, now=moment.now)
     said = {"plan_sha256": record.plan_sha256, "state": record.state, "reason": reason}
-    receipt = ledger.append_of(session, record, "withdrawal", said, salt=salt, now=now)
-    announce(session, moved, "preregistration.withdrawn", receipt.sequence, now=now)
+    receipt = ledger.append_of(session, record, "withdrawal", said, moment)
+    announce(session, moved, "preregistration.withdrawn", receipt.sequence, now=moment.now)
     return moved, receipt
 
 

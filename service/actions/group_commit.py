@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from service.actions.posting import BatchReceipt, Group, GroupReads, Place, Submission
+from service.domain.moment import Moment
 from service.errors import ForelockError, Unavailable
 from service.logs import ERRORS, location
 from service.store import clock, idempotency, ledger
@@ -26,14 +27,6 @@ MOST_BYTES = 32 * 2**20
 """Of one group: it holds the database for as long as it takes."""
 LARGE_BYTES = 4 * 2**20
 """A batch that takes this much and more is not gathered with others: they would wait for it."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Post:
-    """A batch as checked, and the request that it came with."""
-
-    submission: Submission
-    attempt: idempotency.Attempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +53,10 @@ class Waiting:
     """Bytes that it takes while it is stored; an upper guess before it is read."""
     alone: bool
     """It goes to its record's own lane, whatever its size."""
-    read: Callable[[], Post]
+    read: Callable[[], Submission]
     """May refuse it by what it raises."""
     answered: Future[Answer] = field(default_factory=Future)
-    _post: Post | None = None
+    _submission: Submission | None = None
 
     @property
     def needs_lane(self) -> bool:
@@ -74,12 +67,12 @@ class Waiting:
         """False when nobody waits for the answer any more, and nothing has begun."""
         return self.answered.running() or self.answered.set_running_or_notify_cancel()
 
-    def post(self) -> Post:
-        """The batch as checked."""
-        if self._post is None:
-            self._post = self.read()
-            self.size = self._post.submission.size
-        return self._post
+    def submission(self) -> Submission:
+        """The batch as placed."""
+        if self._submission is None:
+            self._submission = self.read()
+            self.size = self._submission.size
+        return self._submission
 
 
 Outcome = Answer | ForelockError
@@ -187,7 +180,7 @@ class Posting:
             if not post.begin():
                 continue
             try:
-                post.post()
+                post.submission()
             except Exception as error:  # noqa: BLE001  # whatever it is, it is this one's answer
                 post.answered.set_exception(error)
                 continue
@@ -207,7 +200,9 @@ class Posting:
     def _settle(self, posts: Sequence[Waiting], *, wait: bool) -> bool:
         """Give every post its answer, or a lane in which its record is waited for; true when a job was queued."""
         try:
-            outcomes, queued = store(self._database, [post.post() for post in posts], self._render, wait=wait)
+            outcomes, queued = store(
+                self._database, [post.submission() for post in posts], self._render, wait=wait
+            )
         except Exception as error:  # noqa: BLE001  # whatever it is, everybody gets an answer
             return self._failed(posts, error, wait=wait)
         for post, outcome in zip(posts, outcomes, strict=True):
@@ -249,34 +244,34 @@ def _parts(posts: Iterable[Waiting]) -> Iterator[list[Waiting]]:
 
 
 def store(
-    database: Database, posts: Sequence[Post], render: Renderer, *, wait: bool
+    database: Database, submissions: Sequence[Submission], render: Renderer, *, wait: bool
 ) -> tuple[list[Outcome | None], bool]:
-    """What becomes of posts in one transaction, as if they came one after the other; and whether a job was queued.
+    """What becomes of batches in one transaction, as if they came one after the other; and whether a job was queued.
 
     None: the record is held by another transaction, and `wait` was not asked for.
     """
     with database.write() as session:
         with reading(session) as questions:
             asked_now = clock.asked(questions)
-            asked_earlier = idempotency.asked(questions, [post.attempt for post in posts])
-            reads = GroupReads(questions, [post.submission for post in posts], wait=wait)
+            asked_earlier = idempotency.asked(questions, [one.attempt for one in submissions])
+            reads = GroupReads(questions, submissions, wait=wait)
         now, earlier = asked_now.get(), asked_earlier.get()
-        group = Group(session, reads, now=now)
-        taken: dict[idempotency.Scope, Post] = {}
-        refused: dict[Post, ForelockError] = {}
-        for post in posts:
-            scope = post.attempt.scope
+        group = Group(session, reads, Moment(now))
+        taken: dict[idempotency.Scope, Submission] = {}
+        refused: dict[Submission, ForelockError] = {}
+        for submission in submissions:
+            attempt = submission.attempt
             try:
-                if scope in earlier:
-                    earlier[scope].answer_to(post.attempt)
-                elif scope in taken:
-                    post.attempt.require_same(taken[scope].attempt.fingerprint)
-                elif not group.held(post.submission):
-                    group.take(post.submission)
-                    taken[scope] = post
+                if attempt.scope in earlier:
+                    earlier[attempt.scope].answer_to(attempt)
+                elif attempt.scope in taken:
+                    attempt.require_same(taken[attempt.scope].attempt.fingerprint)
+                elif not group.held(submission):
+                    group.take(submission)
+                    taken[attempt.scope] = submission
             except ForelockError as error:
                 # the traceback would hold this frame, and with it everybody's rows, until the collector comes
-                refused[post] = error.with_traceback(None)
+                refused[submission] = error.with_traceback(None)
         stored = group.store()
         kept = dict(zip(taken, map(render, stored.accepted), strict=True))
         with together(session):
@@ -284,12 +279,12 @@ def store(
                 ledger.add(session, stored.leaves)
             idempotency.keep(session, [(taken[scope].attempt, kept[scope]) for scope in taken], now)
 
-    def outcome(post: Post) -> Outcome | None:
-        scope = post.attempt.scope
-        if post in refused:
-            return refused[post]
+    def outcome(submission: Submission) -> Outcome | None:
+        scope = submission.attempt.scope
+        if submission in refused:
+            return refused[submission]
         if scope in earlier:
-            return Answer(earlier[scope].answer_to(post.attempt), repeated=True)
-        return Answer(kept[scope], repeated=taken[scope] is not post) if scope in kept else None
+            return Answer(earlier[scope].answer_to(submission.attempt), repeated=True)
+        return Answer(kept[scope], repeated=taken[scope] is not submission) if scope in kept else None
 
-    return [outcome(post) for post in posts], stored.queued
+    return [outcome(submission) for submission in submissions], stored.queued

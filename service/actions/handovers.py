@@ -19,7 +19,7 @@ from service.signer_state import Remembered
 from service.store import clock, ledger, ledger_signers, ledger_tree
 
 
-def rotate(signer: Signer, keys: SigningKeyFile, *, salt: bytes) -> Signed | None:
+def rotate(signer: Signer, keys: SigningKeyFile) -> Signed | None:
     """Let a new key sign from here on. One that was interrupted is brought to its end.
 
     Raises:
@@ -36,13 +36,13 @@ def rotate(signer: Signer, keys: SigningKeyFile, *, salt: bytes) -> Signed | Non
             handover = Handover(
                 seen.by.verifier, after.verifier, size=seen.checkpoint.size, root=seen.checkpoint.root
             )
-            _succeed(session, "key_rotation", handover, handover.sign(seen.by, after), salt)
+            _succeed(session, "key_rotation", handover, handover.sign(seen.by, after))
     signer.step("rotated")
     keys.take_over()
     return signer.checkpoint()
 
 
-def resume(signer: Signer, *, origin: str, reason: str, known: str | None, salt: bytes) -> Signed | None:
+def resume(signer: Signer, *, origin: str, reason: str, known: str | None) -> Signed | None:
     """Go on under another name from the log as it is, on record as not being the one that was signed.
 
     Args:
@@ -50,7 +50,6 @@ def resume(signer: Signer, *, origin: str, reason: str, known: str | None, salt:
         origin: the new name.
         reason: what happened.
         known: a checkpoint of the lost log that somebody kept.
-        salt: of the leaf.
 
     Raises:
         Conflict: nothing is lost.
@@ -80,21 +79,20 @@ def resume(signer: Signer, *, origin: str, reason: str, known: str | None, salt:
             ledger_signers.add(
                 session, origin=before.name, vkey=str(before.verifier), sequence=None, now=clock.now(session)
             )
-        _succeed(session, "resumption", handover, handover.sign(before, after), salt)
+        _succeed(session, "resumption", handover, handover.sign(before, after))
     signer.step("resumed")
     return signer.checkpoint()
 
 
-def _succeed(session: Session, kind: Kind, handover: Handover, note: str, salt: bytes) -> None:
-    now = clock.now(session)
-    where = {"project_id": None, "preregistration_id": None}
-    receipt = ledger.append(session, kind, {"note": note}, **where, salt=salt, now=now)
+def _succeed(session: Session, kind: Kind, handover: Handover, note: str) -> None:
+    moment = clock.moment(session)
+    receipt = ledger.append(session, kind, {"note": note}, moment, project_id=None, preregistration_id=None)
     ledger_signers.add(
         session,
         origin=handover.after.name,
         vkey=str(handover.after),
         sequence=receipt.sequence,
-        now=now,
+        now=moment.now,
     )
 
 

@@ -5,8 +5,6 @@ Nothing here may answer differently for different outcomes of what is stored: th
 
 from __future__ import annotations
 
-import secrets
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -15,15 +13,17 @@ from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
 from service.actions.group_commit import Answer
-from service.actions.posting import BatchReceipt, Group, GroupReads, Salts, Submission
+from service.actions.posting import BatchReceipt, Group, GroupReads, Submission
 from service.actions.results import Terms
 from service.domain.access import Key
 from service.domain.faults import SHOWN, listed
+from service.domain.moment import Moment
 from service.domain.plans.imports import Readable
 from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
-from service.domain.results.batches import NO_TIME, OnDuplicate, ResultBatch, fingerprint_parts
+from service.domain.results.batches import OnDuplicate, ReceivedBatch, fingerprint_parts
+from service.domain.results.secret_rows import NO_TIME, SecretRows
 from service.errors import Fault, InvalidData
 from service.ingest.harnesses.opening import VERSION
 from service.ingest.imports import ImportedFile, ImportedRows
@@ -37,7 +37,7 @@ from service.store.pipeline import reading, together
 class Fitted:
     """The rows of one arm and endpoint as a batch, and how its ids compare with the manifest's."""
 
-    batch: ResultBatch = field(repr=False)
+    batch: ReceivedBatch = field(repr=False)
     rows: int
     """Of the file, those left out included."""
     unknown: int
@@ -107,16 +107,14 @@ def _fitted(
     fits = known & (rows.replicates <= endpoint.replicates)
     there[positions[fits], rows.replicates[fits] - 1] = True
     absent = np.argwhere(~there)
-    batch = ResultBatch(
+    batch = ReceivedBatch(
         population=population,
         arm=rows.arm,
         endpoint=rows.endpoint,
         run=run,
         item_ids=tuple(rows.item_ids[index] for index in np.flatnonzero(known)),
         replicates=rows.replicates[known],
-        values=rows.values[known],
-        statuses=rows.statuses[known],
-        observed_at=None if rows.observed_at is None else rows.observed_at[known],
+        rows=rows.outcomes.where(known),
         on_duplicate=on_duplicate,
     )
     if complete:
@@ -132,18 +130,19 @@ def _fitted(
     )
 
 
-def _completed(batch: ResultBatch, manifest: Manifest, absent: NDArray[np.intp]) -> ResultBatch:
+def _completed(batch: ReceivedBatch, manifest: Manifest, absent: NDArray[np.intp]) -> ReceivedBatch:
     """With a row of status `missing` for every cell that the file has none of."""
-    n = len(absent)
+    n, rows = len(absent), batch.rows
+    times = rows.observed_at
     return replace(
         batch,
         item_ids=(*batch.item_ids, *(manifest.item_ids[position] for position in absent[:, 0])),
         replicates=np.concatenate([batch.replicates, (absent[:, 1] + 1).astype(np.uint16)]),
-        values=np.concatenate([batch.values, np.full(n, np.nan)]),
-        statuses=np.concatenate([batch.statuses, np.full(n, 2, dtype=np.uint8)]),
-        observed_at=None
-        if batch.observed_at is None
-        else np.concatenate([batch.observed_at, np.full(n, NO_TIME, dtype=np.int64)]),
+        rows=SecretRows(
+            np.concatenate([rows.values, np.full(n, np.nan)]),
+            np.concatenate([rows.statuses, np.full(n, 2, dtype=np.uint8)]),
+            None if times is None else np.concatenate([times, np.full(n, NO_TIME, dtype=np.int64)]),
+        ),
     )
 
 
@@ -169,16 +168,17 @@ def fingerprint(fitted: Sequence[Fitted]) -> bytes:
 
 
 def submissions(
-    caller: Key, preregistration_id: str, terms: Terms, fitted: Sequence[Fitted]
+    caller: Key, preregistration_id: str, terms: Terms, fitted: Sequence[Fitted], attempt: idempotency.Attempt
 ) -> list[Submission]:
-    """The batches as they are posted, each checked as a posted one is."""
+    """The batches of one request as they are posted, each placed as a posted one is."""
     return [
         Submission(
             caller,
             preregistration_id,
-            terms.check(each.batch),
-            uuid.UUID(bytes=secrets.token_bytes(16), version=4).hex,
-            Salts(secrets.token_bytes(16), secrets.token_bytes(16)),
+            terms.place(each.batch),
+            terms,
+            attempt,
+            skips=each.batch.on_duplicate == "skip",
         )
         for each in fitted
     ]
@@ -187,7 +187,6 @@ def submissions(
 def store(
     database: Database,
     posted: Sequence[Submission],
-    attempt: idempotency.Attempt,
     file: ImportedFile,
     form: str,
     render: Callable[[int | None, Sequence[BatchReceipt]], idempotency.StoredResponse],
@@ -197,7 +196,7 @@ def store(
     Raises:
         ForelockError: what the first batch that is not taken would be answered alone.
     """
-    prereg_id, caller = posted[0].preregistration_id, posted[0].caller
+    prereg_id, caller, attempt = posted[0].preregistration_id, posted[0].caller, posted[0].attempt
     with database.write() as session:
         with reading(session) as questions:
             asked_now = clock.asked(questions)
@@ -206,7 +205,7 @@ def store(
         now, earlier = asked_now.get(), asked_earlier.get()
         if attempt.scope in earlier:
             return Answer(earlier[attempt.scope].answer_to(attempt), repeated=True), False
-        group = Group(session, reads, now=now)
+        group = Group(session, reads, Moment(now))
         for each in posted:
             group.take(each)
         stored = group.store()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from sqlalchemy.orm import Session
 
+from service.domain.moment import Moment
 from service.errors import Conflict, TooMany
 from service.keyring import Keyring
 from service.stats.shared.registry import library_versions
@@ -38,12 +38,11 @@ class Computation:
 def enqueue_once(
     session: Session,
     asked: Computation,
+    moment: Moment,
     *,
     project_id: str,
     keyring: Keyring,
     quota: Quota,
-    job_id: str,
-    now: datetime,
 ) -> Job:
     """One job for equal computations of a project: one that was answered, one under way, or a new one.
 
@@ -70,11 +69,16 @@ def enqueue_once(
     blocks, seconds = asked.work()
     params = {"version": asked.version, "blocks": blocks, "seconds": seconds}
     new = jobs.NewJob(
-        id=job_id, project_id=project_id, kind=asked.kind, params=params, subject=subject, created_at=now
+        id=moment.new_id(),
+        project_id=project_id,
+        kind=asked.kind,
+        params=params,
+        subject=subject,
+        created_at=moment.now,
     )
     job = jobs.enqueue(session, new)
-    if job.id == job_id:
-        job_work.put_input(session, job_id, asked.body)
+    if job.id == new.id:
+        job_work.put_input(session, new.id, asked.body)
     return job
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from service.actions.manifests import manifests_of
 from service.actions.results import enqueue
+from service.domain.moment import Moment
 from service.domain.plans.plan import GroupSequential
 from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
@@ -45,14 +45,14 @@ def due(session: Session, record: Preregistration, known: int | None = None) -> 
 
 
 def enqueue_due(
-    session: Session, record: Preregistration, *, job_id: str, now: datetime, known: int | None = None
+    session: Session, record: Preregistration, moment: Moment, known: int | None = None
 ) -> Job | None:
     """Queue the planned look whose items have come in, if one is due after the `known` ones."""
     look = due(session, record, known)
-    return None if look is None else enqueue(session, record, "look", f"#{look}", job_id=job_id, now=now)
+    return None if look is None else enqueue(session, record, "look", moment, f"#{look}")
 
 
-def ask(session: Session, record: Preregistration, *, job_id: str, now: datetime) -> Job:
+def ask(session: Session, record: Preregistration, moment: Moment) -> Job:
     """Queue the planned look that is due; any other look is refused.
 
     Raises:
@@ -64,7 +64,7 @@ def ask(session: Session, record: Preregistration, *, job_id: str, now: datetime
             "the plan has no planned looks: its stopping rule is another one, and it is locked",
             code="no_looks",
         )
-    job = enqueue_due(session, record, job_id=job_id, now=now)
+    job = enqueue_due(session, record, moment)
     if job is None:
         raise Conflict(
             "no planned look is due: a look needs every planned result of the first items of the locked order, "
@@ -74,7 +74,7 @@ def ask(session: Session, record: Preregistration, *, job_id: str, now: datetime
     return job
 
 
-def monitor(session: Session, record: Preregistration, *, job_id: str, now: datetime) -> Job:
+def monitor(session: Session, record: Preregistration, moment: Moment) -> Job:
     """Queue a reading of a plan that may be read at any time.
 
     Raises:
@@ -91,7 +91,7 @@ def monitor(session: Session, record: Preregistration, *, job_id: str, now: date
             "nothing is in along the locked order yet: post the first items of every population in every arm",
             code="look_not_due",
         )
-    return enqueue(session, record, "monitor", job_id=job_id, now=now)
+    return enqueue(session, record, "monitor", moment)
 
 
 def require_unread(

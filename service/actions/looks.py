@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, Literal
 
 from sqlalchemy.orm import Session
@@ -19,6 +18,7 @@ from service.actions.look_requests import Taken, enqueue_due, taken
 from service.actions.manifests import manifests_of
 from service.actions.results import enqueue_verdict
 from service.actions.verdicts import opened
+from service.domain.moment import Moment
 from service.domain.plans.plan import GroupSequential, Plan
 from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
@@ -81,10 +81,7 @@ def record(
     session: Session,
     found: Preregistration,
     seen: Found,
-    *,
-    job_ids: tuple[str, str],
-    salts: list[bytes],
-    now: datetime,
+    moment: Moment,
 ) -> Mapping[str, Any]:
     """Put the looks on record; a stop completes the record and queues its verdict.
 
@@ -101,10 +98,10 @@ def record(
         bodies.append(("reading", {"decision": decision, "units": dict(seen.reading.units)}))
     if seen.stop and bodies:
         require_covered(session, found, full=False)
-        found = preregistrations.move(session, found, "complete", now)
-        enqueue_verdict(session, found, job_id=job_ids[0], now=now)
+        found = preregistrations.move(session, found, "complete", moment.now)
+        enqueue_verdict(session, found, moment)
     elif not seen.stop:
-        enqueue_due(session, found, job_id=job_ids[1], now=now, known=known + len(fresh))
+        enqueue_due(session, found, moment, known=known + len(fresh))
     audit.record_all(
         session,
         [
@@ -114,13 +111,13 @@ def record(
                 action=f"{kind}.record",
                 subject=found.id,
                 facts={"look": body["look"]} if kind == "look" else {},
-                created_at=now,
+                created_at=moment.now,
             )
             for kind, body in bodies
         ],
     )
-    for (kind, body), salt in zip(bodies, salts, strict=False):
-        ledger.append_of(session, found, kind, body, salt=salt, now=now)
+    for kind, body in bodies:
+        ledger.append_of(session, found, kind, body, moment)
     answer: dict[str, Any] = {"preregistration_id": found.id, "stop": seen.stop}
     if seen.reading is not None:
         return answer | {"reading": seen.reading.model_dump(mode="json")}

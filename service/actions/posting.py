@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import dataclass, field
 
 import numpy as np
 from pydantic import Field
@@ -17,18 +16,20 @@ from sqlalchemy.orm import Session
 
 from service.actions.coverage import require_covered
 from service.actions.look_requests import enqueue_due
-from service.actions.results import Parts, Prepared, enqueue_verdict, expected_total
+from service.actions.results import Terms, enqueue_verdict, expected_total
 from service.domain.access import Key
 from service.domain.ledger import Receipt
+from service.domain.moment import Moment
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State
 from service.domain.results import sealing
-from service.domain.results.batches import STATUSES, PlacedBatch
+from service.domain.results.batches import STATUSES, PlacedBatch, ReceivedBatch
 from service.domain.results.filled import Filled
 from service.errors import Conflict, ForelockError
 from service.records import Record
 from service.store import audit, batches, coverage, intakes, ledger, preregistrations
-from service.store.batches import NewBatch
+from service.store.batches import StoredBatch
+from service.store.idempotency import Attempt
 from service.store.pipeline import Questions, together
 
 Cell = tuple[str, coverage.Cell]
@@ -37,25 +38,47 @@ Place = tuple[str, str]
 """Project and record."""
 _OPEN: tuple[State, ...] = ("locked", "collecting")
 ROW_BYTES = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Salts:
-    """Randomness of one submission: for the sealed rows and for the ledger's leaf."""
-
-    rows: bytes
-    leaf: bytes
+"""What a row takes in memory while its batch is stored."""
+CELL_BYTES = 1000
+"""What a cell takes beside its bitmap."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Submission:
-    """A batch that somebody posts, as checked. A fault of it is told when its record turns out to take results."""
+    """A batch that somebody posts, as placed in its plan, and the request that it came with.
+
+    A fault of it is reported once its record turns out to take results.
+    """
 
     caller: Key
     preregistration_id: str
-    checked: Prepared | ForelockError
-    job_id: str
-    salts: Salts = field(repr=False)
+    batch: PlacedBatch | ForelockError
+    terms: Terms | None
+    """What it was placed by; None where these were refused."""
+    attempt: Attempt
+    skips: bool = False
+    """Rows that are in already are left out; otherwise one of them refuses the batch."""
+
+    @classmethod
+    def of(
+        cls,
+        caller: Key,
+        preregistration_id: str,
+        batch: ReceivedBatch,
+        terms: Terms | ForelockError,
+        attempt: Attempt,
+    ) -> Submission:
+        """A batch as it was received, placed by these terms, whatever comes of it."""
+        skips = batch.on_duplicate == "skip"
+        if isinstance(terms, ForelockError):
+            return cls(caller, preregistration_id, terms, None, attempt, skips)
+        placed: PlacedBatch | ForelockError
+        try:
+            placed = terms.place(batch)
+        except ForelockError as refusal:
+            # The traceback would hold the frames that read the batch, and with them its rows.
+            placed = refusal.with_traceback(None)
+        return cls(caller, preregistration_id, placed, terms, attempt, skips)
 
     @property
     def place(self) -> Place:
@@ -64,14 +87,21 @@ class Submission:
 
     @property
     def n(self) -> int:
-        """Rows; none when it is refused anyway."""
-        return self.checked.placed.n if isinstance(self.checked, Prepared) else 0
+        """Its number of rows; none when it is refused anyway."""
+        return self.batch.n if isinstance(self.batch, PlacedBatch) else 0
+
+    def item_ids(self) -> tuple[str, ...]:
+        """The ids of its population, by position; none when it is refused anyway."""
+        if self.terms is None or isinstance(self.batch, ForelockError):
+            return ()
+        return self.terms.manifests[self.batch.head.population].item_ids
 
     @property
     def size(self) -> int:
         """Bytes that its rows and the bitmaps of its cells take while it is stored."""
-        checked = self.checked
-        return self.n * ROW_BYTES + checked.bitmap_bytes if isinstance(checked, Prepared) else 0
+        if isinstance(self.batch, ForelockError):
+            return 0
+        return self.n * ROW_BYTES + len(self.batch.parts) * (len(self.item_ids()) // 8 + CELL_BYTES)
 
 
 class BatchReceipt(Record):
@@ -111,7 +141,8 @@ class _Intake:
     last: int
     received: int
     state: State
-    job_id: str | None = None
+    changed: bool = False
+    """Batches were taken of it."""
 
     @classmethod
     def of(cls, record: Preregistration, begun: intakes.Intake | None) -> _Intake:
@@ -140,67 +171,40 @@ class _Intake:
                 code="erased",
             )
 
-    def add(self, n: int, job_id: str) -> int:
+    def add(self, n: int) -> int:
         """Count a batch in and return its number."""
-        self.last, self.received, self.job_id = self.last + 1, self.received + n, job_id
+        self.last, self.received, self.changed = self.last + 1, self.received + n, True
         self.state = "complete" if self.received == self.expected else "collecting"
         return self.last
 
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """A batch that will be stored, None where all of it is in already; and where its record stands with it."""
+    """A batch that will be stored, None where all of it is in already; and its answer, before the receipt is known."""
 
-    batch: NewBatch | None
-    skipped: int
+    batch: StoredBatch | None
+    answer: BatchReceipt
     project_id: str
-    salt: bytes
-    received: int
-    expected: int
-    state: State
 
-    def event(self, batch: NewBatch) -> ledger.Event:
+    def event(self, batch: StoredBatch, salt: bytes) -> ledger.Event:
         """The batch's leaf."""
-        body = {
-            "preregistration_id": batch.preregistration_id,
-            "batch": batch.sequence,
-            "population": batch.population,
-            "arm": batch.arm,
-            "endpoint": batch.endpoint,
-            "run": batch.run,
-            "n": batch.n,
-            "commitment_sha256": batch.commitment_sha256,
-        }
         return ledger.Event(
             kind="batch",
-            body=body,
+            body=batch.sealed.leaf(),
             project_id=self.project_id,
-            preregistration_id=batch.preregistration_id,
-            salt=self.salt,
+            preregistration_id=batch.sealed.preregistration_id,
+            salt=salt,
         )
 
-    def done(self, batch: NewBatch, now: datetime) -> audit.Done:
+    def done(self, batch: StoredBatch) -> audit.Done:
         """Its line in the audit log."""
         return audit.Done(
             project_id=self.project_id,
             key_id=batch.key_id,
             action="results.post",
-            subject=batch.preregistration_id,
-            facts={"batch": batch.sequence},
-            created_at=now,
-        )
-
-    def answer(self, receipt: Receipt | None) -> BatchReceipt:
-        """What it is answered."""
-        batch = self.batch
-        return BatchReceipt(
-            batch=None if batch is None else batch.sequence,
-            n=0 if batch is None else batch.n,
-            skipped=self.skipped,
-            received=self.received,
-            expected=self.expected,
-            state=self.state,
-            receipt=receipt,
+            subject=batch.sealed.preregistration_id,
+            facts={"batch": batch.sealed.sequence},
+            created_at=batch.received_at,
         )
 
 
@@ -218,34 +222,31 @@ class GroupReads:
             project_id: preregistrations.asked(questions, project_id, of_project, wait=wait)
             for project_id, of_project in ids.items()
         }
-        # only of records whose plan the caller could read: a sum over another project's cells takes its time
-        checked = {each.preregistration_id for each in submissions if isinstance(each.checked, Prepared)}
-        self.intakes = intakes.asked(questions, checked)
-        self.bitmaps = {
-            cell: coverage.asked(questions, *cell, size)
-            for cell, size in {
-                cell: len(each.checked.item_ids)
-                for each in submissions
-                if isinstance(each.checked, Prepared)
-                for cell in _cells(each.preregistration_id, each.checked.placed, each.checked.parts)
-            }.items()
+        # Only of records whose plan the caller could read: a sum over another project's cells takes its time.
+        placed = [(each, each.batch) for each in submissions if isinstance(each.batch, PlacedBatch)]
+        self.intakes = intakes.asked(questions, {submission.preregistration_id for submission, _ in placed})
+        sizes = {
+            cell: len(submission.item_ids())
+            for submission, batch in placed
+            for cell in _cells(submission.preregistration_id, batch)
         }
+        self.bitmaps = {cell: coverage.asked(questions, *cell, size) for cell, size in sizes.items()}
 
 
 class Group:
     """The batches of one transaction, of any number of records and projects."""
 
-    def __init__(self, session: Session, reads: GroupReads, *, now: datetime) -> None:
+    def __init__(self, session: Session, reads: GroupReads, moment: Moment) -> None:
         self._session = session
-        self._now = now
+        self._moment = moment
         self._taken: list[_Taken] = []
         self._held: set[Place] = set()
         self._intakes: dict[Place, _Intake] = {}
         begun = reads.intakes.get()
         for project_id, asked in reads.records.items():
-            found = asked.get()
-            self._held |= {(project_id, each) for each in found.elsewhere}
-            for record in found.records.values():
+            locked = asked.get()
+            self._held |= {(project_id, record_id) for record_id in locked.elsewhere}
+            for record in locked.records.values():
                 self._intakes[project_id, record.id] = _Intake.of(record, begun.get(record.id))
         self._filled = {cell: Filled(bitmap.get()) for cell, bitmap in reads.bitmaps.items()}
 
@@ -262,136 +263,117 @@ class Group:
         intake = self._intakes.get(submission.place)
         if intake is None:
             raise preregistrations.unknown(submission.preregistration_id)
-        checked = submission.checked
-        if isinstance(checked, Prepared) and checked.skips:
-            checked = self._rest(submission.preregistration_id, checked)
-            if checked.placed.n == 0 and intake.state != "withdrawn":
-                self._taken.append(self._idle(intake, submission))
+        batch = submission.batch
+        if isinstance(batch, PlacedBatch) and submission.skips:
+            batch = self._rest(submission.preregistration_id, batch)
+            if batch.n == 0 and intake.state != "withdrawn":
+                # All of its rows are in: that is so of a record that is complete as well.
+                self._taken.append(_taken(intake, submission, None))
                 return
         intake.require_open()
-        if isinstance(checked, ForelockError):
-            raise checked
-        if checked.plan_sha256 != intake.record.plan_sha256:
+        if isinstance(batch, ForelockError):
+            raise batch
+        if submission.terms is None or submission.terms.plan_sha256 != intake.record.plan_sha256:
             raise Conflict(
                 "the plan was amended while this batch was on its way: post it again", code="plan_amended"
             )
-        self._claim(submission.preregistration_id, checked)
-        placed = checked.placed
-        sequence = intake.add(placed.n, submission.job_id)
-        self._taken.append(
-            _Taken(
-                batch=_sealed(intake, sequence, placed, submission, self._now),
-                skipped=submission.n - placed.n,
-                project_id=intake.record.project_id,
-                salt=submission.salts.leaf,
-                received=intake.received,
-                expected=intake.expected,
-                state=intake.state,
-            )
+        self._claim(submission, batch)
+        sealed = sealing.seal_batch(
+            batch,
+            self._moment.salt(),
+            plan_public=intake.public_key,
+            plan_sha256=intake.record.plan_sha256,
+            preregistration_id=intake.record.id,
+            sequence=intake.add(batch.n),
         )
+        stored = StoredBatch(
+            sealed=sealed,
+            status_counts=_status_counts(intake.record.plan, batch),
+            received_at=self._moment.now,
+            key_id=submission.caller.id,
+        )
+        self._taken.append(_taken(intake, submission, stored))
 
     def store(self) -> Stored:
         """Store what was taken, in its order; the one that completes a plan enqueues the verdict with it.
 
         The ledger is locked then, and what remains to be done for it is the transaction's last act.
         """
-        if not self._taken:
-            return Stored([], None, queued=False)
-        new = [(each, each.batch) for each in self._taken if each.batch is not None]
+        new = [(taken, taken.batch) for taken in self._taken if taken.batch is not None]
         if not new:
-            return Stored([each.answer(None) for each in self._taken], None, queued=False)
+            return Stored([taken.answer for taken in self._taken], None, queued=False)
         with together(self._session):
             batches.append(self._session, *(batch for _, batch in new))
-            audit.record_all(self._session, [each.done(batch, self._now) for each, batch in new])
+            audit.record_all(self._session, [taken.done(batch) for taken, batch in new])
             for cell, filled in self._filled.items():
                 if filled.changed:
                     coverage.save(self._session, *cell, filled.bitmap(), filled.received)
         queued = [self._advance(intake) for intake in self._intakes.values()]
-        leaves = ledger.next_leaves(self._session, [each.event(batch) for each, batch in new], now=self._now)
+        events = [taken.event(batch, self._moment.salt()) for taken, batch in new]
+        leaves = ledger.next_leaves(self._session, events, now=self._moment.now)
         receipts = iter(leaves.receipts)
-        accepted = [each.answer(None if each.batch is None else next(receipts)) for each in self._taken]
+        accepted = [
+            taken.answer
+            if taken.batch is None
+            else taken.answer.model_copy(update={"receipt": next(receipts)})
+            for taken in self._taken
+        ]
         return Stored(accepted, leaves, queued=any(queued))
 
-    def _rest(self, prereg_id: str, prepared: Prepared) -> Prepared:
+    def _rest(self, prereg_id: str, batch: PlacedBatch) -> PlacedBatch:
         """Without the rows that are in, whatever they say."""
-        placed = prepared.placed
-        free = np.ones(placed.n, dtype=np.bool_)
-        for (replicate, positions), cell in zip(
-            prepared.parts, _cells(prereg_id, placed, prepared.parts), strict=True
-        ):
-            free[placed.replicates == replicate] = ~self._filled[cell].holds(positions)
-        rest = placed.only(free)
-        return replace(prepared, placed=rest, parts=tuple(rest.by_replicate()) if rest.n else ())
+        free = np.ones(batch.n, dtype=np.bool_)
+        for (replicate, positions), cell in zip(batch.parts, _cells(prereg_id, batch), strict=True):
+            free[batch.replicates == replicate] = ~self._filled[cell].holds(positions)
+        return batch.where(free)
 
-    def _idle(self, intake: _Intake, submission: Submission) -> _Taken:
-        """A batch of rows that are all in: true of a record that is complete as well."""
-        return _Taken(
-            batch=None,
-            skipped=submission.n,
-            project_id=intake.record.project_id,
-            salt=submission.salts.leaf,
-            received=intake.received,
-            expected=intake.expected,
-            state=intake.state,
-        )
-
-    def _claim(self, prereg_id: str, prepared: Prepared) -> None:
+    def _claim(self, submission: Submission, batch: PlacedBatch) -> None:
         """All cells of a batch, or none."""
-        cells = [self._filled[cell] for cell in _cells(prereg_id, prepared.placed, prepared.parts)]
-        for filled, (_, positions) in zip(cells, prepared.parts, strict=True):
-            filled.require_free(positions, prepared.item_ids)
-        for filled, (_, positions) in zip(cells, prepared.parts, strict=True):
+        cells = [self._filled[cell] for cell in _cells(submission.preregistration_id, batch)]
+        item_ids = submission.item_ids()
+        for filled, (_, positions) in zip(cells, batch.parts, strict=True):
+            filled.require_free(positions, item_ids)
+        for filled, (_, positions) in zip(cells, batch.parts, strict=True):
             filled.add(positions)
 
     def _advance(self, intake: _Intake) -> bool:
         """Move a record on by what was taken; true when a job was queued."""
-        if intake.job_id is None:
+        if not intake.changed:
             return False
-        record, job_id, now = intake.record, intake.job_id, self._now
+        record, moment = intake.record, self._moment
         if record.state == "locked":
-            record = preregistrations.move(self._session, record, "collecting", now)
+            record = preregistrations.move(self._session, record, "collecting", moment.now)
         if intake.state == "complete":
             require_covered(self._session, record, full=True)
-            record = preregistrations.move(self._session, record, "complete", now)
-            enqueue_verdict(self._session, record, job_id=job_id, now=now)
+            record = preregistrations.move(self._session, record, "complete", moment.now)
+            enqueue_verdict(self._session, record, moment)
             return True
-        return enqueue_due(self._session, record, job_id=job_id, now=now) is not None
+        return enqueue_due(self._session, record, moment) is not None
 
 
-def _cells(prereg_id: str, placed: PlacedBatch, parts: Parts) -> list[Cell]:
-    place = placed.population, placed.arm, placed.endpoint
-    return [(prereg_id, (*place, replicate)) for replicate, _ in parts]
-
-
-def _sealed(
-    intake: _Intake, sequence: int, placed: PlacedBatch, submission: Submission, now: datetime
-) -> NewBatch:
-    facts = sealing.BatchFacts(
-        preregistration_id=intake.record.id,
-        plan_sha256=intake.record.plan_sha256 or "",
-        sequence=sequence,
-        population=placed.population,
-        arm=placed.arm,
-        endpoint=placed.endpoint,
-        run=placed.run,
-        positions=placed.positions.astype("<i4").tobytes(),
-        replicates=placed.replicates.astype("<u2").tobytes(),
+def _taken(intake: _Intake, submission: Submission, batch: StoredBatch | None) -> _Taken:
+    """A batch that was taken, and where its record stands with it."""
+    n = 0 if batch is None else batch.sealed.n
+    answer = BatchReceipt(
+        batch=None if batch is None else batch.sealed.sequence,
+        n=n,
+        skipped=submission.n - n,
+        received=intake.received,
+        expected=intake.expected,
+        state=intake.state,
+        receipt=None,
     )
-    rows = sealing.SecretRows(placed.values, placed.statuses, placed.observed_at)
-    sealed = sealing.seal_rows(intake.public_key, rows, submission.salts.rows, facts)
-    return NewBatch.of(
-        facts,
-        sealed,
-        n=placed.n,
-        status_counts=_status_counts(intake.record.plan, placed),
-        received_at=now,
-        key_id=submission.caller.id,
-    )
+    return _Taken(batch, answer, intake.record.project_id)
 
 
-def _status_counts(plan: Plan, placed: PlacedBatch) -> dict[str, int] | None:
+def _cells(prereg_id: str, batch: PlacedBatch) -> list[Cell]:
+    """The record's cells that a batch fills, one for each of its replicates."""
+    return [(prereg_id, (*batch.head.cell, replicate)) for replicate, _ in batch.parts]
+
+
+def _status_counts(plan: Plan, batch: PlacedBatch) -> dict[str, int] | None:
     """Counts by status where the policy allows them: under `fail` an error is an outcome."""
     if plan.missing != "exclude_pair":
         return None
-    counted = Counter(placed.statuses.tolist())
+    counted = Counter(batch.rows.statuses.tolist())
     return {name: counted.get(code, 0) for code, name in enumerate(STATUSES)}

@@ -15,6 +15,7 @@ from service.domain.access import Key
 from service.domain.canonical import sha256_hex
 from service.domain.ledger import Receipt
 from service.domain.lint.lint import lint
+from service.domain.moment import Moment
 from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
@@ -37,14 +38,6 @@ from service.store import audit, ledger, populations, preregistrations
 from service.store.populations import Packed
 
 log = logging.getLogger("forelock.ledger")
-
-
-@dataclass(frozen=True, slots=True)
-class LockMaterial:
-    """The randomness and the key a lock needs: arguments, so that tests need no patching."""
-
-    seal_public: bytes
-    salt: bytes
 
 
 def create(session: Session, caller: Key, plan: Plan, *, prereg_id: str, now: datetime) -> Preregistration:
@@ -157,9 +150,9 @@ def lock(
     record: Preregistration,
     linted: Linted,
     acknowledge: Sequence[str] | str,
-    material: LockMaterial,
+    moment: Moment,
     *,
-    now: datetime,
+    seal_public: bytes,
 ) -> tuple[Preregistration, Receipt]:
     """Lock the plan: from here on its text cannot change, and results may be posted.
 
@@ -187,17 +180,15 @@ def lock(
         findings=found,
         acknowledged=read,
         plan_public_key=public,
-        wrapped_private_key=sealing.wrap_key(
-            private, material.seal_public, sealing.key_info(record.id, sha256)
-        ),
-        now=now,
+        wrapped_private_key=sealing.wrap_key(private, seal_public, sealing.key_info(record.id, sha256)),
+        now=moment.now,
     )
     audit.record_act(
-        session, caller, "preregistration.lock", record.id, {"acknowledged": list(read)}, now=now
+        session, caller, "preregistration.lock", record.id, {"acknowledged": list(read)}, now=moment.now
     )
-    said = {"version": locked.version, "plan_sha256": sha256} | clock_facts(session, now)
-    receipt = ledger.append_of(session, record, "plan_locked", said, salt=material.salt, now=now)
-    announce(session, locked, "preregistration.locked", receipt.sequence, now=now)
+    said = {"version": locked.version, "plan_sha256": sha256} | clock_facts(session, moment.now)
+    receipt = ledger.append_of(session, record, "plan_locked", said, moment)
+    announce(session, locked, "preregistration.locked", receipt.sequence, now=moment.now)
     return locked, receipt
 
 

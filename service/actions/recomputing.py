@@ -23,7 +23,8 @@ from service.actions.differences import Excuse, compare
 from service.actions.verdicts import Inputs, compute
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
-from service.domain.results.batches import PlacedBatch
+from service.domain.results.batches import BatchHead, PlacedBatch
+from service.domain.results.secret_rows import SecretRows
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.records import VoidedBatch
 from service.domain.verdicts.validity import Mark
@@ -129,14 +130,12 @@ def _manifest(text: bytes) -> Manifest:
 
 
 def _placed(batch: OpenBatch) -> PlacedBatch:
+    facts = batch.facts
     return PlacedBatch(
-        population=batch.facts.population,
-        arm=batch.facts.arm,
-        endpoint=batch.facts.endpoint,
-        run=batch.facts.run,
+        BatchHead(facts.population, facts.arm, facts.endpoint, facts.run),
         positions=np.asarray(batch.positions, dtype=np.int32),
         replicates=np.asarray(batch.replicates, dtype=np.uint16),
-        values=np.frombuffer(batch.values, "<f8").astype(np.float64),
-        statuses=np.frombuffer(batch.statuses, "u1"),
-        observed_at=None,
+        rows=SecretRows(
+            np.frombuffer(batch.values, "<f8").astype(np.float64), np.frombuffer(batch.statuses, "u1")
+        ),
     )

@@ -8,45 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 
-import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
 from service.actions.manifests import manifests_of as manifests_of
 from service.domain.access import Key
+from service.domain.moment import Moment
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
 from service.domain.recent import MOST_RECORDS, Recent
-from service.domain.results.batches import PlacedBatch, ResultBatch, check, expected_cells
+from service.domain.results.batches import PlacedBatch, ReceivedBatch, expected_cells, place
 from service.domain.verdicts import stopping
 from service.store import jobs, populations, preregistrations
-
-Parts = tuple[tuple[int, NDArray[np.int32]], ...]
-"""Each replicate in a batch with the positions it fills."""
-CELL_BYTES = 1000
-"""What a cell takes beside its bitmap."""
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A batch that fits the plan, ready for the write transaction."""
-
-    placed: PlacedBatch
-    parts: Parts = field(repr=False)
-    item_ids: tuple[str, ...] = field(repr=False)
-    """Of the population, by position."""
-    plan_sha256: str = ""
-    """Of the plan that it was checked against."""
-    skips: bool = False
-    """Rows that are in already are left out; otherwise one of them refuses the batch."""
-
-    @property
-    def bitmap_bytes(self) -> int:
-        """What the bitmaps of its cells take."""
-        return len(self.parts) * (len(self.item_ids) // 8 + CELL_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +36,13 @@ class Terms:
         """The plan is read before the end: with each batch, whether a look is due has to be found out."""
         return stopping.is_sequential(self.plan)
 
-    def check(self, batch: ResultBatch) -> Prepared:
-        """Check a batch, without the database."""
-        placed = check(batch, self.plan, self.manifests)
-        parts = tuple(placed.by_replicate())
-        item_ids = self.manifests[placed.population].item_ids
-        return Prepared(placed, parts, item_ids, self.plan_sha256, skips=batch.on_duplicate == "skip")
+    def place(self, batch: ReceivedBatch) -> PlacedBatch:
+        """Place a batch in the plan, without the database.
+
+        Raises:
+            InvalidData: names, ids or values that do not belong to the plan.
+        """
+        return place(batch, self.plan, self.manifests)
 
 
 class LockedPlans:
@@ -111,22 +86,22 @@ class LockedPlans:
         return terms
 
 
-def enqueue_verdict(session: Session, record: Preregistration, *, job_id: str, now: datetime) -> jobs.Job:
+def enqueue_verdict(session: Session, record: Preregistration, moment: Moment) -> jobs.Job:
     """Queue the verdict of a complete plan; one that waits or runs already is returned instead."""
-    return enqueue(session, record, "verdict", job_id=job_id, now=now)
+    return enqueue(session, record, "verdict", moment)
 
 
 def enqueue(
-    session: Session, record: Preregistration, kind: str, suffix: str = "", *, job_id: str, now: datetime
+    session: Session, record: Preregistration, kind: str, moment: Moment, suffix: str = ""
 ) -> jobs.Job:
     """Queue a job that opens a record's rows; `suffix` tells its subject from others of the kind."""
     new = jobs.NewJob(
-        id=job_id,
+        id=moment.new_id(),
         project_id=record.project_id,
         kind=kind,
         params={"preregistration_id": record.id},
         subject=record.id + suffix,
-        created_at=now,
+        created_at=moment.now,
     )
     return jobs.enqueue(session, new)
 

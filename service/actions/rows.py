@@ -12,10 +12,11 @@ from sqlalchemy.orm import Session
 from service.actions import cursors
 from service.actions.results import manifests_of
 from service.actions.unblinding import seals
-from service.actions.verdicts import open_batch
 from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
-from service.domain.results.batches import NO_TIME, STATUSES, PlacedBatch
+from service.domain.results import sealing
+from service.domain.results.batches import STATUSES, PlacedBatch
+from service.domain.results.secret_rows import NO_TIME, SecretRows
 from service.store import batches, plan_keys
 
 Row = dict[str, Any]
@@ -41,12 +42,13 @@ def page(
     rows: list[Row] = []
     for sequence in batches.sequences(session, record.id, start=first):
         batch = batches.get(session, record.id, sequence)
-        if not shown(batch.population, batch.endpoint):
+        head = batch.sealed.head
+        if not shown(head.population, head.endpoint):
             continue
-        placed = open_batch(batch, record.plan_sha256 or "", plan_private)
+        placed, _salt = sealing.open_batch(batch.sealed, record.plan_sha256 or "", plan_private)
         begin = offset if sequence == first else 0
         end = min(placed.n, begin + limit - len(rows))
-        rows.extend(_rows(placed, manifests[placed.population], sequence, begin, end))
+        rows.extend(_rows(placed, manifests[head.population], sequence, begin, end))
         if len(rows) == limit:
             return rows, f"{sequence}-{end}"
     return rows, None
@@ -75,23 +77,21 @@ def _shown(session: Session, record: Preregistration) -> Callable[[str, str], bo
 
 
 def _rows(placed: PlacedBatch, manifest: Manifest, sequence: int, begin: int, end: int) -> Iterator[Row]:
+    values, statuses = placed.rows.values, placed.rows.statuses
     for row in range(begin, end):
-        status = int(placed.statuses[row])
+        status = int(statuses[row])
         yield {
-            "population": placed.population,
-            "arm": placed.arm,
-            "endpoint": placed.endpoint,
-            "run": placed.run,
+            **placed.head.names(),
             "item_id": manifest.item_ids[placed.positions[row]],
             "replicate": int(placed.replicates[row]),
-            "value": float(placed.values[row]) if status == 0 else None,
+            "value": float(values[row]) if status == 0 else None,
             "status": STATUSES[status],
-            "observed_at": _time(placed, row),
+            "observed_at": _time(placed.rows, row),
             "batch": sequence,
         }
 
 
-def _time(placed: PlacedBatch, row: int) -> datetime | None:
-    if placed.observed_at is None or placed.observed_at[row] == NO_TIME:
+def _time(rows: SecretRows, row: int) -> datetime | None:
+    if rows.observed_at is None or rows.observed_at[row] == NO_TIME:
         return None
-    return _EPOCH + timedelta(microseconds=int(placed.observed_at[row]))
+    return _EPOCH + timedelta(microseconds=int(rows.observed_at[row]))

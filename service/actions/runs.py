@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from service.domain.access import Key
 from service.domain.ledger import Receipt
+from service.domain.moment import Moment
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results.runs import MAX_RUNS, Binding, Run
 from service.errors import Conflict, InvalidData
@@ -19,23 +20,17 @@ def bind(
     caller: Key,
     record: Preregistration,
     binding: Binding,
-    *,
-    run_id: str,
-    salt: bytes,
-    now: datetime,
+    moment: Moment,
 ) -> tuple[Run, Receipt]:
-    """Store a run of a record that takes results.
-
-    Args:
-        run_id: what the run is called where the binding does not say.
+    """Store a run of a record that takes results; one that the binding does not name has a fresh id for a name.
 
     Raises:
         Conflict: the record takes no results; `run_exists`; `too_many_runs`.
         InvalidData: the arm or an endpoint is not one of the plan's, or the run began later than now.
     """
     record.require("locked", "collecting", action="binding a run")
-    _check(record, binding, now)
-    name = binding.run or run_id
+    _check(record, binding, moment.now)
+    name = binding.run or moment.new_id()
     if runs.exists(session, record.id, name):
         raise Conflict(
             f"preregistration {record.id} has a run of this name already, and a run stays as it was bound: "
@@ -56,17 +51,17 @@ def bind(
         started_at=binding.started_at,
         plan_sha256=record.plan_sha256 or "",
         bound_by=caller.name,
-        bound_at=now,
+        bound_at=moment.now,
     )
     runs.insert(session, run, caller.id)
-    audit.record_act(session, caller, "run.bind", record.id, {"run": name}, now=now)
+    audit.record_act(session, caller, "run.bind", record.id, {"run": name}, now=moment.now)
     said = {
         "plan_sha256": record.plan_sha256,
         "run": name,
         "arm": run.arm,
         "run_sha256": run.sha256(),
     }
-    return run, ledger.append_of(session, record, "run", said, salt=salt, now=now)
+    return run, ledger.append_of(session, record, "run", said, moment)
 
 
 def _check(record: Preregistration, binding: Binding, now: datetime) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from sqlalchemy.orm import Session
 
@@ -13,6 +12,7 @@ from service.actions.results import enqueue, expected_total
 from service.domain.access import Key
 from service.domain.deviations.deviation import require_person
 from service.domain.ledger import Kind, Receipt
+from service.domain.moment import Moment
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results.unblinding import (
     Erasure,
@@ -66,10 +66,7 @@ def unblind(
     caller: Key,
     record: Preregistration,
     asked: UnblindingRequest,
-    *,
-    job_id: str,
-    salt: bytes,
-    now: datetime,
+    moment: Moment,
 ) -> tuple[Unblinding, Receipt, Job | None]:
     """Open results before the verdict. The record is held; the runner lets the key go, if it has not yet.
 
@@ -88,7 +85,7 @@ def unblind(
     require_more(seals(session, record).unblindings, asked)
     released = plan_keys.is_released(session, record.id)
     made = Unblinding(
-        at=now,
+        at=moment.now,
         by=caller.name,
         by_key=caller.id,
         reason=asked.reason,
@@ -97,10 +94,10 @@ def unblind(
         received=sum(count.received for count in coverage.counts(session, record.id)),
         expected=expected_total(record.plan),
     )
-    audit.record_act(session, caller, "preregistration.unblind", record.id, {}, now=now)
-    job = None if released else enqueue(session, record, KIND, job_id=job_id, now=now)
-    receipt = ledger.append_of(session, record, "unblinding", facts(made), salt=salt, now=now)
-    announce(session, record, "preregistration.unblinded", receipt.sequence, now=now)
+    audit.record_act(session, caller, "preregistration.unblind", record.id, {}, now=moment.now)
+    job = None if released else enqueue(session, record, KIND, moment)
+    receipt = ledger.append_of(session, record, "unblinding", facts(made), moment)
+    announce(session, record, "preregistration.unblinded", receipt.sequence, now=moment.now)
     return made, receipt, job
 
 
@@ -109,9 +106,7 @@ def erase(
     caller: Key,
     record: Preregistration,
     asked: ErasureRequest,
-    *,
-    salt: bytes,
-    now: datetime,
+    moment: Moment,
 ) -> tuple[Erasure, Receipt]:
     """Destroy the plan's key in every form, in the transaction that says so. The record is held.
 
@@ -122,9 +117,9 @@ def erase(
     require_person(caller, "erasing rows")
     record.require("locked", "collecting", "complete", "judged", "withdrawn", action="erasing rows")
     plan_keys.wrapped(session, record.id)
-    made = Erasure(at=now, by=caller.name, by_key=caller.id, reason=asked.reason)
-    audit.record_act(session, caller, "preregistration.erase", record.id, {}, now=now)
-    receipt = ledger.append_of(session, record, "erasure", facts(made), salt=salt, now=now)
+    made = Erasure(at=moment.now, by=caller.name, by_key=caller.id, reason=asked.reason)
+    audit.record_act(session, caller, "preregistration.erase", record.id, {}, now=moment.now)
+    receipt = ledger.append_of(session, record, "erasure", facts(made), moment)
     plan_keys.erase(
         session, record.id
     )  # its guard wants the entry; nobody waits for this row with a lock in hand

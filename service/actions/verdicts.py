@@ -7,25 +7,23 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-import numpy as np
 from sqlalchemy.orm import Session
 
 from service.actions import endings, validity
 from service.actions.announcements import announce
 from service.actions.results import manifests_of
+from service.domain.moment import Moment
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
-from service.domain.results.batches import PlacedBatch
 from service.domain.verdicts.judge import Verdict, analyse, judge
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.records import VoidedBatch
 from service.domain.verdicts.stopping import is_sequential, up_to_stop
 from service.domain.verdicts.validity import Mark
-from service.errors import Conflict, RecordAltered
+from service.errors import Conflict
 from service.store import audit, batches, ledger, plan_keys, plans, preregistrations, verdicts
-from service.store.batches import StoredBatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,38 +79,10 @@ def opened(
     outcomes, voided = Outcomes.empty(record.plan, closed=endings.closed(session, record)), []
     for batch in batches.every(session, record.id, include_void=True):
         if batch.void:
-            voided.append(VoidedBatch(batch=batch.sequence, reason=batch.void_reason or ""))
+            voided.append(VoidedBatch(batch=batch.sealed.sequence, reason=batch.void_reason or ""))
         else:
-            outcomes.place(open_batch(batch, sha256, plan_private))
+            outcomes.place(sealing.open_batch(batch.sealed, sha256, plan_private)[0])
     return outcomes, tuple(voided)
-
-
-def open_batch(batch: StoredBatch, plan_sha256: str, plan_private: bytes) -> PlacedBatch:
-    """A stored batch with its secret columns in the open.
-
-    Raises:
-        RecordAltered: the rows are not those that the batch was committed to.
-    """
-    facts = batch.facts(plan_sha256)
-    rows, salt = sealing.open_rows(plan_private, batch.sealed, facts)
-    if sealing.commitment_sha256(salt, facts, rows) != batch.commitment_sha256:
-        raise RecordAltered("batch", f"{batch.preregistration_id}/{batch.sequence}")
-    return placed(batch, rows)
-
-
-def placed(batch: StoredBatch, rows: sealing.SecretRows) -> PlacedBatch:
-    """A stored batch, and rows as its own."""
-    return PlacedBatch(
-        population=batch.population,
-        arm=batch.arm,
-        endpoint=batch.endpoint,
-        run=batch.run,
-        positions=np.frombuffer(batch.positions, dtype="<i4"),
-        replicates=np.frombuffer(batch.replicates, dtype="<u2"),
-        values=rows.values,
-        statuses=rows.statuses,
-        observed_at=rows.observed_at,
-    )
 
 
 def compute(inputs: Inputs) -> Verdict:
@@ -140,7 +110,7 @@ def release_key(session: Session, record: Preregistration, *, seal_private: byte
 
 
 def record(
-    session: Session, project_id: str, verdict: Verdict, *, seal_private: bytes, salt: bytes, now: datetime
+    session: Session, project_id: str, verdict: Verdict, moment: Moment, *, seal_private: bytes
 ) -> Mapping[str, Any]:
     """Store the verdict, release the plan's key and move the record to judged, all or nothing."""
     found = preregistrations.get(session, project_id, verdict.preregistration_id, for_update=True)
@@ -149,7 +119,7 @@ def record(
     found.require("complete")
     private = _plan_private(session, found, seal_private)
     verdict_sha256 = verdicts.insert(session, project_id, verdict)
-    preregistrations.move(session, found, "judged", now)
+    preregistrations.move(session, found, "judged", moment.now)
     plan_keys.release(session, found.id, private)
     audit.record(
         session,
@@ -158,11 +128,11 @@ def record(
         action="verdict.record",
         subject=found.id,
         facts={},
-        now=now,
+        now=moment.now,
     )
     said = {"plan_sha256": verdict.plan_sha256, "verdict_sha256": verdict_sha256}
-    receipt = ledger.append_of(session, found, "verdict", said, salt=salt, now=now)
-    announce(session, found, "verdict.published", receipt.sequence, now=now)
+    receipt = ledger.append_of(session, found, "verdict", said, moment)
+    announce(session, found, "verdict.published", receipt.sequence, now=moment.now)
     return {"preregistration_id": found.id}
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 import numpy as np
 from sqlalchemy.orm import Session
 
@@ -11,6 +9,7 @@ from service.actions.coverage import held, save
 from service.actions.look_requests import require_unread
 from service.domain.access import Key
 from service.domain.ledger import Receipt
+from service.domain.moment import Moment
 from service.domain.plans.preregistration import Preregistration
 from service.store import audit, batches, ledger
 
@@ -21,19 +20,17 @@ def void(
     record: Preregistration,
     sequence: int,
     reason: str,
-    *,
-    salt: bytes,
-    now: datetime,
+    moment: Moment,
 ) -> Receipt:
     """Void a whole batch, freeing its cells: the repair for a wrong upload, printed in the verdict."""
     record.require("collecting")
-    facts = batches.get(session, record.id, sequence).facts(record.plan_sha256 or "")
-    positions = np.frombuffer(facts.positions, dtype="<i4")
-    require_unread(session, record, facts.population, positions)
-    batches.void(session, record.id, sequence, reason, caller.id, now)
-    replicates = np.unique(np.frombuffer(facts.replicates, dtype="<u2"))
-    cells = [(facts.population, facts.arm, facts.endpoint, int(each)) for each in replicates]
+    sealed = batches.get(session, record.id, sequence).sealed
+    positions = np.frombuffer(sealed.positions, dtype="<i4")
+    require_unread(session, record, sealed.head.population, positions)
+    batches.void(session, record.id, sequence, reason, caller.id, moment.now)
+    replicates = np.unique(np.frombuffer(sealed.replicates, dtype="<u2"))
+    cells = [(*sealed.head.cell, int(replicate)) for replicate in replicates]
     save(session, record, held(session, record), cells)
-    audit.record_act(session, caller, "batch.void", record.id, {"batch": sequence}, now=now)
+    audit.record_act(session, caller, "batch.void", record.id, {"batch": sequence}, now=moment.now)
     said = {"batch": sequence, "reason": reason}
-    return ledger.append_of(session, record, "batch_voided", said, salt=salt, now=now)
+    return ledger.append_of(session, record, "batch_voided", said, moment)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable
 
 from sqlalchemy.orm import Session
@@ -44,9 +43,8 @@ class VerdictJob:
                 session,
                 job.project_id,
                 verdict,
+                clock.moment(session),
                 seal_private=self._seal_private,
-                salt=secrets.token_bytes(16),
-                now=clock.now(session),
             )
             return job_leases.finish(session, job, result)
 

@@ -12,7 +12,8 @@ import sqlalchemy as sa
 from pydantic import Field
 from sqlalchemy.orm import Session
 
-from service.domain.results.sealing import BatchFacts, SealedRows
+from service.domain.results.batches import BatchHead
+from service.domain.results.sealing import SealedBatch
 from service.errors import Conflict, NotFound, RecordAltered
 from service.records import Record
 from service.store import integrity, ledger, paging
@@ -20,78 +21,19 @@ from service.store.tables import batch_voids, batches, ledger_entries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewBatch:
-    """A sealed batch. `sequence` comes from `next_sequence`, since the seal binds it."""
+class StoredBatch:
+    """A sealed batch as kept: the last of its four shapes. `next_sequence` numbers it, since the seal binds that."""
 
-    preregistration_id: str
-    sequence: int
-    population: str
-    arm: str
-    endpoint: str
-    run: str | None
-    n: int
-    positions: bytes
-    replicates: bytes
-    sealed: bytes
-    commitment_sha256: str
+    sealed: SealedBatch
     status_counts: Mapping[str, int] | None
     received_at: datetime
     key_id: str
-
-    @classmethod
-    def of(
-        cls,
-        facts: BatchFacts,
-        sealed: SealedRows,
-        *,
-        n: int,
-        status_counts: Mapping[str, int] | None,
-        received_at: datetime,
-        key_id: str,
-    ) -> NewBatch:
-        """What is stored of `n` rows that were sealed with these facts."""
-        return NewBatch(
-            preregistration_id=facts.preregistration_id,
-            sequence=facts.sequence,
-            population=facts.population,
-            arm=facts.arm,
-            endpoint=facts.endpoint,
-            run=facts.run,
-            n=n,
-            positions=facts.positions,
-            replicates=facts.replicates,
-            sealed=sealed.ciphertext,
-            commitment_sha256=sealed.commitment_sha256,
-            status_counts=status_counts,
-            received_at=received_at,
-            key_id=key_id,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredBatch(NewBatch):
-    """A batch as kept, and whether it was voided."""
-
-    void_reason: str | None
+    void_reason: str | None = None
 
     @property
     def void(self) -> bool:
         """True when it does not count."""
         return self.void_reason is not None
-
-    def facts(self, plan_sha256: str) -> BatchFacts:
-        """What the seal is bound to."""
-        return BatchFacts(
-            preregistration_id=self.preregistration_id,
-            plan_sha256=plan_sha256,
-            sequence=self.sequence,
-            population=self.population,
-            arm=self.arm,
-            endpoint=self.endpoint,
-            run=self.run,
-            positions=self.positions,
-            replicates=self.replicates,
-        )
 
 
 class BatchView(Record):
@@ -128,12 +70,48 @@ def next_sequence(session: Session, preregistration_id: str) -> int:
 
 _LAST = sa.select(sa.func.max(batches.c.sequence)).where(batches.c.preregistration_id == sa.bindparam("id"))
 _APPEND = sa.insert(batches)
-_COLUMNS = tuple(NewBatch.__dataclass_fields__)
 
 
-def append(session: Session, *new: NewBatch) -> None:
+def append(session: Session, *new: StoredBatch) -> None:
     """Store batches in this order, while their records are locked or collecting."""
-    session.execute(_APPEND, [{name: getattr(batch, name) for name in _COLUMNS} for batch in new])
+    session.execute(_APPEND, [_columns(batch) for batch in new])
+
+
+def _columns(batch: StoredBatch) -> dict[str, Any]:
+    sealed = batch.sealed
+    return {
+        "preregistration_id": sealed.preregistration_id,
+        "sequence": sealed.sequence,
+        **sealed.head.names(),
+        "n": sealed.n,
+        "positions": sealed.positions,
+        "replicates": sealed.replicates,
+        "sealed": sealed.ciphertext,
+        "commitment_sha256": sealed.commitment_sha256,
+        "status_counts": batch.status_counts,
+        "received_at": batch.received_at,
+        "key_id": batch.key_id,
+    }
+
+
+def _batch(row: sa.RowMapping) -> StoredBatch:
+    """The inverse of `_columns`, with the reason of its void."""
+    return StoredBatch(
+        sealed=SealedBatch(
+            preregistration_id=row["preregistration_id"],
+            sequence=row["sequence"],
+            head=BatchHead(row["population"], row["arm"], row["endpoint"], row["run"]),
+            n=row["n"],
+            positions=row["positions"],
+            replicates=row["replicates"],
+            ciphertext=row["sealed"],
+            commitment_sha256=row["commitment_sha256"],
+        ),
+        status_counts=row["status_counts"],
+        received_at=row["received_at"],
+        key_id=row["key_id"],
+        void_reason=row["reason"],
+    )
 
 
 def every(session: Session, preregistration_id: str, *, include_void: bool = False) -> Iterator[StoredBatch]:
@@ -172,12 +150,11 @@ def get(session: Session, preregistration_id: str, sequence: int) -> StoredBatch
     row = session.execute(statement).mappings().one_or_none()
     if row is None:
         raise NotFound(f"preregistration {preregistration_id} has no batch {sequence}")
-    known = {name: row[name] for name in NewBatch.__dataclass_fields__}
-    batch = StoredBatch(**known, void_reason=row["reason"])
+    batch = _batch(row)
     integrity.require(
         "batch",
         f"{preregistration_id}/{sequence}",
-        holds=_on_record(session, preregistration_id, sequence, batch),
+        holds=_on_record(session, batch.sealed.leaf(), batch.void_reason),
     )
     return batch
 
@@ -198,7 +175,10 @@ def page(
     def view(row: sa.RowMapping) -> BatchView:
         known = {"batch" if name == "sequence" else name: value for name, value in row.items()}
         batch = BatchView(**known)
-        if _on_record(session, preregistration_id, batch.batch, batch):
+        leaf = {"preregistration_id": preregistration_id} | {
+            name: getattr(batch, name) for name in ("batch", *_ON_RECORD)
+        }
+        if _on_record(session, leaf, batch.void_reason):
             return batch
         integrity.note(session, RecordAltered("batch", f"{preregistration_id}/{batch.batch}"))
         return batch.model_copy(update={"altered": True})
@@ -293,15 +273,14 @@ def _said(session: Session, preregistration_id: str) -> _Said:
     return said
 
 
-def _on_record(
-    session: Session, preregistration_id: str, number: int, batch: StoredBatch | BatchView
-) -> bool:
-    """Whether the ledger has this very batch, and its void if it is void."""
+def _on_record(session: Session, leaf: Mapping[str, Any], void_reason: str | None) -> bool:
+    """Whether the ledger has a batch with this very leaf, and its void if it is void."""
+    preregistration_id, number = leaf["preregistration_id"], leaf["batch"]
 
     def has(said: _Said) -> bool:
         body, reason = said[0].get(number), said[1].get(number)
-        named = body is not None and all(body[name] == getattr(batch, name) for name in _ON_RECORD)
-        return named and batch.void_reason in (None, reason)
+        named = body is not None and all(body[name] == leaf[name] for name in _ON_RECORD)
+        return named and void_reason in (None, reason)
 
     known = integrity.known(session).leaves.get(preregistration_id)
     return (known is not None and has(known)) or has(_said(session, preregistration_id))

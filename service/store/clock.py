@@ -7,24 +7,30 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from service.domain.moment import Moment
 from service.store.pipeline import Later, Questions
-from service.store.types import Moment
+from service.store.types import Timestamp
 
-_DATABASE_TIME = sa.select(sa.func.clock_timestamp(type_=Moment()))
+_DATABASE_TIME = sa.select(sa.func.clock_timestamp(type_=Timestamp()))
 
 
 def now(session: Session) -> datetime:
     """The database's clock on Postgres, where machines share it; this process' clock on SQLite."""
     if session.get_bind().dialect.name == "postgresql":
-        moment = session.scalar(_DATABASE_TIME)
-        assert moment is not None  # noqa: S101  # a clock always answers
-        return moment
+        time = session.scalar(_DATABASE_TIME)
+        assert time is not None  # noqa: S101  # a clock always answers
+        return time
     return datetime.now(UTC)
+
+
+def moment(session: Session) -> Moment:
+    """This moment, with fresh randomness for what is done at it."""
+    return Moment(now(session))
 
 
 def asked(questions: Questions) -> Later[datetime]:
     """The same, beside other questions."""
     if questions.dialect.name == "postgresql":
         return questions.ask(_DATABASE_TIME, {}, lambda rows: rows[0][0])
-    moment = datetime.now(UTC)
-    return Later(list, lambda _rows: moment)
+    time = datetime.now(UTC)
+    return Later(list, lambda _rows: time)

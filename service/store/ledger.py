@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from service.domain.ledger import Frontier, Kind, Receipt, leaf_bytes, leaf_hash
+from service.domain.moment import Moment
 from service.domain.plans.preregistration import Preregistration
 from service.store import integrity, paging
 from service.store.pipeline import together
@@ -36,33 +37,30 @@ def append(
     session: Session,
     kind: Kind,
     body: Mapping[str, Any],
+    moment: Moment,
     *,
     project_id: str | None,
     preregistration_id: str | None,
-    salt: bytes,
-    now: datetime,
 ) -> Receipt:
-    """Add an event as the next leaf. Everything else that takes a lock comes before."""
+    """Add an event as the next leaf, under a fresh salt. Everything else that takes a lock comes before."""
     event = Event(
-        kind=kind, body=body, project_id=project_id, preregistration_id=preregistration_id, salt=salt
+        kind=kind,
+        body=body,
+        project_id=project_id,
+        preregistration_id=preregistration_id,
+        salt=moment.salt(),
     )
-    leaves = next_leaves(session, [event], now=now)
+    leaves = next_leaves(session, [event], now=moment.now)
     add(session, leaves)
     return leaves.receipts[0]
 
 
 def append_of(
-    session: Session,
-    record: Preregistration,
-    kind: Kind,
-    said: Mapping[str, Any],
-    *,
-    salt: bytes,
-    now: datetime,
+    session: Session, record: Preregistration, kind: Kind, said: Mapping[str, Any], moment: Moment
 ) -> Receipt:
     """Add an event of a record, which its leaf names."""
     where = {"preregistration_id": record.id, "project_id": record.project_id}
-    return append(session, kind, {"preregistration_id": record.id, **said}, **where, salt=salt, now=now)
+    return append(session, kind, {"preregistration_id": record.id, **said}, moment, **where)
 
 
 @dataclass(frozen=True, slots=True)

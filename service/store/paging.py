@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from service.errors import InvalidData
-from service.store.types import Moment, storable
+from service.store.types import Timestamp, storable
 
 T = TypeVar("T")
 
@@ -109,7 +109,7 @@ def _keyed(cursor: str, keys: Sequence[sa.Column[Any]]) -> list[Any]:
 
 
 def _value(key: sa.Column[Any], value: Any) -> Any:
-    if isinstance(key.type, Moment):
+    if isinstance(key.type, Timestamp):
         return moment(value)
     if isinstance(key.type, sa.Integer):
         if type(value) is not int or not 0 <= value < 2**63:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, Integer, LargeBinary, Table
 
-from service.store.types import Moment, Words
+from service.store.types import Timestamp, Words
 
 LONG = BigInteger().with_variant(Integer(), "sqlite")
 """SQLite's INTEGER holds 64 bits, and only under that name is a key the rowid."""
@@ -25,7 +25,7 @@ projects = Table(
     metadata,
     Column("id", Words, primary_key=True),
     Column("name", Words, nullable=False, unique=True),
-    Column("created_at", Moment, nullable=False),
+    Column("created_at", Timestamp, nullable=False),
 )
 
 keys = Table(
@@ -38,10 +38,10 @@ keys = Table(
     Column("scopes", Words, nullable=False),  # separated by spaces
     Column("prefix", Words, nullable=False),
     Column("secret_sha256", Words, nullable=False, unique=True),
-    Column("created_at", Moment, nullable=False),
-    Column("expires_at", Moment),
-    Column("revoked_at", Moment),
-    Column("last_used_at", Moment),
+    Column("created_at", Timestamp, nullable=False),
+    Column("expires_at", Timestamp),
+    Column("revoked_at", Timestamp),
+    Column("last_used_at", Timestamp),
     Column("created_by", Words),  # the key that made it; null for the first one
     Index(None, "project_id", "created_at", "id"),
 )
@@ -59,10 +59,10 @@ preregistrations = Table(
     Column("plan_sha256", Words),
     Column("lint", sa.JSON(none_as_null=True)),
     Column("acknowledged", sa.JSON, nullable=False),
-    Column("created_at", Moment, nullable=False),
-    Column("locked_at", Moment),
-    Column("complete_at", Moment),
-    Column("judged_at", Moment),
+    Column("created_at", Timestamp, nullable=False),
+    Column("locked_at", Timestamp),
+    Column("complete_at", Timestamp),
+    Column("judged_at", Timestamp),
     CheckConstraint("(state = 'draft') = (draft IS NOT NULL)", name="draft_until_locked"),
     CheckConstraint("(state = 'draft') = (plan_sha256 IS NULL)", name="hash_once_locked"),
     Index(None, "project_id", "created_at", "id"),
@@ -75,7 +75,7 @@ plans = Table(
     Column("version", Integer, primary_key=True),
     Column("canonical", Words, nullable=False),
     Column("sha256", Words, nullable=False),
-    Column("locked_at", Moment, nullable=False),
+    Column("locked_at", Timestamp, nullable=False),
 )
 
 plan_keys = Table(
@@ -109,7 +109,7 @@ runs = Table(
     Column("canonical", Words, nullable=False),
     Column("sha256", Words, nullable=False),
     Column("key_id", Words, ForeignKey(keys.c.id), nullable=False),
-    Column("bound_at", Moment, nullable=False),
+    Column("bound_at", Timestamp, nullable=False),
     sa.UniqueConstraint("preregistration_id", "number"),
 )
 
@@ -128,7 +128,7 @@ batches = Table(
     Column("sealed", LargeBinary, nullable=False),
     Column("commitment_sha256", Words, nullable=False),
     Column("status_counts", sa.JSON(none_as_null=True)),
-    Column("received_at", Moment, nullable=False),
+    Column("received_at", Timestamp, nullable=False),
     Column("key_id", Words, ForeignKey(keys.c.id), nullable=False),
 )
 
@@ -139,7 +139,7 @@ batch_voids = Table(
     Column("sequence", Integer, primary_key=True),
     Column("reason", Words, nullable=False),
     Column("key_id", Words, ForeignKey(keys.c.id), nullable=False),
-    Column("voided_at", Moment, nullable=False),
+    Column("voided_at", Timestamp, nullable=False),
     sa.ForeignKeyConstraint(
         ["preregistration_id", "sequence"], [batches.c.preregistration_id, batches.c.sequence]
     ),
@@ -154,7 +154,7 @@ imports = Table(
     Column("reader_version", Integer, nullable=False),
     Column("batches", Words, nullable=False),
     Column("sealed", LargeBinary, nullable=False),
-    Column("received_at", Moment, nullable=False),
+    Column("received_at", Timestamp, nullable=False),
     Column("key_id", Words, ForeignKey(keys.c.id), nullable=False),
 )
 
@@ -176,7 +176,7 @@ verdicts = Table(
     Column("preregistration_id", Words, ForeignKey(preregistrations.c.id), primary_key=True),
     Column("canonical", Words, nullable=False),
     Column("sha256", Words, nullable=False),
-    Column("judged_at", Moment, nullable=False),
+    Column("judged_at", Timestamp, nullable=False),
 )
 
 verdict_hypotheses = Table(
@@ -187,7 +187,7 @@ verdict_hypotheses = Table(
     Column("project_id", Words, ForeignKey(projects.c.id), nullable=False),
     Column("title", Words, nullable=False),
     Column("outcome", Words, nullable=False),
-    Column("judged_at", Moment, nullable=False),
+    Column("judged_at", Timestamp, nullable=False),
     Index("ix_verdict_hypotheses_newest", "project_id", "judged_at", "preregistration_id", "hypothesis"),
 )
 
@@ -209,7 +209,7 @@ ledger_entries = Table(
     Column("preregistration_id", Words, ForeignKey(preregistrations.c.id)),
     Column("leaf", Words, nullable=False),  # canonical text, salt included
     Column("leaf_sha256", Words, nullable=False),
-    Column("created_at", Moment, nullable=False),
+    Column("created_at", Timestamp, nullable=False),
     Index(None, "preregistration_id", "sequence"),
     Index(None, "leaf_sha256"),
 )
@@ -228,7 +228,7 @@ ledger_signers = Table(  # the log's name and key: the last row is the one that 
     Column("origin", Words, nullable=False),
     Column("vkey", Words, nullable=False),
     Column("sequence", LONG, ForeignKey(ledger_entries.c.sequence)),  # its leaf; null for the first one
-    Column("created_at", Moment, nullable=False),
+    Column("created_at", Timestamp, nullable=False),
 )
 
 ledger_checkpoints = Table(
@@ -237,7 +237,7 @@ ledger_checkpoints = Table(
     Column("size", LONG, primary_key=True, autoincrement=False),
     Column("signer", Integer, ForeignKey(ledger_signers.c.number), primary_key=True, autoincrement=False),
     Column("note", Words, nullable=False),
-    Column("created_at", Moment, nullable=False),
+    Column("created_at", Timestamp, nullable=False),
 )
 
 stamps = Table(  # what outside witnesses gave for a signed checkpoint; the last number of a kind counts
@@ -251,7 +251,7 @@ stamps = Table(  # what outside witnesses gave for a signed checkpoint; the last
     Column("note_sha256", Words, nullable=False),
     Column("content", LargeBinary, nullable=False),  # .tsr or .ots
     Column("waiting", Integer, nullable=False),  # 1: more is to be asked for later
-    Column("obtained_at", Moment, nullable=False),
+    Column("obtained_at", Timestamp, nullable=False),
     sa.ForeignKeyConstraint(["size", "signer"], [ledger_checkpoints.c.size, ledger_checkpoints.c.signer]),
 )
 
@@ -260,7 +260,7 @@ witness_turns = Table(  # when a witness is asked next
     metadata,
     Column("turn", Words, primary_key=True),
     Column("failures", Integer, nullable=False),
-    Column("next_at", Moment),  # null: at once
+    Column("next_at", Timestamp),  # null: at once
 )
 
 audit_events = Table(
@@ -272,7 +272,7 @@ audit_events = Table(
     Column("action", Words, nullable=False),
     Column("subject", Words),
     Column("facts", sa.JSON, nullable=False),
-    Column("created_at", Moment, nullable=False),
+    Column("created_at", Timestamp, nullable=False),
     Index(None, "project_id", "created_at"),
     Index(None, "subject", "created_at"),
 )
@@ -290,14 +290,14 @@ jobs = Table(
     Column("runner", Words),
     Column("lease_token", Words),
     Column("lease_seconds", sa.Double),
-    Column("lease_expires_at", Moment),
+    Column("lease_expires_at", Timestamp),
     Column("progress", sa.Double),
     Column("result", sa.JSON(none_as_null=True)),
     Column("error", sa.JSON(none_as_null=True)),
-    Column("created_at", Moment, nullable=False),
-    Column("started_at", Moment),
-    Column("finished_at", Moment),
-    Column("claimed_at", Moment),  # the last time; whose turn it is follows from it
+    Column("created_at", Timestamp, nullable=False),
+    Column("started_at", Timestamp),
+    Column("finished_at", Timestamp),
+    Column("claimed_at", Timestamp),  # the last time; whose turn it is follows from it
     CheckConstraint("state IN ('queued', 'running', 'succeeded', 'failed', 'cancelled')", name="known_state"),
     Index(None, "state", "project_id", "created_at", "id", "kind"),
     Index(None, "project_id", "claimed_at"),
@@ -340,7 +340,7 @@ idempotency = Table(
     Column("status", Integer),  # null until the write that holds the row has its answer
     Column("headers", sa.JSON(none_as_null=True)),
     Column("body", LargeBinary),
-    Column("created_at", Moment, nullable=False),
+    Column("created_at", Timestamp, nullable=False),
     Column("sha256", Words),  # of the answer; null where it was kept before answers had one
     Index(None, "created_at"),
 )
@@ -353,7 +353,7 @@ deviations = Table(
     Column("canonical", Words, nullable=False),
     Column("sha256", Words, nullable=False),
     Column("key_id", Words, ForeignKey(keys.c.id), nullable=False),
-    Column("filed_at", Moment, nullable=False),
+    Column("filed_at", Timestamp, nullable=False),
 )
 
 deviation_decisions = Table(
@@ -365,7 +365,7 @@ deviation_decisions = Table(
     Column("canonical", Words, nullable=False),
     Column("sha256", Words, nullable=False),
     Column("key_id", Words, ForeignKey(keys.c.id), nullable=False),
-    Column("decided_at", Moment, nullable=False),
+    Column("decided_at", Timestamp, nullable=False),
     sa.ForeignKeyConstraint(
         ["preregistration_id", "deviation"], [deviations.c.preregistration_id, deviations.c.number]
     ),
@@ -376,7 +376,7 @@ visibilities = Table(  # who may read a record besides its project's keys; no ro
     metadata,
     Column("preregistration_id", Words, ForeignKey(preregistrations.c.id), primary_key=True),
     Column("visibility", Words, nullable=False),
-    Column("changed_at", Moment, nullable=False),
+    Column("changed_at", Timestamp, nullable=False),
     CheckConstraint("visibility IN ('private', 'link', 'public')", name="known_visibility"),
 )
 
@@ -389,9 +389,9 @@ view_links = Table(
     Column("anonymous", Integer, nullable=False),  # 1: for peer review
     Column("token_sha256", Words, nullable=False, unique=True),
     Column("key_id", Words, ForeignKey(keys.c.id), nullable=False),
-    Column("created_at", Moment, nullable=False),
-    Column("expires_at", Moment, nullable=False),
-    Column("revoked_at", Moment),
+    Column("created_at", Timestamp, nullable=False),
+    Column("expires_at", Timestamp, nullable=False),
+    Column("revoked_at", Timestamp),
     Index(None, "preregistration_id", "created_at", "id"),
 )
 
@@ -399,7 +399,7 @@ ended_sessions = Table(  # of browsers: signed out of, and not yet over by thems
     "ended_sessions",
     metadata,
     Column("cookie_sha256", Words, primary_key=True),
-    Column("ends_at", Moment, nullable=False),
+    Column("ends_at", Timestamp, nullable=False),
 )
 
 search_texts = Table(  # titles and hypotheses of plans, in one case: what a search looks in
@@ -421,8 +421,8 @@ webhooks = Table(
     Column("description", Words),
     Column("secret", LargeBinary, nullable=False),  # sealed to the runner's key
     Column("previous", LargeBinary),  # the one before, which signs as well for a while
-    Column("previous_until", Moment),
-    Column("created_at", Moment, nullable=False),
+    Column("previous_until", Timestamp),
+    Column("created_at", Timestamp, nullable=False),
     Index(None, "project_id", "created_at", "id"),
 )
 
@@ -434,7 +434,7 @@ trackers = Table(  # where a project's verdicts are pushed, with credentials tha
     Column("url", Words, nullable=False),
     Column("auth", Words, nullable=False),
     Column("secret", LargeBinary),  # sealed; null where none is needed
-    Column("put_at", Moment, nullable=False),
+    Column("put_at", Timestamp, nullable=False),
 )
 
 tracked_runs = Table(
@@ -443,7 +443,7 @@ tracked_runs = Table(
     Column("preregistration_id", Words, ForeignKey(preregistrations.c.id), primary_key=True),
     Column("tracker", Words, primary_key=True),
     Column("run", Words, primary_key=True),
-    Column("linked_at", Moment, nullable=False),
+    Column("linked_at", Timestamp, nullable=False),
 )
 
 deliveries = Table(  # what leaves: written by the transaction that it tells of, sent by the runner
@@ -459,12 +459,12 @@ deliveries = Table(  # what leaves: written by the transaction that it tells of,
     Column("body", LargeBinary),  # of a webhook, from its first attempt on
     Column("state", Words, nullable=False),
     Column("attempts", Integer, nullable=False),
-    Column("asked_at", Moment, nullable=False),  # it is given up so and so long after
-    Column("next_at", Moment, nullable=False),
+    Column("asked_at", Timestamp, nullable=False),  # it is given up so and so long after
+    Column("next_at", Timestamp, nullable=False),
     Column("status", Integer),  # of the last answer
     Column("error", Words),
-    Column("created_at", Moment, nullable=False),
-    Column("finished_at", Moment),
+    Column("created_at", Timestamp, nullable=False),
+    Column("finished_at", Timestamp),
     CheckConstraint("channel IN ('webhook', 'mlflow')", name="known_channel"),
     CheckConstraint("state IN ('waiting', 'delivered', 'failed')", name="known_state"),
     Index(None, "state", "next_at"),
@@ -480,7 +480,7 @@ links = Table(
     Column("kind", Words, nullable=False),
     Column("url", Words, nullable=False),
     Column("external_id", Words),
-    Column("put_at", Moment, nullable=False),
+    Column("put_at", Timestamp, nullable=False),
 )
 
 alterations = Table(  # rows that were found not to be what was stored; they stay until somebody forgets them
@@ -488,5 +488,5 @@ alterations = Table(  # rows that were found not to be what was stored; they sta
     metadata,
     Column("kind", Words, primary_key=True),
     Column("subject", Words, primary_key=True),
-    Column("found_at", Moment, nullable=False),
+    Column("found_at", Timestamp, nullable=False),
 )

@@ -39,7 +39,7 @@ class Words(TypeDecorator[str]):
         return value
 
 
-class Moment(TypeDecorator[datetime]):
+class Timestamp(TypeDecorator[datetime]):
     """An aware time in UTC: `timestamptz` on Postgres, sortable text of fixed width on SQLite."""
 
     impl = sa.Text

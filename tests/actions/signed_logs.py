@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
-
 import sqlalchemy as sa
 
 from forelock.transparency.checkpoints import open_checkpoint
@@ -12,7 +10,7 @@ from service.actions.signer import Signer
 from service.keyring import SigningKeyFile
 from service.signer_state import SignerState
 from service.store import checkpoints, guards, ledger, ledger_signers
-from service.store.clock import now
+from service.store.clock import moment
 
 
 class Replica:
@@ -34,8 +32,7 @@ class Replica:
         with self.database.write() as session:
             for _ in range(count):
                 self.receipt = ledger.append(
-                    session, "close", {}, project_id=None, preregistration_id=None,
-                    salt=secrets.token_bytes(16), now=now(session),
+                    session, "close", {}, moment(session), project_id=None, preregistration_id=None,
                 )  # fmt: skip
         return self.receipt
 

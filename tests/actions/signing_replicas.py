@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import signal
 import sys
 import traceback
@@ -19,7 +18,7 @@ from service.actions.signer import STEPS, Signer
 from service.keyring import SigningKeyFile
 from service.signer_state import SignerState
 from service.store import ledger
-from service.store.clock import now
+from service.store.clock import moment
 from service.store.engine import Database
 
 ALL_STEPS = ("begun", "appended", *STEPS, "given")
@@ -54,10 +53,9 @@ def live(url: str, directory: Path, name: str, last: str, passes: int) -> None:
                 session,
                 "close",
                 {},
+                moment(session),
                 project_id=None,
                 preregistration_id=None,
-                salt=secrets.token_bytes(16),
-                now=now(session),
             )
             step("begun")
         step("appended")

@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 
 from service.actions import jobs as actions
 from service.config import Settings
+from service.domain.moment import Moment
 from service.jobs.pool import Pool
 from service.jobs.runner import Runner
 from service.keyring import Keyring
@@ -134,11 +135,10 @@ class World:
                     body=asked.sent_bytes(),
                     work=lambda: (DICE.block_count(asked), DICE.cost(asked)),
                 ),
+                Moment(datetime(2027, 1, 4, tzinfo=UTC) + timedelta(seconds=self.numbered)),
                 project_id=self.projects[project],
                 keyring=self.keyring,
                 quota=actions.Quota(10_000, 2**30),
-                job_id=f"j{self.numbered}",
-                now=datetime(2027, 1, 4, tzinfo=UTC) + timedelta(seconds=self.numbered),
             )
 
     def read(self, job: Job) -> Job:

@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 from service.api.examples.deviations import FILING
 from service.api.http import middleware
 from service.domain.outgoing import EVENTS
-from service.domain.results import sealing
+from service.domain.results.secret_rows import ROW_BYTES
 from service.jobs.delivering import Delivering
 from service.publish.addresses import read_allowed
 from service.publish.http import Outgoing
@@ -235,7 +235,7 @@ def lengths(service: Service) -> None:
     for arm, values in (("A", [0] * 1000), ("B", [i * i % 7 % 2 for i in range(999)])):
         assert post(service.client, prereg_id, arm, items(1000)[: len(values)], values).status_code == 201
     a, b = (row["sealed"] for row in stored(service, "batches"))
-    assert len(a) - len(b) == sealing.ROW_BYTES
+    assert len(a) - len(b) == ROW_BYTES
 
 
 def files(service: Service) -> None:

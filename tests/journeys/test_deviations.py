@@ -248,10 +248,9 @@ def test_an_unblinding_in_the_ledger_counts_whatever_the_author_says(service: Se
             session,
             "unblinding",
             {"preregistration_id": prereg_id},
+            clock.moment(session),
             project_id=service.project_id,
             preregistration_id=prereg_id,
-            salt=bytes(16),
-            now=clock.now(session),
         )
     filed = file(service, prereg_id, outcomes_seen=False).json()
     assert (filed["facts"]["unblinded"], filed["classification"]) == (True, "needs_review")

@@ -217,9 +217,7 @@ def test_a_look_goes_on_record_once(service: Service) -> None:
     late = looks_action.Found(((1, "stop"),), None, False)
     with service.database.write() as session:
         record = preregistrations.get(session, service.project_id, prereg_id, for_update=True)
-        answer = looks_action.record(
-            session, record, late, job_ids=("a", "b"), salts=[bytes(16)], now=clock.now(session)
-        )
+        answer = looks_action.record(session, record, late, clock.moment(session))
     assert answer["looks"] == []
     assert [each["decision"] for each in looks(service, prereg_id)["taken"]] == ["continue"]
 

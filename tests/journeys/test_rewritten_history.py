@@ -219,12 +219,20 @@ def test_changed_rows_with_the_verdict_that_follows_from_them_show(
         verdict = json.loads(session.scalar(sa.select(verdicts.c.canonical)) or "")
     outcomes, sealed = Outcomes.empty(record.plan), {}
     for batch in stored:
-        facts = batch.facts(record.plan_sha256 or "")
-        rows, salt = sealing.open_rows(private, batch.sealed, facts)
-        if batch.arm == "B":
-            rows.values[:] = 1.0
-        sealed[batch.sequence] = sealing.seal_rows(sealing.public_half(private), rows, salt, facts)
-        outcomes.place(verdict_actions.placed(batch, rows))
+        sha256 = record.plan_sha256 or ""
+        placed, salt = sealing.open_batch(batch.sealed, sha256, private)
+        if placed.head.arm == "B":
+            placed.rows.values[:] = 1.0
+        sequence = batch.sealed.sequence
+        sealed[sequence] = sealing.seal_batch(
+            placed,
+            salt,
+            plan_public=sealing.public_half(private),
+            plan_sha256=sha256,
+            preregistration_id=prereg_id,
+            sequence=sequence,
+        )
+        outcomes.place(placed)
     with service.database.read() as session:
         inputs = verdict_actions.Inputs(
             prereg_id,

@@ -24,7 +24,7 @@ from service.domain.plans.plan import Plan
 from service.domain.resolution.audit import audit
 from service.domain.resolution.records import AuditRequest, ResolutionRequest
 from service.domain.resolution.resolve import resolve
-from service.domain.results.batches import ResultBatch
+from service.domain.results.batches import ReceivedBatch
 from service.ingest import manifests as manifest_ingest
 from service.ingest import results as result_ingest
 from service.ingest.harnesses.files import Files
@@ -64,7 +64,7 @@ def model(body: bytes, limit: int | None, kind: Any) -> Any:
     return parsing.validate(adapter, _plain(body, limit), closed)
 
 
-def results(body: bytes, limit: int | None, media_type: str, most: int) -> ResultBatch:
+def results(body: bytes, limit: int | None, media_type: str, most: int) -> ReceivedBatch:
     """A batch of results."""
     return result_ingest.parse(_json_checked(_plain(body, limit), media_type), media_type, max_items=most)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -94,9 +93,8 @@ def amend_preregistration(
         if_match.check(etag_of(session, record))
         if isinstance(proposed, ForelockError):
             raise proposed
-        salt, now = secrets.token_bytes(16), clock.now(session)
         amended, receipt = actions.amend(
-            session, caller, record, proposed, body.reason, body.acknowledge, salt=salt, now=now
+            session, caller, record, proposed, body.reason, body.acknowledge, clock.moment(session)
         )
         return respond(session, amended), receipt
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -118,7 +117,7 @@ def file_deviation(
     def work(session: Session) -> Response:
         if isinstance(prepared, ForelockError):
             raise prepared
-        filed = actions.file(session, caller, prepared, salt=secrets.token_bytes(16), now=clock.now(session))
+        filed = actions.file(session, caller, prepared, clock.moment(session))
         return answer(FiledDeviation(**_fields(filed.deviation, ()), receipt=filed.receipt), 201)
 
     with refusals_audited(shared, caller, prereg_id, "deviation.file"):
@@ -190,8 +189,7 @@ def decide_deviation(
             deviation,
             body.classification,
             body.note,
-            salt=secrets.token_bytes(16),
-            now=clock.now(session),
+            clock.moment(session),
         )
         return answer(FiledDeviation(**_fields(filed, decisions), receipt=receipt), 201)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
-import uuid
 from typing import Annotated
 
 from fastapi import Response
@@ -61,8 +59,7 @@ def withdraw_preregistration(
 
     def work(session: Session) -> Response:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
-        salt, now = secrets.token_bytes(16), clock.now(session)
-        withdrawn, _ = actions.withdraw(session, caller, record, body.reason, salt=salt, now=now)
+        withdrawn, _ = actions.withdraw(session, caller, record, body.reason, clock.moment(session))
         return respond(session, withdrawn)
 
     with refusals_audited(shared, caller, prereg_id, "preregistration.withdraw"):
@@ -90,16 +87,7 @@ def close_preregistration(
 
     def work(session: Session) -> Response:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
-        closed, _ = actions.close(
-            session,
-            caller,
-            record,
-            body.reason,
-            body.deviation,
-            job_id=uuid.uuid4().hex,
-            salt=secrets.token_bytes(16),
-            now=clock.now(session),
-        )
+        closed, _ = actions.close(session, caller, record, body.reason, body.deviation, clock.moment(session))
         return respond(session, closed)
 
     with refusals_audited(shared, caller, prereg_id, "preregistration.close"):

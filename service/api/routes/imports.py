@@ -226,9 +226,9 @@ def _store(
         )
         return to_store(answer(made, 201))
 
-    posted = actions.submissions(caller, prereg_id, terms, fitted)
     attempt = once.attempt(actions.fingerprint(fitted))
-    answered, queued = actions.store(shared.database, posted, attempt, file, form, render)
+    posted = actions.submissions(caller, prereg_id, terms, fitted, attempt)
+    answered, queued = actions.store(shared.database, posted, file, form, render)
     if queued:
         nudge(shared.settings.runner_socket)
     return sent(answered)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-import uuid
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -82,13 +81,13 @@ def _coarse(moment: datetime | None) -> datetime | None:
 def queued(
     shared: Services, once: Once, caller: Key, prereg_id: str, enqueue: Callable[..., jobs.Job], action: str
 ) -> Response:
-    """202 and the job that `enqueue(session, record, job_id=, now=)` makes for a record, and a nudge to the runner."""
+    """202 and the job that `enqueue(session, record, moment)` makes for a record, and a nudge to the runner."""
 
     def work(session: Session) -> Response:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
-        now = clock.now(session)
-        job = enqueue(session, record, job_id=uuid.uuid4().hex, now=now)
-        audit.record_act(session, caller, action, record.id, {}, now=now)
+        moment = clock.moment(session)
+        job = enqueue(session, record, moment)
+        audit.record_act(session, caller, action, record.id, {}, now=moment.now)
         return answer(job_view(job), 202, {"Location": f"/v1/jobs/{job.id}"})
 
     response = once.run(work)
@@ -102,11 +101,10 @@ def computed(shared: Services, caller: Key, asked: actions.Computation) -> jobs.
         job = actions.enqueue_once(
             session,
             asked,
+            clock.moment(session),
             project_id=caller.project_id,
             keyring=shared.keyring,
             quota=shared.quota,
-            job_id=uuid.uuid4().hex,
-            now=clock.now(session),
         )
     nudge(shared.settings.runner_socket)
     return job

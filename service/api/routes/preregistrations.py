@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -381,8 +380,8 @@ def lock_draft(
     if_match.check(record.etag)
     if linted is None or linted.revision != record.revision:
         raise PreconditionFailed("the record has changed since it was linted: lock it again")
-    material = actions.LockMaterial(shared.keyring.seal_public, secrets.token_bytes(16))
-    return actions.lock(session, caller, record, linted, acknowledge, material, now=clock.now(session))
+    moment, seal_public = clock.moment(session), shared.keyring.seal_public
+    return actions.lock(session, caller, record, linted, acknowledge, moment, seal_public=seal_public)
 
 
 @routes.get(

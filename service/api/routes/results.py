@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
-import uuid
 from asyncio import wrap_future
 from collections.abc import Callable
 from datetime import datetime
@@ -17,8 +15,8 @@ from sqlalchemy.orm import Session
 
 from service.actions import results as actions
 from service.actions import rows, voids
-from service.actions.group_commit import Post, Waiting
-from service.actions.posting import ROW_BYTES, BatchReceipt, Salts, Submission
+from service.actions.group_commit import Waiting
+from service.actions.posting import ROW_BYTES, BatchReceipt, Submission
 from service.actions.progress import missing as missing_rows
 from service.actions.progress import progress
 from service.api.calculators import aside
@@ -45,7 +43,7 @@ from service.api.routes.preregistrations import refusals_audited
 from service.domain.access import Key
 from service.domain.ledger import Receipt
 from service.domain.plans.preregistration import State
-from service.domain.results.batches import OnDuplicate, ResultBatch, fingerprint_parts
+from service.domain.results.batches import OnDuplicate, ReceivedBatch, fingerprint_parts
 from service.errors import ForelockError, NotFound
 from service.ingest import results as ingest
 from service.records import StrictRecord
@@ -177,11 +175,10 @@ async def check_results(request: Request, prereg_id: RecordId) -> Response:
     return await to_thread.run_sync(_fits, batch, terms)
 
 
-def _fits(batch: ResultBatch, terms: actions.Terms) -> Response:
-    placed = terms.check(batch).placed
-    return answer(
-        CheckedBatch(population=placed.population, arm=placed.arm, endpoint=placed.endpoint, n=placed.n)
-    )
+def _fits(batch: ReceivedBatch, terms: actions.Terms) -> Response:
+    placed = terms.place(batch)
+    population, arm, endpoint = placed.head.cell
+    return answer(CheckedBatch(population=population, arm=arm, endpoint=endpoint, n=placed.n))
 
 
 def _quick(content: Content) -> bool:
@@ -197,7 +194,7 @@ def _post_large(
     caller: Key,
     once: Once,
     prereg_id: str,
-    batches: list[ResultBatch],
+    batches: list[ReceivedBatch],
     terms: actions.Terms | ForelockError,
 ) -> Response:
     """In a thread, which waits with the batch: no more large ones are stored than there are threads.
@@ -205,8 +202,8 @@ def _post_large(
     The one batch is taken out of its list: nobody else holds it then, and its ids, most of its memory, are let go once
     their places are known.
     """
-    post = _post(caller, once, prereg_id, batches.pop(), terms)
-    waiting = _waiting(caller, prereg_id, terms, post.submission.size, lambda: post)
+    submission = _submission(caller, once, prereg_id, batches.pop(), terms)
+    waiting = _waiting(caller, prereg_id, terms, submission.size, lambda: submission)
     return sent(shared.posting.submit(waiting).result())
 
 
@@ -215,7 +212,7 @@ def _waiting(
     prereg_id: str,
     terms: actions.Terms | ForelockError,
     size: int,
-    read: Callable[[], Post],
+    read: Callable[[], Submission],
 ) -> Waiting:
     alone = isinstance(terms, actions.Terms) and terms.sequential
     return Waiting((caller.project_id, prereg_id), size, alone, read)
@@ -245,28 +242,17 @@ def _post_small(
     prereg_id: str,
     content: Content,
     terms: actions.Terms | ForelockError,
-) -> Post:
+) -> Submission:
     """Read a batch when its turn comes."""
     batch = ingest.parse(content.body, content.media_type, max_items=shared.settings.max_rows)
-    return _post(caller, once, prereg_id, batch, terms)
+    return _submission(caller, once, prereg_id, batch, terms)
 
 
-def _post(
-    caller: Key, once: Once, prereg_id: str, batch: ResultBatch, terms: actions.Terms | ForelockError
-) -> Post:
-    """Check a batch before the write begins; what is wrong with it is told after a stored answer."""
-    attempt = once.attempt(fingerprint_parts(batch))
-    checked = terms if isinstance(terms, ForelockError) else _checked(batch, terms)
-    drawn = secrets.token_bytes(48)
-    job_id = uuid.UUID(bytes=drawn[32:], version=4).hex
-    return Post(Submission(caller, prereg_id, checked, job_id, Salts(drawn[:16], drawn[16:32])), attempt)
-
-
-def _checked(batch: ResultBatch, terms: actions.Terms) -> actions.Prepared | ForelockError:
-    try:
-        return terms.check(batch)
-    except ForelockError as refused:
-        return refused.with_traceback(None)
+def _submission(
+    caller: Key, once: Once, prereg_id: str, batch: ReceivedBatch, terms: actions.Terms | ForelockError
+) -> Submission:
+    """Place a batch before the write begins; what is wrong with it is told after a stored answer."""
+    return Submission.of(caller, prereg_id, batch, terms, once.attempt(fingerprint_parts(batch)))
 
 
 @routes.get(
@@ -301,8 +287,7 @@ def void_batch(
 
     def work(session: Session) -> Response:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
-        salt, now = secrets.token_bytes(16), clock.now(session)
-        return answer(voids.void(session, caller, record, batch, body.reason, salt=salt, now=now))
+        return answer(voids.void(session, caller, record, batch, body.reason, clock.moment(session)))
 
     with refusals_audited(shared, caller, prereg_id, "batch.void"):
         return once.run(work)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
-import uuid
 from datetime import datetime
 from typing import Annotated
 
@@ -76,15 +74,7 @@ def bind_run(
 
     def work(session: Session) -> Response:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
-        run, receipt = actions.bind(
-            session,
-            caller,
-            record,
-            body,
-            run_id=uuid.uuid4().hex,
-            salt=secrets.token_bytes(16),
-            now=clock.now(session),
-        )
+        run, receipt = actions.bind(session, caller, record, body, clock.moment(session))
         return answer(_view(run, receipt), 201)
 
     with refusals_audited(shared, caller, prereg_id, "run.bind"):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
-import uuid
 from typing import Annotated
 
 from fastapi import Depends, Response
@@ -77,15 +75,7 @@ def unblind(
 
     def work(session: Session) -> tuple[Response, Receipt]:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
-        made, receipt, job = actions.unblind(
-            session,
-            caller,
-            record,
-            body,
-            job_id=uuid.uuid4().hex,
-            salt=secrets.token_bytes(16),
-            now=clock.now(session),
-        )
+        made, receipt, job = actions.unblind(session, caller, record, body, clock.moment(session))
         view = UnblindingView(unblinding=made, job_id=None if job is None else job.id, receipt=receipt)
         return answer(view, 201), receipt
 
@@ -114,9 +104,7 @@ def erase(
 
     def work(session: Session) -> tuple[Response, Receipt]:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
-        made, receipt = actions.erase(
-            session, caller, record, body, salt=secrets.token_bytes(16), now=clock.now(session)
-        )
+        made, receipt = actions.erase(session, caller, record, body, clock.moment(session))
         view = ErasureView(
             erasure=made, can_check=list(CAN_CHECK), cannot_check=list(CANNOT_CHECK), receipt=receipt
         )

@@ -28,6 +28,7 @@ from service.api.http.idempotency import OptionalOnce
 from service.api.http.route import audited, refuses, router
 from service.api.routes.jobs import JobView, queued
 from service.api.routes.preregistrations import NOT_MODIFIED
+from service.domain.moment import Moment
 from service.domain.plans.preregistration import Preregistration
 from service.domain.verdicts.judge import Outcome, Verdict
 from service.errors import Blinded, Conflict
@@ -103,9 +104,9 @@ def retry_verdict(caller: Locker, once: OptionalOnce, shared: Shared, prereg_id:
     return queued(shared, once, caller, prereg_id, _again, "verdict.ask")
 
 
-def _again(session: Session, record: Preregistration, *, job_id: str, now: datetime) -> jobs.Job:
+def _again(session: Session, record: Preregistration, moment: Moment) -> jobs.Job:
     record.require("complete")
-    return actions.enqueue_verdict(session, record, job_id=job_id, now=now)
+    return actions.enqueue_verdict(session, record, moment)
 
 
 @routes.get("/verdicts", response_model=Page[VerdictItem], responses=shows(examples.VERDICTS))

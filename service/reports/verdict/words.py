@@ -368,7 +368,7 @@ def slices_line(each: HypothesisReport, language: Language) -> str:
     """The sentence under that table: whether the arms change sides; empty where the plan asks nothing of slices."""
     if each.slices is None:
         return ""
-    return beside_table(each.slices, binary=each.binary, chinese=language == "zh")
+    return beside_table(each.slices, binary=each.binary, language=language)
 
 
 def slice_marks(each: HypothesisReport) -> tuple[str, ...]:

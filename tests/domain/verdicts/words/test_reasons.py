@@ -2,94 +2,29 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-import service.domain
-import service.stats
 from service.domain.notes.notes import sentences
 from service.domain.rules.claims.claim import Target
 from service.domain.rules.claims.words import claimed
 from service.domain.verdicts.outcomes import Outcomes
-from service.domain.verdicts.words.chinese_reasons import ELSEWHERE, known, reason_zh
+from service.domain.verdicts.words.reasons import reason_message
 from service.errors import InvalidData
+from service.words import read, say
 from tests.domain import sample
 from tests.stats.shared.test_shows import IN_PLANS, requests
 
-STATS, DOMAIN = (Path(each.__path__[0]) for each in (service.stats, service.domain))
 CHINESE = re.compile("[\u4e00-\u9fff]")
-SAMPLE = "7"
-"""Stands for what a sentence fills in."""
 
 
-def text_of(node: ast.AST) -> list[str]:
-    """The texts that an expression of constants, formats and choices can be."""
-    match node:
-        case ast.Constant(value=str(text)):
-            return [text]
-        case ast.JoinedStr():
-            parts = [str(each.value) if isinstance(each, ast.Constant) else SAMPLE for each in node.values]
-            return ["".join(parts)]
-        case ast.IfExp():
-            return text_of(node.body) + text_of(node.orelse)
-        case _:
-            return []
-
-
-def reasons_in(path: Path) -> list[str]:
-    """What a module stores under `reasons`, in the ways they do."""
-    found: list[str] = []
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        match node:
-            case ast.Assign(targets=targets, value=value):
-                stored = [
-                    each.value.id
-                    for each in targets
-                    if isinstance(each, ast.Subscript) and isinstance(each.value, ast.Name)
-                ]
-                names = [each.id for each in targets if isinstance(each, ast.Name)]
-                if "reasons" in stored or {"reason", "why", "too_large", "no_spread", "EMPTY", "UNVARIED"} & {
-                    *names
-                }:
-                    found += text_of(value)
-    return list(filter(None, found))
-
-
-MODULES = [*sorted({test.request.__module__.rsplit(".", 1)[1] for test in IN_PLANS}),
-    "anytime", "clustering", "looks", "resampling", "samples"
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("module", MODULES)
-def test_reasons_that_tests_of_plans_write_down(module: str) -> None:
-    for reason in reasons_in(next(STATS.rglob(f"{module}.py"))):
-        assert known(reason) or reason == "infinite", reason
-
-
-def raised(path: Path, name: str) -> list[str]:
-    """What a module says as it raises an error of that name."""
-    calls = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)]
-    return [
-        text
-        for call in calls
-        if isinstance(call.func, ast.Name) and call.func.id == name
-        for text in text_of(call.args[-1])
-    ]
-
-
-def test_reasons_why_results_break_the_plan() -> None:
-    found = raised(DOMAIN / "verdicts" / "outcomes.py", "PlanViolatedError")
-    assert len(found) >= 10
-    for reason in found:
-        assert known(reason), reason
-    for path in DOMAIN.rglob("*.py"):
-        assert path.name == "outcomes.py" or not raised(path, "PlanViolatedError"), path
+def known(reason: str) -> bool:
+    """True for a reason that other languages have words for."""
+    return read("reasons", reason) is not None
 
 
 @pytest.mark.parametrize("claim", ["superiority", "minimum_effect", "non_inferiority", "equivalence"])
@@ -99,8 +34,8 @@ def test_reasons_why_a_rule_that_holds_bears_out_no_claim(claim: str) -> None:
     says = claimed(Target.of(plan, hypothesis), hypothesis, endpoint)
     assert known(f"nothing in it shows {says}")
     for size in ("2 pp", "-2 pp", "0.5"):
-        told = reason_zh(f"the observed difference does not reach the {size} that the statement names")
-        assert size.split()[0] in told
+        reason = f"the observed difference does not reach the {size} that the statement names"
+        assert size.split()[0] in reason_message(reason).text("zh")
         assert known("the observed difference does not go the way of the claim")
 
 
@@ -127,13 +62,15 @@ def odd(test: Any, kind: str) -> Iterator[dict[str, Any]]:
 
 
 def test_a_reason_of_another_version_is_said_to_stand_elsewhere() -> None:
-    assert reason_zh("something that nobody says any more") == ELSEWHERE == reason_zh(None)
+    elsewhere = say("reasons.elsewhere", "zh")
+    assert reason_message("something that nobody says any more").text("zh") == elsewhere
+    assert reason_message(None).text("zh") == elsewhere
 
 
 @pytest.mark.parametrize(
     ("changes", "arms", "says"),
     [
-        ({"missing": "fail"}, (np.array([np.nan, *np.ones(59)]), np.zeros(60)), "臂“C1”有 1 个结果不正常"),
+        ({"missing": "fail"}, (np.array([np.nan, *np.ones(59)]), np.zeros(60)), "“C1”组有 1 个结果不正常"),
         ({}, (np.full(5, np.nan), np.zeros(5)), "没有可供比较的题目"),
         (
             {
