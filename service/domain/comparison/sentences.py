@@ -22,7 +22,8 @@ def sentence(found: Comparison, baseline: str, candidate: str) -> str:
     better, worse = _sides(found)
     numbers = f"{_show(found, found.delta)} ({_interval(found)}; {_size(found)})"
     if found.outcome == "better":
-        return f"Better: {candidate} differs from {baseline} by {numbers}; the interval lies {better} 0{_prefers(found)}."
+        lies = f"the interval lies {better} 0{_prefers(found)}"
+        return f"Better: {candidate} differs from {baseline} by {numbers}; {lies}."
     if found.outcome == "no_worse":
         margin = "minus the margin" if found.prefers == "higher" else "the margin"
         return (
