@@ -6,12 +6,15 @@ from collections.abc import Callable
 
 from sqlalchemy.orm import Session
 
-from service.actions import looks
-from service.actions.look_requests import enqueue_due
+from service.actions.results.look_requests import enqueue_due
+from service.actions.verdicts import looks
 from service.jobs.attempt import Attempt
 from service.jobs.pool import Data
-from service.keyring import Keyring
-from service.store import batches, clock, job_leases, preregistrations
+from service.keyring.keyring import Keyring
+from service.store.database import clock
+from service.store.jobs import job_leases
+from service.store.plans import preregistrations
+from service.store.results import batches
 
 
 class LookJob:

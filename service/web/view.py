@@ -22,7 +22,7 @@ from service.domain.verdicts.words.facts import interval_of
 from service.domain.verdicts.words.reasons import multiplicity_message, reason_message, reason_of
 from service.domain.verdicts.words.sentences import sentence
 from service.errors import ForelockError
-from service.store.preregistrations import Line as Listed
+from service.store.plans.preregistrations import Line as Listed
 from service.web.shown import (
     AnalysisView,
     ClauseView,

@@ -12,10 +12,12 @@ from typing import Any, TypeVar
 import pytest
 from sqlalchemy.orm import Session
 
-from service.actions import group_commit, preregistrations, verdicts
-from service.actions.group_commit import Answer
-from service.actions.posting import BatchReceipt, Submission
-from service.actions.results import LockedPlans
+from service.actions.plans import preregistrations
+from service.actions.results import group_commit
+from service.actions.results.group_commit import Answer
+from service.actions.results.posting import BatchReceipt, Submission
+from service.actions.results.results import LockedPlans
+from service.actions.verdicts import verdicts
 from service.domain.access import SCOPES, Key, Project, Scope, new_secret, secret_prefix, secret_sha256
 from service.domain.moment import Moment
 from service.domain.plans.plan import Plan
@@ -23,12 +25,12 @@ from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
 from service.errors import ForelockError
 from service.ingest.results import parse
-from service.keyring import Keyring
-from service.store import audit, keys, projects
-from service.store import populations as items_store
-from service.store import preregistrations as records
-from service.store.engine import Database
-from service.store.idempotency import Attempt, StoredResponse
+from service.keyring.keyring import Keyring
+from service.store.database.engine import Database
+from service.store.database.idempotency import Attempt, StoredResponse
+from service.store.plans import populations as items_store
+from service.store.plans import preregistrations as records
+from service.store.projects import audit, keys, projects
 from tests.journeys.plans import items, small_plan
 
 T = TypeVar("T")

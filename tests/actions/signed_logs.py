@@ -6,11 +6,12 @@ import sqlalchemy as sa
 
 from forelock.transparency.checkpoints import open_checkpoint
 from forelock.transparency.notes import VerifierKey
-from service.actions.signer import Signer
-from service.keyring import SigningKeyFile
-from service.signer_state import SignerState
-from service.store import checkpoints, guards, ledger, ledger_signers
-from service.store.clock import moment
+from service.actions.ledger.signer import Signer
+from service.keyring.keyring import SigningKeyFile
+from service.keyring.signer_state import SignerState
+from service.store.database import guards
+from service.store.database.clock import moment
+from service.store.ledger import checkpoints, ledger, ledger_signers
 
 
 class Replica:

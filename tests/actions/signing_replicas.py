@@ -14,12 +14,12 @@ import sys
 import traceback
 from pathlib import Path
 
-from service.actions.signer import STEPS, Signer
-from service.keyring import SigningKeyFile
-from service.signer_state import SignerState
-from service.store import ledger
-from service.store.clock import moment
-from service.store.engine import Database
+from service.actions.ledger.signer import STEPS, Signer
+from service.keyring.keyring import SigningKeyFile
+from service.keyring.signer_state import SignerState
+from service.store.database.clock import moment
+from service.store.database.engine import Database
+from service.store.ledger import ledger
 
 ALL_STEPS = ("begun", "appended", *STEPS, "given")
 MOST_APPENDS = 40

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from service.actions import coverage as actions
+from service.actions.results import coverage as actions
 from service.domain.plans.preregistration import Preregistration
 from service.errors import RecordAltered
-from service.store import coverage, jobs
+from service.store.jobs import jobs
+from service.store.results import coverage
 
 from .conftest import BASELINE, CANDIDATE, MOMENT, World
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from service.actions import deviations as actions
+from service.actions.verdicts import deviations as actions
 from service.api.examples.deviations import FILING
 from service.domain.access import Key
 from service.domain.deviations.deviation import Filing
 from service.domain.plans.preregistration import Preregistration
 from service.errors import Conflict, Forbidden, ForelockError
-from service.store import ledger
+from service.store.ledger import ledger
 
 from .conftest import MOMENT, World
 

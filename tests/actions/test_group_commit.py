@@ -10,14 +10,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from service.actions import group_commit
-from service.actions.group_commit import Answer, Lane, Posting, Waiting
-from service.actions.posting import BatchReceipt, Submission
-from service.actions.results import Terms
+from service.actions.results import group_commit
+from service.actions.results.group_commit import Answer, Lane, Posting, Waiting
+from service.actions.results.posting import BatchReceipt, Submission
+from service.actions.results.results import Terms
 from service.domain.results.batches import BatchHead, PlacedBatch
 from service.domain.results.secret_rows import SecretRows
 from service.errors import InvalidData
-from service.store.idempotency import StoredResponse
+from service.store.database.idempotency import StoredResponse
 
 ANSWER = Answer(StoredResponse(201, {}, b"{}"))
 

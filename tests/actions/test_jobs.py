@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from service.actions import jobs as actions
-from service.actions.results import enqueue_verdict
+from service.actions.results.results import enqueue_verdict
+from service.actions.verdicts import jobs as actions
 from service.errors import Conflict, TooMany
-from service.store import job_leases, job_work
-from service.store.jobs import Job
+from service.store.jobs import job_leases, job_work
+from service.store.jobs.jobs import Job
 
 from .conftest import MOMENT, World
 

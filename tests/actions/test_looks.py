@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from service.actions import look_requests as requests
-from service.actions import looks as actions
+from service.actions.results import look_requests as requests
+from service.actions.verdicts import looks as actions
 from service.domain.plans.preregistration import Preregistration
 from service.domain.plans.unit_order import in_order
 from service.errors import Conflict
-from service.store import jobs, ledger
+from service.store.jobs import jobs
+from service.store.ledger import ledger
 from tests.journeys.plans import items, small_plan
 
 from .conftest import MOMENT, World

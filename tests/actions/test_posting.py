@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from service.actions.posting import BatchReceipt
+from service.actions.results.posting import BatchReceipt
 from service.errors import ForelockError, NotFound
-from service.store import batches, coverage, jobs
+from service.store.jobs import jobs
+from service.store.results import batches, coverage
 from tests.journeys.plans import small_plan
 
 from .conftest import N, World

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from service.actions import preregistrations as actions
+from service.actions.plans import preregistrations as actions
 from service.domain.results import sealing
 from service.errors import InvalidData, NotFound, PreconditionFailed, TooMany
-from service.store import ledger, plan_keys, populations
+from service.store.ledger import ledger
+from service.store.plans import plan_keys, populations
 from tests.journeys.plans import items, small_plan
 
 from .conftest import MOMENT, NOW, World

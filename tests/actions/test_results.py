@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from service.actions import results as actions
+from service.actions.results import results as actions
 from service.errors import Conflict, NotFound
-from service.store import preregistrations
+from service.store.plans import preregistrations
 
 from .conftest import MOMENT, NOW, World
 

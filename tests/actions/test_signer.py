@@ -10,13 +10,13 @@ import sqlalchemy as sa
 from forelock.transparency.checkpoints import Checkpoint, open_checkpoint
 from forelock.transparency.handovers import follow
 from forelock.transparency.tlog_proofs import TlogProof
-from service.actions import handovers, proofs
-from service.actions.signer import STEPS, CheckpointRefused, Signer
+from service.actions.ledger import handovers, proofs
+from service.actions.ledger.signer import STEPS, CheckpointRefused, Signer
 from service.domain.ledger import leaf_hash
 from service.errors import Conflict, InvalidData, RecordAltered
-from service.signer_state import SignerState, SignerStateError
-from service.store import checkpoints, ledger, ledger_signers
-from service.store.clock import moment
+from service.keyring.signer_state import SignerState, SignerStateError
+from service.store.database.clock import moment
+from service.store.ledger import checkpoints, ledger, ledger_signers
 from tests.actions.signed_logs import Copy, Replica, rewrite
 
 

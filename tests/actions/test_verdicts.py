@@ -6,11 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from service.actions import verdicts as actions
+from service.actions.verdicts import verdicts as actions
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
 from service.errors import Conflict, RecordAltered
-from service.store import batches, ledger, plan_keys, verdicts
+from service.store.ledger import ledger
+from service.store.plans import plan_keys
+from service.store.results import batches
+from service.store.verdicts import verdicts
 
 from .conftest import BASELINE, CANDIDATE, MOMENT, NOW, World
 

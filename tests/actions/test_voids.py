@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from service.actions.voids import void
+from service.actions.results.voids import void
 from service.errors import Conflict, NotFound
-from service.store import batches
+from service.store.results import batches
 
 from .conftest import MOMENT, World
 

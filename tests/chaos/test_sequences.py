@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from service.actions import posting
+from service.actions.results import posting
 from service.domain.results import sealing
 from service.domain.results.batches import PlacedBatch
 from tests.chaos import leaks

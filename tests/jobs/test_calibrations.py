@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from service.actions import calibration as actions
-from service.actions.jobs import Quota, enqueue_once
+from service.actions.verdicts import calibration as actions
+from service.actions.verdicts.jobs import Quota, enqueue_once
 from service.domain.calibration.calibration import Calibrator, block_count, conclude
 from service.domain.moment import Moment
 from service.jobs import calibrations
-from service.store import job_work, jobs
+from service.store.jobs import job_work, jobs
 from tests.domain.calibration.test_calibration import ABOUT, case_of, sample
 from tests.pools import InlinePool, ThreadPool
 

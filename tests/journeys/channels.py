@@ -21,7 +21,7 @@ from service.domain.results.secret_rows import ROW_BYTES
 from service.jobs.delivering import Delivering
 from service.publish.addresses import read_allowed
 from service.publish.http import Outgoing
-from service.store.tables import metadata
+from service.store.database.tables import metadata
 from service.web import collecting
 from tests.chaos.leaks import DRAWN
 from tests.every_route import OPERATIONS, PICTURES
@@ -296,7 +296,7 @@ def outgoing(service: Service) -> None:
         sending = Delivering(
             service.database,
             lambda: Outgoing(allowed=read_allowed("127.0.0.1")),
-            seal_private=service.keyring.opener(),
+            seal_private=service.keyring.keyring.opener(),
             unsigned_most=timedelta(0),
         )
         for values in (ONE, OTHER):

@@ -20,7 +20,9 @@ from service.domain.canonical import canonical
 from service.domain.results import sealing
 from service.domain.results.batches import PlacedBatch
 from service.domain.results.secret_rows import SecretRows
-from service.store import batches, ledger, verdicts
+from service.store.ledger import ledger
+from service.store.results import batches
+from service.store.verdicts import verdicts
 from tests.journeys.conftest import Service
 from tests.journeys.plans import draft, locked, post, small_plan
 

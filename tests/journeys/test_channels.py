@@ -18,12 +18,13 @@ import numpy as np
 import pytest
 
 from service import app as app_module
-from service.actions import messages, posting, progress, voids
-from service.actions import results as result_actions
+from service.actions.delivery import messages
+from service.actions.results import posting, progress, voids
+from service.actions.results import results as result_actions
 from service.api.http import metrics, middleware
-from service.api.routes import imports as import_routes
-from service.api.routes import jobs as job_routes
-from service.api.routes import results as result_routes
+from service.api.routes.calculations import jobs as job_routes
+from service.api.routes.results import imports as import_routes
+from service.api.routes.results import results as result_routes
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
 from service.domain.results.batches import PlacedBatch

@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
-from service.actions import deviations as actions
+from service.actions.verdicts import deviations as actions
 from service.api.examples.deviations import FILING
 from service.domain.canonical import canonical, sha256_hex
-from service.store import audit, clock, ledger, plan_keys, preregistrations
+from service.store.database import clock
+from service.store.ledger import ledger
+from service.store.plans import plan_keys, preregistrations
+from service.store.projects import audit
 from tests.api.conftest import bearer
 
 from .conftest import Service

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from service.actions import looks as looks_action
-from service.store import clock, jobs, preregistrations
+from service.actions.verdicts import looks as looks_action
+from service.store.database import clock
+from service.store.jobs import jobs
+from service.store.plans import preregistrations
 
 from .conftest import Service
 from .plans import items, locked, post, small_plan

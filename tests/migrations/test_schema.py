@@ -15,9 +15,12 @@ from alembic.migration import MigrationContext
 
 from service.domain.ledger import Frontier, leaf_hash
 from service.domain.moment import Moment
-from service.store import guards, keys, ledger, ledger_tree, preregistrations, schema
-from service.store.engine import Database
-from service.store.tables import metadata
+from service.store.database import guards, schema
+from service.store.database.engine import Database
+from service.store.database.tables import metadata
+from service.store.ledger import ledger, ledger_tree
+from service.store.plans import preregistrations
+from service.store.projects import keys
 
 ROOT = Path(__file__).parents[2]
 

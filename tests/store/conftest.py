@@ -23,28 +23,15 @@ from service.domain.results.batches import BatchHead, PlacedBatch
 from service.domain.results.runs import Run
 from service.domain.results.secret_rows import SecretRows
 from service.domain.verdicts.records import Verdict
-from service.store import (
-    audit,
-    batches,
-    checkpoints,
-    coverage,
-    deviations,
-    imports,
-    keys,
-    ledger,
-    ledger_signers,
-    plan_keys,
-    populations,
-    preregistrations,
-    projects,
-    runs,
-    stamps,
-    verdicts,
-)
-from service.store.batches import StoredBatch
-from service.store.checkpoints import StoredCheckpoint
-from service.store.engine import Database
-from service.store.imports import StoredImport
+from service.store.database.engine import Database
+from service.store.ledger import checkpoints, ledger, ledger_signers, stamps
+from service.store.ledger.checkpoints import StoredCheckpoint
+from service.store.plans import plan_keys, populations, preregistrations
+from service.store.projects import audit, keys, projects
+from service.store.results import batches, coverage, imports, runs
+from service.store.results.batches import StoredBatch
+from service.store.results.imports import StoredImport
+from service.store.verdicts import deviations, verdicts
 from tests import records as made
 from tests.store.attacker import Attacker
 

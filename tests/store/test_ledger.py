@@ -11,8 +11,8 @@ from forelock.transparency.merkle import verify_consistency, verify_inclusion
 from service.domain.ledger import EMPTY_ROOT, Frontier, leaf_hash
 from service.domain.moment import Moment
 from service.errors import RecordAltered
-from service.store import ledger, ledger_tree
-from service.store.tables import ledger_entries
+from service.store.database.tables import ledger_entries
+from service.store.ledger import ledger, ledger_tree
 
 
 def naive_root(leaves):

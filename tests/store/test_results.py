@@ -10,8 +10,9 @@ import pytest
 from service.domain.results import sealing
 from service.domain.results.secret_rows import ROW_BYTES, SecretRows
 from service.errors import Blinded, Conflict, NotFound
-from service.store import batches, coverage, plan_keys, preregistrations
-from service.store.coverage import CoverageCount
+from service.store.plans import plan_keys, preregistrations
+from service.store.results import batches, coverage
+from service.store.results.coverage import CoverageCount
 
 
 def test_a_batch_opens_after_it_was_stored(world):

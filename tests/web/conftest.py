@@ -21,10 +21,14 @@ from service.domain.plans.preregistration import Preregistration, State
 from service.domain.results.batches import BatchHead
 from service.domain.results.sealing import SealedBatch
 from service.domain.verdicts.records import Verdict
-from service.keyring import Keyring
-from service.store import batches, coverage, keys, ledger, populations, preregistrations, projects, verdicts
-from service.store.batches import StoredBatch
-from service.store.engine import Database
+from service.keyring.keyring import Keyring
+from service.store.database.engine import Database
+from service.store.ledger import ledger
+from service.store.plans import populations, preregistrations
+from service.store.projects import keys, projects
+from service.store.results import batches, coverage
+from service.store.results.batches import StoredBatch
+from service.store.verdicts import verdicts
 from tests import records as made
 from tests.web.samples import NOW, draft_of, verdict_of
 

@@ -32,8 +32,8 @@ from service.ingest.imports import ImportedFile, read_import
 from service.ingest.surveys import read_files
 from service.reports.charts.draw import Form, draw
 from service.reports.verdict.pdf import set_pdf
-from service.stats.shared import registry
-from service.store.populations import Packed, packed
+from service.stats.shared.declaring import registry
+from service.store.plans.populations import Packed, packed
 
 R = TypeVar("R", bound=BaseModel)
 LEAST_SECONDS, MARGIN = 1.0, 3.0

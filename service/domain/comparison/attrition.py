@@ -19,8 +19,8 @@ from service.domain.comparison.pairing import Everything, Pairs
 from service.domain.comparison.records import Outcome
 from service.domain.comparison.request import ComparisonRequest
 from service.domain.comparison.scale import scale_of
-from service.stats.shared.common import Interval, StatWarning
-from service.stats.shared.sentences import amount, level_text
+from service.stats.shared.declaring.common import Interval, StatWarning
+from service.stats.shared.declaring.sentences import amount, level_text
 
 MOST = 0.05
 """Share of the items above which a claim has to hold in its worst case too."""

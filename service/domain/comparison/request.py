@@ -8,10 +8,10 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from service.domain.faults import Faults
-from service.stats.shared.bounded import Unseen
-from service.stats.shared.columns import require_size
-from service.stats.shared.common import MAX_ITEMS, Finite, Margin, Request
-from service.stats.shared.score_range import RangeField
+from service.stats.shared.data.score_range import RangeField
+from service.stats.shared.declaring.columns import require_size
+from service.stats.shared.declaring.common import MAX_ITEMS, Finite, Margin, Request
+from service.stats.shared.methods.bounded import Unseen
 
 Missing = Literal["exclude_pair", "fail"]
 Prefers = Literal["higher", "lower"]

@@ -34,7 +34,7 @@ from service.domain.power.least_family import LeastFamily
 from service.domain.rules.settings import Setting, registered, settings
 from service.domain.rules.truth import TIE
 from service.errors import InvalidData
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 
 __all__ = ["Finding", "lint"]
 

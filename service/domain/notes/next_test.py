@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from service.domain.plans.plan import Plan
 from service.domain.verdicts.records import HypothesisVerdict
-from service.stats.shared import registry
-from service.stats.shared.certainty import DRAWN
+from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.certainty import DRAWN
 from service.words import Message, message
 
 KNOWN_AS = "known only as "

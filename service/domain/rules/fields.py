@@ -15,8 +15,8 @@ from service.domain.rules.truth import (
     Ends,
     Observed,
 )
-from service.stats.shared.certainty import BEYOND
-from service.stats.shared.common import Interval
+from service.stats.shared.declaring.certainty import BEYOND
+from service.stats.shared.declaring.common import Interval
 from service.words import say
 
 Shape = Literal["number", "count", "interval", "truth", "other"]

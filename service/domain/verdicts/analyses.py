@@ -32,12 +32,12 @@ from service.domain.verdicts.outcomes import Outcomes, Paired, PlanViolatedError
 from service.domain.verdicts.worst_case import WAYS, Way
 from service.errors import ForelockError
 from service.records import Record
-from service.stats.shared import registry
-from service.stats.shared.certainty import BEYOND, DRAWN
-from service.stats.shared.columns import is_binary
-from service.stats.shared.common import Request
-from service.stats.shared.registry import StatTest
-from service.stats.shared.resampling import MOST_DRAWS
+from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.certainty import BEYOND, DRAWN
+from service.stats.shared.declaring.columns import is_binary
+from service.stats.shared.declaring.common import Request
+from service.stats.shared.declaring.registry import StatTest
+from service.stats.shared.methods.resampling import MOST_DRAWS
 from service.words import say
 
 JsonObject = dict[str, JsonValue]

@@ -23,7 +23,7 @@ from service.domain.rules.settings import Setting, settings
 from service.domain.rules.truth import Ends, Truth
 from service.domain.verdicts.analyses import JsonObject
 from service.domain.verdicts.records import HypothesisVerdict
-from service.stats.shared.shows import PValue
+from service.stats.shared.declaring.shows import PValue
 from service.words import say
 
 

@@ -34,9 +34,9 @@ from service.domain.verdicts.analyses import Analyses, JsonObject
 from service.domain.verdicts.joint import JointP
 from service.domain.verdicts.members import asks_small_p, is_secondary, members, needs_all, p_clauses
 from service.domain.verdicts.parts import FamilyP
-from service.kernels import multiplicity
-from service.stats.shared.pairs import floored
-from service.stats.shared.sentences import bound_text
+from service.kernels.effects import multiplicity
+from service.stats.shared.data.pairs import floored
+from service.stats.shared.declaring.sentences import bound_text
 from service.words import say
 
 __all__ = [

@@ -23,14 +23,14 @@ from service.domain.rules.rule import Comparison
 from service.domain.rules.settings import Setting, Use, settings
 from service.domain.verdicts.members import members, p_clauses
 from service.domain.verdicts.outcomes import Outcomes, Paired, PlanViolatedError, pair_up
-from service.kernels.clusters import codes_of
-from service.kernels.joint_flips import joint_of, step_down
-from service.kernels.streams import block_count
+from service.kernels.numeric.clusters import codes_of
+from service.kernels.numeric.streams import block_count
+from service.kernels.randomization.joint_flips import joint_of, step_down
 from service.records import Record
-from service.stats.shared import registry
-from service.stats.shared.certainty import of_share
-from service.stats.shared.registry import StatTest
-from service.stats.shared.resampling import DEFAULT_DRAWS, DEFAULT_SEED, MOST_DRAWS
+from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.certainty import of_share
+from service.stats.shared.declaring.registry import StatTest
+from service.stats.shared.methods.resampling import DEFAULT_DRAWS, DEFAULT_SEED, MOST_DRAWS
 from service.words import say
 
 MOST_SIGNS = 4 * 10**9

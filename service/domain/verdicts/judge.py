@@ -66,7 +66,7 @@ from service.domain.verdicts.validity import Mark, invalidating
 from service.domain.verdicts.words import facts as verdict_facts
 from service.domain.verdicts.words import sentences as verdict_words
 from service.domain.verdicts.worst_case import Way, against
-from service.stats.shared.certainty import DRAWN
+from service.stats.shared.declaring.certainty import DRAWN
 from service.words import say
 
 __all__ = [

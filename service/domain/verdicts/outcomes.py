@@ -24,7 +24,7 @@ from service.domain.results.secret_rows import NO_TIME
 from service.domain.rules.endpoints import on_endpoint, other_endpoints, setting_of
 from service.domain.verdicts.worst_case import Way, against, extremes, favoured, fill
 from service.errors import ForelockError
-from service.kernels.pass_at_k import pass_at_k as any_of_k
+from service.kernels.effects.pass_at_k import pass_at_k as any_of_k
 from service.records import Record
 from service.words import say
 

@@ -19,13 +19,13 @@ from service.domain.verdicts.members import is_secondary
 from service.domain.verdicts.outcomes import Paired
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.worst_case import Way, extremes
-from service.kernels.clusters import codes_of
-from service.kernels.moments import paired_differences
+from service.kernels.numeric.clusters import codes_of
+from service.kernels.numeric.moments import paired_differences
 from service.records import Record
-from service.stats.shared.columns import is_binary
-from service.stats.shared.pairs import floored
-from service.stats.shared.sliced import MOST_SLICES, Reversal, Standing
-from service.stats.shared.slicing import (
+from service.stats.shared.data.pairs import floored
+from service.stats.shared.declaring.columns import is_binary
+from service.stats.shared.methods.sliced import MOST_SLICES, Reversal, Standing
+from service.stats.shared.methods.slicing import (
     Evidence,
     Lean,
     lean,

@@ -16,11 +16,11 @@ from scipy import special
 from service.domain.exact_sums import exact_sum
 from service.domain.verdicts.outcomes import Paired
 from service.domain.verdicts.parts import Span, Strata, StratumEffect
-from service.kernels import tango
-from service.kernels.clusters import cluster_sums, codes_of, robust_errors
-from service.kernels.moments import paired_differences
-from service.kernels.t_distribution import t_quantile
-from service.stats.shared.columns import is_binary
+from service.kernels.numeric.clusters import cluster_sums, codes_of, robust_errors
+from service.kernels.numeric.moments import paired_differences
+from service.kernels.numeric.t_distribution import t_quantile
+from service.kernels.pairs import tango
+from service.stats.shared.declaring.columns import is_binary
 from service.words import say
 
 LEVEL = 0.95

@@ -8,7 +8,7 @@ from service.domain.rules.grammar import parse
 from service.domain.verdicts.reading import read_interval
 from service.domain.verdicts.words.facts import interval_of
 from service.domain.verdicts.words.sentences import sentence
-from service.stats.shared.certainty import BEYOND, DRAWN, FLAT
+from service.stats.shared.declaring.certainty import BEYOND, DRAWN, FLAT
 from tests.domain.sample import binary, outcomes, plan, verdict_of
 
 RESULTS = outcomes(*binary(60, 30, 14, 5))

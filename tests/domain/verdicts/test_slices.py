@@ -15,11 +15,11 @@ from service.domain.lint.slices import least_alike, least_ever, passes_alike
 from service.domain.notes.notes import sentences
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
-from service.kernels.paired_exact import exact_p_below
-from service.kernels.reversal import gail_simon
-from service.stats.shared import registry
-from service.stats.shared.bounded import Bounded
-from service.stats.shared.slicing import Lean, lean, overall, reversal_of, standings, weigh
+from service.kernels.numeric.reversal import gail_simon
+from service.kernels.pairs.paired_exact import exact_p_below
+from service.stats.shared.declaring import registry
+from service.stats.shared.methods.bounded import Bounded
+from service.stats.shared.methods.slicing import Lean, lean, overall, reversal_of, standings, weigh
 from tests.domain import sample
 
 NAMES = ("code", "math", "prose")

@@ -6,6 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from service.kernels.numeric.order import permutation
+from service.stats.shared.declaring import registry
 
 from service.domain.deviations.as_run import Rows, why_not
 from service.domain.deviations.changes import ExcludedItems
@@ -23,8 +25,6 @@ from service.domain.verdicts.stopping import (
     units_in,
     up_to_stop,
 )
-from service.kernels.order import permutation
-from service.stats.shared import registry
 from tests.domain import sample
 
 SEED = 77
