@@ -12,8 +12,8 @@ import numpy as np
 
 from service.domain.comparison.records import Comparison, ScaleTaken, SliceResult
 from service.domain.comparison.request import ArmRows, ComparisonRequest
-from service.stats.shared.common import Interval
-from service.stats.shared.score_range import ScoreRange, lies_in_unit
+from service.stats.shared.data.score_range import ScoreRange, lies_in_unit
+from service.stats.shared.declaring.common import Interval
 
 
 def turning_point(request: ComparisonRequest) -> float:

@@ -6,8 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from service.kernels.numeric.order import permutation
-from service.stats.shared.declaring import registry
 
 from service.domain.deviations.as_run import Rows, why_not
 from service.domain.deviations.changes import ExcludedItems
@@ -25,6 +23,8 @@ from service.domain.verdicts.stopping import (
     units_in,
     up_to_stop,
 )
+from service.kernels.numeric.order import permutation
+from service.stats.shared.declaring import registry
 from tests.domain import sample
 
 SEED = 77

@@ -18,7 +18,7 @@ from service.domain.rules.claims.clauses import Reader, meaning_of, weighs_clust
 from service.domain.rules.rule import Clause, Comparison, Excludes, FieldName, Quantity
 from service.domain.rules.settings import Setting
 from service.domain.verdicts.claim import lacking
-from service.stats.shared.shows import PValue
+from service.stats.shared.declaring.shows import PValue
 
 FOLLOWS, MISSED, BARE = 0, 1, 2
 """Of a rule that holds: its claim follows, the observed difference misses it, or nothing shows it."""
