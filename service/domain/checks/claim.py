@@ -28,17 +28,17 @@ def claim_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
         return
     margins = tuple(margin_findings(plan, setting))
     yield from margins
-    if any(each.severity == "error" for each in margins):
+    if any(margin.severity == "error" for margin in margins):
         plan, setting = as_reasoned(plan, setting)
     assert setting.rule is not None and setting.endpoint is not None  # noqa: S101, PT018 - looked at above
-    target, held = Target.of(plan, setting.hypothesis), states(setting.rule, Reader.of(plan, setting))
+    target, held = Target.of(setting), states(setting.rule, Reader.of(setting))
     gap = first_gap(target, held)
     path = f"{setting.path}.rule"
-    if gap == "bound" and any(each.severity == "error" for each in margins):
+    if gap == "bound" and any(margin.severity == "error" for margin in margins):
         return  # the margin is what it lacks
     if gap is not None:
         absent = absences(setting, setting.rule)
-        why = _why(plan, setting, target, gap)
+        why = _why(setting, target, gap)
         if absent and gap not in ("size", "opposite"):
             named = ", ".join(f"`{clause}`" for clause in absent)
             yield error(
@@ -67,14 +67,14 @@ def claim_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
         )
 
 
-def contradiction_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
+def contradiction_findings(setting: Setting) -> Iterator[Finding]:
     """Clauses that leave no difference to be observed, such as an interval above 0 with a difference below.
 
     A warning: an interval by resampling holds the observed difference but for odd data.
     """
     if setting.rule is None or any(setting.shape(clause) in (None, "other") for clause in setting.clauses):
         return
-    if not states(setting.rule, Reader.of(plan, setting)):
+    if not states(setting.rule, Reader.of(setting)):
         yield warning(
             "CONTRADICTION",
             f"{setting.path}.rule",
@@ -92,12 +92,12 @@ def _most(endpoint: Endpoint, target: Target, held: States) -> str:
     return say("findings.shows_above" if target.good == 1 else "findings.shows_below", size=beyond)
 
 
-def asserts_claim(plan: Plan, setting: Setting) -> bool:
+def asserts_claim(setting: Setting) -> bool:
     """True when the rule can hold, and only where its claim follows."""
     if setting.rule is None:
         return False
-    held = states(setting.rule, Reader.of(plan, setting))
-    return bool(held) and first_gap(Target.of(plan, setting.hypothesis), held) is None
+    held = states(setting.rule, Reader.of(setting))
+    return bool(held) and first_gap(Target.of(setting), held) is None
 
 
 def first_gap(target: Target, held: States) -> Gap | None:
@@ -110,8 +110,8 @@ def absences(setting: Setting, rule: Rule, *, denied: bool = False) -> tuple[Cla
     """The clauses that hold where a test finds nothing."""
     match rule:
         case All() | AnyOf():
-            found = [each for part in rule.parts for each in absences(setting, part, denied=denied)]
-            return tuple(dict.fromkeys(found))
+            missing = [absence for part in rule.parts for absence in absences(setting, part, denied=denied)]
+            return tuple(dict.fromkeys(missing))
         case Not():
             return absences(setting, rule.part, denied=not denied)
         case _:
@@ -167,9 +167,9 @@ def _is_absence(setting: Setting, clause: Clause, *, denied: bool) -> bool:
             return False
 
 
-def _opposite(plan: Plan, setting: Setting, target: Target) -> str:
+def _opposite(setting: Setting, target: Target) -> str:
     """Which clauses let the rule hold on data that show the opposite, and why no other clause helps."""
-    hypothesis, endpoint, reader = setting.hypothesis, setting.endpoint, Reader.of(plan, setting)
+    hypothesis, endpoint, reader = setting.hypothesis, setting.endpoint, Reader.of(setting)
     assert endpoint is not None  # noqa: S101 - callers have one
     blamed = denying(setting, target, reader)
     named = ", ".join(f"`{each}`" for each in blamed) or say("findings.a_test_in_it")
@@ -181,14 +181,14 @@ def _opposite(plan: Plan, setting: Setting, target: Target) -> str:
     return say("findings.opposite_shown", claimed=says, clauses=named)
 
 
-def _why(plan: Plan, setting: Setting, target: Target, gap: Gap) -> str:
+def _why(setting: Setting, target: Target, gap: Gap) -> str:
     hypothesis, endpoint = setting.hypothesis, setting.endpoint
     assert endpoint is not None  # noqa: S101 - callers have one
     if gap == "size":
         size = quantity(endpoint, target.good * (target.size or Fraction(0)))
         return say("findings.size_unreached", size=size)
     if gap == "opposite":
-        return _opposite(plan, setting, target)
+        return _opposite(setting, target)
     says = claimed(target, hypothesis, endpoint)
     if gap == "direction":
         side = "above" if target.good == 1 else "below"
@@ -209,14 +209,14 @@ def _kept(setting: Setting, gap: Gap) -> Iterator[tuple[Rule | None, str]]:
 
 def _way_out(plan: Plan, setting: Setting, gap: Gap) -> str:
     for kept, how in _kept(setting, gap):
-        found = mended(plan, setting, gap, kept)
-        if found is not None:
+        way = mended(plan, setting, gap, kept)
+        if way is not None:
             steps = [how] if how else []
-            steps += [] if found.test is None else [f"add the test {found.test}"]
-            steps += [] if found.clause is None else [f"add the clause `{found.clause}`"]
+            steps += [] if way.test is None else [f"add the test {way.test}"]
+            steps += [] if way.clause is None else [f"add the clause `{way.clause}`"]
             told = " and ".join([*([", ".join(steps[:-1])] if steps[:-1] else []), steps[-1]])
-            return say("findings.mend", steps=told, rule=str(found.rule))
+            return say("findings.mend", steps=told, rule=str(way.rule))
     if WANTED[setting.hypothesis.claim]:
         return say("findings.mend_equivalence")
-    other = "'lower'" if Target.of(plan, setting.hypothesis).good == 1 else "'higher'"
+    other = "'lower'" if Target.of(setting).good == 1 else "'higher'"
     return say("findings.mend_direction", better=other)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from functools import partial
 
+from service.domain.decision.members import asks_small_p, members, p_clauses
 from service.domain.plans.findings import Finding, warning
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
@@ -17,7 +18,6 @@ from service.domain.rules.claims.clauses import meaning_of
 from service.domain.rules.feeding import parameter
 from service.domain.rules.rule import Clause, Comparison
 from service.domain.rules.settings import Setting
-from service.domain.verdicts.family import asks_small_p, members, p_clauses
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.shows import PValue, by_alpha
 from service.words import say
@@ -27,9 +27,9 @@ def level_findings(
     plan: Plan, facts: Mapping[str, ManifestFacts], looked_up: tuple[Setting, ...]
 ) -> Iterator[Finding]:
     """A warning for every rule above its alpha, and for a family that nothing corrects."""
-    found = {each.hypothesis.id: level_of(plan, facts, each) for each in looked_up}
+    level_by_hypothesis = {each.hypothesis.id: level_of(plan, facts, each) for each in looked_up}
     for setting in looked_up:
-        level = found[setting.hypothesis.id]
+        level = level_by_hypothesis[setting.hypothesis.id]
         if level.level is not None and exceeds(level.level, level.standard_error, limit_of(level.alpha)):
             said = _exceeded(level, level.level, _way_out(setting, level))
             yield warning("LEVEL_EXCEEDED", f"{setting.path}.rule", said)
@@ -50,7 +50,7 @@ def level_findings(
                     "LEVEL_UNKNOWN", f"{setting.path}.rule", say("findings.level_unknown", why=unknown)
                 )
     family = [each for each in looked_up if each.hypothesis.id in members(plan)]
-    levels = [found[each.hypothesis.id] for each in family]
+    levels = [level_by_hypothesis[each.hypothesis.id] for each in family]
     yield from _family(plan, levels)
     yield from _corrected(plan, family, levels)
 
@@ -137,37 +137,39 @@ def _size(level: RuleLevel) -> str:
     return f"{level.truth:g}" if level.discordance is None else f"{100 * level.truth:g} pp"
 
 
-def _family(plan: Plan, found: list[RuleLevel]) -> Iterator[Finding]:
-    if plan.multiplicity is None or plan.multiplicity.policy != "none" or len(found) < 2:
+def _family(plan: Plan, levels: list[RuleLevel]) -> Iterator[Finding]:
+    if plan.multiplicity is None or plan.multiplicity.policy != "none" or len(levels) < 2:
         return
-    known = [each.level for each in found if each.level is not None]
-    most, alpha = min(sum(known), 1.0), max(each.alpha for each in found)
-    error = math.hypot(*(each.standard_error or 0.0 for each in found))
+    known = [each.level for each in levels if each.level is not None]
+    most, alpha = min(sum(known), 1.0), max(each.alpha for each in levels)
+    error = math.hypot(*(each.standard_error or 0.0 for each in levels))
     if not exceeds(most, error, alpha):
         return
     alone = 1 - math.prod(1 - each for each in known)
-    left_out = len(found) - len(known)
+    left_out = len(levels) - len(known)
     code = "findings.family_uncorrected_in_part" if left_out else "findings.family_uncorrected"
     yield warning(
         "FAMILY_LEVEL",
         "multiplicity.policy",
-        say(code, n=len(found), most=f"{most:.2g}", alone=f"{alone:.2g}", count=left_out, alpha=f"{alpha:g}"),
+        say(
+            code, n=len(levels), most=f"{most:.2g}", alone=f"{alone:.2g}", count=left_out, alpha=f"{alpha:g}"
+        ),
     )
 
 
-def _corrected(plan: Plan, family: list[Setting], found: list[RuleLevel]) -> Iterator[Finding]:
+def _corrected(plan: Plan, family: list[Setting], levels: list[RuleLevel]) -> Iterator[Finding]:
     """A policy keeps the family at the p-values that rules ask for, and only where these lie below alpha at alpha.
 
     The rest of a rule, such as an interval, is not corrected: its levels add up as without a policy.
     """
-    if plan.multiplicity is None or plan.multiplicity.policy == "none" or len(found) < 2:
+    if plan.multiplicity is None or plan.multiplicity.policy == "none" or len(levels) < 2:
         return
-    alpha = max(each.alpha for each in found)
+    alpha = max(each.alpha for each in levels)
     most = max((_by_policy(each) for each in family), default=0.0)
-    known = [each.level for each in found if each.level is not None]
+    known = [each.level for each in levels if each.level is not None]
     error = 0.0
-    if len(known) == len(found) and sum(known) < most:
-        most, error = sum(known), math.hypot(*(each.standard_error or 0.0 for each in found))
+    if len(known) == len(levels) and sum(known) < most:
+        most, error = sum(known), math.hypot(*(each.standard_error or 0.0 for each in levels))
     if not exceeds(most, error, alpha):
         return
     yield warning(
@@ -176,7 +178,7 @@ def _corrected(plan: Plan, family: list[Setting], found: list[RuleLevel]) -> Ite
         say(
             "findings.family_without_p",
             policy=plan.multiplicity.policy,
-            n=len(found),
+            n=len(levels),
             most=f"{min(most, 1.0):.2g}",
             alpha=f"{alpha:g}",
         ),
