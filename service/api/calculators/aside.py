@@ -24,7 +24,7 @@ from service.domain.plans.plan import Plan
 from service.domain.resolution.audit import audit
 from service.domain.resolution.records import AuditRequest, ResolutionRequest
 from service.domain.resolution.resolve import resolve
-from service.domain.results.batches import ResultBatch
+from service.domain.results.batches import ReceivedBatch
 from service.ingest import manifests as manifest_ingest
 from service.ingest import results as result_ingest
 from service.ingest.harnesses.files import Files
@@ -32,8 +32,8 @@ from service.ingest.imports import ImportedFile, read_import
 from service.ingest.surveys import read_files
 from service.reports.charts.draw import Form, draw
 from service.reports.verdict.pdf import set_pdf
-from service.stats.shared import registry
-from service.store.populations import Packed, packed
+from service.stats.shared.declaring import registry
+from service.store.plans.populations import Packed, packed
 
 R = TypeVar("R", bound=BaseModel)
 LEAST_SECONDS, MARGIN = 1.0, 3.0
@@ -64,7 +64,7 @@ def model(body: bytes, limit: int | None, kind: Any) -> Any:
     return parsing.validate(adapter, _plain(body, limit), closed)
 
 
-def results(body: bytes, limit: int | None, media_type: str, most: int) -> ResultBatch:
+def results(body: bytes, limit: int | None, media_type: str, most: int) -> ReceivedBatch:
     """A batch of results."""
     return result_ingest.parse(_json_checked(_plain(body, limit), media_type), media_type, max_items=most)
 

@@ -24,7 +24,7 @@ from starlette.requests import ClientDisconnect
 
 from service.api.calculators.process import LENGTH, Begun, Broken, packed
 from service.errors import ForelockError, TooLarge, Unavailable
-from service.logs import ERRORS
+from service.telemetry.logs import ERRORS
 
 T = TypeVar("T")
 

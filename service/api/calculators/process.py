@@ -69,7 +69,7 @@ def main(descriptor: int) -> None:
     with contextlib.suppress(OSError):
         os.nice(NICENESS)
     importlib.import_module("service.api.calculators.aside")
-    importlib.import_module("service.stats.shared.registry").warm_up()
+    importlib.import_module("service.stats.shared.declaring.registry").warm_up()
     gc.freeze()  # what is loaded stays shared with the children
     with socket.socket(fileno=descriptor) as requests:
         while True:
@@ -111,7 +111,7 @@ def _serve(descriptor: int) -> None:
 
 def _outcome(function: Callable[..., Any], body: bytes, arguments: Sequence[Any], seconds: float) -> object:
     """What the function returns, or the error that it raises."""
-    from service.logs import location
+    from service.telemetry.logs import location
 
     allow(seconds)
     try:

@@ -17,9 +17,9 @@ from service.domain.comparison.evidence import weigh
 from service.domain.comparison.pairing import Everything, Pairs
 from service.domain.comparison.records import Outcome, ScaleTaken
 from service.domain.comparison.scale import scale_of
-from service.stats.shared.common import Interval, StatWarning
-from service.stats.shared.score_range import ScoreRange
-from service.stats.shared.sentences import amount, level_text
+from service.stats.shared.data.score_range import ScoreRange
+from service.stats.shared.declaring.common import Interval, StatWarning
+from service.stats.shared.declaring.sentences import amount, level_text
 
 MOST = 0.05
 """Share of an arm's items above which a claim has to hold in its worst case too."""

@@ -14,7 +14,7 @@ from service.domain.comparison.request import ComparisonRequest
 from service.domain.comparison.scale import scale_of, scale_text
 from service.domain.comparison.sentences import STATUS, next_step, sentence
 from service.errors import InvalidData
-from service.stats.shared.common import Margin
+from service.stats.shared.declaring.common import Margin
 
 
 def compare(request: ComparisonRequest) -> Comparison:

@@ -16,13 +16,13 @@ import numpy as np
 from service.domain.comparison.pairing import Pairs
 from service.domain.comparison.records import ScaleTaken, TestRun, Unit
 from service.errors import InvalidData
-from service.kernels.clusters import codes_of
-from service.kernels.moments import paired_differences
-from service.stats.shared import registry
-from service.stats.shared.bounded import Bounded
-from service.stats.shared.common import Interval, StatWarning
-from service.stats.shared.pairs import tabulate
-from service.stats.shared.registry import Service
+from service.kernels.numeric.clusters import codes_of
+from service.kernels.numeric.moments import paired_differences
+from service.stats.shared.data.pairs import tabulate
+from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.common import Interval, StatWarning
+from service.stats.shared.declaring.registry import Service
+from service.stats.shared.methods.bounded import Bounded
 
 ALIKE = "every score is the same, so nothing tells how far others could lie apart"
 MOST_SECONDS = 60.0

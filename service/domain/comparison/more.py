@@ -8,8 +8,8 @@ from scipy import special
 
 from service.domain.comparison.evidence import TIE, Evidence
 from service.domain.comparison.records import Claim, More
-from service.kernels.power import smallest_n, t_power
-from service.stats.shared.bounded import Bounded
+from service.kernels.planning.power import smallest_n, t_power
+from service.stats.shared.methods.bounded import Bounded
 
 MOST = 10_000_000
 

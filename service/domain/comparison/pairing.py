@@ -14,7 +14,7 @@ from service.domain.comparison.records import Unpaired
 from service.domain.comparison.request import ArmRows, ComparisonRequest
 from service.domain.faults import Faults
 from service.errors import InvalidData
-from service.stats.shared.score_range import ScoreRange
+from service.stats.shared.data.score_range import ScoreRange
 
 Floats = NDArray[np.float64]
 SHOWN = 5

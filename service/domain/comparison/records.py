@@ -7,9 +7,9 @@ from typing import Literal
 from pydantic import Field
 
 from service.records import Record
-from service.stats.shared.common import Interval, StatWarning
-from service.stats.shared.fields import ItemCount
-from service.stats.shared.sliced import Reversal, Standing
+from service.stats.shared.declaring.common import Interval, StatWarning
+from service.stats.shared.declaring.fields import ItemCount
+from service.stats.shared.methods.sliced import Reversal, Standing
 
 Outcome = Literal["better", "no_worse", "worse", "cannot_tell"]
 Unit = Literal["items", "clusters"]

@@ -8,9 +8,9 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from service.domain.faults import Faults
-from service.stats.shared.columns import require_size
-from service.stats.shared.common import MAX_ITEMS, Finite, Margin, Request
-from service.stats.shared.score_range import RangeField
+from service.stats.shared.data.score_range import RangeField
+from service.stats.shared.declaring.columns import require_size
+from service.stats.shared.declaring.common import MAX_ITEMS, Finite, Margin, Request
 
 Missing = Literal["exclude_pair", "fail"]
 ItemId = Annotated[str, Field(min_length=1, max_length=512)]

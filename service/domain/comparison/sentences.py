@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from service.domain.comparison.records import Comparison, More
 from service.domain.faults import listed
-from service.stats.shared.sentences import amount, level_text
+from service.stats.shared.declaring.sentences import amount, level_text
 
 STATUS = "exploratory: no plan was locked before these data"
 NAMED = 3

@@ -11,12 +11,12 @@ from service.domain.comparison.claims import Claims, claims_of
 from service.domain.comparison.evidence import TIE, Evidence, weigh
 from service.domain.comparison.pairing import Pairs
 from service.domain.comparison.records import ScaleTaken, SliceResult, Slices
-from service.kernels.clusters import codes_of
-from service.kernels.moments import paired_differences
-from service.stats.shared import registry
-from service.stats.shared.sliced import MOST_SLICES, Standing
-from service.stats.shared.slicing import lean, overall, reversal_of, standings
-from service.stats.shared.slicing import weigh as against_margin
+from service.kernels.numeric.clusters import codes_of
+from service.kernels.numeric.moments import paired_differences
+from service.stats.shared.declaring import registry
+from service.stats.shared.methods.sliced import MOST_SLICES, Standing
+from service.stats.shared.methods.slicing import lean, overall, reversal_of, standings
+from service.stats.shared.methods.slicing import weigh as against_margin
 
 
 def slices_of(

@@ -33,7 +33,7 @@ from service.domain.power.attainability import attainability_findings
 from service.domain.power.least_family import LeastFamily
 from service.domain.rules.settings import Setting, registered, settings
 from service.errors import InvalidData
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 
 __all__ = ["Finding", "lint"]
 

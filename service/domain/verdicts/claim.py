@@ -15,7 +15,7 @@ from service.domain.plans.plan import Hypothesis, Plan
 from service.domain.rules.claims.assertion import Facts, Limit, States, states_seen
 from service.domain.rules.claims.claim import TIE, Gap, Target
 from service.domain.rules.claims.clauses import Reader, meaning_of, weighs_clusters
-from service.domain.rules.claims.words import claimed, quantity
+from service.domain.rules.claims.words import claimed, in_unit
 from service.domain.rules.fields import observe
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import Clause, Comparison, Excludes, Rule
@@ -23,7 +23,8 @@ from service.domain.rules.settings import Setting, settings
 from service.domain.rules.truth import Ends, Truth
 from service.domain.verdicts.analyses import JsonObject
 from service.domain.verdicts.records import HypothesisVerdict
-from service.stats.shared.shows import PValue
+from service.stats.shared.declaring.shows import PValue
+from service.words import say
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +51,16 @@ def shortfall(
     sides = _sides(setting, answers)
     missed = lacking(target, setting.rule, Reader.of(plan, setting), truths, observed, sides)
     if missed == "opposite":
-        return Shortfall("not_supported", "what it tests shows the opposite of the claim")
+        return Shortfall("not_supported", say("reasons.opposite"))
     if missed == "size":
-        size = quantity(endpoint, target.good * (target.size or Fraction(0)))
-        return Shortfall(
-            "not_supported", f"the observed difference does not reach the {size} that the statement names"
-        )
+        size = in_unit("reasons.size", endpoint, size=target.good * (target.size or Fraction(0)))
+        return Shortfall("not_supported", size)
     if missed == "direction":
-        return Shortfall("not_supported", "the observed difference does not go the way of the claim")
+        return Shortfall("not_supported", say("reasons.wrong_direction"))
     if missed == "bound":
-        return Shortfall("inconclusive", f"nothing in it shows {claimed(target, hypothesis, endpoint)}")
+        return Shortfall(
+            "inconclusive", say("reasons.nothing_shows", claimed=claimed(target, hypothesis, endpoint))
+        )
     return None
 
 

@@ -12,11 +12,11 @@ from forelock.gate_text import exit_code
 from service.domain.comparison.compare import compare
 from service.domain.comparison.request import ComparisonRequest
 from service.errors import InvalidData
-from service.kernels.clusters import cluster_sums, codes_of
-from service.kernels.flip_interval import flip_interval
-from service.kernels.many_flips import low_of_many
-from service.stats.shared import registry
-from service.stats.shared.sliced import MOST_SLICES
+from service.kernels.numeric.clusters import cluster_sums, codes_of
+from service.kernels.randomization.flip_interval import flip_interval
+from service.kernels.randomization.many_flips import low_of_many
+from service.stats.shared.declaring import registry
+from service.stats.shared.methods.sliced import MOST_SLICES
 from tests.domain.comparison.claims import check
 from tests.domain.comparison.worlds import body, of_world
 from tests.simulation.worlds import WORLDS

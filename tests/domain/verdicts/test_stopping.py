@@ -23,8 +23,8 @@ from service.domain.verdicts.stopping import (
     units_in,
     up_to_stop,
 )
-from service.kernels.order import permutation
-from service.stats.shared import registry
+from service.kernels.numeric.order import permutation
+from service.stats.shared.declaring import registry
 from tests.domain import sample
 
 SEED = 77

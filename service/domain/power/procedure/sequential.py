@@ -18,9 +18,9 @@ from service.domain.power.procedure.fields import clause_truths
 from service.domain.rules.feeding import parameter
 from service.domain.rules.rule import Clause, Comparison, Excludes, Is
 from service.domain.rules.settings import Setting, Use
-from service.kernels import simulated_sequences as kernel
-from service.stats.shared.common import Margin
-from service.stats.shared.looks import Design
+from service.kernels.planning import simulated_sequences as kernel
+from service.stats.shared.declaring.common import Margin
+from service.stats.shared.methods.looks import Design
 
 Ints = NDArray[np.int64]
 
