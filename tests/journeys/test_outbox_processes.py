@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.journeys.served import children, quiet_environment, serving
 from tests.loopback import Asked, Reply
 from tests.loopback import serving as listening
 
 from . import test_processes
 from .plans import locked, small_plan
-from .test_processes import children, quiet_environment, serving
 
 
 @pytest.mark.slow
