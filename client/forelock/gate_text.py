@@ -51,8 +51,9 @@ def picture(found: Json, marks: Sequence[str]) -> str:
     low, high, delta, margin = found["ci"]["low"], found["ci"]["high"], found["delta"], found["margin"]
     if low is None or high is None or delta is None:
         return ""
-    bounds = [0.0] if margin is None else [-margin, 0.0]
-    least, most = min(low, *bounds), max(high, *bounds)
+    loss = None if margin is None else margin if found.get("prefers") == "lower" else -margin
+    marks_at = [0.0] if loss is None else sorted((loss, 0.0))
+    least, most = min(low, *marks_at), max(high, *marks_at)
     pad = 0.06 * (most - least) or 1e-9
     least, most = least - pad, most + pad
 
@@ -62,19 +63,19 @@ def picture(found: Json, marks: Sequence[str]) -> str:
 
     start, line, dot, end, zero, edge = marks
     cells = [" "] * COLUMNS
-    for value, mark in zip(bounds, (zero,) if margin is None else (edge, zero), strict=True):
-        cells[column(value)] = mark
+    for value in marks_at:
+        cells[column(value)] = zero if value == 0 else edge
     for at in range(column(low), column(high) + 1):
         cells[at] = line if cells[at] == " " else cells[at]
     cells[column(low)], cells[column(high)] = start, end
     cells[column(delta)] = dot
     labels = [" "] * (COLUMNS + 24)
-    texts = ["0"] if margin is None else [_amount(found, -margin), "0"]
     taken = -1
-    for value, told in zip(bounds, texts, strict=True):
-        at = max(column(value) - len(told) // 2, taken + 1, 0)
-        labels[at : at + len(told)] = told
-        taken = at + len(told)
+    for value in marks_at:
+        label = "0" if value == 0 else _amount(found, value)
+        at = max(column(value) - len(label) // 2, taken + 1, 0)
+        labels[at : at + len(label)] = label
+        taken = at + len(label)
     return f"  {''.join(cells).rstrip()}\n  {''.join(labels).rstrip()}"
 
 
@@ -95,14 +96,16 @@ def _numbers(found: Json) -> Iterator[str]:
     clusters = "" if found["n_clusters"] is None else f" in {found['n_clusters']} clusters"
     yield f"  paired      {found['n']} items{clusters}"
     left = found["unpaired"]
+    failed = "as worst" if found.get("prefers") == "lower" else "counted 0"
     for name, words in (
         ("only_baseline", "only in the baseline"),
         ("only_candidate", "only in the candidate"),
         ("missing", "without a result in one arm"),
+        ("neither", "without a result in both arms"),
     ):
-        if left[name]:
+        if left.get(name):
             ids = ", ".join(plain(each) for each in left[f"{name}_ids"])
-            became = "counted 0" if left.get("counted") == "as_0" else "left out"
+            became = failed if left.get("counted") == "as_0" and name != "neither" else "left out"
             yield f"  {became:<9}   {left[name]} {words}: {ids}{', …' if left[name] > len(left[f'{name}_ids']) else ''}"
     for each in found["tests"]:
         p = "decides nothing" if each["p_value"] is None else f"p {each['bound'] or _p(each['p_value'])}"
@@ -198,7 +201,7 @@ def _cells(found: Json) -> Iterator[tuple[str, str]]:
     for line in _numbers(found):
         text = " ".join(line.split())
         key, _, value = text.partition(" ")
-        for both in ("left out", "counted 0"):
+        for both in ("left out", "counted 0", "as worst"):
             if text.startswith(both):
                 key, value = both, text.removeprefix(f"{both} ")
         yield key, value

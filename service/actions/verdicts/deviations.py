@@ -32,6 +32,7 @@ from service.domain.deviations.rules import Facts
 from service.domain.deviations.scope import check, touched
 from service.domain.ledger import Kind, Receipt
 from service.domain.moment import Moment
+from service.domain.outgoing import Event
 from service.domain.plans.preregistration import Preregistration, State
 from service.domain.recent import Recent
 from service.domain.results import sealing
@@ -115,7 +116,7 @@ def file(session: Session, caller: Key, prepared: Prepared, moment: Moment) -> F
     }
     audit.record_act(session, caller, "deviation.file", record.id, {"deviation": number}, now=moment.now)
     receipt = ledger.append_of(session, record, "deviation", said, moment)
-    announce(session, record, "deviation.filed", receipt.sequence, now=moment.now)
+    announce(session, record, Event.DEVIATION_FILED, receipt.sequence, now=moment.now)
     return Filed(deviation, receipt)
 
 

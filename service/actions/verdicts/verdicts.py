@@ -14,6 +14,7 @@ from service.actions.results import endings
 from service.actions.results.results import manifests_of
 from service.actions.verdicts import validity
 from service.domain.moment import Moment
+from service.domain.outgoing import Event
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
@@ -137,7 +138,7 @@ def record(
     )
     said = {"plan_sha256": verdict.plan_sha256, "verdict_sha256": verdict_sha256}
     receipt = ledger.append_of(session, found, "verdict", said, moment)
-    announce(session, found, "verdict.published", receipt.sequence, now=moment.now)
+    announce(session, found, Event.JUDGED, receipt.sequence, now=moment.now)
     return {"preregistration_id": found.id}
 
 

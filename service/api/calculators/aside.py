@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, TypeAdapter
 
-from service.api.calculators.process import begin
+from service.api.calculators.messages import begin
 from service.api.parsing import models as parsing
 from service.api.parsing import strict_json
 from service.api.parsing.closed_types import is_closed

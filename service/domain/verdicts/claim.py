@@ -90,7 +90,8 @@ def lacking(
 ) -> Gap | None:
     """What a rule that holds lacks for its claim, from the truths of its clauses and the observed difference.
 
-    `sides` tells of intervals that exclude a value, and of two-sided tests, whether they lie above (1) or below (-1).
+    `sides` tells of intervals that exclude a value, and of two-sided tests, whether they lie above (1) or below (-1);
+    0 of a test that speaks for both, and so for neither.
     """
     facts = _known(rule, reader, truths, observed, sides)
     missed = target.missed(observed, facts)
@@ -118,7 +119,11 @@ def _known(
         ways = reader(clause)
         side = sides.get(clause) if isinstance(clause, Excludes) else leans.get(clause.field)
         if len(ways) > 1 and side is not None:
-            ways = tuple(way for way in ways if all(each.side == side for each in way.shown))
+            kept = [way for way in ways if side == 0 or all(each.side == side for each in way.shown)]
+            if not isinstance(clause, Excludes):
+                # its own side counts, not that of the observed difference, and of neither side both do
+                return (Facts(shown=frozenset(each for way in kept for each in way.shown)),)
+            ways = tuple(kept)
         near = [way for way in ways if not _far(way, observed)]
         return tuple(near) or ways
 
@@ -147,7 +152,7 @@ def _leans(setting: Setting, answers: Mapping[str, JsonObject]) -> Iterator[tupl
         meaning = meaning_of(use, clause.field.path)[0]
         if isinstance(meaning, PValue) and meaning.lean is not None:
             value = observe(answers.get(use.use.id, {}), meaning.lean).value
-            yield clause, (value > 0) - (value < 0) or None if isinstance(value, int | float) else None
+            yield clause, (value > 0) - (value < 0) if isinstance(value, int | float) else None
 
 
 def _side_of(clause: Excludes, answers: Mapping[str, JsonObject]) -> int | None:
