@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.api.conftest import on_a_socket
-from tests.browser.test_pages import DESK
+from tests.browser.screens import DESK
 from tests.journeys.conftest import Service
 from tests.journeys.fewer_items import FEWER
 from tests.journeys.filings import file, judged
