@@ -15,12 +15,13 @@ from forelock.commands.common import EPILOG
 from forelock.problem import FileFault, ForelockError, ForelockProblem
 
 NOUNS = (
-    "tests", "gates", "noise", "resolution", "plans", "documents", "states", "results", "imports", "spool", "verdicts",
-    "seals", "after", "bundles", "exports", "outside", "keys", "log", "completion",
+    "tests", "scores", "gates", "noise", "resolution", "plans", "documents", "states", "results", "imports", "spool",
+    "verdicts", "seals", "after", "bundles", "exports", "outside", "keys", "log", "completion",
 )  # fmt: skip
 """Modules of commands, in the order of the help."""
 QUICK = {
     "run": "tests",
+    "score": "scores",
     "tests": "tests",
     "gate": "gates",
     "rank": "gates",
